@@ -1,0 +1,48 @@
+# `make run` and `make test` set everything up by themselves. The other targets are for people who change Roost.
+PYTHON ?= python3
+SCALE ?= reduced
+MINUTES ?= 60
+BIN := .venv/bin
+READY := .venv/.installed
+PYTEST := $(BIN)/pytest $(if $(filter full,$(SCALE)),--timeout=3600)
+export SCALE
+
+.PHONY: run test soak check lint bench requirements clean
+
+run: $(READY) ## start Roost
+	$(BIN)/python -m roost
+
+test: $(READY) ## every kind of test; SCALE=full for the full counts
+	$(PYTEST) --cov --cov-report=
+
+check: lint test ## the gate: format, lint, types, every test, coverage of each package
+	$(BIN)/coverage json --quiet -o .coverage.json
+	$(BIN)/python -m tests.meta.coverage_gate .coverage.json
+
+lint: $(READY)
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+soak: $(READY) ## laws, contracts and faults at full counts, again and again for MINUTES
+	end=$$(( $$(date +%s) + 60 * $(MINUTES) )); \
+	while [ $$(date +%s) -lt $$end ]; do \
+		SCALE=full $(BIN)/pytest --timeout=3600 tests/property tests/contract tests/faults || exit 1; \
+	done
+
+bench: $(READY) ## figures as ratios to a floor measured in the same run
+	$(BIN)/python -m bench
+
+requirements: $(READY) ## one line an entry: id, state, sentence
+	@$(BIN)/python -m tests.requirements
+
+clean:
+	rm -rf .venv .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	find src tests bench -name __pycache__ -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Roost needs Python 3.11 or newer: make PYTHON=<path>")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --upgrade pip uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e . --group dev || $(BIN)/pip install --quiet -e . --group dev
+	touch $@

@@ -1,0 +1,154 @@
+"""Lists, histories and searches against the same queries through bare apsw."""
+
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from bench.figures import Figure, at_most
+from bench.stores import ASKED, SAID, USAGE
+from roost.clock import SystemClock
+from roost.core.entries import Entry
+from roost.core.keys import SessionKey
+from roost.core.queries import HistoryQuery, SearchQuery, SessionQuery
+from roost.core.search import parse_query
+from roost.core.sessions import SessionKind
+from roost.core.visibility import VisibleScope
+from roost.stores.sqlite import SqliteStore
+from roost.stores.sqlite.connection import open_reader, open_writer
+from roost.stores.sqlite.entry_rows import match_text
+from roost.stores.sqlite.rows import SQL, Binding, filtered, scope_conditions
+from roost.stores.sqlite.session_rows import list_conditions
+from roost.stores.sqlite.tables import SqliteTables
+from roost.stores.tables import drive
+from roost.testing.builders import answered, generation, said, session
+
+AGENTS = 10
+ROUNDS = 5
+CALLS = 40
+
+
+def key_of(number: int) -> SessionKey:
+    return SessionKey.named(f"agent{number % AGENTS}", f"chat-{number}")
+
+
+def fill_sessions(path: Path, count: int) -> None:
+    connection = open_writer(path)
+    tables = SqliteTables(connection, "default", lambda: 0)
+    connection.execute("BEGIN")
+    for number in range(count):
+        key = key_of(number)
+        drive(tables.insert_session(session(key, at=1_000_000 + number)))
+        drive(tables.insert_generation(generation(key, f"id-{number}")))
+    connection.execute("COMMIT")
+    connection.execute("ANALYZE")
+    connection.close()
+
+
+def fill_messages(path: Path, sessions: int, messages: int) -> None:
+    connection = open_writer(path)
+    tables = SqliteTables(connection, "default", lambda: 0)
+    connection.execute("BEGIN")
+    for number in range(sessions):
+        entries = []
+        for seq in range(1, messages // sessions + 1):
+            rare = f" needle{seq % 97} " if seq % 11 == 0 else ""
+            draft = (
+                said(f"{number}-{seq}", ASKED + rare)
+                if seq % 2
+                else answered(f"{number}-{seq}", SAID + rare, usage=USAGE)
+            )
+            entries.append(Entry(session_id=f"id-{number}", seq=seq, id=draft.id, body=draft.body))
+        drive(tables.insert_entries(key_of(number), entries))
+    connection.execute("COMMIT")
+    connection.close()
+
+
+async def cpu_of(call: Callable[[], Awaitable[object]]) -> float:
+    """CPU milliseconds of one call, the best of several rounds."""
+    best = float("inf")
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        for _ in range(CALLS):
+            await call()
+        best = min(best, (time.process_time() - began) / CALLS)
+    return best * 1000
+
+
+async def list_cost(path: Path) -> tuple[float, float]:
+    store = SqliteStore.open(path, SystemClock())
+    query = SessionQuery(
+        scope=VisibleScope(self_key=key_of(3), tree_of=key_of(3), agents=frozenset({"agent3"})),
+        kinds=frozenset({SessionKind.OTHER}),
+        agent="agent3",
+        active_since=1_000,
+        limit=50,
+    )
+    ours = await cpu_of(lambda: store.list_sessions(query))
+    await store.close()
+    reader = open_reader(path)
+    bindings: dict[str, Binding] = {"tenant": "default", "limit": 51, "offset": 0}
+    conditions = list_conditions(query, bindings) + scope_conditions(query.scope, bindings)
+    statement = filtered("sessions", conditions)
+
+    async def bare() -> None:
+        reader.execute(statement, bindings).fetchall()
+
+    floor = await cpu_of(bare)
+    reader.close()
+    return ours, floor
+
+
+async def lists(folder: Path) -> list[Figure]:
+    costs = {}
+    for count in (10_000, 100_000):
+        path = folder / f"list-{count}.db"
+        fill_sessions(path, count)
+        costs[count] = await list_cost(path)
+    small, large = costs[10_000], costs[100_000]
+    return [
+        at_most("list 50 of 10,000 sessions", small[0], small[1], "ms CPU", 6),
+        at_most("list 50 of 100,000 sessions", large[0], large[1], "ms CPU", 6),
+        at_most("list at 100,000 to list at 10,000", large[0], small[0], "ms CPU", 1.5),
+    ]
+
+
+async def histories(folder: Path) -> list[Figure]:
+    path = folder / "history.db"
+    fill_sessions(path, 1)
+    fill_messages(path, 1, 10_000)
+    store = SqliteStore.open(path, SystemClock())
+    ours = await cpu_of(lambda: store.history(HistoryQuery(key=key_of(0), limit=50)))
+    await store.close()
+    reader = open_reader(path)
+
+    async def bare() -> None:
+        reader.execute(SQL["generations"], ("default", str(key_of(0)))).fetchall()
+        reader.execute(SQL["entries_before"], ("id-0", 2**62, 51)).fetchall()
+
+    floor = await cpu_of(bare)
+    reader.close()
+    return [at_most("last 50 of 10,000 messages", ours, floor, "ms CPU", 5)]
+
+
+async def searches(folder: Path) -> list[Figure]:
+    path = folder / "search.db"
+    fill_sessions(path, 100)
+    fill_messages(path, 100, 100_000)
+    store = SqliteStore.open(path, SystemClock())
+    query = parse_query("needle7 conversation")
+    ours = await cpu_of(lambda: store.search(SearchQuery(query=query, limit=10)))
+    await store.close()
+    reader = open_reader(path)
+    bindings: dict[str, Binding] = {"match": match_text(query), "tenant": "default", "limit": 10}
+    statement = filtered("search", [])
+
+    async def bare() -> None:
+        reader.execute(statement, bindings).fetchall()
+
+    floor = await cpu_of(bare)
+    reader.close()
+    return [at_most("search 100,000 messages", ours, floor, "ms CPU", 3)]
+
+
+async def measure(folder: Path) -> list[Figure]:
+    return [*await lists(folder), *await histories(folder), *await searches(folder)]

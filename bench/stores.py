@@ -1,0 +1,127 @@
+"""The embedded store against its own statements through bare apsw."""
+
+import asyncio
+import resource
+import time
+from itertools import pairwise
+from pathlib import Path
+
+from bench.figures import Figure, at_least, at_most
+from bench.floor import BareSession, BareWriter
+from roost.clock import SystemClock
+from roost.core.entries import Entry, EntryDraft
+from roost.core.keys import SessionKey
+from roost.core.leases import Gateway
+from roost.core.messages import Usage
+from roost.core.search import index_text, searchable_text
+from roost.stores.codec import key_text
+from roost.stores.sqlite import SqliteStore
+from roost.stores.sqlite.entry_rows import entry_values
+from roost.stores.sqlite.rows import Binding
+from roost.testing.builders import answered, opening, said, session
+
+PROSE = (
+    "The gateway keeps every conversation under its own key and answers where it was asked; "
+    "a message that was accepted is never lost, and none is sent twice, whatever is killed in between. "
+)
+ASKED = (PROSE * 2)[:300]
+SAID = (PROSE * 6)[:900]
+USAGE = Usage(input=812, output=233, cache_read=512, total=1557, cost_micros=4120)
+WRITERS = 64
+APPENDS = 150
+MESSAGES = 10_000
+
+
+def cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def turn(name: str, at: int) -> tuple[EntryDraft, EntryDraft]:
+    return said(f"{name}-u", ASKED, at=at), answered(f"{name}-a", SAID, at=at, usage=USAGE)
+
+
+def prepared(drafts: tuple[EntryDraft, ...]) -> list[tuple[tuple[Binding, ...], str]]:
+    """The bindings Roost would make of drafts, but for the place."""
+    rows = []
+    for draft in drafts:
+        entry = Entry(session_id="", seq=0, id=draft.id, body=draft.body)
+        rows.append((tuple(entry_values(entry)[1:]), index_text(searchable_text(draft.body))))
+    return rows
+
+
+async def opened(path: Path, keys: list[SessionKey]) -> SqliteStore:
+    store = SqliteStore.open(path, SystemClock())
+    await store.acquire_lease(Gateway(name="bench", holder="bench"))
+    for number, key in enumerate(keys):
+        await store.change_session(
+            key,
+            lambda _, key=key, number=number: (opening(session(key), f"id-{number}"),),  # type: ignore[misc]
+        )
+    return store
+
+
+async def many_writers(folder: Path) -> list[Figure]:
+    keys = [SessionKey.named("main", f"writer-{number}") for number in range(WRITERS)]
+    store = await opened(folder / "ours.db", keys)
+    turns = [[turn(f"{w}-{n}", n) for n in range(APPENDS)] for w in range(WRITERS)]
+
+    async def write(number: int) -> None:
+        for drafts in turns[number]:
+            await store.append(keys[number], drafts)
+
+    began = time.perf_counter()
+    await asyncio.gather(*(write(number) for number in range(WRITERS)))
+    ours = WRITERS * APPENDS / (time.perf_counter() - began)
+    await store.close()
+
+    await (await opened(folder / "bare.db", keys)).close()
+    bare = BareWriter(folder / "bare.db")
+    sessions = [BareSession(bare.connection, key_text(key), f"id-{n}") for n, key in enumerate(keys)]
+    rows = [[prepared(drafts) for drafts in writer] for writer in turns]
+
+    async def write_bare(number: int) -> None:
+        one = sessions[number]
+        for entries in rows[number]:
+            await bare.run(lambda entries=entries: one.append(entries, 1))  # type: ignore[misc]
+
+    began = time.perf_counter()
+    await asyncio.gather(*(write_bare(number) for number in range(WRITERS)))
+    floor = WRITERS * APPENDS / (time.perf_counter() - began)
+    bare.close()
+    return [at_least(f"append, {WRITERS} writers", ours, floor, "txn/s", 0.6)]
+
+
+async def one_writer(folder: Path) -> list[Figure]:
+    key = SessionKey.named("main", "lonely")
+    store = await opened(folder / "one.db", [key])
+    drafts = [(turn(str(n), n)[n % 2],) for n in range(MESSAGES)]
+    spent = []
+    began = time.perf_counter()
+    for number, draft in enumerate(drafts):
+        if number % 500 == 0:
+            spent.append(cpu())
+        await store.append(key, draft)
+    ours = MESSAGES / (time.perf_counter() - began)
+    spent.append(cpu())
+    await store.close()
+
+    await (await opened(folder / "one-bare.db", [key])).close()
+    bare = BareWriter(folder / "one-bare.db")
+    one = BareSession(bare.connection, key_text(key), "id-0")
+    rows = [prepared(draft) for draft in drafts]
+    began = time.perf_counter()
+    for entries in rows:
+        await bare.run(lambda entries=entries: one.append(entries, 1))  # type: ignore[misc]
+    floor = MESSAGES / (time.perf_counter() - began)
+    bare.close()
+    slices = [later - earlier for earlier, later in pairwise(spent)]
+    first, last = sum(slices[:2]) / 1000, sum(slices[-2:]) / 1000
+    return [
+        at_least("append, one writer, one commit each", ours, floor, "txn/s", 0.5),
+        at_most("CPU of the 10,000th append to the first", last * 1e6, first * 1e6, "us", 1.3),
+    ]
+
+
+async def measure(folder: Path) -> list[Figure]:
+    return [*await many_writers(folder), *await one_writer(folder)]

@@ -1,0 +1,26 @@
+"""Frozen settings from one JSON5 file and the environment; nothing else reads the environment."""
+
+from roost.config.fingerprint import config_hash
+from roost.config.problems import ConfigRefused, Problem
+from roost.config.reload import Reload, changes
+from roost.config.remarks import Remark
+from roost.config.secrets import configured_secrets
+from roost.config.settings import Settings, as_document
+from roost.config.source import ConfigSource, Loaded, Sources, from_environment, load
+
+__all__ = [
+    "ConfigRefused",
+    "ConfigSource",
+    "Loaded",
+    "Problem",
+    "Reload",
+    "Remark",
+    "Settings",
+    "Sources",
+    "as_document",
+    "changes",
+    "config_hash",
+    "configured_secrets",
+    "from_environment",
+    "load",
+]

@@ -1,0 +1,122 @@
+"""`gateway`: where it listens and who may connect. Left empty it is closed: loopback, with a token."""
+
+import ipaddress
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+from roost.config.amounts import SpellingError
+from roost.config.secretfields import Credential
+from roost.config.section import Loc, Section, Takes, about
+from roost.config.spelling import Flag, Port, Positive, Spelling, pattern, read_text
+
+_ORIGIN = re.compile(r"https?://[a-z0-9.\-]+(:\d{1,5})?|https?://\[[0-9a-f:]+\](:\d{1,5})?", re.ASCII)
+
+
+class AuthMode(StrEnum):
+    NONE = "none"
+    TOKEN = "token"  # noqa: S105 — a kind of credential, not one
+    PASSWORD = "password"  # noqa: S105 — a kind of credential, not one
+    TRUSTED_PROXY = "trusted-proxy"
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """An address to listen on, by name or number."""
+
+    name: str
+
+    @classmethod
+    def parse(cls, found: object) -> "Bind":
+        text = read_text(found)
+        if text not in {"loopback", "lan"}:
+            try:
+                ipaddress.ip_address(text)
+            except ValueError:
+                raise SpellingError from None
+        return cls(text)
+
+    @property
+    def host(self) -> str:
+        return {"loopback": "127.0.0.1", "lan": "0.0.0.0"}.get(self.name, self.name)  # noqa: S104 — what `lan` means
+
+    @property
+    def is_loopback(self) -> bool:
+        return ipaddress.ip_address(self.host).is_loopback
+
+
+def _proxy(found: object) -> str:
+    try:
+        network = ipaddress.ip_network(read_text(found), strict=False)
+    except ValueError:
+        raise SpellingError from None
+    if network.prefixlen == 0:
+        raise SpellingError("this would trust everyone: name the proxies")
+    return str(network)
+
+
+class RateLimit(Section):
+    max_attempts: Annotated[
+        Positive, about("Wrong credentials within the window before answers are slowed.")
+    ] = 20
+    window_ms: Annotated[Positive, about("Length of the window.")] = 60_000
+
+
+class GatewayAuth(Section):
+    mode: Annotated[
+        AuthMode, about("How clients prove themselves. `none` only on loopback and without a credential.")
+    ] = AuthMode.TOKEN
+    token: Annotated[
+        Credential | None, about("The owner's token. Unset: one is made at the first start.")
+    ] = None
+    password: Annotated[Credential | None, about("The owner's password.")] = None
+    rate_limit: Annotated[RateLimit, about("Wrong attempts, from loopback too.")] = RateLimit()
+
+    def conflicts(self) -> Iterable[tuple[Loc, str]]:
+        if self.mode is AuthMode.PASSWORD and self.password is None:
+            yield ("password",), "mode `password` needs one"
+        if self.mode is AuthMode.NONE and (self.token or self.password):
+            yield ("mode",), "a credential is given but `none` asks for none: choose `token` or `password`"
+
+
+class ControlUi(Section):
+    allowed_origins: Annotated[
+        tuple[Annotated[str, pattern(_ORIGIN, "origin such as `https://host:port`", lower=True)], ...],
+        about("Web origins that may connect, besides the gateway's own."),
+    ] = ()
+
+
+class Endpoint(Section):
+    enabled: Annotated[Flag, about("Whether it answers.")] = False
+
+
+class Endpoints(Section):
+    chat_completions: Annotated[Endpoint, about("`POST /v1/chat/completions`.")] = Endpoint()
+
+
+class GatewayHttp(Section):
+    endpoints: Annotated[Endpoints, about("Surfaces that are off until enabled.")] = Endpoints()
+
+
+class Gateway(Section):
+    port: Annotated[Port, about("TCP port.", Takes.RESTART)] = 18789
+    bind: Annotated[
+        Bind,
+        Spelling(Bind.parse, "`loopback`, `lan` or an IP address", lambda bind: bind.name),
+        about("Address to listen on.", Takes.RESTART),
+    ] = Bind("loopback")
+    auth: Annotated[GatewayAuth, about("Who may connect.", Takes.AT_ONCE)] = GatewayAuth()
+    trusted_proxies: Annotated[
+        tuple[Annotated[str, Spelling(_proxy, "IP address or network")], ...],
+        about("Peers whose forwarded headers count. Empty: none.", Takes.AT_ONCE),
+    ] = ()
+    control_ui: Annotated[ControlUi, about("The web page.", Takes.AT_ONCE)] = ControlUi()
+    http: Annotated[GatewayHttp, about("HTTP surfaces.", Takes.AT_ONCE)] = GatewayHttp()
+
+    def conflicts(self) -> Iterable[tuple[Loc, str]]:
+        if self.auth.mode is AuthMode.NONE and not self.bind.is_loopback:
+            yield ("bind",), "beyond loopback the gateway needs auth: set `gateway.auth.mode`"
+        if self.auth.mode is AuthMode.TRUSTED_PROXY and not self.trusted_proxies:
+            yield ("trustedProxies",), "mode `trusted-proxy` needs the proxies it trusts"

@@ -1,0 +1,205 @@
+"""Settings as the values that core decides with."""
+
+from collections.abc import Iterable, Mapping
+
+from roost.config.agents import Agent, SandboxVisibility
+from roost.config.channels import Account, Channel
+from roost.config.context import PruningMode
+from roost.config.session import Reset
+from roost.config.settings import Settings
+from roost.core.addresses import DEFAULT_ACCOUNT
+from roost.core.admission import ChannelPolicy
+from roost.core.bindings import Binding, Match, PeerMatch
+from roost.core.compaction import CompactionSettings
+from roost.core.facts import ConversationType
+from roost.core.identities import IdentityLink, Links
+from roost.core.lifecycle import ResetPolicy, ResetSetting
+from roost.core.pruning import PruningSettings
+from roost.core.queuesettings import QueuePolicy, QueueSettings
+from roost.core.routing import RoutingRules
+from roost.core.runs import Lane
+from roost.core.sendpolicy import Match as SendMatch
+from roost.core.sendpolicy import Rule, SendPolicy
+from roost.core.traits import KNOWN_CHANNELS, Traits
+from roost.core.triggers import DEFAULT_TRIGGERS, ModelCatalogue
+from roost.core.visibility import AgentToAgent
+
+
+def identity_links(settings: Settings) -> Links:
+    return tuple(
+        IdentityLink(name=name, members=peers) for name, peers in settings.session.identity_links.items()
+    )
+
+
+def routing_rules(settings: Settings, traits: Traits = KNOWN_CHANNELS) -> RoutingRules:
+    return RoutingRules(
+        default_agent=settings.agents.default.id,
+        main_name=settings.session.main_key,
+        scope=settings.session.scope,
+        dm_scope=settings.session.dm_scope,
+        links=identity_links(settings),
+        bindings=_bindings(settings),
+        traits=traits,
+    )
+
+
+def _bindings(settings: Settings) -> tuple[Binding, ...]:
+    return tuple(
+        Binding(
+            agent=binding.agent_id,
+            match=Match(
+                channel=binding.match.channel,
+                account=binding.match.account_id or DEFAULT_ACCOUNT,
+                peer=PeerMatch(kind=peer.kind, id=peer.id) if (peer := binding.match.peer) else None,
+                guild=binding.match.guild_id,
+                team=binding.match.team_id,
+                roles=frozenset(binding.match.roles or ()),
+            ),
+            dm_scope=binding.session.dm_scope,
+        )
+        for binding in settings.bindings
+    )
+
+
+def channel_policy(
+    settings: Settings,
+    channel: str,
+    account: str = DEFAULT_ACCOUNT,
+    *,
+    paired: Iterable[str] = (),
+    traits: Traits = KNOWN_CHANNELS,
+) -> ChannelPolicy:
+    """Who is let in on one account of a channel; of a channel that is not configured nobody but by pairing."""
+    configured = settings.channels.get(channel) or Channel.model_validate({})
+    own: Account = configured.accounts.get(account, configured)
+    return ChannelPolicy(
+        dm_policy=own.dm_policy,
+        allow_from=own.allow_from,
+        paired=frozenset(paired),
+        owner_ids=settings.commands.owner_allow_from or (),
+        group_policy=own.group_policy,
+        group_allow_from=own.group_allow_from,
+        require_mention=own.require_mention,
+        links=identity_links(settings),
+        traits=traits,
+    )
+
+
+def reset_policy(settings: Settings) -> ResetPolicy:
+    session = settings.session
+    by_type = session.reset_by_type
+    typed = (
+        {
+            ConversationType.DIRECT: by_type.direct or by_type.dm,
+            ConversationType.GROUP: by_type.group,
+            ConversationType.THREAD: by_type.thread,
+        }
+        if by_type
+        else {}
+    )
+    return ResetPolicy(
+        base=_reset(session.reset) if session.reset else None,
+        by_type={kind: _reset(reset) for kind, reset in typed.items() if reset},
+        by_channel={name: _reset(reset) for name, reset in session.reset_by_channel.items()},
+        idle_minutes=session.idle_minutes,
+    )
+
+
+def _reset(reset: Reset) -> ResetSetting:
+    return ResetSetting(mode=reset.mode, at_hour=reset.at_hour, idle_minutes=reset.idle_minutes)
+
+
+def extra_triggers(settings: Settings) -> tuple[str, ...]:
+    """The reset triggers besides the built-in ones, which always hold."""
+    return tuple(word for word in settings.session.reset_triggers if word.lower() not in DEFAULT_TRIGGERS)
+
+
+def send_policy(settings: Settings) -> SendPolicy | None:
+    policy = settings.session.send_policy
+    if policy is None:
+        return None
+    rules = (
+        Rule(
+            action=rule.action,
+            match=SendMatch(
+                channel=rule.match.channel,
+                chat_type=rule.match.chat_type,
+                key_prefix=rule.match.key_prefix,
+                raw_key_prefix=rule.match.raw_key_prefix,
+            ),
+        )
+        for rule in policy.rules
+    )
+    return SendPolicy(default=policy.default, rules=tuple(rules))
+
+
+def queue_policy(settings: Settings) -> QueuePolicy:
+    queue, inbound = settings.messages.queue, settings.messages.inbound
+    base = QueueSettings(
+        mode=queue.mode,
+        debounce_ms=queue.debounce_ms,
+        settle_ms=inbound.debounce_ms,
+        cap=queue.cap,
+        drop=queue.drop,
+    )
+    return QueuePolicy(
+        base=base,
+        mode_by_channel=queue.by_channel,
+        debounce_by_channel=queue.debounce_ms_by_channel,
+        settle_by_channel=inbound.by_channel,
+    )
+
+
+def agent_to_agent(settings: Settings) -> AgentToAgent:
+    access = settings.tools.agent_to_agent
+    return AgentToAgent.of(access.enabled, access.allow, (agent.id for agent in settings.agents.list))
+
+
+def sandbox_lifted(agent: Agent) -> bool:
+    """Whether a sandboxed session of this agent keeps the configured visibility."""
+    return agent.sandbox.session_tools_visibility is SandboxVisibility.ALL
+
+
+def lane_limits(settings: Settings, cores: int) -> Mapping[Lane, int]:
+    """Runs at once by lane; a lane that is not named has no limit of its own."""
+    defaults = settings.agents.defaults
+    main = defaults.max_concurrent or max(8, 4 * cores)
+    return {Lane.MAIN: main, Lane.SUBAGENT: defaults.subagents.max_concurrent}
+
+
+def pruning(settings: Settings) -> PruningSettings:
+    own = settings.agents.defaults.context_pruning
+    return PruningSettings(
+        enabled=own.mode is PruningMode.CACHE_TTL,
+        ttl_ms=own.ttl.milliseconds,
+        clear=own.hard_clear.enabled,
+        placeholder=own.hard_clear.placeholder,
+        allow=own.tools.allow,
+        deny=own.tools.deny,
+    )
+
+
+def compaction(settings: Settings) -> CompactionSettings:
+    own = settings.agents.defaults.compaction
+    return CompactionSettings(
+        reserve=own.reserve_tokens,
+        reserve_floor=own.reserve_tokens_floor,
+        keep_recent=own.keep_recent_tokens,
+        keep_turns=own.recent_turns_preserve,
+        flush_margin=own.memory_flush.soft_threshold_tokens,
+    )
+
+
+def model_catalogue(settings: Settings) -> ModelCatalogue:
+    """The configured models; what adapters know besides is theirs to add."""
+    chosen = settings.agents.defaults.models
+    refs = [
+        f"{provider}/{model.id}"
+        for provider, configured in settings.models.providers.items()
+        for model in configured.models
+    ]
+    known = dict.fromkeys((*refs, *(chosen or ())))
+    aliases = {entry.alias: ref for ref, entry in (chosen or {}).items() if entry.alias}
+    return ModelCatalogue(
+        refs=tuple(known), aliases=aliases, allowed=None if chosen is None else frozenset(chosen)
+    )

@@ -1,0 +1,61 @@
+"""What is allowed in a configuration but worth a word to its owner."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from roost.config.gateway import AuthMode
+from roost.config.problems import path_text
+from roost.config.section import Loc
+from roost.config.session import Reset, Session
+from roost.config.settings import Settings
+from roost.core.lifecycle import ResetMode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """`path` is empty for what concerns the surroundings of the file."""
+
+    path: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.text}" if self.path else self.text
+
+
+def remarks_on(settings: Settings) -> tuple[Remark, ...]:
+    found = (*_gateway(settings), *_resets(settings.session), *_heartbeats(settings))
+    return tuple(Remark(path=path_text(loc), text=text) for loc, text in found)
+
+
+def _gateway(settings: Settings) -> Iterator[tuple[Loc, str]]:
+    if settings.gateway.auth.mode is AuthMode.NONE:
+        yield ("gateway", "auth", "mode"), "every program on this machine can act as the owner"
+
+
+def _resets(session: Session) -> Iterator[tuple[Loc, str]]:
+    base = session.reset or Reset()
+    by_type = session.reset_by_type
+    typed = (
+        [(name, getattr(by_type, name)) for name in ("direct", "group", "thread", "dm")] if by_type else []
+    )
+    places: list[tuple[Loc, Reset | None, int | None]] = [
+        (("session", "reset"), session.reset, None),
+        *((("session", "resetByType", name), reset, base.idle_minutes) for name, reset in typed),
+        *(
+            (("session", "resetByChannel", name), reset, None)
+            for name, reset in session.reset_by_channel.items()
+        ),
+    ]
+    for loc, reset, inherited in places:
+        if reset and reset.mode is ResetMode.IDLE and not (reset.idle_minutes or inherited):
+            yield loc, "mode `idle` without `idleMinutes` never resets a session"
+
+
+def _heartbeats(settings: Settings) -> Iterator[tuple[Loc, str]]:
+    text = "a heartbeat always runs beside the session; `false` changes nothing"
+    if not settings.agents.defaults.heartbeat.isolated_session:
+        yield ("agents", "defaults", "heartbeat", "isolatedSession"), text
+        return
+    for agent in settings.agents.list:
+        if not agent.heartbeat.isolated_session:
+            yield ("agents", "list", agent.id, "heartbeat", "isolatedSession"), text

@@ -1,0 +1,132 @@
+"""Where the configuration comes from: one JSON5 file and the environment."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from roost.config.document import Document, fill
+from roost.config.problems import ConfigRefused, Problem
+from roost.config.remarks import Remark, remarks_on
+from roost.config.secretfields import Surroundings
+from roost.config.section import Loc
+from roost.config.settings import Settings
+from roost.config.syntax import parse
+from roost.config.validation import validate
+
+HOME, FILE, TOKEN, DATABASE = "ROOST_HOME", "ROOST_CONFIG", "ROOST_GATEWAY_TOKEN", "ROOST_DATABASE_URL"
+_OVERRIDES: Mapping[str, Loc] = {TOKEN: ("gateway", "auth", "token"), DATABASE: ("database",)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What the settings were read from; `variables` are the overriding ones that were set."""
+
+    home: Path
+    file: Path
+    exists: bool
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """Settings in which nothing is wrong, and what their owner should hear about them."""
+
+    settings: Settings
+    warnings: tuple[Remark, ...]
+    sources: Sources
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigSource:
+    """An environment; the file that it names is read anew by each `read`."""
+
+    environ: Mapping[str, str] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        empty = [name for name in (HOME, FILE, *_OVERRIDES) if self.environ.get(name, "set").strip() == ""]
+        if empty:
+            problems = [Problem(path=name, reason="empty; give it a value or unset it") for name in empty]
+            raise ConfigRefused("the environment", problems)
+
+    @property
+    def home(self) -> Path:
+        """The folder of all state."""
+        return self._from_home(self.environ.get(HOME, "~/.roost")).absolute()
+
+    @property
+    def file(self) -> Path:
+        return self.resolve(self.environ[FILE]) if FILE in self.environ else self.home / "roost.json"
+
+    def resolve(self, path: str) -> Path:
+        """A path as the configuration writes it: `~` is the user's home, the rest lies below `ROOST_HOME`."""
+        return self.home / self._from_home(path)
+
+    def read(self) -> Loaded:
+        """The settings as they are now, or `ConfigRefused` with all that is wrong; a missing file means defaults."""
+        text = self._text()
+        if text is not None:
+            return self.interpret(text, exists=True)
+        loaded = self.interpret("{}", exists=False)
+        if FILE not in self.environ:
+            return loaded
+        remark = Remark(
+            path="", text=f"{FILE} names {self.file}, which does not exist: the defaults are in force"
+        )
+        return Loaded(settings=loaded.settings, warnings=(remark, *loaded.warnings), sources=loaded.sources)
+
+    def interpret(self, text: str, *, exists: bool) -> Loaded:
+        """The settings that `text` would give as the file's content."""
+        value, problems = parse(text)
+        if problems:
+            raise ConfigRefused(str(self.file), problems)
+        document = fill(value, self.environ)
+        variables = tuple(name for name in _OVERRIDES if name in self.environ)
+        for name in variables:
+            _override(document, _OVERRIDES[name], self.environ[name])
+        around = Surroundings(environ=self.environ, resolve=self.resolve)
+        settings, refused = validate(document, around)
+        if settings is None:
+            raise ConfigRefused(str(self.file), refused)
+        return Loaded(
+            settings=settings,
+            warnings=(*(Remark(path="", text=text) for text in around.remarks), *remarks_on(settings)),
+            sources=Sources(home=self.home, file=self.file, exists=exists, variables=variables),
+        )
+
+    def _from_home(self, path: str) -> Path:
+        if path == "~" or path.startswith("~/"):
+            user = Path(self.environ["HOME"]) if self.environ.get("HOME") else Path.home()
+            return user / path[2:]
+        return Path(path)
+
+    def _text(self) -> str | None:
+        try:
+            return self.file.read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            return None
+        except UnicodeDecodeError as error:
+            reason = f"not UTF-8 at byte {error.start}"
+        except OSError as error:
+            reason = f"cannot be read: {error.strerror}"
+        raise ConfigRefused(str(self.file), [Problem(path="the file", reason=reason)])
+
+
+def _override(document: Document, loc: Loc, value: str) -> None:
+    """Put a variable's value in its place, unless what stands around the place is wrong anyway."""
+    parent = document.value
+    for part in loc[:-1]:
+        parent = parent.setdefault(part, {}) if isinstance(parent, dict) else None
+    if isinstance(parent, dict):
+        parent[loc[-1]] = value
+        document.hidden.add(loc)
+
+
+def load(environ: Mapping[str, str]) -> Loaded:
+    """The configuration that an environment names."""
+    return ConfigSource(environ).read()
+
+
+def from_environment() -> ConfigSource:
+    """The source that this process was started with."""
+    return ConfigSource(dict(os.environ))  # noqa: TID251 — the one place that reads the environment

@@ -1,0 +1,219 @@
+"""How a conversation between two sessions goes on when a run of it ends.
+
+The target answers (primary), then requester and target reply in turn (loop), then the target may say one thing
+to its own channel (announce). Each step is queued by the end of the one before, in the same transaction.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import assert_never
+
+from roost.core import exchangetext, sendpolicy
+from roost.core.addresses import DEFAULT_ACCOUNT, Address, ChatType
+from roost.core.deliveries import Delivery, DeliveryKind
+from roost.core.effects import AcceptInput, AddDelivery, Effects, PutExchange, QueueRun, RunSnapshot, Snapshot
+from roost.core.endings import Ending
+from roost.core.errors import Forbidden
+from roost.core.exchanges import Exchange, ExchangeState, Phase
+from roost.core.inbound import Inbound, InputMode, Source
+from roost.core.keys import KeyKind, SessionKey
+from roost.core.messages import Provenance, ProvenanceKind, Text
+from roost.core.notices import derived_id
+from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
+from roost.core.sendpolicy import SendPolicy
+from roost.core.sessions import Session
+
+INTERNAL_CHANNEL = "internal"
+SEND_TOOL = "sessions_send"
+HOP_LIMIT = 16
+
+CHILD_KINDS = frozenset({KeyKind.SUBAGENT, KeyKind.ACP})
+
+
+class HopReason(StrEnum):
+    CYCLE = "cycle"
+    LIMIT = "hop_limit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HopRefusal:
+    """A send that would go round in circles, or on for ever."""
+
+    reason: HopReason
+    message: str
+    hint: str
+
+    def error(self) -> Forbidden:
+        return Forbidden(self.message, hint=self.hint)
+
+
+def check_hops(hops: tuple[SessionKey, ...], target: SessionKey, limit: int = HOP_LIMIT) -> HopRefusal | None:
+    """Whether a run that came by these sessions may send to that one. `hops` end with the sender's requester."""
+    if target in hops:
+        path = " → ".join(str(hop) for hop in (*hops[hops.index(target) :], target))
+        return HopRefusal(
+            reason=HopReason.CYCLE,
+            message=f"cycle: {target} is waiting for this answer ({path})",
+            hint="answer instead, your reply goes back",
+        )
+    if len(hops) >= limit:
+        return HopRefusal(
+            reason=HopReason.LIMIT,
+            message=f"this message has passed through {len(hops)} sessions, the limit is {limit}",
+            hint="answer instead",
+        )
+    return None
+
+
+def turns(requester: SessionKey, target: SessionKey, configured: int) -> int:
+    """How many reply-back turns an exchange between these two gets."""
+    return 0 if requester == target or requester.kind is KeyKind.CRON else configured
+
+
+def one_way(exchange: Exchange) -> bool:
+    """With a sub-agent on either side there is one reply, no loop and no announce."""
+    return bool({exchange.requester.kind, exchange.target.kind} & CHILD_KINDS)
+
+
+def advance(snapshot: RunSnapshot, ending: Ending) -> Effects:
+    """The next step of the exchange that the ended run served. A run that yielded has not answered yet."""
+    exchange, outcome, said = snapshot.exchange, ending.outcome, ending.said
+    if exchange is None or outcome.yielded:
+        return ()
+    match exchange.phase:
+        case Phase.PRIMARY:
+            return _after_primary(snapshot, exchange, outcome, said)
+        case Phase.LOOP:
+            heard = replace(exchange, latest_reply=said or exchange.latest_reply)
+            goes_on = said is not None and exchange.turn < exchange.max_turns
+            return _next_turn(snapshot, heard, outcome) if goes_on else _announce(snapshot, heard, outcome)
+        case Phase.ANNOUNCE:
+            sent = _announcement(snapshot, said, outcome.at, ending.policy) if said else ()
+            return (*sent, _done(exchange))
+        case Phase.DONE:
+            return ()
+        case _:
+            assert_never(exchange.phase)
+
+
+def _after_primary(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome, said: str | None) -> Effects:
+    if not outcome.succeeded:
+        error = outcome.error or str(outcome.state)
+        return (_done(replace(exchange, state=ExchangeState.FAILED, error=error)),)
+    heard = replace(exchange, state=ExchangeState.REPLIED, first_reply=said, latest_reply=said)
+    if said is None or one_way(exchange):
+        return (_done(heard),)
+    return _next_turn(snapshot, heard, outcome) if heard.max_turns else _announce(snapshot, heard, outcome)
+
+
+def _next_turn(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome) -> Effects:
+    """The other side gets the latest reply; odd turns are the requester's."""
+    partner = snapshot.partner
+    if partner is None or partner.session is None or exchange.latest_reply is None:
+        return _announce(snapshot, exchange, outcome)
+    turned = replace(exchange, phase=Phase.LOOP, turn=exchange.turn + 1)
+    block = exchangetext.turn_block(turned, *_channels(snapshot, exchange))
+    run = _run(snapshot, turned, partner.key, RunKind.EXCHANGE, block, outcome.at)
+    step = f"{exchange.id}:{turned.turn}"
+    inbound = Inbound(
+        id=derived_id("turn", step),
+        key=partner.key,
+        principal=run.cause.principal,
+        provenance=Provenance(
+            kind=ProvenanceKind.INTER_SESSION,
+            principal=run.cause.principal,
+            source_session=str(snapshot.run.key),
+            source_channel=_channel(snapshot.session),
+            source_tool=SEND_TOOL,
+        ),
+        content=(Text(exchange.latest_reply),),
+        source=Source(channel=INTERNAL_CHANNEL, idempotency_key=step),
+        received_at=outcome.at,
+        trace=run.cause.trace,
+        exchange_id=exchange.id,
+        hops=run.cause.hops,
+    )
+    accepted = AcceptInput(inbound=inbound, run_id=run.id, mode=InputMode.OPEN)
+    return (PutExchange(exchange=turned), QueueRun(run=run), accepted)
+
+
+def _announce(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome) -> Effects:
+    """The target's last word, unless the exchange was stopped or the target is gone."""
+    target = _side(snapshot, exchange.target)
+    if outcome.state is RunState.KILLED or target is None or target.session is None:
+        return (_done(exchange),)
+    closing = replace(exchange, phase=Phase.ANNOUNCE)
+    block = exchangetext.announce_block(closing, *_channels(snapshot, exchange))
+    run = _run(snapshot, closing, exchange.target, RunKind.ANNOUNCE, block, outcome.at)
+    return (PutExchange(exchange=closing), QueueRun(run=run))
+
+
+def _run(
+    snapshot: RunSnapshot, exchange: Exchange, key: SessionKey, kind: RunKind, prompt: str, at: int
+) -> Run:
+    # Turns are no hops: each side may not send to the one that is waiting for its answer.
+    sent_by = exchange.hops[:-1]
+    hops = exchange.hops if key == exchange.target else (*sent_by, exchange.target)
+    cause = snapshot.run.cause
+    return Run(
+        id=derived_id("exchange", exchange.id, exchange.phase, str(exchange.turn)),
+        key=key,
+        state=RunState.QUEUED,
+        cause=Cause(
+            principal=cause.principal, kind=ProvenanceKind.INTER_SESSION, trace=cause.trace, hops=hops
+        ),
+        request=Request(kind=kind, lane=Lane.NESTED, exchange_id=exchange.id, prompt=prompt),
+        queued_at=at,
+        ready_at=at,
+    )
+
+
+def _announcement(snapshot: RunSnapshot, said: str, at: int, policy: SendPolicy | None) -> Effects:
+    session = snapshot.session.session
+    address = announce_address(session) if session else None
+    if session is None or address is None or not may_send(session, address, policy):
+        return ()
+    delivery = Delivery(
+        id=derived_id("announcement", snapshot.run.id),
+        key=session.key,
+        address=address,
+        kind=DeliveryKind.ANNOUNCE,
+        text=said,
+        created_at=at,
+        ready_at=at,
+        run_id=snapshot.run.id,
+    )
+    return (AddDelivery(delivery=delivery),)
+
+
+def may_send(session: Session, address: Address, policy: SendPolicy | None) -> bool:
+    """Whether the send policy lets this session speak at that address."""
+    override, chat_type = session.overrides.send_policy, session.facts.chat_type
+    return sendpolicy.decide(
+        policy, session.key, override=override, channel=address.channel, chat_type=chat_type
+    ).allowed
+
+
+def announce_address(session: Session) -> Address | None:
+    """Where a session speaks unasked: its group or room, else where its person was last met."""
+    facts = session.facts
+    if facts.chat_type in (ChatType.GROUP, ChatType.CHANNEL) and facts.channel and facts.peer:
+        account = facts.account or DEFAULT_ACCOUNT
+        return Address(channel=facts.channel, to=facts.peer, account=account, thread=facts.thread)
+    return session.route
+
+
+def _done(exchange: Exchange) -> PutExchange:
+    return PutExchange(exchange=replace(exchange, phase=Phase.DONE))
+
+
+def _side(snapshot: RunSnapshot, key: SessionKey) -> Snapshot | None:
+    return snapshot.session if snapshot.run.key == key else snapshot.partner
+
+
+def _channel(snapshot: Snapshot | None) -> str | None:
+    return snapshot.session.facts.channel if snapshot and snapshot.session else None
+
+
+def _channels(snapshot: RunSnapshot, exchange: Exchange) -> tuple[str | None, str | None]:
+    return _channel(_side(snapshot, exchange.requester)), _channel(_side(snapshot, exchange.target))

@@ -1,0 +1,44 @@
+"""Where a message came from and where its answer goes."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+DEFAULT_ACCOUNT = "default"
+
+
+class ChatType(StrEnum):
+    DIRECT = "direct"
+    GROUP = "group"
+    CHANNEL = "channel"
+
+    @classmethod
+    def parse(cls, text: str) -> "ChatType | None":
+        """The chat type named by a word; `dm` is an old name of `direct`."""
+        word = text.strip().lower()
+        if word == "dm":
+            return cls.DIRECT
+        return cls(word) if word in cls._value2member_map_ else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """One place on one channel that can receive a message."""
+
+    channel: str
+    to: str
+    account: str = DEFAULT_ACCOUNT
+    thread: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a conversation was first met, for people to read; never used to route."""
+
+    label: str | None = None
+    provider: str | None = None
+    surface: str | None = None
+    chat_type: ChatType | None = None
+    sender: str | None = None
+    to: str | None = None
+    account: str | None = None
+    thread: str | None = None

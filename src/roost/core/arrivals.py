@@ -1,0 +1,104 @@
+"""A message at the door, and what it does to its session before it is queued.
+
+It opens the session, starts it afresh when that is due, and, if a person sent it, moves route and interaction.
+"""
+
+from dataclasses import dataclass, field
+from datetime import tzinfo
+
+from roost.core import lifecycle
+from roost.core.addresses import Origin
+from roost.core.effects import Archive, ChangeSession, Effects, OpenSession, Snapshot
+from roost.core.inbound import Inbound
+from roost.core.lifecycle import ResetPolicy, Stale, StaleReason
+from roost.core.messages import ProvenanceKind
+from roost.core.principals import Principal
+from roost.core.queuesettings import QueuePolicy
+from roost.core.resets import Reset, open_generation, open_stale
+from roost.core.runs import Request
+from roost.core.sessions import Facts, Generation, Labels, Lineage, OpenedBy, Session, Times
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """What a session is if this message is its first, and the id its next generation gets."""
+
+    session_id: str
+    owner: Principal
+    facts: Facts
+    origin: Origin = field(default_factory=Origin)
+    lineage: Lineage = field(default_factory=Lineage)
+    labels: Labels = field(default_factory=Labels)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """`run_id` is fresh. `reset` is what the sender asked for (`/new`); `request` says how the run differs
+    from an ordinary turn."""
+
+    inbound: Inbound
+    run_id: str
+    opening: Opening
+    zone: tzinfo
+    queue: QueuePolicy = field(default_factory=QueuePolicy)
+    resets: ResetPolicy = field(default_factory=ResetPolicy)
+    reset: Reset | None = None
+    request: Request = field(default_factory=Request)
+
+    @property
+    def human(self) -> bool:
+        return self.inbound.provenance.kind is ProvenanceKind.HUMAN
+
+
+def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
+    """The session as the message finds it. What no person sent neither resets a session nor keeps it fresh."""
+    inbound, session = arrival.inbound, snapshot.session
+    if session is None:
+        return (_open(arrival),)
+    at = inbound.received_at
+    if not arrival.human:
+        return (ChangeSession(key=session.key, touched=at),)
+    stale = _stale(session, arrival)
+    active = snapshot.running is not None or bool(snapshot.queued)
+    opened: Effects = ()
+    if arrival.reset:
+        opened = open_generation(snapshot, arrival.reset)
+    elif stale and not active:
+        opened = open_stale(snapshot, stale, arrival.opening.session_id, at=at, reply_to=inbound.reply_to)
+    # A daily reset put off is still due: what was said meanwhile must not make the session look fresh.
+    put_off = not opened and stale is not None and stale.reason is not StaleReason.IDLE
+    change = ChangeSession(
+        key=session.key,
+        origin=arrival.opening.origin if session.origin == Origin() else None,
+        route=inbound.reply_to,
+        touched=at,
+        interacted=None if put_off else at,
+    )
+    shown: Effects = (Archive(key=session.key, at=None),) if session.times.archived is not None else ()
+    return (*opened, change, *shown)
+
+
+def _stale(session: Session, arrival: Arrival) -> Stale | None:
+    kind = lifecycle.reset_type(session.key, session.facts)
+    rule = lifecycle.resolve(arrival.resets, kind, session.facts.channel)
+    verdict = lifecycle.freshness(rule, session.times.interacted, arrival.inbound.received_at, arrival.zone)
+    return verdict if isinstance(verdict, Stale) else None
+
+
+def _open(arrival: Arrival) -> OpenSession:
+    inbound, opening, at = arrival.inbound, arrival.opening, arrival.inbound.received_at
+    session = Session(
+        key=inbound.key,
+        owner=opening.owner,
+        session_id=opening.session_id,
+        facts=opening.facts,
+        times=Times(created=at, updated=at, started=at, interacted=at),
+        lineage=opening.lineage,
+        labels=opening.labels,
+        origin=opening.origin,
+        route=inbound.reply_to if arrival.human else None,
+    )
+    generation = Generation(
+        session_id=opening.session_id, key=inbound.key, number=1, opened_at=at, opened_by=OpenedBy.FIRST
+    )
+    return OpenSession(session=session, generation=generation)

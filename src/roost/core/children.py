@@ -1,0 +1,218 @@
+"""What a child's end means to the session that spawned it.
+
+The completion is settled in any case. Then exactly one of: the requester waits for the whole batch and goes on
+when its last child ends; the requester is a sub-agent and gets it as an input; or the requester's chat is told.
+"""
+
+from dataclasses import replace
+from types import MappingProxyType
+
+from roost.core.a2a import CHILD_KINDS, INTERNAL_CHANNEL, may_send
+from roost.core.addresses import Address
+from roost.core.childtext import ANNOUNCE_PROMPT, finding, findings, kept_result
+from roost.core.deliveries import Delivery, DeliveryKind
+from roost.core.effects import (
+    AcceptInput,
+    AcknowledgeCompletion,
+    AddDelivery,
+    AppendEntries,
+    Effects,
+    QueueRun,
+    RunSnapshot,
+    SettleCompletion,
+    Snapshot,
+)
+from roost.core.endings import Ending
+from roost.core.entries import EntryDraft
+from roost.core.exchanges import Completion, CompletionStatus
+from roost.core.inbound import Inbound, InputMode, Source
+from roost.core.keys import SessionKey
+from roost.core.marking import SPAWN_TOOL
+from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
+from roost.core.notices import derived_id
+from roost.core.principals import Principal
+from roost.core.runs import Cause, Lane, Request, Run, RunKind, RunState
+from roost.core.sentinels import Sentinel, sentinel_of
+
+STATUS_OF = MappingProxyType(
+    {
+        RunState.DONE: CompletionStatus.OK,
+        RunState.FAILED: CompletionStatus.ERROR,
+        RunState.KILLED: CompletionStatus.KILLED,
+        RunState.TIMEOUT: CompletionStatus.TIMEOUT,
+        RunState.INTERRUPTED: CompletionStatus.INTERRUPTED,
+    }
+)
+
+_LISTENING = frozenset({RunKind.TURN, RunKind.CONTINUATION, RunKind.EXCHANGE})
+
+
+def child_end(snapshot: RunSnapshot, ending: Ending) -> Effects:
+    """The end of a run that somebody is owed. A child that yielded has not ended."""
+    completion, requester, outcome = snapshot.completion, snapshot.requester, ending.outcome
+    if completion is None or requester is None or outcome.yielded:
+        return ()
+    if snapshot.run.request.kind is RunKind.ANNOUNCE:
+        return _announced(snapshot, completion, requester, ending)
+    if completion.status is not CompletionStatus.PENDING:
+        return ()
+    settled = replace(
+        completion,
+        status=STATUS_OF[outcome.state],
+        result=kept_result(ending.said),
+        error=outcome.error,
+        settled_at=outcome.at,
+    )
+    settle = SettleCompletion(
+        child_run=settled.child_run,
+        status=settled.status,
+        at=outcome.at,
+        result=settled.result,
+        error=settled.error,
+    )
+    told = () if requester.session is None else _pass_on(snapshot, settled, requester, ending)
+    return (settle, *told)
+
+
+def yield_end(snapshot: RunSnapshot, ending: Ending) -> Effects:
+    """A run yields after the last of its children has ended: it goes on at once."""
+    batch = tuple(one for one in snapshot.session.children if one.batch == snapshot.run.id)
+    waiting = any(one.status is CompletionStatus.PENDING for one in batch)
+    if not ending.outcome.yielded or waiting or not batch:
+        return ()
+    return _continue(snapshot.run, batch, ending.outcome.at)
+
+
+def _pass_on(snapshot: RunSnapshot, settled: Completion, requester: Snapshot, ending: Ending) -> Effects:
+    batch, at = snapshot.batch, ending.outcome.at
+    if batch and batch.outcome and batch.outcome.yielded:
+        if any(one.status is CompletionStatus.PENDING for one in snapshot.siblings):
+            return ()
+        unheard = (one for one in snapshot.siblings if one.acknowledged_at is None)
+        return _continue(batch, (*unheard, settled), at)
+    if requester.key.kind in CHILD_KINDS:
+        return _give(snapshot, settled, requester, at)
+    if ending.outcome.succeeded:
+        return (_ask_child(snapshot, settled, at),)
+    return _tell(snapshot, settled, requester, ending, ending.announce(settled, None))
+
+
+def _continue(batch: Run, completions: tuple[Completion, ...], at: int) -> Effects:
+    request = replace(
+        batch.request,
+        kind=RunKind.CONTINUATION,
+        deadline=None,
+        prompt=None,
+        completes=_completes(batch),
+    )
+    run = _queued(derived_id("continuation", batch.id), batch.key, batch.cause, request, at)
+    inbound = _inbound(batch.id, run, completions[-1], findings(completions), at)
+    known = (AcknowledgeCompletion(child_run=one.child_run, at=at) for one in completions)
+    return (QueueRun(run=run), AcceptInput(inbound=inbound, run_id=run.id, mode=InputMode.OPEN), *known)
+
+
+def _give(snapshot: RunSnapshot, completion: Completion, requester: Snapshot, at: int) -> Effects:
+    """A sub-agent hears of its child inside its run, or in a new one if it is idle."""
+    text, acknowledged = finding(completion), AcknowledgeCompletion(child_run=completion.child_run, at=at)
+    busy = requester.running
+    if busy and busy.request.kind in _LISTENING:
+        inbound = _inbound(completion.child_run, busy, completion, text, at)
+        return (AcceptInput(inbound=inbound, run_id=busy.id, mode=InputMode.STEER), acknowledged)
+    completes = _completes(snapshot.batch) if snapshot.batch else None
+    request = Request(kind=RunKind.CONTINUATION, lane=Lane.SUBAGENT, completes=completes)
+    run = _queued(derived_id("heard", completion.child_run), requester.key, snapshot.run.cause, request, at)
+    inbound = _inbound(completion.child_run, run, completion, text, at)
+    return (QueueRun(run=run), AcceptInput(inbound=inbound, run_id=run.id, mode=InputMode.OPEN), acknowledged)
+
+
+def _ask_child(snapshot: RunSnapshot, completion: Completion, at: int) -> QueueRun:
+    request = Request(
+        kind=RunKind.ANNOUNCE,
+        lane=Lane.SUBAGENT,
+        requester=completion.requester,
+        prompt=ANNOUNCE_PROMPT,
+        completes=completion.child_run,
+    )
+    run_id = derived_id("announce", completion.child_run)
+    return QueueRun(run=_queued(run_id, completion.child, snapshot.run.cause, request, at))
+
+
+def _announced(snapshot: RunSnapshot, completion: Completion, requester: Snapshot, ending: Ending) -> Effects:
+    """The child was asked what to say. What it does not say is said without it, unless it asked for silence."""
+    if completion.acknowledged_at is not None or requester.session is None:
+        return ()
+    skips = ending.outcome.succeeded and sentinel_of(ending.reply or "") is Sentinel.ANNOUNCE_SKIP
+    if skips:
+        return (AcknowledgeCompletion(child_run=completion.child_run, at=ending.outcome.at),)
+    return _tell(snapshot, completion, requester, ending, ending.announce(completion, ending.said))
+
+
+def _tell(
+    snapshot: RunSnapshot, completion: Completion, requester: Snapshot, ending: Ending, text: str
+) -> Effects:
+    """Into the requester's transcript, and to its chat unless the child was killed. It starts no run."""
+    at, principal = ending.outcome.at, snapshot.run.cause.principal
+    said = UserMessage(content=(Text(text),), at=at, provenance=_provenance(completion, principal))
+    entry = EntryDraft(id=derived_id("told", completion.child_run), body=said)
+    address = _chat(snapshot, requester)
+    quiet = completion.status is CompletionStatus.KILLED
+    sent: Effects = ()
+    if address and requester.session and not quiet and may_send(requester.session, address, ending.policy):
+        delivery = Delivery(
+            id=derived_id("announcement", completion.child_run),
+            key=requester.key,
+            address=address,
+            kind=DeliveryKind.ANNOUNCE,
+            text=text,
+            created_at=at,
+            ready_at=at,
+        )
+        sent = (AddDelivery(delivery=delivery),)
+    acknowledged = AcknowledgeCompletion(child_run=completion.child_run, at=at)
+    return (AppendEntries(key=requester.key, drafts=(entry,)), *sent, acknowledged)
+
+
+def _chat(snapshot: RunSnapshot, requester: Snapshot) -> Address | None:
+    """Where the child was asked for, else where the requester was last met."""
+    asked = snapshot.batch.request.reply_to if snapshot.batch else None
+    return asked or (requester.session.route if requester.session else None)
+
+
+def _completes(batch: Run) -> str:
+    return batch.request.completes or batch.id
+
+
+def _queued(run_id: str, key: SessionKey, cause: Cause, request: Request, at: int) -> Run:
+    return Run(
+        id=run_id,
+        key=key,
+        state=RunState.QUEUED,
+        cause=replace(cause, kind=ProvenanceKind.SUBAGENT),
+        request=request,
+        queued_at=at,
+        ready_at=at,
+    )
+
+
+def _inbound(about: str, run: Run, completion: Completion, text: str, at: int) -> Inbound:
+    return Inbound(
+        id=derived_id("completion", about),
+        key=run.key,
+        principal=run.cause.principal,
+        provenance=_provenance(completion, run.cause.principal),
+        content=(Text(text),),
+        source=Source(channel=INTERNAL_CHANNEL, idempotency_key=f"completion:{about}"),
+        received_at=at,
+        trace=run.cause.trace,
+        exchange_id=run.request.exchange_id,
+        hops=run.cause.hops,
+    )
+
+
+def _provenance(completion: Completion, principal: Principal) -> Provenance:
+    return Provenance(
+        kind=ProvenanceKind.SUBAGENT,
+        principal=principal,
+        source_session=str(completion.child),
+        source_tool=SPAWN_TOOL,
+    )

@@ -1,0 +1,386 @@
+"""What a decision asks the store to write, and what it saw when it decided.
+
+A deciding verb builds a snapshot under the session's lock, calls a pure function with it and applies the
+effects it returns, in order, in the same transaction. Every store applies the same effects the same way.
+
+`event` and `refs` are what the feed of the touched session says about an effect; a silent one has neither.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from roost.core.addresses import Address, Origin
+from roost.core.deliveries import Delivery
+from roost.core.entries import EntryDraft
+from roost.core.events import EventKind
+from roost.core.exchanges import Completion, CompletionStatus, Exchange
+from roost.core.inbound import Inbound, InboundRecord, InputMode
+from roost.core.keys import SessionKey
+from roost.core.ledger import Denial
+from roost.core.runs import Outcome, Progress, Run
+from roost.core.sessions import Counters, Generation, Labels, Overrides, Session, SessionStatus, ThreadBinding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSession:
+    """A key that had no row gets one, with its first generation."""
+
+    session: Session
+    generation: Generation
+
+    event: ClassVar[EventKind] = EventKind.SESSION_OPENED
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (self.generation.session_id,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenGeneration:
+    """The key goes on under a new `session_id`: counters start again, what a person set stays."""
+
+    generation: Generation
+
+    event: ClassVar[EventKind] = EventKind.SESSION_RESET
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (self.generation.session_id,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeSession:
+    """Replace the given parts of a row; None leaves a part as it is. `touched` moves the activity time."""
+
+    key: SessionKey
+    labels: Labels | None = None
+    overrides: Overrides | None = None
+    counters: Counters | None = None
+    origin: Origin | None = None
+    route: Address | None = None
+    status: SessionStatus | None = None
+    touched: int | None = None
+    interacted: int | None = None
+
+    event: ClassVar[EventKind] = EventKind.SESSION_CHANGED
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (str(self.key),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive:
+    """Hide a session from lists, or show it again (`at` None)."""
+
+    key: SessionKey
+    at: int | None
+
+    event: ClassVar[EventKind] = EventKind.SESSION_CHANGED
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (str(self.key),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    key: SessionKey
+    at: int | None
+
+    event: ClassVar[EventKind] = EventKind.SESSION_CHANGED
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (str(self.key),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteSession:
+    """Remove a session and its content; the ledger stays."""
+
+    key: SessionKey
+
+    event: ClassVar[None] = None
+    refs: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendEntries:
+    """Add entries to the current generation of a key."""
+
+    key: SessionKey
+    drafts: tuple[EntryDraft, ...]
+
+    event: ClassVar[EventKind] = EventKind.ENTRY
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return tuple(draft.id for draft in self.drafts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptInput:
+    """Keep a message as a pending input of a run."""
+
+    inbound: Inbound
+    run_id: str
+    mode: InputMode
+
+    event: ClassVar[EventKind] = EventKind.INPUT_ACCEPTED
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (self.inbound.id,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveInput:
+    """A pending input belongs to another run now."""
+
+    inbound_id: str
+    run_id: str
+    mode: InputMode
+
+    event: ClassVar[None] = None
+    refs: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeInput:
+    """A pending input ends inside another message."""
+
+    inbound_id: str
+    into: str
+    reason: str
+
+    event: ClassVar[EventKind] = EventKind.INPUT_MERGED
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (self.inbound_id,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KillInput:
+    """A message that will never be answered; its sender is told by a notice among the same effects.
+
+    With `inbound` the message is recorded dead on arrival.
+    """
+
+    inbound_id: str
+    reason: str
+    inbound: Inbound | None = None
+
+    event: ClassVar[EventKind] = EventKind.INPUT_DEAD
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (self.inbound_id,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueRun:
+    run: Run
+
+    event: ClassVar[EventKind] = EventKind.RUN_QUEUED
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (self.run.id,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelayRun:
+    """Move the moment a queued run may start (debounce)."""
+
+    run_id: str
+    ready_at: int
+
+    event: ClassVar[None] = None
+    refs: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequeueRun:
+    """A run whose gateway died goes back to the queue."""
+
+    run_id: str
+    ready_at: int
+    progress: Progress
+
+    event: ClassVar[EventKind] = EventKind.RUN_QUEUED
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (self.run_id,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndRun:
+    run_id: str
+    outcome: Outcome
+
+    event: ClassVar[EventKind] = EventKind.RUN_ENDED
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (self.run_id,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddDelivery:
+    delivery: Delivery
+
+    event: ClassVar[EventKind] = EventKind.DELIVERY
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (self.delivery.id,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutExchange:
+    exchange: Exchange
+
+    event: ClassVar[EventKind] = EventKind.EXCHANGE
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (self.exchange.id,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OweCompletion:
+    """A child was spawned: its requester is owed an answer."""
+
+    completion: Completion
+
+    event: ClassVar[EventKind] = EventKind.CHILD
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (self.completion.child_run,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettleCompletion:
+    """How a child ended. Only the first settlement counts."""
+
+    child_run: str
+    status: CompletionStatus
+    at: int
+    result: str | None = None
+    error: str | None = None
+
+    event: ClassVar[EventKind] = EventKind.CHILD
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (self.child_run,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcknowledgeCompletion:
+    """The requester has it."""
+
+    child_run: str
+    at: int
+
+    event: ClassVar[EventKind] = EventKind.CHILD
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (self.child_run,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BindThread:
+    binding: ThreadBinding
+
+    event: ClassVar[None] = None
+    refs: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnbindThread:
+    address: Address
+
+    event: ClassVar[None] = None
+    refs: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordDenial:
+    denial: Denial
+
+    event: ClassVar[None] = None
+    refs: ClassVar[tuple[str, ...]] = ()
+
+
+Effect: TypeAlias = (
+    OpenSession
+    | OpenGeneration
+    | ChangeSession
+    | Archive
+    | Pin
+    | DeleteSession
+    | AppendEntries
+    | AcceptInput
+    | MoveInput
+    | MergeInput
+    | KillInput
+    | QueueRun
+    | DelayRun
+    | RequeueRun
+    | EndRun
+    | AddDelivery
+    | PutExchange
+    | OweCompletion
+    | SettleCompletion
+    | AcknowledgeCompletion
+    | BindThread
+    | UnbindThread
+    | RecordDenial
+)
+Effects: TypeAlias = tuple[Effect, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A session as it stands under its lock.
+
+    `running` is its one running run, `queued` those waiting, oldest first; `pending` are the inputs no run
+    has taken, in order of arrival; `children` are completions still owed to this session.
+    """
+
+    key: SessionKey
+    session: Session | None = None
+    generation: Generation | None = None
+    running: Run | None = None
+    queued: tuple[Run, ...] = ()
+    pending: tuple[InboundRecord, ...] = ()
+    children: tuple[Completion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSnapshot:
+    """A run that ends: its session, the exchange it serves, what its requester is owed, and who asked.
+
+    `completion` is owed to `requester`; `siblings` are the other completions of the same batch, and `batch` is
+    the requester's run that spawned them.
+    """
+
+    run: Run
+    session: Snapshot
+    exchange: Exchange | None = None
+    completion: Completion | None = None
+    siblings: tuple[Completion, ...] = ()
+    requester: Snapshot | None = None
+    batch: Run | None = None
+    partner: Snapshot | None = None
+
+
+Decide: TypeAlias = Callable[[Snapshot], Effects]
+Advance: TypeAlias = Callable[[RunSnapshot], Effects]

@@ -1,0 +1,30 @@
+"""A run that ends, as those who wait for it see it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from roost.core.exchanges import Completion
+from roost.core.runs import Outcome
+from roost.core.sendpolicy import SendPolicy
+from roost.core.sentinels import sentinel_of
+
+Announce: TypeAlias = Callable[[Completion, str | None], str]
+"""The announcement of a settled completion, around what the child itself wrote for it, if it did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """`reply` is the last visible text of the run; `policy` says where announcements may go."""
+
+    outcome: Outcome
+    announce: Announce
+    reply: str | None = None
+    policy: SendPolicy | None = None
+
+    @property
+    def said(self) -> str | None:
+        """What the run has to say: nothing if it did not end well, or answered with a sentinel."""
+        text = (self.reply or "").strip()
+        silent = not self.outcome.succeeded or not text or sentinel_of(text) is not None
+        return None if silent else text

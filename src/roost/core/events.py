@@ -1,0 +1,37 @@
+"""The feed: numbered facts about one session, in the order of their commits.
+
+Numbers count per session without gaps. What streams while a model speaks is a preview and no event.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from roost.core.keys import SessionKey
+
+
+class EventKind(StrEnum):
+    SESSION_OPENED = "session.opened"
+    SESSION_RESET = "session.reset"
+    SESSION_CHANGED = "session.changed"
+    ENTRY = "entry"
+    INPUT_ACCEPTED = "input.accepted"
+    INPUT_TAKEN = "input.taken"
+    INPUT_MERGED = "input.merged"
+    INPUT_DEAD = "input.dead"
+    RUN_QUEUED = "run.queued"
+    RUN_STARTED = "run.started"
+    RUN_ENDED = "run.ended"
+    DELIVERY = "delivery"
+    EXCHANGE = "exchange"
+    CHILD = "child"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """`ref` names the row the event is about: an entry id, run id, inbound id, delivery id, …"""
+
+    key: SessionKey
+    number: int
+    at: int
+    kind: EventKind
+    ref: str

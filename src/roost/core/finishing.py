@@ -1,0 +1,17 @@
+"""Everything that follows from the end of a run, in one decision."""
+
+from roost.core import a2a, children
+from roost.core.effects import Effects, EndRun, RunSnapshot
+from roost.core.endings import Ending
+from roost.core.queueing import carry_over
+
+
+def finish(snapshot: RunSnapshot, ending: Ending) -> Effects:
+    """End the run; what it did not take waits for the next one, and whoever waits for it is served."""
+    return (
+        EndRun(run_id=snapshot.run.id, outcome=ending.outcome),
+        *carry_over(snapshot.session, snapshot.run, ending.outcome.at),
+        *a2a.advance(snapshot, ending),
+        *children.child_end(snapshot, ending),
+        *children.yield_end(snapshot, ending),
+    )

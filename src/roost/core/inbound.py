@@ -1,0 +1,67 @@
+"""An accepted message. It is a pending input until a run takes it; then it is an entry.
+
+Every inbound ends in a transcript, merged into another, or dead with a notice to its sender.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from roost.core.addresses import DEFAULT_ACCOUNT, Address
+from roost.core.keys import SessionKey
+from roost.core.messages import Provenance, UserBlock
+from roost.core.principals import Principal
+
+
+class InboundState(StrEnum):
+    PENDING = "pending"
+    TAKEN = "taken"
+    MERGED = "merged"
+    DEAD = "dead"
+
+
+class InputMode(StrEnum):
+    """How a pending input reaches its run: between two steps of it, or as its opening."""
+
+    STEER = "steer"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What makes a message the same message when it comes again."""
+
+    channel: str
+    account: str = DEFAULT_ACCOUNT
+    external_id: str | None = None
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inbound:
+    """One accepted message with its frozen reply address; no address, no delivery."""
+
+    id: str
+    key: SessionKey
+    principal: Principal
+    provenance: Provenance
+    content: tuple[UserBlock, ...]
+    source: Source
+    received_at: int
+    trace: str
+    sender_name: str | None = None
+    reply_to: Address | None = None
+    deadline: int | None = None
+    exchange_id: str | None = None
+    hops: tuple[SessionKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboundRecord:
+    """An inbound and what became of it."""
+
+    inbound: Inbound
+    state: InboundState
+    mode: InputMode | None = None
+    run_id: str | None = None
+    merged_into: str | None = None
+    reason: str | None = None

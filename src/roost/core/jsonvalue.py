@@ -1,0 +1,21 @@
+"""The types of a parsed JSON document, and their text."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+JsonValue: TypeAlias = bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"] | None
+JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+def compact(value: JsonValue) -> str:
+    """The one-line text of a value: no spaces, no escaped letters, keys in their own order."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)

@@ -1,0 +1,28 @@
+"""Which gateway may write. A lease names its holder and an epoch; a raised epoch voids older claims."""
+
+from dataclasses import dataclass
+
+LEASE_MS = 10_000
+RENEW_MS = 3_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gateway:
+    """A gateway as it introduces itself. `name` is stable across restarts, `holder` is this process."""
+
+    name: str
+    holder: str
+    address: str = ""
+    config_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """Times are the database's own."""
+
+    gateway: Gateway
+    epoch: int
+    expires_at: int
+
+    def live(self, now: int) -> bool:
+        return now < self.expires_at

@@ -1,0 +1,44 @@
+"""Append-only facts: what every model call cost, and what was refused and why."""
+
+from dataclasses import dataclass
+
+from roost.core.keys import SessionKey
+from roost.core.messages import Usage
+from roost.core.principals import Principal
+from roost.core.runs import RunKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerRow:
+    """One model call. Rows outlive their session; `estimated` marks a call that never settled."""
+
+    id: str
+    at: int
+    key: SessionKey
+    session_id: str
+    principal: Principal
+    run_id: str
+    run_kind: RunKind
+    provider: str
+    model: str
+    usage: Usage
+    estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerTotal:
+    calls: int
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Denial:
+    """Something that was not done, and the rule that decided so."""
+
+    at: int
+    operation: str
+    principal: Principal
+    rule: str
+    reason: str
+    caller: SessionKey | None = None
+    target: str | None = None

@@ -1,0 +1,166 @@
+"""What is said in a transcript: messages, their blocks, and where each came from.
+
+Values only. How a message is written to JSON is `core.jsonl`; how a list of them becomes a prompt is
+`core.transcript`.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from roost.core.jsonvalue import JsonObject
+from roost.core.principals import OWNER, Principal
+
+
+class ProvenanceKind(StrEnum):
+    """What caused a user-role entry. `HUMAN` is written only for an authenticated human event."""
+
+    HUMAN = "human"
+    INTER_SESSION = "inter_session"
+    SUBAGENT = "subagent"
+    SCHEDULE = "schedule"
+    HOOK = "hook"
+    SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Who and what is behind an entry; session keys are in their stored form."""
+
+    kind: ProvenanceKind
+    principal: Principal = OWNER
+    source_session: str | None = None
+    source_channel: str | None = None
+    source_tool: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thinking:
+    """A model's reasoning; `signature` lets its provider accept it again."""
+
+    thinking: str
+    signature: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """Inline image data, base64."""
+
+    mime: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    id: str
+    name: str
+    arguments: JsonObject
+
+
+UserBlock: TypeAlias = Text | Image
+AssistantBlock: TypeAlias = Text | Thinking | ToolCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one model call, as the provider counted them; cost in millionths of a dollar."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    total: int = 0
+    cost_micros: int = 0
+
+    def plus(self, other: "Usage") -> "Usage":
+        return Usage(
+            input=self.input + other.input,
+            output=self.output + other.output,
+            cache_read=self.cache_read + other.cache_read,
+            cache_write=self.cache_write + other.cache_write,
+            total=self.total + other.total,
+            cost_micros=self.cost_micros + other.cost_micros,
+        )
+
+
+class StopReason(StrEnum):
+    STOP = "stop"
+    LENGTH = "length"
+    TOOL_USE = "toolUse"
+    ABORTED = "aborted"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMessage:
+    content: tuple[UserBlock, ...]
+    at: int
+    provenance: Provenance
+    sender: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantMessage:
+    content: tuple[AssistantBlock, ...]
+    at: int
+    provider: str = ""
+    model: str = ""
+    api: str = ""
+    usage: Usage = field(default_factory=Usage)
+    stop: StopReason = StopReason.STOP
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """The one answer to one tool call; `details` never reaches a model."""
+
+    call_id: str
+    tool: str
+    content: tuple[UserBlock, ...]
+    at: int
+    is_error: bool = False
+    details: JsonObject | None = None
+
+
+Message: TypeAlias = UserMessage | AssistantMessage | ToolResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction:
+    """Everything before `first_kept_id` is presented to the model as this summary."""
+
+    summary: str
+    first_kept_id: str | None
+    tokens_before: int
+    at: int
+    tokens_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """A line kept in the timeline that is not part of any prompt."""
+
+    kind: str
+    at: int
+    data: JsonObject
+
+
+Body: TypeAlias = Message | Compaction | Notice
+
+
+def text_of(message: Message) -> str:
+    """The visible text of a message, blocks joined by line breaks."""
+    return "\n".join(block.text for block in message.content if isinstance(block, Text))
+
+
+def tool_calls(message: Message) -> tuple[ToolCall, ...]:
+    """The tool calls a message makes, in order."""
+    if not isinstance(message, AssistantMessage):
+        return ()
+    return tuple(block for block in message.content if isinstance(block, ToolCall))

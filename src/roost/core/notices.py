@@ -1,0 +1,62 @@
+"""What the gateway itself says in a chat: one line, outside the transcript.
+
+A notice takes its id from what it is about, so that saying it again is the same delivery.
+"""
+
+from uuid import UUID, uuid5
+
+from roost.core.addresses import Address
+from roost.core.deliveries import Delivery, DeliveryKind
+from roost.core.effects import AddDelivery, Effects
+from roost.core.keys import SessionKey
+from roost.core.lifecycle import Stale, StaleReason
+
+_NAMESPACE = UUID("6f1d9a52-3c07-5e3b-9a4e-2b8f0c6d7e11")
+
+
+def derived_id(*parts: str) -> str:
+    """The same id for the same parts, every time."""
+    return str(uuid5(_NAMESPACE, "\n".join(parts)))
+
+
+def notice(key: SessionKey, address: Address | None, text: str, *, at: int, about: str) -> Effects:
+    """Tell the chat at `address`; without an address there is nobody to tell this way."""
+    if address is None:
+        return ()
+    delivery = Delivery(
+        id=derived_id("notice", about, text),
+        key=key,
+        address=address,
+        kind=DeliveryKind.NOTICE,
+        text=text,
+        created_at=at,
+        ready_at=at,
+    )
+    return (AddDelivery(delivery=delivery),)
+
+
+def reset_line(stale: Stale) -> str:
+    """Why a conversation starts afresh, and the way back."""
+    match stale.reason:
+        case StaleReason.DAILY:
+            why = f"daily reset at {stale.rule.at_hour:02}:00"
+        case StaleReason.IDLE:
+            why = f"{stale.rule.idle_minutes} minutes without a message"
+        case _:
+            why = "reset by the operator"
+    return f"New conversation ({why}). Send /back to return to the previous one."
+
+
+def dropped_line(excerpt: str, cap: int) -> str:
+    """A message that fell out of a full queue."""
+    return f"Not answered, too many messages were waiting (limit {cap}): {excerpt}"
+
+
+def cleared_line(excerpt: str, why: str) -> str:
+    """A message that was waiting when the queue was emptied."""
+    return f"Not answered ({why}): {excerpt}"
+
+
+INTERRUPTED_LINE = (
+    "The gateway stopped while answering and could not go on. Send your message again if it still matters."
+)

@@ -1,0 +1,134 @@
+"""What a store can be asked, and pages of what it answers."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from roost.core.entries import Entry
+from roost.core.keys import SessionKey
+from roost.core.principals import Principal
+from roost.core.search import Query
+from roost.core.sessions import Generation, Session, SessionKind
+from roost.core.visibility import EVERYTHING, VisibleScope
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cursor:
+    """A place in a list of sessions, newest first."""
+
+    updated: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionQuery:
+    """Which sessions; every filter holds, then `offset` rows are passed over, then `limit` apply.
+
+    `search` is looked for in key, names and title, whatever the case; `archived` None takes both kinds.
+    """
+
+    scope: VisibleScope = EVERYTHING
+    kinds: frozenset[SessionKind] | None = None
+    agent: str | None = None
+    label: str | None = None
+    search: str | None = None
+    active_since: int | None = None
+    parent: SessionKey | None = None
+    archived: bool | None = False
+    after: Cursor | None = None
+    offset: int = 0
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Row]):
+    """Rows in order; `more` says whether another page would have any."""
+
+    rows: tuple[Row, ...]
+    more: bool
+
+
+SessionPage = Page[Session]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A place in the one timeline of a key: generation number, then seq."""
+
+    generation: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryQuery:
+    """The newest `limit` entries of a key before a position, across its generations.
+
+    `session_id` narrows to one generation; without `tools`, tool results are passed over.
+    """
+
+    key: SessionKey
+    session_id: str | None = None
+    before: Position | None = None
+    tools: bool = True
+    limit: int = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryPage:
+    """Entries oldest first, with where the next older page ends."""
+
+    entries: tuple[Entry, ...]
+    generations: tuple[Generation, ...]
+    before: Position | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuery:
+    """Full text over the entries of the sessions in scope, newest first."""
+
+    query: Query
+    scope: VisibleScope = EVERYTHING
+    key: SessionKey | None = None
+    limit: int = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchHit:
+    key: SessionKey
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerQuery:
+    """Whose model calls to add up; every given part holds. `tree_of` takes a session and its descendants."""
+
+    key: SessionKey | None = None
+    tree_of: SessionKey | None = None
+    agent: str | None = None
+    principal: Principal | None = None
+    since: int | None = None
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cutoffs:
+    """What retention may remove: anything of a kind not touched since its moment; None keeps all.
+
+    Running, queued, pinned and undelivered work is never touched.
+    """
+
+    archived_before: int | None = None
+    synthetic_before: int | None = None
+    cron_before: int | None = None
+    events_before: int | None = None
+    dedupe_before: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swept:
+    """What one sweep removed, or would remove."""
+
+    sessions: tuple[SessionKey, ...]
+    events: int
+    inbound: int

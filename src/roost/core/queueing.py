@@ -1,0 +1,261 @@
+"""Which run a message gets, and what gives way when too many wait.
+
+Every message ends up pending, merged into another, or dead with a notice. A message joins a run only if that run
+answers to the same address, for the same authority, and a person caused both.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from roost.core import queuesettings
+from roost.core.addresses import ChatType
+from roost.core.arrivals import Arrival, begin
+from roost.core.effects import (
+    AcceptInput,
+    DelayRun,
+    Effects,
+    EndRun,
+    KillInput,
+    MergeInput,
+    MoveInput,
+    QueueRun,
+    Snapshot,
+)
+from roost.core.inbound import Inbound, InputMode
+from roost.core.messages import ProvenanceKind
+from roost.core.notices import cleared_line, derived_id, dropped_line, notice
+from roost.core.principals import Principal, PrincipalKind
+from roost.core.queuesettings import DropPolicy, QueueMode, QueueSettings
+from roost.core.queuetext import excerpt
+from roost.core.runs import Cause, Outcome, Request, Run, RunKind, RunState
+from roost.core.sessions import Overrides
+
+# A queue in which somebody always speaks would otherwise never come to rest.
+_LONGEST_DEBOUNCE = 10
+
+
+class Disposition(StrEnum):
+    """What became of the message."""
+
+    QUEUED = "queued"
+    COLLECTED = "collected"
+    STEERED = "steered"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """`interrupts` names the run under way that should be ended so that this message comes next."""
+
+    effects: Effects
+    disposition: Disposition
+    interrupts: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seat:
+    """The run a message goes to; `effects` make it ready."""
+
+    run_id: str
+    mode: InputMode
+    disposition: Disposition
+    effects: Effects = ()
+
+
+def accept(snapshot: Snapshot, arrival: Arrival) -> Effects:
+    """Everything that follows from a message."""
+    return plan(snapshot, arrival).effects
+
+
+def plan(snapshot: Snapshot, arrival: Arrival) -> Plan:
+    """The effects of a message, and what they amount to."""
+    opened = begin(snapshot, arrival)
+    inbound, at = arrival.inbound, arrival.inbound.received_at
+    overrides = snapshot.session.overrides if snapshot.session else Overrides()
+    settings = queuesettings.resolve(arrival.queue, overrides, inbound.source.channel)
+    surplus = _surplus(snapshot, arrival, settings)
+    if surplus and settings.drop is DropPolicy.NEW:
+        line = dropped_line(excerpt(inbound), settings.cap)
+        dead = bury(inbound, "queue full", line, at, on_arrival=True)
+        return Plan(effects=(*opened, *dead), disposition=Disposition.REJECTED)
+    seat = _seat(snapshot, arrival, settings)
+    accepted = AcceptInput(inbound=inbound, run_id=seat.run_id, mode=seat.mode)
+    dropped = _drop(snapshot, surplus, inbound, seat, settings)
+    return Plan(
+        effects=(*opened, *seat.effects, accepted, *dropped),
+        disposition=seat.disposition,
+        interrupts=_interrupted(snapshot, arrival, settings),
+    )
+
+
+def carry_over(snapshot: Snapshot, run: Run, at: int) -> Effects:
+    """A run ends: what it was given and did not take goes into runs that follow it, one for each voice."""
+    voices: dict[tuple[object, ...], list[Inbound]] = {}
+    for record in snapshot.pending:
+        if record.run_id == run.id:
+            one = record.inbound
+            voices.setdefault((one.provenance.kind, one.principal, one.reply_to), []).append(one)
+    effects: list[QueueRun | MoveInput] = []
+    for number, inputs in enumerate(voices.values()):
+        run_id = derived_id("after", run.id, str(number))
+        request = Request(lane=run.request.lane, reply_to=inputs[0].reply_to, requester=run.request.requester)
+        effects.append(QueueRun(run=_new_run(run_id, inputs[0], request, at)))
+        effects += [MoveInput(inbound_id=one.id, run_id=run_id, mode=InputMode.OPEN) for one in inputs]
+    return tuple(effects)
+
+
+def clear(snapshot: Snapshot, at: int, why: str) -> Effects:
+    """Empty the queue of what people said and nobody has answered; each sender is told."""
+    waiting = [record.inbound for record in snapshot.pending if _by_person(record.inbound)]
+    buried = [bury(inbound, why, cleared_line(excerpt(inbound), why), at) for inbound in waiting]
+    gone = {inbound.id for inbound in waiting}
+    return (*(effect for effects in buried for effect in effects), *_end_emptied(snapshot, gone, at))
+
+
+def bury(inbound: Inbound, reason: str, line: str, at: int, *, on_arrival: bool = False) -> Effects:
+    """A message that will never be answered, and the word to its sender."""
+    told = notice(inbound.key, inbound.reply_to, line, at=at, about=inbound.id)
+    dead = KillInput(inbound_id=inbound.id, reason=reason, inbound=inbound if on_arrival else None)
+    return (dead, *told)
+
+
+def authority(cause: Cause, inputs: Iterable[Inbound], agent: str) -> Principal:
+    """For whom a run acts. Where several people speak in one turn it is the agent itself, who owns nothing."""
+    voices = {cause.principal, *(inbound.principal for inbound in inputs)}
+    return cause.principal if len(voices) == 1 else Principal(PrincipalKind.AGENT, agent)
+
+
+def _seat(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> _Seat:
+    inbound, running = arrival.inbound, snapshot.running
+    if arrival.human and not arrival.reset:
+        for run in reversed(snapshot.queued):
+            if settings.mode is not QueueMode.FOLLOWUP and _joinable(snapshot, run, arrival):
+                return _Seat(
+                    run_id=run.id,
+                    mode=InputMode.OPEN,
+                    disposition=Disposition.COLLECTED,
+                    effects=_delay(run, inbound.received_at, _wait(snapshot, settings)),
+                )
+        if running and settings.mode is QueueMode.STEER and _steerable(running, arrival):
+            return _Seat(run_id=running.id, mode=InputMode.STEER, disposition=Disposition.STEERED)
+    hurries = not arrival.human or settings.mode is QueueMode.INTERRUPT
+    ready_at = inbound.received_at + (0 if hurries else _wait(snapshot, settings))
+    run = _new_run(arrival.run_id, inbound, _request(arrival), ready_at)
+    return _Seat(
+        run_id=run.id, mode=InputMode.OPEN, disposition=Disposition.QUEUED, effects=(QueueRun(run=run),)
+    )
+
+
+def _request(arrival: Arrival) -> Request:
+    inbound = arrival.inbound
+    return replace(
+        arrival.request,
+        reply_to=inbound.reply_to,
+        exchange_id=inbound.exchange_id,
+        deadline=inbound.deadline,
+    )
+
+
+def _new_run(run_id: str, inbound: Inbound, request: Request, ready_at: int) -> Run:
+    """A run counts as queued since its message came, so that it stays ahead of what came later."""
+    cause = Cause(
+        principal=inbound.principal, kind=inbound.provenance.kind, trace=inbound.trace, hops=inbound.hops
+    )
+    return Run(
+        id=run_id,
+        key=inbound.key,
+        state=RunState.QUEUED,
+        cause=cause,
+        request=request,
+        queued_at=inbound.received_at,
+        ready_at=ready_at,
+    )
+
+
+def _wait(snapshot: Snapshot, settings: QueueSettings) -> int:
+    return settings.debounce_ms if snapshot.running else settings.settle_ms
+
+
+def _delay(run: Run, at: int, wait: int) -> Effects:
+    ready_at = min(at + wait, run.queued_at + _LONGEST_DEBOUNCE * wait)
+    return (DelayRun(run_id=run.id, ready_at=ready_at),) if ready_at > run.ready_at else ()
+
+
+def _by_person(inbound: Inbound) -> bool:
+    return inbound.provenance.kind is ProvenanceKind.HUMAN
+
+
+def _one_voice(snapshot: Snapshot, arrival: Arrival, other: Principal) -> bool:
+    """Whether two messages carry the same authority: in a group, all who are not the owner count alike."""
+    own = arrival.inbound.principal
+    facts = snapshot.session.facts if snapshot.session else arrival.opening.facts
+    in_group = facts.chat_type in (ChatType.GROUP, ChatType.CHANNEL)
+    return own == other or (in_group and not own.is_owner and not other.is_owner)
+
+
+def _joinable(snapshot: Snapshot, run: Run, arrival: Arrival) -> bool:
+    if run.cause.kind is not ProvenanceKind.HUMAN or run.request.kind is not RunKind.TURN:
+        return False
+    return run.request == _request(arrival) and _one_voice(snapshot, arrival, run.cause.principal)
+
+
+def _steerable(running: Run, arrival: Arrival) -> bool:
+    if running.cause.kind is not ProvenanceKind.HUMAN or running.request.kind is not RunKind.TURN:
+        return False
+    return running.request == _request(arrival) and running.cause.principal == arrival.inbound.principal
+
+
+def _interrupted(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> str | None:
+    """A new start ends whatever runs; a mere message only what answers the same people."""
+    running = snapshot.running
+    if running is None or not arrival.human:
+        return None
+    if arrival.reset or (settings.mode is QueueMode.INTERRUPT and _joinable(snapshot, running, arrival)):
+        return running.id
+    return None
+
+
+def _surplus(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> tuple[Inbound, ...]:
+    """The oldest messages that must give way for this one. Nobody's message displaces another authority's."""
+    if not arrival.human:
+        return ()
+    waiting = [
+        record.inbound
+        for record in snapshot.pending
+        if _by_person(record.inbound)
+        and record.inbound.reply_to == arrival.inbound.reply_to
+        and _one_voice(snapshot, arrival, record.inbound.principal)
+    ]
+    return tuple(waiting[: max(0, len(waiting) + 1 - settings.cap)])
+
+
+def _drop(
+    snapshot: Snapshot, surplus: tuple[Inbound, ...], arrived: Inbound, seat: _Seat, settings: QueueSettings
+) -> Effects:
+    at = arrived.received_at
+    effects: list[Effects] = []
+    for inbound in surplus:
+        if settings.drop is DropPolicy.OLD:
+            line = dropped_line(excerpt(inbound), settings.cap)
+            effects.append(bury(inbound, "queue full", line, at))
+        else:
+            # It moves first: what is left of it is shown by the run that takes the message it ends in.
+            moved = MoveInput(inbound_id=inbound.id, run_id=seat.run_id, mode=seat.mode)
+            merged = MergeInput(inbound_id=inbound.id, into=arrived.id, reason=excerpt(inbound))
+            effects.append((moved, merged))
+    gone = {inbound.id for inbound in surplus}
+    return (
+        *(effect for group in effects for effect in group),
+        *_end_emptied(snapshot, gone, at, keep=seat.run_id),
+    )
+
+
+def _end_emptied(snapshot: Snapshot, gone: Collection[str], at: int, keep: str | None = None) -> Effects:
+    """Queued runs that lost all they were to answer."""
+    lost = {record.run_id for record in snapshot.pending if record.inbound.id in gone}
+    still = {record.run_id for record in snapshot.pending if record.inbound.id not in gone}
+    outcome = Outcome(state=RunState.KILLED, at=at, code="dropped", error="its messages were dropped")
+    return tuple(
+        EndRun(run_id=run.id, outcome=outcome) for run in snapshot.queued if run.id in lost - still - {keep}
+    )

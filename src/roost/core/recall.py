@@ -1,0 +1,290 @@
+"""What of a transcript may be read back: bounded, without machinery, without secrets, and honest about it.
+
+Which rows are read, and who may read them, is decided before. The original is what the export gives.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Flag, auto
+from typing import assert_never
+
+from roost.core.credentials import is_secret_field
+from roost.core.entries import Entry
+from roost.core.jsonl_messages import message_to_json
+from roost.core.jsonvalue import JsonObject, JsonValue, compact
+from roost.core.messages import (
+    AssistantBlock,
+    AssistantMessage,
+    Compaction,
+    Image,
+    Message,
+    Notice,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserBlock,
+    UserMessage,
+)
+from roost.core.prose import clean
+from roost.core.redaction import SecretScanner, mask, redact
+
+TEXT_CHARS = 4_000
+PAGE_BYTES = 81_920
+PAGE_MESSAGES = 200
+MOST_MESSAGES = 1_000
+PREVIEW_CHARS = 160
+TITLE_CHARS = 60
+ARGUMENT_DEPTH = 64
+
+TRUNCATED = "…(truncated)…"
+OMITTED = "[sessions_history omitted: message too large]"
+
+YIELD_TOOL = "sessions_yield"
+YIELD_NOTE = "message"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallOptions:
+    """How to read back. `newest` counts messages that are left after everything else was filtered out."""
+
+    scanner: SecretScanner
+    include_tools: bool = False
+    newest: int | None = None
+    text_chars: int = TEXT_CHARS
+    page_bytes: int = PAGE_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """A message as it may be read, under the id of its entry."""
+
+    id: str
+    message: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallPage:
+    """Messages oldest first, and what was done to them. Removing metadata never counts as truncation."""
+
+    messages: tuple[Recalled, ...]
+    dropped_messages: bool
+    content_truncated: bool
+    content_redacted: bool
+    metadata_omitted: bool
+    size: int
+    """Bytes of the messages as a JSON array in UTF-8."""
+
+    @property
+    def truncated(self) -> bool:
+        return self.dropped_messages or self.content_truncated
+
+
+def page_messages(requested: int | None) -> int:
+    """How many messages a request gets."""
+    return PAGE_MESSAGES if requested is None else min(max(requested, 1), MOST_MESSAGES)
+
+
+def recall(entries: Sequence[Entry], options: RecallOptions) -> RecallPage:
+    """The newest of these entries that fit; they come and go oldest first."""
+    kept: list[Recalled] = []
+    size = len("[]")
+    dropped = False
+    done = _Done(0)
+    for recalled, doing in _readings(entries, options):
+        if len(kept) == options.newest:
+            break
+        added = _size(recalled) + (1 if kept else 0)
+        if size + added > options.page_bytes:
+            dropped = True
+            if not kept:
+                kept.append(_placeholder(recalled))
+                size += _size(kept[0])
+            break
+        kept.append(recalled)
+        size += added
+        done |= doing
+    return RecallPage(
+        messages=tuple(reversed(kept)),
+        dropped_messages=dropped,
+        content_truncated=_Done.TRUNCATED in done,
+        content_redacted=_Done.REDACTED in done,
+        metadata_omitted=_Done.OMITTED in done,
+        size=size,
+    )
+
+
+def recalled_to_json(recalled: Recalled) -> JsonObject:
+    """The wire form of a recalled message: its transcript form under its id, without what was removed."""
+    fields = message_to_json(recalled.message)
+    return {"id": recalled.id, **{name: value for name, value in fields.items() if name != "usage"}}
+
+
+def preview(message: Message, scanner: SecretScanner) -> str:
+    """What a message says, on one short line."""
+    texts = (block.text for block in message.content if isinstance(block, Text))
+    said = "\n".join(map(clean, texts) if isinstance(message, AssistantMessage) else texts)
+    return _line(said, scanner, PREVIEW_CHARS)
+
+
+def derived_title(first_said: str, scanner: SecretScanner) -> str:
+    """A name for a session that has none, from what a person said first."""
+    return _line(first_said, scanner, TITLE_CHARS)
+
+
+def _line(text: str, scanner: SecretScanner, width: int) -> str:
+    line = " ".join(redact(text, scanner)[0].split())
+    if len(line) <= width:
+        return line
+    head = line[: width - 1]
+    word_end = head.rfind(" ")
+    return f"{head[:word_end] if word_end > width // 2 else head}…"
+
+
+class _Done(Flag):
+    """What reading did to a message."""
+
+    TRUNCATED = auto()
+    REDACTED = auto()
+    OMITTED = auto()
+
+
+def _readings(entries: Sequence[Entry], options: RecallOptions) -> Iterator[tuple[Recalled, _Done]]:
+    """Messages newest first, each made readable only when it is asked for."""
+    for entry in reversed(entries):
+        body = entry.body
+        if isinstance(body, Compaction | Notice) or (
+            isinstance(body, ToolResult) and not options.include_tools
+        ):
+            continue
+        reading = _Reading(options)
+        message = reading.message(body)
+        if message is not None:
+            yield Recalled(id=entry.id, message=message), reading.done
+
+
+def _size(recalled: Recalled) -> int:
+    return len(compact(recalled_to_json(recalled)).encode("utf-8", "surrogatepass"))
+
+
+def _placeholder(recalled: Recalled) -> Recalled:
+    return Recalled(
+        id=recalled.id, message=AssistantMessage(content=(Text(OMITTED),), at=recalled.message.at)
+    )
+
+
+_INLINE_DATA = re.compile(
+    r"data:([\w.+/-]{1,100})(?:;[\w.=-]{1,40}){0,3};base64,[A-Za-z0-9+/=_-]{64,}", re.ASCII
+)
+
+
+class _Reading:
+    """One message on its way to a reader, and what was done to it."""
+
+    def __init__(self, options: RecallOptions) -> None:
+        self._options = options
+        self.done = _Done(0)
+
+    def message(self, message: Message) -> Message | None:
+        """The readable form, or nothing where nothing was said."""
+        match message:
+            case UserMessage():
+                return replace(message, content=self._given(message.content))
+            case ToolResult():
+                if message.details is not None:
+                    self.done |= _Done.OMITTED
+                return replace(message, content=self._given(message.content), details=None)
+            case AssistantMessage():
+                return self._assistant(message)
+            case _:
+                assert_never(message)
+
+    def _assistant(self, message: AssistantMessage) -> AssistantMessage | None:
+        if message.usage != Usage():
+            self.done |= _Done.OMITTED
+        content = tuple(kept for block in message.content if (kept := self._said(block)) is not None)
+        error = None if message.error is None else self._text(message.error)
+        fell_silent = len(content) < len(message.content) and all(isinstance(b, Thinking) for b in content)
+        if fell_silent and error is None:
+            return None
+        return replace(message, content=content, usage=Usage(), error=error)
+
+    def _given(self, content: tuple[UserBlock, ...]) -> tuple[UserBlock, ...]:
+        return tuple(
+            self._image(block) if isinstance(block, Image) else Text(self._text(block.text))
+            for block in content
+        )
+
+    def _said(self, block: AssistantBlock) -> AssistantBlock | None:
+        match block:
+            case Text(text=text):
+                prose = clean(text)
+                return Text(self._text(prose)) if prose else None
+            case Thinking(thinking=thinking, signature=signature):
+                if signature is not None:
+                    self.done |= _Done.OMITTED
+                return Thinking(thinking=self._text(thinking))
+            case ToolCall():
+                return self._call(block)
+            case _:
+                assert_never(block)
+
+    def _call(self, call: ToolCall) -> ToolCall:
+        arguments = call.arguments
+        if call.name == YIELD_TOOL and YIELD_NOTE in arguments:
+            arguments = {name: value for name, value in arguments.items() if name != YIELD_NOTE}
+            self.done |= _Done.OMITTED
+        return replace(call, arguments=self._fields(arguments, ARGUMENT_DEPTH))
+
+    def _fields(self, fields: JsonObject, depth: int) -> JsonObject:
+        return {
+            self._redacted(name): self._secret(value)
+            if isinstance(value, str) and is_secret_field(name)
+            else self._json(value, depth - 1)
+            for name, value in fields.items()
+        }
+
+    def _json(self, value: JsonValue, depth: int) -> JsonValue:
+        if isinstance(value, str):
+            return self._text(value)
+        if not isinstance(value, Mapping | Sequence):
+            return value
+        if depth <= 0:
+            self.done |= _Done.TRUNCATED
+            return TRUNCATED
+        if isinstance(value, Mapping):
+            return self._fields(value, depth)
+        return [self._json(item, depth - 1) for item in value]
+
+    def _image(self, image: Image) -> Text:
+        self.done |= _Done.TRUNCATED
+        return Text(f"[image omitted: {image.mime[:64]}, {len(image.data) * 3 // 4} bytes]")
+
+    def _text(self, text: str) -> str:
+        """Inline data out, secrets masked, length capped, in this order: a cut must not hide half a secret."""
+        if ";base64," in text:
+            text, found = _INLINE_DATA.subn(r"[\1 data omitted]", text)
+            if found:
+                self.done |= _Done.TRUNCATED
+        text = self._redacted(text)
+        if len(text) <= self._options.text_chars:
+            return text
+        self.done |= _Done.TRUNCATED
+        return f"{text[: self._options.text_chars]}\n{TRUNCATED}"
+
+    def _redacted(self, text: str) -> str:
+        redacted, changed = redact(text, self._options.scanner)
+        if changed:
+            self.done |= _Done.REDACTED
+        return redacted
+
+    def _secret(self, value: str) -> str:
+        """The value of a field that is a secret by its name; a reference to one is none itself."""
+        if value[:1] in {"", "$", "<", "{"}:
+            return self._text(value)
+        masked = mask(value)
+        if masked != value:
+            self.done |= _Done.REDACTED
+        return masked

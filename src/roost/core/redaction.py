@@ -1,0 +1,111 @@
+"""Masking of secrets in text: what a scanner is, what a mask looks like, and how both are applied.
+
+Which texts are secrets is `core.credentials`; the scanners that look for them are adapters.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from json import dumps
+from typing import Protocol
+from urllib.parse import quote
+
+SHORT = 18
+"""Secrets shorter than this show nothing of themselves."""
+
+SHORTEST_EXACT = 6
+"""Configured values shorter than this would mask ordinary words, so they are not looked for."""
+
+_NOTHING = "***"
+_ELLIPSIS = "…"
+_ROUNDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A secret found in a text, and the rule that found it."""
+
+    start: int
+    end: int
+    rule: str
+
+
+class SecretScanner(Protocol):
+    """Finds credentials in text.
+
+    Every implementation finds exactly the spans that `core.credentials.RULES` describe: scanning from the
+    left, the match that starts first counts, then the earlier rule; scanning goes on behind the match, or at
+    its secret where the rule's check refused it. Time is linear in the text, whatever the text.
+    """
+
+    def find(self, text: str) -> Sequence[Span]:
+        """The secrets of a text in order, none overlapping; positions count characters."""
+        ...
+
+
+def mask(secret: str) -> str:
+    """What is shown instead of a secret. A mask is its own mask."""
+    if len(secret) == 11 and secret[6] == _ELLIPSIS:
+        return secret
+    return _NOTHING if len(secret) < SHORT else f"{secret[:6]}{_ELLIPSIS}{secret[-4:]}"
+
+
+def redact(text: str, scanner: SecretScanner) -> tuple[str, bool]:
+    """The text with its secrets masked, and whether that changed it. Redacting again changes nothing.
+
+    Masking one secret can leave another standing free beside it, hence the rounds.
+    """
+    redacted = text
+    for _ in range(_ROUNDS):
+        masked = _masked(redacted, scanner.find(redacted))
+        if masked == redacted:
+            break
+        redacted = masked
+    return redacted, redacted != text
+
+
+def _masked(text: str, spans: Sequence[Span]) -> str:
+    if not spans:
+        return text
+    pieces: list[str] = []
+    done = 0
+    for span in spans:
+        pieces += (text[done : span.start], mask(text[span.start : span.end]))
+        done = span.end
+    return "".join(pieces) + text[done:]
+
+
+class ExactValues:
+    """A scanner that also finds given values, as they are and as JSON or a URL would spell them."""
+
+    def __init__(self, values: Iterable[str], around: SecretScanner) -> None:
+        spellings = (spelling for value in values for spelling in _spellings(value))
+        self._values = tuple(dict.fromkeys(text for text in spellings if len(text) >= SHORTEST_EXACT))
+        self._around = around
+
+    def find(self, text: str) -> Sequence[Span]:
+        exact = [span for value in self._values for span in _occurrences(value, text)]
+        found = self._around.find(text)
+        return _merged(sorted([*exact, *found], key=lambda span: span.start)) if exact else found
+
+
+def _spellings(value: str) -> tuple[str, ...]:
+    return value, dumps(value)[1:-1], dumps(value, ensure_ascii=False)[1:-1], quote(value, safe="")
+
+
+def _occurrences(value: str, text: str) -> Iterator[Span]:
+    start = text.find(value)
+    while start >= 0:
+        yield Span(start, start + len(value), "configured")
+        start = text.find(value, start + len(value))
+
+
+def _merged(spans: Iterable[Span]) -> list[Span]:
+    """Spans that overlap or touch as one, so that no part of either is left."""
+    merged: list[Span] = []
+    for span in spans:
+        if merged and span.start < merged[-1].end:
+            last = merged[-1]
+            merged[-1] = Span(last.start, max(last.end, span.end), last.rule)
+        else:
+            merged.append(span)
+    return merged

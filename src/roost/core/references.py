@@ -1,0 +1,158 @@
+"""What a caller typed for a session, and what a caller is shown for one.
+
+A reference is a request: whether the caller may have the session is decided after it, by the guard.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from roost.core.errors import InvalidInput, NotFound
+from roost.core.keys import KeyKind, SessionKey
+from roost.core.scopes import SessionScope, main_key
+from roost.core.traits import KNOWN_CHANNELS, Traits
+
+# Names by which clients introduce themselves; people see them and take them for sessions.
+CLIENT_LABELS = frozenset(
+    {
+        "cli",
+        "gateway-client",
+        "openclaw-android",
+        "openclaw-control-ui",
+        "openclaw-ios",
+        "openclaw-macos",
+        "openclaw-tui",
+        "webchat",
+        "webchat-ui",
+    }
+)
+
+_SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_NODE_ALIAS = re.compile(r"node:(?=.)", re.IGNORECASE)
+_TAKE_FROM_LIST = "take the key from sessions_list"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewpoint:
+    """From where a name is read: whose agent, in which session, under which configuration."""
+
+    agent: str
+    own: SessionKey | None = None
+    main_name: str = "main"
+    scope: SessionScope = SessionScope.PER_SENDER
+    traits: Traits = KNOWN_CHANNELS
+
+    @property
+    def main(self) -> SessionKey:
+        return main_key(self.agent, self.main_name, self.scope)
+
+
+@dataclass(frozen=True, slots=True)
+class ByKey:
+    key: SessionKey
+
+
+@dataclass(frozen=True, slots=True)
+class BySessionId:
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ByKeyOrId:
+    """The session under this key; if there is none, the one with this id."""
+
+    key: SessionKey
+    session_id: str
+
+
+Reference: TypeAlias = ByKey | BySessionId | ByKeyOrId
+
+
+def resolve(text: str, seen_from: Viewpoint) -> Reference:
+    """What a text means to this caller. A malformed key is refused, never guessed at."""
+    name = text.strip()
+    word = name.lower()
+    if not name:
+        raise InvalidInput("no session was named", hint=_TAKE_FROM_LIST)
+    if word == "current":
+        return ByKey(_own(seen_from))
+    if word == "main" or name == seen_from.main_name:
+        return ByKey(seen_from.main)
+    if word in CLIENT_LABELS:
+        raise NotFound(
+            f"{name} is the name of a client, not of a session", hint=f"use current, or {_TAKE_FROM_LIST}"
+        )
+    key = _read(name, seen_from)
+    if key.kind is KeyKind.NAMED and _SESSION_ID.fullmatch(name):
+        return ByKeyOrId(key, name)
+    return ByKey(key)
+
+
+def by_session_id(text: str) -> BySessionId:
+    """A reference by id alone; no text with a path or a wildcard in it is an id."""
+    name = text.strip()
+    if not _SESSION_ID.fullmatch(name):
+        raise InvalidInput(f"{text!r} is no session id", hint="take the id from sessions_list")
+    return BySessionId(name)
+
+
+def display(key: SessionKey, seen_from: Viewpoint) -> str:
+    """The key as this caller is shown it: its own main session is always `main`."""
+    return "main" if key == seen_from.main else str(key)
+
+
+def is_listed(key: SessionKey, scope: SessionScope) -> bool:
+    """Whether a list may show this key at all."""
+    return key.kind is not KeyKind.UNKNOWN and (
+        key.kind is not KeyKind.GLOBAL or scope is SessionScope.GLOBAL
+    )
+
+
+def refuse_thread(key: SessionKey) -> None:
+    """Raise if a key is a thread of a chat, which other sessions must not write into."""
+    if key.is_thread:
+        raise InvalidInput(f"{key} is a thread people talk in", hint=f"send to {key.parent} instead")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A session that has, or had, the id looked for."""
+
+    key: SessionKey
+    updated_at: int
+
+
+def pick(session_id: str, candidates: tuple[Candidate, ...]) -> SessionKey:
+    """The session meant by an id: the only one, else one named after it, else the one used last."""
+    freshest: dict[SessionKey, int] = {}
+    for candidate in candidates:
+        freshest[candidate.key] = max(candidate.updated_at, freshest.get(candidate.key, candidate.updated_at))
+    if not freshest:
+        raise NotFound(f"no session has the id {session_id}", hint=_TAKE_FROM_LIST)
+    named = {key: at for key, at in freshest.items() if str(key).endswith(f":{session_id}")} or freshest
+    newest = max(named.values())
+    chosen = [key for key, at in named.items() if at == newest]
+    if len(chosen) > 1:
+        names = ", ".join(sorted(map(str, chosen)))
+        raise InvalidInput(f"the id {session_id} could be any of {names}", hint="name the session by its key")
+    return chosen[0]
+
+
+def _own(seen_from: Viewpoint) -> SessionKey:
+    if seen_from.own is None:
+        raise InvalidInput("there is no current session here", hint=_TAKE_FROM_LIST)
+    return seen_from.own
+
+
+def _read(name: str, seen_from: Viewpoint) -> SessionKey:
+    word = name.lower()
+    if word in ("unknown", "global", "global:heartbeat") or word.startswith("agent:"):
+        key = seen_from.traits.fold_key(SessionKey.parse(name))
+    else:
+        rest = _NODE_ALIAS.sub("node-", name, count=1) if _NODE_ALIAS.match(name) else name
+        key = seen_from.traits.fold_key(SessionKey.parse(f"agent:{seen_from.agent}:{rest}"))
+    if not is_listed(key, seen_from.scope):
+        raise NotFound(f"no session is called {name}", hint=_TAKE_FROM_LIST)
+    if seen_from.scope is SessionScope.GLOBAL and key.is_main(seen_from.main_name):
+        return seen_from.main
+    return key

@@ -1,0 +1,145 @@
+"""A run: one execution of an agent on a session. At most one runs per session at a time."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from roost.core.addresses import Address
+from roost.core.keys import SessionKey
+from roost.core.messages import ProvenanceKind
+from roost.core.principals import Principal
+
+
+class RunKind(StrEnum):
+    TURN = "turn"
+    GREETING = "greeting"
+    CONTINUATION = "continuation"
+    EXCHANGE = "exchange"
+    ANNOUNCE = "announce"
+    COMPACTION = "compaction"
+    FLUSH = "flush"
+
+
+class Lane(StrEnum):
+    MAIN = "main"
+    SUBAGENT = "subagent"
+    NESTED = "nested"
+    CRON = "cron"
+
+
+class RunState(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    KILLED = "killed"
+    TIMEOUT = "timeout"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def ended(self) -> bool:
+        return self not in (RunState.QUEUED, RunState.RUNNING)
+
+
+class StepKind(StrEnum):
+    MODEL = "model"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """The newest thing a run began, recorded before it happens."""
+
+    kind: StepKind
+    at: int
+    tool: str | None = None
+    call_id: str | None = None
+    reenterable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Whose message, of which provenance, made this run; rights are judged by it."""
+
+    principal: Principal
+    kind: ProvenanceKind
+    trace: str
+    hops: tuple[SessionKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a run was asked for; frozen when it is queued.
+
+    `prompt` is said to the model for this run only and is never an entry. `completes` is the child run in whose
+    place this run ends or is announced.
+    """
+
+    kind: RunKind = RunKind.TURN
+    lane: Lane = Lane.MAIN
+    reply_to: Address | None = None
+    requester: SessionKey | None = None
+    exchange_id: str | None = None
+    deadline: int | None = None
+    model: str | None = None
+    thinking: str | None = None
+    prompt: str | None = None
+    completes: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What recovery needs to know."""
+
+    step: Step | None = None
+    model_calls: int = 0
+    recalls: int = 0
+    recoveries: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a run ended; `model_reason` says why that model answered.
+
+    `yielded` marks a turn that ended to wait for the children it spawned.
+    """
+
+    state: RunState
+    at: int
+    error: str | None = None
+    code: str | None = None
+    model: str | None = None
+    model_reason: str | None = None
+    yielded: bool = False
+
+    @property
+    def succeeded(self) -> bool:
+        return self.state is RunState.DONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The right to write for a run or delivery, until the fence is raised."""
+
+    id: str
+    gateway: str
+    epoch: int
+    fence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """`ready_at` is when it may start (debounce); `fence` counts its claims."""
+
+    id: str
+    key: SessionKey
+    state: RunState
+    cause: Cause
+    request: Request
+    queued_at: int
+    ready_at: int
+    started_at: int | None = None
+    progress: Progress = Progress()
+    outcome: Outcome | None = None
+    claim: Claim | None = None
+    fence: int = 0
+    session_id: str | None = None

@@ -1,0 +1,81 @@
+"""Which waiting runs may start now: fair between those who asked, within every limit."""
+
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from roost.core.runs import Lane, Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """None and a missing lane mean no limit; `ceiling` is what this process may still start."""
+
+    ceiling: int
+    lanes: Mapping[Lane, int] = field(default_factory=dict)
+    per_agent: int | None = None
+    per_requester: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backlog:
+    """Runs that could start (at most one a session, oldest first) and runs that are under way."""
+
+    ready: tuple[Run, ...]
+    running: tuple[Run, ...]
+
+
+Choose: TypeAlias = Callable[[Backlog], tuple[str, ...]]
+
+
+def asker(run: Run) -> str:
+    """Whose turn in the round this run takes: the spawning session's, or its own session's."""
+    return str(run.request.requester or run.key)
+
+
+def choose(backlog: Backlog, limits: Limits) -> tuple[str, ...]:
+    """The runs to start, one round after another through those who asked."""
+    room = _Room(backlog.running, limits)
+    rounds: dict[str, deque[Run]] = {}
+    for run in backlog.ready:
+        rounds.setdefault(asker(run), deque()).append(run)
+    chosen: list[str] = []
+    while rounds and len(chosen) < limits.ceiling:
+        for name in list(rounds):
+            waiting = rounds[name]
+            run = waiting.popleft()
+            if not waiting:
+                del rounds[name]
+            if len(chosen) < limits.ceiling and room.take(run):
+                chosen.append(run.id)
+    return tuple(chosen)
+
+
+class _Room:
+    """What the limits still leave."""
+
+    def __init__(self, running: tuple[Run, ...], limits: Limits) -> None:
+        self._limits = limits
+        self._lanes = Counter(run.request.lane for run in running)
+        self._agents = Counter(run.key.agent for run in running)
+        self._requesters = Counter(asker(run) for run in running if run.request.requester)
+
+    def take(self, run: Run) -> bool:
+        lane, limits = run.request.lane, self._limits
+        if self._lanes[lane] >= limits.lanes.get(lane, limits.ceiling + self._lanes[lane]):
+            return False
+        if limits.per_agent is not None and self._agents[run.key.agent] >= limits.per_agent:
+            return False
+        asked = run.request.requester is not None
+        if (
+            asked
+            and limits.per_requester is not None
+            and self._requesters[asker(run)] >= limits.per_requester
+        ):
+            return False
+        self._lanes[lane] += 1
+        self._agents[run.key.agent] += 1
+        if asked:
+            self._requesters[asker(run)] += 1
+        return True

@@ -1,0 +1,73 @@
+"""The words a model answers to say nothing, and how they are recognised.
+
+The two SKIP words count only as the exact text of a reply. The other two are forgiven their case and the
+punctuation around them, but only while nothing else is said. Behind other text a word merely falls away.
+"""
+
+import re
+import unicodedata
+from enum import StrEnum
+
+
+class Sentinel(StrEnum):
+    REPLY_SKIP = "REPLY_SKIP"
+    ANNOUNCE_SKIP = "ANNOUNCE_SKIP"
+    NO_REPLY = "NO_REPLY"
+    HEARTBEAT_OK = "HEARTBEAT_OK"
+
+
+_EXACT = (Sentinel.REPLY_SKIP, Sentinel.ANNOUNCE_SKIP)
+_LAST_WORD = re.compile(rf"(?:^|(?<=\s))(?:{'|'.join(Sentinel)})\Z")
+_REACH = max(map(len, Sentinel)) + 1
+
+
+def sentinel_of(text: str) -> Sentinel | None:
+    """Which sentinel this text is as a whole, if any."""
+    bare = _bare(text)
+    if len(bare) >= _REACH:
+        return None
+    exact, tolerant = text.strip(), bare.upper()
+    return next((s for s in Sentinel if s == (exact if s in _EXACT else tolerant)), None)
+
+
+def is_silent(text: str) -> bool:
+    """Whether this text asks for silence. Empty text does not: it is merely empty."""
+    return sentinel_of(text) is not None
+
+
+def strip_trailing(text: str) -> str:
+    """The text without the sentinels that end it; a text that ends otherwise comes back unchanged."""
+    kept = len(text)
+    end = _unspaced(text, kept)
+    while word := _LAST_WORD.search(text, max(0, end - _REACH), end):
+        kept = end = _unspaced(text, word.start())
+    return text[:kept]
+
+
+def could_become_silent(prefix: str) -> bool:
+    """Whether more text could still make this a sentinel: what a stream holds back instead of showing."""
+    if is_silent(prefix):
+        return True
+    exact, tolerant = prefix.lstrip(), prefix[_edge(prefix) :].upper()
+    return any(s.startswith(exact if s in _EXACT else tolerant) for s in Sentinel)
+
+
+def _unspaced(text: str, end: int) -> int:
+    """Where the text before `end` ends, space behind it left out."""
+    while end and text[end - 1].isspace():
+        end -= 1
+    return end
+
+
+def _bare(text: str) -> str:
+    """The text without what may surround a word: space, punctuation and markup."""
+    start = _edge(text)
+    return text[start : len(text) - _edge(text[:start:-1])]
+
+
+def _edge(characters: str) -> int:
+    """How many characters from the start surround a word."""
+    for index, character in enumerate(characters):
+        if not (character.isspace() or character in "`~" or unicodedata.category(character)[0] == "P"):
+            return index
+    return len(characters)

@@ -1,0 +1,242 @@
+"""A session: one conversation under a key, and the generations it has lived through.
+
+A generation is one `session_id`. Reset, fork, branch and back open a new one; closed ones never reopen.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from roost.core.addresses import Address, ChatType, Origin
+from roost.core.keys import SessionKey
+from roost.core.principals import Principal
+
+
+class SessionKind(StrEnum):
+    """What a list calls a session."""
+
+    MAIN = "main"
+    GROUP = "group"
+    CRON = "cron"
+    HOOK = "hook"
+    NODE = "node"
+    OTHER = "other"
+
+
+class SessionStatus(StrEnum):
+    """How the newest run stands."""
+
+    IDLE = "idle"
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    KILLED = "killed"
+    TIMEOUT = "timeout"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Routing facts, decided once when the session is created and never read from the key again."""
+
+    kind: SessionKind
+    channel: str | None = None
+    chat_type: ChatType | None = None
+    account: str | None = None
+    peer: str | None = None
+    thread: str | None = None
+    rule: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lineage:
+    """Where a session hangs in the tree; a top-level session has no parent and depth 0."""
+
+    parent: SessionKey | None = None
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labels:
+    label: str | None = None
+    display_name: str | None = None
+    subject: str | None = None
+    room: str | None = None
+    space: str | None = None
+
+
+class SendOverride(StrEnum):
+    ALLOW = "allow"
+    DENY = "deny"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrides:
+    """What a person set on this session; it stays through every reset."""
+
+    model: str | None = None
+    thinking: str | None = None
+    verbose: str | None = None
+    reasoning: str | None = None
+    usage: str | None = None
+    send_policy: SendOverride | None = None
+    queue_mode: str | None = None
+    queue_debounce_ms: int | None = None
+    queue_cap: int | None = None
+    queue_drop: str | None = None
+    activation: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counters:
+    """Tokens of the current generation; `total` is the size of its context now."""
+
+    input: int = 0
+    output: int = 0
+    total: int = 0
+    context_window: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cost_micros: int = 0
+    compactions: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a list row shows of the transcript, kept at write time so that no list reads one."""
+
+    title: str | None = None
+    preview: str | None = None
+    entries: int = 0
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """UTC milliseconds. `interacted` moves only when a person speaks; freshness is judged by it."""
+
+    created: int
+    updated: int
+    started: int
+    interacted: int
+    archived: int | None = None
+    pinned: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """The one row of a key. `version` is raised by every change, `events` counts its feed."""
+
+    key: SessionKey
+    owner: Principal
+    session_id: str
+    facts: Facts
+    times: Times
+    lineage: Lineage = field(default_factory=Lineage)
+    labels: Labels = field(default_factory=Labels)
+    origin: Origin = field(default_factory=Origin)
+    route: Address | None = None
+    overrides: Overrides = field(default_factory=Overrides)
+    counters: Counters = field(default_factory=Counters)
+    summary: Summary = field(default_factory=Summary)
+    status: SessionStatus = SessionStatus.IDLE
+    version: int = 1
+    events: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """What new entries change of a session."""
+
+    summary: Summary
+    counters: Counters
+    at: int
+
+
+def grown(session: Session, growth: Growth, *, version: int, events: int) -> Session:
+    """A session after its transcript has grown, at a version and a count of events."""
+    # Written out: this happens at every append, and `replace` costs several times as much.
+    times = session.times
+    return Session(
+        key=session.key,
+        owner=session.owner,
+        session_id=session.session_id,
+        facts=session.facts,
+        times=Times(
+            created=times.created,
+            updated=max(times.updated, growth.at),
+            started=times.started,
+            interacted=times.interacted,
+            archived=times.archived,
+            pinned=times.pinned,
+        ),
+        lineage=session.lineage,
+        labels=session.labels,
+        origin=session.origin,
+        route=session.route,
+        overrides=session.overrides,
+        counters=growth.counters,
+        summary=growth.summary,
+        status=session.status,
+        version=version,
+        events=events,
+    )
+
+
+class OpenedBy(StrEnum):
+    """Why a generation was opened."""
+
+    FIRST = "first"
+    NEW = "new"
+    RESET = "reset"
+    DAILY = "daily"
+    IDLE = "idle"
+    CRON = "cron"
+    FORK = "fork"
+    BRANCH = "branch"
+    BACK = "back"
+    IMPORT = "import"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """Where a generation continues from: everything up to and including `seq`."""
+
+    session_id: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generation:
+    """One `session_id` of a key. `number` counts from 1 within the key; `rule` explains the opening."""
+
+    session_id: str
+    key: SessionKey
+    number: int
+    opened_at: int
+    opened_by: OpenedBy
+    rule: str | None = None
+    previous: str | None = None
+    base: Base | None = None
+    entries: int = 0
+    archived: bool = False
+    header: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadBinding:
+    """A chat thread that belongs to a session until it is idle or old."""
+
+    address: Address
+    key: SessionKey
+    bound_by: Principal
+    bound_at: int
+    used_at: int
+    idle_ms: int = 0
+    max_age_ms: int = 0
+
+    def expired(self, now: int) -> bool:
+        """Whether the binding no longer routes; 0 means no limit."""
+        return bool(self.idle_ms and now - self.used_at >= self.idle_ms) or bool(
+            self.max_age_ms and now - self.bound_at >= self.max_age_ms
+        )

@@ -1,0 +1,60 @@
+"""What a session row remembers of its transcript, worked out entry by entry as it is written."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from roost.core.messages import AssistantMessage, Body, Compaction, Usage, UserMessage, text_of
+from roost.core.sessions import Counters, Summary
+
+TITLE_CHARS = 80
+PREVIEW_CHARS = 200
+
+
+def summarise(summary: Summary, bodies: Sequence[Body]) -> Summary:
+    """The summary after more entries. Title: what was asked first; preview: what was said last."""
+    title, preview, model = summary.title, summary.preview, summary.model
+    for body in bodies:
+        if isinstance(body, UserMessage):
+            title = title or _line(text_of(body))[:TITLE_CHARS] or None
+        elif isinstance(body, AssistantMessage):
+            model = _model(body) or model
+    for body in reversed(bodies):
+        if isinstance(body, UserMessage | AssistantMessage) and (line := _line(text_of(body))):
+            preview = line
+            break
+    return Summary(title=title, preview=preview, entries=summary.entries + len(bodies), model=model)
+
+
+def count(counters: Counters, bodies: Sequence[Body]) -> Counters:
+    """The counters after more entries; `total` is the context the newest call saw."""
+    for body in bodies:
+        if isinstance(body, AssistantMessage):
+            counters = _add(counters, body.usage)
+        elif isinstance(body, Compaction):
+            total = counters.total if body.tokens_after is None else body.tokens_after
+            counters = replace(counters, compactions=counters.compactions + 1, total=total)
+    return counters
+
+
+def _add(counters: Counters, usage: Usage) -> Counters:
+    return Counters(
+        input=counters.input + usage.input,
+        output=counters.output + usage.output,
+        total=usage.total or counters.total,
+        context_window=counters.context_window,
+        cache_read=counters.cache_read + usage.cache_read,
+        cache_write=counters.cache_write + usage.cache_write,
+        cost_micros=counters.cost_micros + usage.cost_micros,
+        compactions=counters.compactions,
+    )
+
+
+def _line(text: str) -> str:
+    """The beginning of a text on one line."""
+    return " ".join(text[: 2 * PREVIEW_CHARS].split())[:PREVIEW_CHARS]
+
+
+def _model(message: AssistantMessage) -> str | None:
+    if message.provider and message.model:
+        return f"{message.provider}/{message.model}"
+    return message.model or message.provider or None

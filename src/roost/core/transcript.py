@@ -1,0 +1,255 @@
+"""The prompt a transcript gives: what a model is shown of it, in an order every provider accepts.
+
+Pairing is enforced here and only here: each tool call is followed by exactly one result. The stored entries
+are never repaired. System texts are added elsewhere; joining neighbours of one role is an adapter's work.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from roost.core.entries import Entry
+from roost.core.marking import defused, marked
+from roost.core.messages import (
+    AssistantBlock,
+    AssistantMessage,
+    Compaction,
+    Message,
+    Notice,
+    Provenance,
+    ProvenanceKind,
+    StopReason,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+    tool_calls,
+)
+
+RESET_KIND = "reset"
+UNKNOWN_OUTCOME = "[interrupted: no result of this tool call was recorded; its outcome is unknown]"
+NO_OUTPUT = "(no output)"
+OPENING = "[Earlier conversation] What came before is not shown."
+
+_SUMMARY_LINE = (
+    "[Conversation summary] The gateway condensed what came before; it is a record, not a request."
+)
+_SUMMARY_END = re.compile(r"<(?=/\s*summary\s*>)", re.IGNORECASE)
+_PORTABLE_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+_PORTABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_UNPORTABLE = re.compile(r"[^A-Za-z0-9_-]")
+_GATEWAY = Provenance(kind=ProvenanceKind.SYSTEM)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """What may not be separated: a user message, or an assistant message with one result for each call.
+
+    `first` and `last` are the positions of its entries in the sequence the prompt was built from.
+    """
+
+    message: UserMessage | AssistantMessage
+    results: tuple[ToolResult, ...] = ()
+    first: int
+    last: int
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return (self.message, *self.results)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """Messages ready for any provider. `preface` is the gateway's own: a summary, a note of what is left out."""
+
+    preface: tuple[UserMessage, ...] = ()
+    units: tuple[Unit, ...] = ()
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return (*self.preface, *(message for unit in self.units for message in unit.messages))
+
+
+def gateway_message(text: str, at: int) -> UserMessage:
+    """A message of the preface."""
+    return UserMessage(content=(Text(text),), at=at, provenance=_GATEWAY)
+
+
+def summary_message(compaction: Compaction) -> UserMessage:
+    """A summary as the model sees it."""
+    body = _SUMMARY_END.sub(r"<\\", defused(compaction.summary))
+    return gateway_message(f"{_SUMMARY_LINE}\n<summary>\n{body}\n</summary>", compaction.at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Active:
+    """What the newest boundary leaves: a summary, if it was a compaction, and the entries from `start`."""
+
+    start: int = 0
+    compaction: Compaction | None = None
+
+
+def active(entries: Sequence[Entry]) -> Active:
+    """Where the context of these entries begins."""
+    for position in range(len(entries) - 1, -1, -1):
+        match entries[position].body:
+            case Compaction() as compaction:
+                start = _kept_from(entries, compaction.first_kept_id, position)
+                return Active(start=start, compaction=compaction)
+            case Notice(kind=kind, data=data) if kind == RESET_KIND:
+                return Active(start=_kept_from(entries, data.get("firstKeptEntryId"), position))
+            case _:
+                pass
+    return Active()
+
+
+def _kept_from(entries: Sequence[Entry], entry_id: object, boundary: int) -> int:
+    if entry_id is not None:
+        for position in range(boundary - 1, -1, -1):
+            if entries[position].id == entry_id:
+                return position
+    return boundary + 1
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A call, and where its result was found."""
+
+    call: ToolCall
+    answer: tuple[int, ToolResult] | None = None
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A unit whose results are still being found."""
+
+    position: int
+    message: UserMessage | AssistantMessage
+    slots: list[_Slot]
+
+
+def _drafts(entries: Sequence[Entry], start: int) -> list[_Draft]:
+    drafts: list[_Draft] = []
+    waiting: dict[str, deque[_Slot]] = {}
+    for position in range(start, len(entries)):
+        body = entries[position].body
+        if isinstance(body, ToolResult):
+            if slots := waiting.get(body.call_id):
+                slots.popleft().answer = (position, body)
+        elif isinstance(body, AssistantMessage):
+            draft = _Draft(position, body, [_Slot(call) for call in tool_calls(body)])
+            # Some providers use an id again: a result then answers the newest message that has it.
+            for call_id in {slot.call.id for slot in draft.slots}:
+                waiting[call_id] = deque(slot for slot in draft.slots if slot.call.id == call_id)
+            drafts.append(draft)
+        elif isinstance(body, UserMessage):
+            drafts.append(_Draft(position, body, []))
+    return drafts
+
+
+def _portable_id(call_id: str, taken: set[str]) -> str:
+    wanted = call_id if _PORTABLE_ID.fullmatch(call_id) else _UNPORTABLE.sub("_", call_id)[:40] or "call"
+    candidate, number = wanted, 1
+    while candidate in taken:
+        number += 1
+        suffix = f"_{number}"
+        candidate = wanted[: 40 - len(suffix)] + suffix
+    taken.add(candidate)
+    return candidate
+
+
+def _portable_name(name: str) -> str:
+    if _PORTABLE_NAME.fullmatch(name):
+        return name
+    cleaned = _UNPORTABLE.sub("_", name)
+    return (cleaned if cleaned[:1].isalpha() else f"_{cleaned}")[:64]
+
+
+def _result(call: ToolCall, found: ToolResult | None, at: int) -> ToolResult:
+    if found is None:
+        missing = (Text(UNKNOWN_OUTCOME),)
+        return ToolResult(call_id=call.id, tool=call.name, content=missing, at=at, is_error=True)
+    content = tuple(block for block in found.content if not _blank(block)) or (Text(NO_OUTPUT),)
+    shown = replace(found, call_id=call.id, tool=call.name, content=content, details=None)
+    return found if shown == found else shown
+
+
+def _blank(block: object) -> bool:
+    return isinstance(block, Text) and not block.text.strip()
+
+
+def _user_unit(message: UserMessage, position: int) -> Unit | None:
+    content = tuple(block for block in message.content if not _blank(block))
+    if not content:
+        return None
+    if len(content) != len(message.content):
+        message = replace(message, content=content)
+    return Unit(message=marked(message), first=position, last=position)
+
+
+def _assistant_unit(message: AssistantMessage, draft: _Draft, taken: set[str]) -> Unit | None:
+    broken_off = message.stop in (StopReason.ABORTED, StopReason.ERROR)
+    slots = iter(draft.slots)
+    content: list[AssistantBlock] = []
+    results: list[ToolResult] = []
+    last = draft.position
+    for block in message.content:
+        if isinstance(block, ToolCall):
+            position, found = next(slots).answer or (draft.position, None)
+            if broken_off and found is None:
+                continue  # half-written, and never run
+            call = _portable_call(block, taken)
+            content.append(call)
+            results.append(_result(call, found, message.at))
+            last = max(last, position)
+        elif not _blank(block) and not (broken_off and isinstance(block, Thinking)):
+            content.append(block)
+    if all(isinstance(block, Thinking) for block in content):
+        return None
+    kept = tuple(content)
+    shown = message if kept == message.content else replace(message, content=kept)
+    return Unit(message=shown, results=tuple(results), first=draft.position, last=last)
+
+
+def _portable_call(call: ToolCall, taken: set[str]) -> ToolCall:
+    call_id, name = _portable_id(call.id, taken), _portable_name(call.name)
+    return call if (call_id, name) == (call.id, call.name) else replace(call, id=call_id, name=name)
+
+
+def _units(drafts: list[_Draft]) -> Iterator[Unit]:
+    taken: set[str] = set()
+    for draft in drafts:
+        if isinstance(draft.message, UserMessage):
+            unit = _user_unit(draft.message, draft.position)
+        else:
+            unit = _assistant_unit(draft.message, draft, taken)
+        if unit is not None:
+            yield unit
+
+
+def build_prompt(entries: Sequence[Entry]) -> Prompt:
+    """What a model is shown of these entries, which are in the order of their timeline."""
+    context = active(entries)
+    units = tuple(_units(_drafts(entries, context.start)))
+    preface: tuple[UserMessage, ...] = ()
+    if context.compaction is not None and context.compaction.summary.strip():
+        preface = (summary_message(context.compaction),)
+    elif units and isinstance(units[0].message, AssistantMessage):
+        preface = (gateway_message(OPENING, units[0].message.at),)
+    return Prompt(preface=preface, units=units)
+
+
+def turn_starts(units: Sequence[Unit]) -> tuple[int, ...]:
+    """Where each turn begins: at a user message that does not follow another."""
+    spoken = [isinstance(unit.message, UserMessage) for unit in units]
+    return tuple(index for index, user in enumerate(spoken) if user and not (index and spoken[index - 1]))
+
+
+def last_turns(units: Sequence[Unit], count: int) -> int:
+    """Where the last `count` turns begin; what stands before the first user message is part of none."""
+    starts = turn_starts(units)
+    if count <= 0:
+        return len(units)
+    return starts[-min(count, len(starts))] if starts else 0

@@ -1,0 +1,276 @@
+"""Every seam of Roost. What is not here cannot be swapped.
+
+A docstring is the contract; the suites in `roost.testing` run it against every implementation.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, TypeAlias, TypeVar
+
+from roost.core.addresses import Address
+from roost.core.deliveries import Delivery, DeliveryState, SendResult
+from roost.core.effects import Advance, Decide, Effects, RunSnapshot, Snapshot
+from roost.core.entries import Entry, EntryDraft
+from roost.core.events import Event
+from roost.core.exchanges import Completion, Exchange
+from roost.core.inbound import Inbound, InboundRecord
+from roost.core.keys import SessionKey
+from roost.core.leases import Gateway, Lease
+from roost.core.ledger import Denial, LedgerRow, LedgerTotal
+from roost.core.principals import Principal
+from roost.core.queries import (
+    Cutoffs,
+    HistoryPage,
+    HistoryQuery,
+    LedgerQuery,
+    Page,
+    SearchHit,
+    SearchQuery,
+    SessionQuery,
+    Swept,
+)
+from roost.core.runs import Claim, Run, Step
+from roost.core.scheduling import Choose
+from roost.core.sessions import Generation, Session, ThreadBinding
+from roost.core.transfer import ImportedSession, ImportOutcome
+
+__all__ = ["Accepted", "Clock", "Recover", "Render", "Store", "Topic", "TopicKind"]
+
+Found = TypeVar("Found")
+Render: TypeAlias = Callable[[tuple[InboundRecord, ...]], tuple[EntryDraft, ...]]
+Recover: TypeAlias = Callable[[RunSnapshot], Effects]
+
+
+class Clock(Protocol):
+    """Where time comes from."""
+
+    def now(self) -> int:
+        """UTC milliseconds."""
+        ...
+
+    async def sleep(self, milliseconds: int) -> None:
+        """Return when that much time of this clock has passed."""
+        ...
+
+
+class TopicKind(StrEnum):
+    RUNS = "runs"
+    DELIVERIES = "deliveries"
+    SESSION = "session"
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """Something to wait for: work of a kind (`ref` empty), or news about one session (its key's text)."""
+
+    kind: TopicKind
+    ref: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """The stored message; `duplicate` when it had been accepted before and nothing was written."""
+
+    record: InboundRecord
+    duplicate: bool
+
+
+class Store(Protocol):
+    """The only truth. Every verb is one transaction: when it returns, it is durable; when it raises,
+    nothing of it was written.
+
+    A verb that takes a function calls it under the session's lock with what it sees there and writes the
+    effects it returns. The function is synchronous and pure, and may be called more than once.
+    A verb that takes a claim or a lease raises `Fenced` when it is no longer held. `StoreUnavailable`
+    means that trying again may work.
+    """
+
+    # -- lease ---------------------------------------------------------------------------------------
+
+    async def acquire_lease(self, gateway: Gateway) -> Lease:
+        """Become a gateway of this store, with a raised epoch: claims of older epochs are void at once.
+
+        An exclusive store raises `LeaseHeld`, naming the owner, while another name's lease is live.
+        """
+        ...
+
+    async def renew_lease(self, lease: Lease) -> Lease:
+        """Extend by the full term, judged by the database's clock."""
+        ...
+
+    async def release_lease(self, lease: Lease) -> None:
+        """End it at once; a lease already lost is no error."""
+        ...
+
+    async def gateways(self) -> tuple[Lease, ...]:
+        """Every gateway that ever held a lease, by name."""
+        ...
+
+    # -- sessions ------------------------------------------------------------------------------------
+
+    async def session(self, key: SessionKey) -> Session | None: ...
+
+    async def session_by_id(self, session_id: str) -> Session | None:
+        """The session one of whose generations, current or closed, has this id."""
+        ...
+
+    async def ancestors(self, key: SessionKey) -> tuple[SessionKey, ...]:
+        """Parent first, up to the top."""
+        ...
+
+    async def generations(self, key: SessionKey) -> tuple[Generation, ...]:
+        """Oldest first, archived branches included."""
+        ...
+
+    async def list_sessions(self, query: SessionQuery) -> Page[Session]:
+        """Newest activity first; ties by key. Scope and filters are applied before the limit."""
+        ...
+
+    async def change_session(
+        self, key: SessionKey, decide: Decide, *, expected_version: int | None = None
+    ) -> Snapshot:
+        """Write what `decide` asks for; the snapshot after it. A stated version that is not the row's
+        raises `Conflict`."""
+        ...
+
+    async def record_route(self, key: SessionKey, address: Address) -> None:
+        """Remember where this conversation was last met; origin, activity and freshness stay."""
+        ...
+
+    async def thread_binding(self, address: Address) -> ThreadBinding | None: ...
+
+    # -- transcript ----------------------------------------------------------------------------------
+
+    async def append(
+        self, key: SessionKey, drafts: tuple[EntryDraft, ...], *, claim: Claim | None = None
+    ) -> tuple[Entry, ...]:
+        """Add entries to the current generation; with a claim, as steps of that run."""
+        ...
+
+    async def entries(
+        self, session_id: str, *, after: int = 0, through: int | None = None
+    ) -> tuple[Entry, ...]:
+        """Entries of one generation with `after` < seq <= `through`, in order."""
+        ...
+
+    async def history(self, query: HistoryQuery) -> HistoryPage:
+        """The newest entries before a position, reading the key's generations as one timeline."""
+        ...
+
+    async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
+        """Entries that hold every phrase, newest first, of sessions in scope only."""
+        ...
+
+    # -- inbound -------------------------------------------------------------------------------------
+
+    async def accept_inbound(self, inbound: Inbound, decide: Decide) -> Accepted:
+        """Commit a message with everything that follows from it.
+
+        One already accepted, by (channel, account, external id) or by (principal, session, idempotency
+        key), is answered with the first acceptance and `decide` is not called.
+        """
+        ...
+
+    async def inbound(self, inbound_id: str) -> InboundRecord | None: ...
+
+    async def inbound_by_key(
+        self, principal: Principal, key: SessionKey, idempotency_key: str
+    ) -> InboundRecord | None:
+        """What this principal sent to this session under its own key."""
+        ...
+
+    async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
+        """Turn the run's pending inputs into entries, in order of arrival; () when there are none."""
+        ...
+
+    # -- runs ----------------------------------------------------------------------------------------
+
+    async def run(self, run_id: str) -> Run | None: ...
+
+    async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
+        """Start runs for a gateway. `choose` sees runs that are ready (one a session, none of a session
+        that has one running) and those running; what it picks is claimed with a raised fence."""
+        ...
+
+    async def begin_step(self, claim: Claim, step: Step) -> None:
+        """Record what is about to happen, before it happens."""
+        ...
+
+    async def finish_run(self, claim: Claim, advance: Advance) -> Run:
+        """End a run with everything that follows from its end. `advance` must end it."""
+        ...
+
+    async def reap_runs(self, lease: Lease, recover: Recover) -> tuple[Run, ...]:
+        """Give every run whose gateway is gone, or began anew, its fate; the runs as they are after it."""
+        ...
+
+    async def exchange(self, exchange_id: str) -> Exchange | None: ...
+
+    async def completions(self, requester: SessionKey) -> tuple[Completion, ...]:
+        """What a session is owed or was told and has not acknowledged, oldest first."""
+        ...
+
+    # -- deliveries ----------------------------------------------------------------------------------
+
+    async def claim_deliveries(self, lease: Lease, limit: int) -> tuple[Delivery, ...]:
+        """Take messages that are due, oldest first, as `sending`; at most one at a time per address."""
+        ...
+
+    async def settle_delivery(self, claim: Claim, result: SendResult) -> Delivery: ...
+
+    async def reap_deliveries(self, lease: Lease) -> tuple[Delivery, ...]:
+        """Mark as uncertain what a gateway that is gone was sending."""
+        ...
+
+    async def resolve_delivery(self, delivery_id: str, state: DeliveryState, at: int) -> Delivery:
+        """An operator's or a channel's word on an uncertain or failed one: confirmed, dismissed, or intent
+        to send again."""
+        ...
+
+    async def delivery(self, delivery_id: str) -> Delivery | None: ...
+
+    async def deliveries(self, state: DeliveryState, limit: int) -> tuple[Delivery, ...]:
+        """Oldest first."""
+        ...
+
+    # -- facts ---------------------------------------------------------------------------------------
+
+    async def record_usage(self, row: LedgerRow) -> None:
+        """Add one model call; a row already there, by id, is replaced only if it was an estimate."""
+        ...
+
+    async def usage(self, query: LedgerQuery) -> LedgerTotal: ...
+
+    async def record_denial(self, denial: Denial) -> None: ...
+
+    async def denials(self, limit: int) -> tuple[Denial, ...]:
+        """Newest first."""
+        ...
+
+    async def events(self, key: SessionKey, *, after: int, limit: int) -> tuple[Event, ...]:
+        """The feed of a session, from the number after `after` on."""
+        ...
+
+    async def wait_for(self, topic: Topic, check: Callable[[], Awaitable[Found | None]]) -> Found:
+        """The first answer of `check` that is not None. It is asked at once and after each piece of news;
+        news between asking and waiting is not missed."""
+        ...
+
+    # -- upkeep --------------------------------------------------------------------------------------
+
+    async def sweep(self, cutoffs: Cutoffs, *, dry_run: bool = False) -> Swept:
+        """Remove what is past its time; a dry run reports exactly what would go."""
+        ...
+
+    async def import_session(self, imported: ImportedSession) -> ImportOutcome:
+        """Add a conversation from outside. Done again, it changes nothing; cut short, it goes on."""
+        ...
+
+    async def check(self) -> tuple[str, ...]:
+        """What is wrong with the stored data; () when it is sound."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what was accepted, then let go of everything."""
+        ...

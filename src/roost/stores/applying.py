@@ -1,0 +1,274 @@
+"""How each effect changes the rows: one function an effect, answering which session it touched."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+from roost.core import effects as fx
+from roost.core.effects import Effect, Effects
+from roost.core.errors import Conflict, InvalidInput
+from roost.core.exchanges import CompletionStatus
+from roost.core.inbound import InboundRecord, InboundState
+from roost.core.keys import SessionKey
+from roost.core.runs import RunState
+from roost.core.sessions import Counters, SessionStatus, Summary
+from roost.ports import Topic, TopicKind
+from roost.stores.unit import Unit
+
+RUNS = Topic(TopicKind.RUNS)
+DELIVERIES = Topic(TopicKind.DELIVERIES)
+
+
+async def apply(unit: Unit, effects: Effects) -> None:
+    """Write effects in order, each with its events."""
+    for effect in effects:
+        key = await _APPLY[type(effect)](unit, effect)
+        if effect.event is not None and key is not None:
+            unit.emit(key, effect.event, *effect.refs)
+
+
+async def open_session(unit: Unit, effect: fx.OpenSession) -> SessionKey:
+    key = effect.session.key
+    if await unit.session(key) is not None:
+        raise Conflict(f"session {key} exists already")
+    session = replace(effect.session, session_id=effect.generation.session_id, events=0)
+    await unit.tables.insert_session(session)
+    await unit.tables.insert_generation(effect.generation)
+    unit.put_new(session)
+    return key
+
+
+async def open_generation(unit: Unit, effect: fx.OpenGeneration) -> SessionKey:
+    generation = effect.generation
+    session = await unit.existing(generation.key)
+    await unit.tables.insert_generation(generation)
+    unit.put(
+        replace(
+            session,
+            session_id=generation.session_id,
+            counters=Counters(context_window=session.counters.context_window),
+            summary=Summary(),
+            times=replace(session.times, started=generation.opened_at, updated=unit.now),
+        )
+    )
+    return generation.key
+
+
+async def change_session(unit: Unit, effect: fx.ChangeSession) -> SessionKey:
+    session = await unit.existing(effect.key)
+    times = replace(
+        session.times,
+        updated=max(session.times.updated, effect.touched or 0),
+        interacted=max(session.times.interacted, effect.interacted or 0),
+    )
+    unit.put(
+        replace(
+            session,
+            labels=effect.labels or session.labels,
+            overrides=effect.overrides or session.overrides,
+            counters=effect.counters or session.counters,
+            origin=effect.origin or session.origin,
+            route=effect.route or session.route,
+            status=effect.status or session.status,
+            times=times,
+        )
+    )
+    return effect.key
+
+
+async def archive(unit: Unit, effect: fx.Archive) -> SessionKey:
+    session = await unit.existing(effect.key)
+    pinned = session.times.pinned if effect.at is None else None
+    unit.put(replace(session, times=replace(session.times, archived=effect.at, pinned=pinned)))
+    return effect.key
+
+
+async def pin(unit: Unit, effect: fx.Pin) -> SessionKey:
+    session = await unit.existing(effect.key)
+    unit.put(replace(session, times=replace(session.times, pinned=effect.at)))
+    return effect.key
+
+
+async def delete_session(unit: Unit, effect: fx.DeleteSession) -> None:
+    await unit.existing(effect.key)
+    await unit.tables.delete_session(effect.key)
+    unit.forget(effect.key)
+
+
+async def append_entries(unit: Unit, effect: fx.AppendEntries) -> SessionKey:
+    await unit.append(effect.key, effect.drafts)
+    return effect.key
+
+
+async def accept_input(unit: Unit, effect: fx.AcceptInput) -> SessionKey:
+    await unit.existing(effect.inbound.key)
+    await unit.tables.insert_inbound(
+        InboundRecord(
+            inbound=effect.inbound, state=InboundState.PENDING, mode=effect.mode, run_id=effect.run_id
+        )
+    )
+    return effect.inbound.key
+
+
+async def move_input(unit: Unit, effect: fx.MoveInput) -> None:
+    record = await unit.pending_input(effect.inbound_id)
+    await unit.tables.update_inbound(replace(record, run_id=effect.run_id, mode=effect.mode))
+
+
+async def merge_input(unit: Unit, effect: fx.MergeInput) -> SessionKey:
+    record = await unit.pending_input(effect.inbound_id)
+    await unit.tables.update_inbound(
+        replace(record, state=InboundState.MERGED, merged_into=effect.into, reason=effect.reason)
+    )
+    return record.inbound.key
+
+
+async def kill_input(unit: Unit, effect: fx.KillInput) -> SessionKey:
+    if effect.inbound is not None:
+        await unit.existing(effect.inbound.key)
+        await unit.tables.insert_inbound(
+            InboundRecord(inbound=effect.inbound, state=InboundState.DEAD, reason=effect.reason)
+        )
+        return effect.inbound.key
+    record = await unit.pending_input(effect.inbound_id)
+    await unit.tables.update_inbound(replace(record, state=InboundState.DEAD, reason=effect.reason))
+    return record.inbound.key
+
+
+async def queue_run(unit: Unit, effect: fx.QueueRun) -> SessionKey:
+    session = await unit.existing(effect.run.key)
+    await unit.tables.insert_run(effect.run)
+    if session.status is not SessionStatus.RUNNING:
+        await unit.set_status(effect.run.key, SessionStatus.QUEUED)
+    unit.topics.add(RUNS)
+    return effect.run.key
+
+
+async def delay_run(unit: Unit, effect: fx.DelayRun) -> None:
+    run = await unit.known_run(effect.run_id)
+    await unit.tables.update_run(replace(run, ready_at=effect.ready_at))
+    unit.topics.add(RUNS)
+
+
+async def requeue_run(unit: Unit, effect: fx.RequeueRun) -> SessionKey:
+    run = await unit.known_run(effect.run_id)
+    if run.state.ended:
+        raise Conflict(f"run {run.id} has ended already")
+    await unit.tables.update_run(
+        replace(
+            run,
+            state=RunState.QUEUED,
+            claim=None,
+            ready_at=effect.ready_at,
+            progress=effect.progress,
+            fence=run.fence + 1,
+        )
+    )
+    await unit.set_status(run.key, SessionStatus.QUEUED)
+    unit.topics.add(RUNS)
+    return run.key
+
+
+async def end_run(unit: Unit, effect: fx.EndRun) -> SessionKey:
+    run = await unit.known_run(effect.run_id)
+    if run.state.ended:
+        raise Conflict(f"run {run.id} has ended already")
+    if not effect.outcome.state.ended:
+        raise InvalidInput(f"{effect.outcome.state} is no way for a run to end")
+    await unit.tables.update_run(
+        replace(run, state=effect.outcome.state, outcome=effect.outcome, claim=None, fence=run.fence + 1)
+    )
+    session = await unit.existing(run.key)
+    if run.state is RunState.RUNNING or session.status is SessionStatus.QUEUED:
+        await unit.set_status(run.key, SessionStatus(effect.outcome.state))
+    unit.ended.append(run.id)
+    unit.topics.add(RUNS)
+    return run.key
+
+
+async def add_delivery(unit: Unit, effect: fx.AddDelivery) -> SessionKey:
+    session = await unit.existing(effect.delivery.key)
+    await unit.tables.insert_delivery(effect.delivery, session.owner)
+    unit.topics.add(DELIVERIES)
+    return effect.delivery.key
+
+
+async def put_exchange(unit: Unit, effect: fx.PutExchange) -> SessionKey:
+    await unit.existing(effect.exchange.target)
+    await unit.tables.put_exchange(effect.exchange)
+    return effect.exchange.target
+
+
+async def owe_completion(unit: Unit, effect: fx.OweCompletion) -> SessionKey:
+    await unit.existing(effect.completion.requester)
+    await unit.tables.insert_completion(effect.completion)
+    return effect.completion.requester
+
+
+async def settle_completion(unit: Unit, effect: fx.SettleCompletion) -> SessionKey | None:
+    completion = await unit.tables.completion(effect.child_run)
+    if completion is None or completion.status is not CompletionStatus.PENDING:
+        return None
+    if await unit.session(completion.requester) is None:
+        return None
+    await unit.tables.update_completion(
+        replace(
+            completion,
+            status=effect.status,
+            result=effect.result,
+            error=effect.error,
+            settled_at=effect.at,
+        )
+    )
+    return completion.requester
+
+
+async def acknowledge(unit: Unit, effect: fx.AcknowledgeCompletion) -> SessionKey | None:
+    completion = await unit.tables.completion(effect.child_run)
+    if completion is None or completion.acknowledged_at is not None:
+        return None
+    await unit.existing(completion.requester)
+    await unit.tables.update_completion(replace(completion, acknowledged_at=effect.at))
+    return completion.requester
+
+
+async def bind_thread(unit: Unit, effect: fx.BindThread) -> None:
+    await unit.existing(effect.binding.key)
+    await unit.tables.put_binding(effect.binding)
+
+
+async def unbind_thread(unit: Unit, effect: fx.UnbindThread) -> None:
+    await unit.tables.delete_binding(effect.address)
+
+
+async def record_denial(unit: Unit, effect: fx.RecordDenial) -> None:
+    await unit.tables.insert_denial(effect.denial)
+
+
+Apply = Callable[[Unit, Any], Awaitable[SessionKey | None]]
+
+_APPLY: dict[type[Effect], Apply] = {
+    fx.OpenSession: open_session,
+    fx.OpenGeneration: open_generation,
+    fx.ChangeSession: change_session,
+    fx.Archive: archive,
+    fx.Pin: pin,
+    fx.DeleteSession: delete_session,
+    fx.AppendEntries: append_entries,
+    fx.AcceptInput: accept_input,
+    fx.MoveInput: move_input,
+    fx.MergeInput: merge_input,
+    fx.KillInput: kill_input,
+    fx.QueueRun: queue_run,
+    fx.DelayRun: delay_run,
+    fx.RequeueRun: requeue_run,
+    fx.EndRun: end_run,
+    fx.AddDelivery: add_delivery,
+    fx.PutExchange: put_exchange,
+    fx.OweCompletion: owe_completion,
+    fx.SettleCompletion: settle_completion,
+    fx.AcknowledgeCompletion: acknowledge,
+    fx.BindThread: bind_thread,
+    fx.UnbindThread: unbind_thread,
+    fx.RecordDenial: record_denial,
+}

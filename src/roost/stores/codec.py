@@ -1,0 +1,137 @@
+"""Frozen values to JSON text and back, driven by their type hints.
+
+Fields that hold their default are left out, so a row stays small and a new field needs no migration.
+Keys and principals are written in their text form; members of a union carry their class name.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
+from functools import cache, lru_cache
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import orjson
+
+from roost.core.keys import SessionKey
+from roost.core.principals import Principal
+
+Dump = Callable[[Any], Any]
+Load = Callable[[Any], Any]
+TAG = "type"
+
+# A recursive alias cannot be looked up by name from another module; its values are JSON already.
+_RECURSIVE = {"JsonValue": object}
+
+CACHED_TEXTS = 65_536
+key_text: Callable[[SessionKey], str] = lru_cache(CACHED_TEXTS)(str)
+parse_key: Callable[[str], SessionKey] = lru_cache(CACHED_TEXTS)(SessionKey.parse)
+parse_principal: Callable[[str], Principal] = lru_cache(CACHED_TEXTS)(Principal.parse)
+
+
+def encode(value: object, hint: Any = None) -> str:
+    """The JSON text of a value; `hint` names the union it is a member of."""
+    return orjson.dumps(_dumper(hint or type(value))(value)).decode()
+
+
+def decode(hint: Any, text: str) -> Any:
+    """The value a text was made from."""
+    return _loader(hint)(orjson.loads(text))
+
+
+decode_shared: Callable[[Any, str], Any] = lru_cache(CACHED_TEXTS)(decode)
+"""`decode` for small values that many rows share."""
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _make_dumper(hint: Any) -> Dump:
+    if hint is SessionKey:
+        return key_text
+    if hint is Principal:
+        return str
+    if is_dataclass(hint):
+        return _dataclass_dumper(hint)
+    if get_origin(hint) is tuple:
+        inner = _dumper(get_args(hint)[0])
+        return lambda value: [inner(item) for item in value]
+    members = _members(hint)
+    if len(members) == 1:
+        inner = _dumper(members[0])
+        return lambda value: None if value is None else inner(value)
+    if members and all(is_dataclass(member) for member in members):
+        return _dump_tagged
+    return _same
+
+
+def _make_loader(hint: Any) -> Load:
+    if hint is SessionKey:
+        return parse_key
+    if hint is Principal:
+        return parse_principal
+    if is_dataclass(hint):
+        return _dataclass_loader(hint)
+    if get_origin(hint) is tuple:
+        inner = _loader(get_args(hint)[0])
+        return lambda value: tuple([inner(item) for item in value])
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return hint
+    members = _members(hint)
+    if len(members) == 1:
+        inner = _loader(members[0])
+        return lambda value: None if value is None else inner(value)
+    if members and all(is_dataclass(member) for member in members):
+        return _tagged_loader(members)
+    return _same
+
+
+def _members(hint: Any) -> tuple[Any, ...]:
+    """The alternatives of a union, None aside; () for anything else."""
+    if get_origin(hint) not in (Union, UnionType):
+        return ()
+    return tuple(member for member in get_args(hint) if member is not NoneType)
+
+
+def _default(field: Any) -> Any:
+    return field.default_factory() if field.default_factory is not MISSING else field.default
+
+
+_dumper: Callable[[Any], Dump] = cache(_make_dumper)
+_loader: Callable[[Any], Load] = cache(_make_loader)
+
+
+def _dataclass_dumper(hint: Any) -> Dump:
+    hints = get_type_hints(hint, localns=_RECURSIVE)
+    parts = [(field.name, _default(field), _dumper(hints[field.name])) for field in fields(hint)]
+
+    def dump(value: Any) -> dict[str, Any]:
+        out = {}
+        for name, default, inner in parts:
+            item = getattr(value, name)
+            if item is not default and item != default:
+                out[name] = inner(item)
+        return out
+
+    return dump
+
+
+def _dataclass_loader(hint: Any) -> Load:
+    hints = get_type_hints(hint, localns=_RECURSIVE)
+    inner = {field.name: _loader(hints[field.name]) for field in fields(hint)}
+
+    def load(data: Mapping[str, Any]) -> Any:
+        return hint(**{name: inner[name](item) for name, item in data.items() if name != TAG})
+
+    return load
+
+
+def _dump_tagged(value: Any) -> dict[str, Any]:
+    kind = type(value)
+    return {TAG: kind.__name__, **_dumper(kind)(value)}
+
+
+def _tagged_loader(members: tuple[Any, ...]) -> Load:
+    loaders = {member.__name__: _loader(member) for member in members}
+    return lambda data: loaders[data[TAG]](data)

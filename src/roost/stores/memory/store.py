@@ -1,0 +1,38 @@
+"""The verbs over rows in memory, one at a time."""
+
+from roost.ports import Clock
+from roost.stores.memory.tables import MemoryTables
+from roost.stores.tables import drive
+from roost.stores.unit import Unit
+from roost.stores.verbs import StoreVerbs
+from roost.stores.verbs.base import Answer, ReadVerb, WriteVerb
+
+
+class MemoryStore(StoreVerbs):
+    """A verb runs to its end without giving way, so a session's order is the order of the calls."""
+
+    def __init__(self, clock: Clock, database_clock: Clock | None = None) -> None:
+        super().__init__()
+        self._clock = clock
+        self._tables = MemoryTables(database_clock or clock)
+
+    async def _write(self, verb: WriteVerb[Answer]) -> Answer:
+        unit = Unit(self._tables, self._clock)
+        try:
+            answer = drive(verb(unit))
+            drive(unit.flush())
+        except BaseException:
+            self._tables.rollback()
+            raise
+        self._tables.commit()
+        self.topics.wake(unit.topics)
+        return answer
+
+    async def _read(self, verb: ReadVerb[Answer]) -> Answer:
+        return drive(verb(self._tables))
+
+    async def check(self) -> tuple[str, ...]:
+        return ()
+
+    async def close(self) -> None:
+        self.topics.wake_all()

@@ -1,0 +1,387 @@
+"""What every database must do for the verbs, said in the plainest way."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from roost.core.addresses import Address
+from roost.core.deliveries import Delivery, DeliveryState
+from roost.core.entries import Entry
+from roost.core.errors import Conflict
+from roost.core.events import Event
+from roost.core.exchanges import Completion, Exchange
+from roost.core.inbound import Inbound, InboundRecord, InboundState
+from roost.core.keys import SessionKey
+from roost.core.leases import Lease
+from roost.core.ledger import Denial, LedgerRow, LedgerTotal
+from roost.core.messages import ToolResult, Usage
+from roost.core.principals import Principal
+from roost.core.queries import Cutoffs, LedgerQuery, Position, SearchHit, SearchQuery, SessionQuery
+from roost.core.runs import Run, RunState
+from roost.core.scheduling import asker
+from roost.core.search import matches, searchable_text, segment
+from roost.core.sessions import Generation, Session, ThreadBinding
+from roost.ports import Clock
+from roost.stores.bodies import dump_body, load_body
+from roost.stores.memory.filters import expired, in_scope, owed_or_active, wanted
+from roost.stores.memory.rows import Rows, Undo
+from roost.stores.scrub import without_content
+
+
+class MemoryTables:
+    """Rows of frozen values: what a caller holds can never change what is stored."""
+
+    def __init__(self, database_clock: Clock) -> None:
+        self._clock = database_clock
+        self._undo: Undo = []
+        self._leases: Rows[str, Lease] = Rows(self._undo)
+        self._sessions: Rows[SessionKey, Session] = Rows(self._undo)
+        self._lineage: Rows[SessionKey, tuple[SessionKey, ...]] = Rows(self._undo)
+        self._generations: Rows[str, Generation] = Rows(self._undo)
+        self._entries: Rows[tuple[str, int], Entry] = Rows(self._undo)
+        self._inbound: Rows[str, InboundRecord] = Rows(self._undo)
+        self._runs: Rows[str, Run] = Rows(self._undo)
+        self._exchanges: Rows[str, Exchange] = Rows(self._undo)
+        self._completions: Rows[str, Completion] = Rows(self._undo)
+        self._bindings: Rows[Address, ThreadBinding] = Rows(self._undo)
+        self._deliveries: Rows[str, Delivery] = Rows(self._undo)
+        self._ledger: Rows[str, LedgerRow] = Rows(self._undo)
+        self._denials: Rows[int, Denial] = Rows(self._undo)
+        self._events: Rows[tuple[SessionKey, int], Event] = Rows(self._undo)
+
+    def commit(self) -> None:
+        self._undo.clear()
+
+    def rollback(self) -> None:
+        while self._undo:
+            self._undo.pop()()
+
+    # -- leases --------------------------------------------------------------------------------------
+
+    async def database_now(self) -> int:
+        return self._clock.now()
+
+    async def leases(self) -> tuple[Lease, ...]:
+        return tuple(sorted(self._leases, key=lambda lease: lease.gateway.name))
+
+    async def lock_leases(self) -> tuple[Lease, ...]:
+        return await self.leases()
+
+    async def put_lease(self, lease: Lease) -> None:
+        self._leases.put(lease.gateway.name, lease)
+
+    # -- sessions ------------------------------------------------------------------------------------
+
+    async def session(self, key: SessionKey) -> Session | None:
+        return self._sessions.get(key)
+
+    async def lock_session(self, key: SessionKey) -> Session | None:
+        return self._sessions.get(key)
+
+    async def session_by_id(self, session_id: str) -> Session | None:
+        generation = self._generations.get(session_id)
+        return self._sessions.get(generation.key) if generation else None
+
+    async def ancestors(self, key: SessionKey) -> tuple[SessionKey, ...]:
+        return self._lineage.get(key) or ()
+
+    async def sessions(self, query: SessionQuery) -> Sequence[Session]:
+        rows = [
+            session
+            for session in self._sessions
+            if wanted(session, query) and in_scope(session, self._lineage.get(session.key) or (), query.scope)
+        ]
+        rows.sort(key=lambda session: (-session.times.updated, str(session.key)))
+        if query.after is not None:
+            place = (-query.after.updated, query.after.key)
+            rows = [row for row in rows if (-row.times.updated, str(row.key)) > place]
+        return rows[query.offset : query.offset + query.limit]
+
+    async def insert_session(self, session: Session) -> None:
+        parent = session.lineage.parent
+        self._sessions.put(session.key, session)
+        self._lineage.put(session.key, (parent, *(self._lineage.get(parent) or ())) if parent else ())
+
+    async def update_session(self, was: Session, now: Session) -> None:
+        self._sessions.put(was.key, now)
+
+    async def delete_session(self, key: SessionKey) -> None:
+        ids = {generation.session_id for generation in await self.generations(key)}
+        self._entries.drop_where(lambda entry: entry.session_id in ids)
+        self._generations.drop_where(lambda generation: generation.key == key)
+        self._runs.drop_where(lambda run: run.key == key)
+        self._deliveries.drop_where(lambda delivery: delivery.key == key)
+        self._events.drop_where(lambda event: event.key == key)
+        self._exchanges.drop_where(lambda exchange: key in (exchange.requester, exchange.target))
+        self._completions.drop_where(lambda completion: completion.requester == key)
+        self._bindings.drop_where(lambda binding: binding.key == key)
+        # The identity of a message stays, so that its redelivery is recognised; what it said does not.
+        for record in self._inbound:
+            if record.inbound.key == key:
+                self._inbound.put(record.inbound.id, without_content(record))
+        self._sessions.drop(key)
+
+    async def generation(self, session_id: str) -> Generation | None:
+        generation = self._generations.get(session_id)
+        return self._counted(generation) if generation else None
+
+    async def generations(self, key: SessionKey) -> tuple[Generation, ...]:
+        own = (generation for generation in self._generations if generation.key == key)
+        return tuple(self._counted(generation) for generation in sorted(own, key=lambda one: one.number))
+
+    async def insert_generation(self, generation: Generation) -> None:
+        places = {(known.key, known.number) for known in self._generations}
+        if generation.session_id in self._generations or (generation.key, generation.number) in places:
+            raise Conflict(f"session id {generation.session_id} is taken")
+        self._generations.put(generation.session_id, generation)
+
+    def _counted(self, generation: Generation) -> Generation:
+        seqs = [entry.seq for entry in self._entries if entry.session_id == generation.session_id]
+        return replace(generation, entries=max(seqs, default=0))
+
+    # -- entries -------------------------------------------------------------------------------------
+
+    async def insert_entries(self, key: SessionKey, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            self._entries.put((entry.session_id, entry.seq), _apart(entry))
+
+    async def entries(self, session_id: str, after: int, through: int | None) -> tuple[Entry, ...]:
+        return tuple(
+            _apart(entry)
+            for entry in self._entries
+            if entry.session_id == session_id
+            and entry.seq > after
+            and (through is None or entry.seq <= through)
+        )
+
+    async def entries_before(
+        self, generation: Generation, before: Position | None, limit: int, *, tools: bool
+    ) -> Sequence[Entry]:
+        cut = before.seq if before and before.generation == generation.number else None
+        rows = [
+            entry
+            for entry in self._entries
+            if entry.session_id == generation.session_id
+            and (cut is None or entry.seq < cut)
+            and (tools or not isinstance(entry.body, ToolResult))
+        ]
+        return [_apart(entry) for entry in rows[::-1][:limit]]
+
+    async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
+        hits = []
+        for entry in reversed(tuple(self._entries)):
+            session = await self.session_by_id(entry.session_id)
+            if session is None or query.key not in (None, session.key):
+                continue
+            lineage = self._lineage.get(session.key) or ()
+            if in_scope(session, lineage, query.scope) and matches(
+                query.query, segment(searchable_text(entry.body))
+            ):
+                hits.append(SearchHit(key=session.key, entry=_apart(entry)))
+        return tuple(hits[: query.limit])
+
+    # -- inbound -------------------------------------------------------------------------------------
+
+    async def same_inbound(self, inbound: Inbound) -> InboundRecord | None:
+        source = inbound.source
+        for record in self._inbound:
+            known = record.inbound.source
+            if source.external_id is not None and (known.channel, known.account, known.external_id) == (
+                source.channel,
+                source.account,
+                source.external_id,
+            ):
+                return record
+        if source.idempotency_key is None:
+            return None
+        return await self.inbound_by_key(inbound.principal, inbound.key, source.idempotency_key)
+
+    async def inbound(self, inbound_id: str) -> InboundRecord | None:
+        return self._inbound.get(inbound_id)
+
+    async def inbound_by_key(
+        self, principal: Principal, key: SessionKey, idempotency_key: str
+    ) -> InboundRecord | None:
+        asked = (principal, key, idempotency_key)
+        for record in self._inbound:
+            inbound = record.inbound
+            if (inbound.principal, inbound.key, inbound.source.idempotency_key) == asked:
+                return record
+        return None
+
+    async def pending_inputs(self, key: SessionKey) -> tuple[InboundRecord, ...]:
+        return tuple(
+            record
+            for record in self._inbound
+            if record.state is InboundState.PENDING and record.inbound.key == key
+        )
+
+    async def insert_inbound(self, record: InboundRecord) -> None:
+        if record.inbound.id in self._inbound or await self.same_inbound(record.inbound):
+            raise Conflict(f"message id {record.inbound.id} is taken")
+        self._inbound.put(record.inbound.id, record)
+
+    async def update_inbound(self, record: InboundRecord) -> None:
+        self._inbound.put(record.inbound.id, record)
+
+    # -- runs ----------------------------------------------------------------------------------------
+
+    async def run(self, run_id: str) -> Run | None:
+        return self._runs.get(run_id)
+
+    async def active_runs(self, key: SessionKey) -> tuple[Run, ...]:
+        return tuple(run for run in self._runs if run.key == key and not run.state.ended)
+
+    async def ready_runs(self, now: int, per_asker: int, limit: int) -> tuple[Run, ...]:
+        busy = {run.key for run in self._runs if run.state is RunState.RUNNING}
+        asked: dict[str, int] = {}
+        ready = []
+        for run in self._runs:
+            if run.state is not RunState.QUEUED or run.key in busy:
+                continue
+            busy.add(run.key)
+            if run.ready_at <= now and asked.get(asker(run), 0) < per_asker:
+                asked[asker(run)] = asked.get(asker(run), 0) + 1
+                ready.append(run)
+        return tuple(ready[:limit])
+
+    async def running_runs(self) -> tuple[Run, ...]:
+        return tuple(run for run in self._runs if run.state is RunState.RUNNING)
+
+    async def insert_run(self, run: Run) -> None:
+        if run.id in self._runs:
+            raise Conflict(f"run id {run.id} is taken")
+        self._runs.put(run.id, run)
+
+    async def update_run(self, run: Run) -> None:
+        self._runs.put(run.id, run)
+
+    # -- exchanges and completions -------------------------------------------------------------------
+
+    async def exchange(self, exchange_id: str) -> Exchange | None:
+        return self._exchanges.get(exchange_id)
+
+    async def put_exchange(self, exchange: Exchange) -> None:
+        self._exchanges.put(exchange.id, exchange)
+
+    async def completion(self, child_run: str) -> Completion | None:
+        return self._completions.get(child_run)
+
+    async def owed(self, requester: SessionKey) -> tuple[Completion, ...]:
+        return tuple(
+            completion
+            for completion in self._completions
+            if completion.requester == requester and completion.acknowledged_at is None
+        )
+
+    async def batch(self, requester: SessionKey, batch: str) -> tuple[Completion, ...]:
+        return tuple(
+            completion
+            for completion in self._completions
+            if completion.requester == requester and completion.batch == batch
+        )
+
+    async def insert_completion(self, completion: Completion) -> None:
+        if completion.child_run in self._completions:
+            raise Conflict(f"child run {completion.child_run} is owed already")
+        self._completions.put(completion.child_run, completion)
+
+    async def update_completion(self, completion: Completion) -> None:
+        self._completions.put(completion.child_run, completion)
+
+    async def binding(self, address: Address) -> ThreadBinding | None:
+        return self._bindings.get(address)
+
+    async def put_binding(self, binding: ThreadBinding) -> None:
+        self._bindings.put(binding.address, binding)
+
+    async def delete_binding(self, address: Address) -> None:
+        if address in self._bindings:
+            self._bindings.drop(address)
+
+    # -- deliveries ----------------------------------------------------------------------------------
+
+    async def delivery(self, delivery_id: str) -> Delivery | None:
+        return self._deliveries.get(delivery_id)
+
+    async def deliveries(self, state: DeliveryState, limit: int) -> tuple[Delivery, ...]:
+        return tuple(row for row in self._deliveries if row.state is state)[:limit]
+
+    async def due_deliveries(self, now: int, limit: int) -> tuple[Delivery, ...]:
+        busy = {row.address for row in self._deliveries if row.state is DeliveryState.SENDING}
+        due = []
+        for row in self._deliveries:
+            if row.state is not DeliveryState.INTENT or row.address in busy:
+                continue
+            busy.add(row.address)
+            if row.ready_at <= now:
+                due.append(row)
+        return tuple(due[:limit])
+
+    async def insert_delivery(self, delivery: Delivery, owner: Principal) -> None:
+        if delivery.id in self._deliveries:
+            raise Conflict(f"delivery id {delivery.id} is taken")
+        self._deliveries.put(delivery.id, delivery)
+
+    async def update_delivery(self, delivery: Delivery) -> None:
+        self._deliveries.put(delivery.id, delivery)
+
+    # -- facts ---------------------------------------------------------------------------------------
+
+    async def put_usage(self, row: LedgerRow) -> None:
+        known = self._ledger.get(row.id)
+        if known is None or known.estimated:
+            self._ledger.put(row.id, row)
+
+    async def usage(self, query: LedgerQuery) -> LedgerTotal:
+        calls, usage = 0, Usage()
+        for row in self._ledger:
+            tree = (row.key, *(self._lineage.get(row.key) or ()))
+            if (
+                query.key in (None, row.key)
+                and (query.tree_of is None or query.tree_of in tree)
+                and query.agent in (None, row.key.agent)
+                and query.principal in (None, row.principal)
+                and (query.since is None or row.at >= query.since)
+                and (query.until is None or row.at < query.until)
+            ):
+                calls, usage = calls + 1, usage.plus(row.usage)
+        return LedgerTotal(calls=calls, usage=usage)
+
+    async def insert_denial(self, denial: Denial) -> None:
+        self._denials.put(len(self._denials), denial)
+
+    async def denials(self, limit: int) -> tuple[Denial, ...]:
+        return tuple(reversed(tuple(self._denials)))[:limit]
+
+    async def insert_events(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self._events.put((event.key, event.number), event)
+
+    async def events(self, key: SessionKey, after: int, limit: int) -> tuple[Event, ...]:
+        return tuple(event for event in self._events if event.key == key and event.number > after)[:limit]
+
+    # -- upkeep --------------------------------------------------------------------------------------
+
+    async def expired_sessions(self, cutoffs: Cutoffs) -> tuple[SessionKey, ...]:
+        held = owed_or_active(self._runs, self._inbound, self._deliveries, self._completions)
+        keys = [row.key for row in self._sessions if expired(row, cutoffs) and row.key not in held]
+        return tuple(sorted(keys, key=str))
+
+    async def count_expired(self, cutoffs: Cutoffs) -> tuple[int, int]:
+        events = sum(event.at < (cutoffs.events_before or 0) for event in self._events)
+        inbound = sum(self._forgettable(record, cutoffs) for record in self._inbound)
+        return events, inbound
+
+    async def delete_expired(self, cutoffs: Cutoffs) -> None:
+        self._events.drop_where(lambda event: event.at < (cutoffs.events_before or 0))
+        self._inbound.drop_where(lambda record: self._forgettable(record, cutoffs))
+
+    @staticmethod
+    def _forgettable(record: InboundRecord, cutoffs: Cutoffs) -> bool:
+        settled = record.state is not InboundState.PENDING
+        return settled and record.inbound.received_at < (cutoffs.dedupe_before or 0)
+
+
+def _apart(entry: Entry) -> Entry:
+    """The same entry, sharing no JSON object with it: those are the only parts of a row that can be changed."""
+    return replace(entry, body=load_body(dump_body(entry.body)))

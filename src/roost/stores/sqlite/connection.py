@@ -1,0 +1,118 @@
+"""Opening the file: engine, pragmas, migrations.
+
+Nothing else in this process may open the database file: closing any handle to it would drop SQLite's locks.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import apsw
+
+from roost.core.errors import StoreCorrupt, StoreUnavailable
+
+MIGRATIONS = files("roost.stores.sqlite") / "migrations"
+# Older engines can lose committed pages when two connections write and checkpoint at once.
+OLDEST_SAFE_ENGINE = 3_051_003
+APPLICATION_ID = 0x526F6F73
+BUSY_TIMEOUT_MS = 5_000
+
+
+def open_writer(path: Path, vfs: str | None = None, synchronous: str = "FULL") -> apsw.Connection:
+    """The one connection that writes; creates and migrates the file."""
+    connection = _open(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, vfs)
+    try:
+        steps = migrations()
+        _refuse_foreign(connection, path)
+        _refuse_newer(connection, steps)
+        if connection.pragma("user_version") == 0:
+            connection.pragma("auto_vacuum", "INCREMENTAL")
+        connection.pragma("journal_mode", "WAL")
+        connection.pragma("synchronous", synchronous)
+        connection.pragma("foreign_keys", True)
+        migrate(connection, steps)
+    except BaseException as error:
+        # What made opening fail may make closing fail; the first error is the one to tell.
+        with suppress(apsw.Error):
+            connection.close()
+        if isinstance(error, apsw.Error):
+            raise translated(error, path) from error
+        raise
+    return connection
+
+
+def open_reader(path: Path, vfs: str | None = None) -> apsw.Connection:
+    connection = _open(path, apsw.SQLITE_OPEN_READONLY, vfs)
+    connection.pragma("query_only", True)
+    return connection
+
+
+def _open(path: Path, flags: int, vfs: str | None) -> apsw.Connection:
+    if apsw.SQLITE_VERSION_NUMBER < OLDEST_SAFE_ENGINE:
+        raise StoreUnavailable(
+            f"SQLite {apsw.sqlite_lib_version()} can lose committed data", hint="install apsw 3.53 or newer"
+        )
+    try:
+        connection = apsw.Connection(str(path), flags=flags, vfs=vfs)
+    except apsw.Error as error:
+        raise translated(error, path) from error
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    return connection
+
+
+def _refuse_foreign(connection: apsw.Connection, path: Path) -> None:
+    mark = connection.pragma("application_id")
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
+    if mark != APPLICATION_ID and tables:
+        raise StoreCorrupt(
+            f"{path} is a SQLite file of another program",
+            hint="name another file in `database` or move this one away",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    number: int
+    script: str
+
+
+def migrations() -> tuple[Migration, ...]:
+    """Numbered steps from an empty file to the current schema."""
+    steps = sorted(
+        (step for step in MIGRATIONS.iterdir() if step.name.endswith(".sql")), key=lambda s: s.name
+    )
+    return tuple(Migration(int(step.name[:4]), step.read_text(encoding="utf-8")) for step in steps)
+
+
+def migrate(connection: apsw.Connection, steps: Sequence[Migration]) -> None:
+    """Bring the schema up to date, each step in its own transaction."""
+    connection.transaction_mode = "IMMEDIATE"
+    for step in steps:
+        with connection:
+            # Asked under the lock: another process may have taken the step meanwhile.
+            if connection.pragma("user_version") < step.number:
+                connection.execute(step.script)
+                connection.pragma("application_id", APPLICATION_ID)
+                connection.pragma("user_version", step.number)
+
+
+def _refuse_newer(connection: apsw.Connection, steps: Sequence[Migration]) -> None:
+    found, known = connection.pragma("user_version"), steps[-1].number
+    if found > known:
+        raise StoreUnavailable(
+            f"the store was written by a newer Roost (schema {found}, this one knows {known})",
+            hint="upgrade Roost",
+        )
+
+
+def translated(error: apsw.Error, path: Path) -> Exception:
+    """The error a caller can act on."""
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+        return StoreCorrupt(f"{path} is damaged: {error}", hint="restore a backup, or run the repair")
+    if isinstance(error, apsw.FullError):
+        return StoreUnavailable(f"no space left for {path}", hint="free space; nothing was lost")
+    if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError):
+        return StoreUnavailable(f"{path} cannot be opened for writing: {error}", hint="check path and rights")
+    return StoreUnavailable(f"{path}: {error}", hint="try again; nothing of this request was written")

@@ -1,0 +1,369 @@
+-- Every statement of the SQLite store, by name.
+
+-- name: leases
+SELECT name, holder, address, config_hash, epoch, expires_at FROM gateways ORDER BY name;
+
+-- name: newest_epoch
+SELECT max(epoch) FROM gateways;
+
+-- name: put_lease
+INSERT INTO gateways (name, holder, address, config_hash, epoch, expires_at) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, address = excluded.address,
+    config_hash = excluded.config_hash, epoch = excluded.epoch, expires_at = excluded.expires_at;
+
+-- name: session
+SELECT id, key, principal, session_id, kind, channel, chat_type, account, peer, thread, route_rule,
+    parent, depth, created_at, archived_at, pinned_at, labels, origin, route, overrides,
+    started_at, updated_at, interacted_at, status, version, events, entries, title, preview, model,
+    input_tokens, output_tokens, total_tokens, context_tokens, cache_read, cache_write, cost_micros, compactions
+FROM sessions WHERE tenant = ? AND key = ?;
+
+-- name: session_by_id
+SELECT s.id, s.key, s.principal, s.session_id, s.kind, s.channel, s.chat_type, s.account, s.peer, s.thread,
+    s.route_rule, s.parent, s.depth, s.created_at, s.archived_at, s.pinned_at, s.labels, s.origin, s.route,
+    s.overrides, s.started_at, s.updated_at, s.interacted_at, s.status, s.version, s.events, s.entries, s.title,
+    s.preview, s.model, s.input_tokens, s.output_tokens, s.total_tokens, s.context_tokens,
+    s.cache_read, s.cache_write, s.cost_micros, s.compactions
+FROM generations g JOIN sessions s ON s.id = g.session WHERE g.session_id = ? AND s.tenant = ?;
+
+-- name: sessions
+SELECT s.id, s.key, s.principal, s.session_id, s.kind, s.channel, s.chat_type, s.account, s.peer, s.thread,
+    s.route_rule, s.parent, s.depth, s.created_at, s.archived_at, s.pinned_at, s.labels, s.origin, s.route,
+    s.overrides, s.started_at, s.updated_at, s.interacted_at, s.status, s.version, s.events, s.entries, s.title,
+    s.preview, s.model, s.input_tokens, s.output_tokens, s.total_tokens, s.context_tokens,
+    s.cache_read, s.cache_write, s.cost_micros, s.compactions
+FROM sessions s WHERE s.tenant = :tenant /* filters */ ORDER BY s.updated_at DESC, s.key LIMIT :limit OFFSET :offset;
+
+-- name: where_unarchived
+AND s.archived_at IS NULL;
+
+-- name: where_archived
+AND s.archived_at IS NOT NULL;
+
+-- name: where_kinds
+AND s.kind IN (SELECT value FROM json_each(:kinds));
+
+-- name: where_agent
+AND s.agent = :agent;
+
+-- name: where_label
+AND s.label = :label;
+
+-- name: where_parent
+AND s.parent = :parent;
+
+-- name: where_active
+AND s.updated_at >= :active_since;
+
+-- name: where_search
+AND instr(s.haystack, :search) > 0;
+
+-- name: where_after
+AND (s.updated_at < :after_updated OR (s.updated_at = :after_updated AND s.key > :after_key));
+
+-- name: where_owner
+AND s.principal = :owner;
+
+-- name: where_in_tree
+AND s.key IN (SELECT :self_key UNION SELECT descendant FROM lineage WHERE ancestor = :tree_of);
+
+-- name: where_of_agents
+AND ((s.agent IN (SELECT value FROM json_each(:agents)) AND (:owner IS NULL OR s.principal = :owner))
+    OR s.key = :self_key
+    OR EXISTS (SELECT 1 FROM lineage l WHERE l.descendant = s.key AND l.ancestor = :tree_of));
+
+-- name: where_of_owner
+AND (s.principal = :owner OR s.key = :self_key
+    OR EXISTS (SELECT 1 FROM lineage l WHERE l.descendant = s.key AND l.ancestor = :tree_of));
+
+-- name: insert_session
+INSERT INTO sessions (key, agent, shape, heartbeat, principal, session_id, kind, channel, chat_type, account,
+    peer, thread, route_rule, parent, depth, created_at, archived_at, pinned_at, label, labels, origin, route,
+    overrides, haystack, started_at, updated_at, interacted_at, status, version, events, entries, title, preview,
+    model, input_tokens, output_tokens, total_tokens, context_tokens, cache_read, cache_write, cost_micros, compactions, tenant)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: update_session
+UPDATE sessions SET session_id = ?, archived_at = ?, pinned_at = ?, label = ?, labels = ?, origin = ?, route = ?,
+    overrides = ?, haystack = ?, started_at = ?, updated_at = ?, interacted_at = ?, status = ?, version = ?,
+    events = ?, entries = ?, title = ?, preview = ?, model = ?,
+    input_tokens = ?, output_tokens = ?, total_tokens = ?, context_tokens = ?,
+    cache_read = ?, cache_write = ?, cost_micros = ?, compactions = ?
+WHERE id = ?;
+
+-- name: touch_session
+UPDATE sessions SET started_at = ?, updated_at = ?, interacted_at = ?, status = ?, version = ?, events = ?,
+    entries = ?, title = ?, preview = ?, model = ?,
+    input_tokens = ?, output_tokens = ?, total_tokens = ?, context_tokens = ?,
+    cache_read = ?, cache_write = ?, cost_micros = ?, compactions = ?
+WHERE id = ?;
+
+-- name: delete_session
+DELETE FROM sessions WHERE id = ?;
+
+-- name: insert_parent
+INSERT OR REPLACE INTO lineage (descendant, distance, ancestor) VALUES (?, 1, ?);
+
+-- name: inherit_lineage
+INSERT OR REPLACE INTO lineage (descendant, distance, ancestor)
+SELECT ?, distance + 1, ancestor FROM lineage WHERE descendant = ?;
+
+-- name: forget_lineage
+DELETE FROM lineage WHERE descendant = ?;
+
+-- name: ancestors
+SELECT ancestor FROM lineage WHERE descendant = ? ORDER BY distance;
+
+-- name: generation
+SELECT g.session_id, s.key, g.number, g.opened_at, g.opened_by, g.reset_rule, g.previous, g.base_session_id,
+    g.base_seq, (SELECT coalesce(max(seq), 0) FROM entries e WHERE e.generation = g.id), g.archived, g.header
+FROM generations g JOIN sessions s ON s.id = g.session WHERE g.session_id = ?;
+
+-- name: generations
+SELECT g.session_id, s.key, g.number, g.opened_at, g.opened_by, g.reset_rule, g.previous, g.base_session_id,
+    g.base_seq, (SELECT coalesce(max(seq), 0) FROM entries e WHERE e.generation = g.id), g.archived, g.header
+FROM generations g JOIN sessions s ON s.id = g.session WHERE s.tenant = ? AND s.key = ? ORDER BY g.number;
+
+-- name: insert_generation
+INSERT INTO generations (session, session_id, number, opened_at, opened_by, reset_rule, previous,
+    base_session_id, base_seq, archived, header)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: generation_row
+SELECT id FROM generations WHERE session_id = ?;
+
+-- name: insert_entry
+INSERT INTO entries (generation, seq, entry_id, parent_id, run_id, role, provenance, source_session, principal, at,
+    body, source)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: insert_search
+INSERT INTO entry_search (rowid, body) VALUES (?, ?);
+
+-- name: delete_search
+DELETE FROM entry_search WHERE rowid IN (
+    SELECT e.id FROM entries e JOIN generations g ON g.id = e.generation WHERE g.session = ?
+);
+
+-- name: entries
+SELECT e.seq, e.entry_id, e.body, e.parent_id, e.run_id, e.source
+FROM entries e WHERE e.generation = (SELECT id FROM generations WHERE session_id = ?) AND e.seq > ? AND e.seq <= ?
+ORDER BY e.seq;
+
+-- name: entries_before
+SELECT e.seq, e.entry_id, e.body, e.parent_id, e.run_id, e.source
+FROM entries e WHERE e.generation = (SELECT id FROM generations WHERE session_id = ?) AND e.seq < ?
+ORDER BY e.seq DESC LIMIT ?;
+
+-- name: prose_before
+SELECT e.seq, e.entry_id, e.body, e.parent_id, e.run_id, e.source
+FROM entries e WHERE e.generation = (SELECT id FROM generations WHERE session_id = ?) AND e.seq < ? AND e.role <> 'tool'
+ORDER BY e.seq DESC LIMIT ?;
+
+-- name: search
+SELECT s.key, g.session_id, e.seq, e.entry_id, e.body, e.parent_id, e.run_id, e.source
+FROM entry_search f
+JOIN entries e ON e.id = f.rowid
+JOIN generations g ON g.id = e.generation
+JOIN sessions s ON s.id = g.session
+WHERE entry_search MATCH :match AND s.tenant = :tenant /* filters */ ORDER BY f.rowid DESC LIMIT :limit;
+
+-- name: where_key
+AND s.key = :key;
+
+-- name: insert_event
+INSERT INTO events (session, number, at, kind, ref) VALUES (?, ?, ?, ?, ?);
+
+-- name: events
+SELECT number, at, kind, ref FROM events
+WHERE session = (SELECT id FROM sessions WHERE tenant = ? AND key = ?) AND number > ? ORDER BY number LIMIT ?;
+
+-- name: insert_inbound
+INSERT INTO inbound (id, key, principal, channel, account, external_id, idempotency_key, received_at, state, run_id,
+    reason, body, tenant)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: update_inbound
+UPDATE inbound SET state = ?, run_id = ?, reason = ?, body = ? WHERE id = ?;
+
+-- name: inbound
+SELECT body FROM inbound WHERE id = ?;
+
+-- name: inbound_by_external_id
+SELECT body FROM inbound WHERE tenant = ? AND channel = ? AND account = ? AND external_id = ?;
+
+-- name: inbound_by_idempotency_key
+SELECT body FROM inbound WHERE tenant = ? AND principal = ? AND key = ? AND idempotency_key = ?;
+
+-- name: pending_inputs
+SELECT body FROM inbound WHERE key = ? AND state = 'pending' ORDER BY seq;
+
+-- name: inbound_of_session
+SELECT body FROM inbound WHERE key = ?;
+
+-- name: insert_run
+INSERT INTO runs (id, key, principal, asker, lane, state, ready_at, body, tenant) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: update_run
+UPDATE runs SET state = ?, ready_at = ?, body = ? WHERE id = ?;
+
+-- name: run
+SELECT body FROM runs WHERE id = ?;
+
+-- name: active_runs
+SELECT body FROM runs WHERE key = ? AND state IN ('queued', 'running') ORDER BY seq;
+
+-- name: running_runs
+SELECT body FROM runs WHERE state = 'running' ORDER BY seq;
+
+-- name: ready_runs
+-- The oldest queued run of each session that has none running, the first few of each asker.
+SELECT body FROM (
+    SELECT seq, body, row_number() OVER (PARTITION BY asker ORDER BY seq) AS turn FROM (
+        SELECT q.seq, q.body, q.asker, q.ready_at, row_number() OVER (PARTITION BY q.key ORDER BY q.seq) AS place
+        FROM runs q
+        WHERE q.state = 'queued'
+            AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = q.key AND r.state = 'running')
+    ) WHERE place = 1 AND ready_at <= ?
+) WHERE turn <= ? ORDER BY seq LIMIT ?;
+
+-- name: put_exchange
+INSERT INTO exchanges (id, requester, target, body, tenant) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET body = excluded.body;
+
+-- name: exchange
+SELECT body FROM exchanges WHERE id = ?;
+
+-- name: insert_completion
+INSERT INTO completions (child_run, child, requester, batch, acknowledged_at, body, tenant)
+VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: update_completion
+UPDATE completions SET acknowledged_at = ?, body = ? WHERE child_run = ?;
+
+-- name: completion
+SELECT body FROM completions WHERE child_run = ?;
+
+-- name: owed
+SELECT body FROM completions WHERE requester = ? AND acknowledged_at IS NULL ORDER BY seq;
+
+-- name: batch
+SELECT body FROM completions WHERE requester = ? AND batch = ? ORDER BY seq;
+
+-- name: put_binding
+INSERT INTO thread_bindings (address, key, body, tenant) VALUES (?, ?, ?, ?)
+ON CONFLICT (address) DO UPDATE SET key = excluded.key, body = excluded.body;
+
+-- name: binding
+SELECT body FROM thread_bindings WHERE address = ?;
+
+-- name: delete_binding
+DELETE FROM thread_bindings WHERE address = ?;
+
+-- name: insert_delivery
+INSERT INTO deliveries (id, key, principal, address, state, ready_at, body, tenant) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: update_delivery
+UPDATE deliveries SET state = ?, ready_at = ?, body = ? WHERE id = ?;
+
+-- name: delivery
+SELECT body FROM deliveries WHERE id = ?;
+
+-- name: deliveries
+SELECT body FROM deliveries WHERE state = ? ORDER BY seq LIMIT ?;
+
+-- name: due_deliveries
+-- The oldest unsent one of each address, unless it is being sent.
+SELECT d.body FROM deliveries d
+WHERE d.state = 'intent' AND d.ready_at <= ? AND NOT EXISTS (
+    SELECT 1 FROM deliveries earlier
+    WHERE earlier.address = d.address AND earlier.seq < d.seq AND earlier.state IN ('intent', 'sending')
+) AND NOT EXISTS (
+    SELECT 1 FROM deliveries other WHERE other.address = d.address AND other.state = 'sending'
+) ORDER BY d.seq LIMIT ?;
+
+-- name: put_usage
+INSERT INTO ledger (id, principal, at, key, agent, session_id, run_id, run_kind, provider, model, input, output,
+    cache_read, cache_write, total, cost_micros, estimated, tenant)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET principal = excluded.principal, at = excluded.at, key = excluded.key,
+    agent = excluded.agent, session_id = excluded.session_id, run_id = excluded.run_id,
+    run_kind = excluded.run_kind, provider = excluded.provider, model = excluded.model, input = excluded.input,
+    output = excluded.output, cache_read = excluded.cache_read, cache_write = excluded.cache_write,
+    total = excluded.total, cost_micros = excluded.cost_micros, estimated = excluded.estimated
+WHERE ledger.estimated = 1;
+
+-- name: usage
+SELECT count(*), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(cache_read), 0),
+    coalesce(sum(cache_write), 0), coalesce(sum(total), 0), coalesce(sum(cost_micros), 0)
+FROM ledger s WHERE s.tenant = :tenant /* filters */;
+
+-- name: where_tree
+AND s.key IN (SELECT :tree_of UNION SELECT descendant FROM lineage WHERE ancestor = :tree_of);
+
+-- name: where_since
+AND s.at >= :since;
+
+-- name: where_until
+AND s.at < :until;
+
+-- name: insert_denial
+INSERT INTO denials (principal, at, operation, rule, reason, caller, target, tenant) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: denials
+SELECT principal, at, operation, rule, reason, caller, target FROM denials ORDER BY seq DESC LIMIT ?;
+
+-- name: delete_runs
+DELETE FROM runs WHERE key = ?;
+
+-- name: delete_deliveries
+DELETE FROM deliveries WHERE key = ?;
+
+-- name: delete_exchanges
+DELETE FROM exchanges WHERE requester = ?1 OR target = ?1;
+
+-- name: delete_completions
+DELETE FROM completions WHERE requester = ?;
+
+-- name: delete_bindings
+DELETE FROM thread_bindings WHERE key = ?;
+
+-- name: expired_sessions
+SELECT s.key FROM sessions s
+WHERE s.tenant = :tenant AND s.pinned_at IS NULL
+    AND (s.archived_at < :archived_before
+        OR (s.kind = 'cron' AND s.updated_at < :cron_before)
+        OR (s.kind <> 'cron' AND (s.shape IN ('subagent', 'acp', 'hook') OR s.heartbeat = 1)
+            AND s.updated_at < :synthetic_before))
+    AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = s.key AND r.state IN ('queued', 'running'))
+    AND NOT EXISTS (SELECT 1 FROM inbound i WHERE i.key = s.key AND i.state = 'pending')
+    AND NOT EXISTS (
+        SELECT 1 FROM deliveries d WHERE d.key = s.key AND d.state IN ('intent', 'sending', 'uncertain'))
+    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = s.key AND c.acknowledged_at IS NULL)
+    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child = s.key AND c.acknowledged_at IS NULL)
+ORDER BY s.key;
+
+-- name: count_old_events
+SELECT count(*) FROM events WHERE at < ?;
+
+-- name: count_old_inbound
+SELECT count(*) FROM inbound WHERE received_at < ? AND state <> 'pending';
+
+-- name: delete_old_events
+DELETE FROM events WHERE at < ?;
+
+-- name: delete_old_inbound
+DELETE FROM inbound WHERE received_at < ? AND state <> 'pending';
+
+-- name: miscounted_sessions
+-- A session whose count of entries is not what its transcript holds.
+SELECT s.key FROM sessions s JOIN generations g ON g.session_id = s.session_id
+WHERE s.entries <> (SELECT coalesce(max(seq), 0) FROM entries e WHERE e.generation = g.id);
+
+-- name: gapped_generations
+SELECT g.session_id FROM generations g JOIN entries e ON e.generation = g.id
+GROUP BY g.id HAVING count(*) <> max(e.seq);
+
+-- name: gapped_events
+SELECT s.key FROM sessions s JOIN events n ON n.session = s.id
+GROUP BY s.id HAVING max(n.number) <> s.events OR count(*) <> max(n.number) - min(n.number) + 1;

@@ -1,0 +1,54 @@
+"""What the row groups share: one connection, its statements, and the number behind a key."""
+
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from typing import Any
+
+import apsw
+
+from roost.core.keys import SessionKey
+from roost.core.visibility import VisibleScope
+from roost.stores.codec import decode, encode, key_text
+from roost.stores.statements import load
+
+SQL = load(files("roost.stores.sqlite") / "queries.sql")
+FILTERS = "/* filters */"
+Binding = int | str | None
+
+
+class Rows:
+    """Row access on one connection."""
+
+    def __init__(self, connection: apsw.Connection, tenant: str, database_now: Callable[[], int]) -> None:
+        self._connection = connection
+        self._execute = connection.execute
+        self._tenant = tenant
+        self._database_now = database_now
+        self._numbers: dict[SessionKey, int] = {}
+
+    def _body(self, statement: str, bindings: Sequence[Binding], hint: type) -> Any:
+        """The value in the one row of a statement, or None."""
+        row = self._execute(SQL[statement], bindings).fetchone()
+        return None if row is None else decode(hint, row[0])
+
+    def _bodies(self, statement: str, bindings: Sequence[Binding], hint: type) -> tuple[Any, ...]:
+        return tuple([decode(hint, row[0]) for row in self._execute(SQL[statement], bindings)])
+
+
+def filtered(statement: str, conditions: Sequence[str]) -> str:
+    return SQL[statement].replace(FILTERS, "\n".join(SQL[condition] for condition in conditions))
+
+
+def scope_conditions(scope: VisibleScope, bindings: dict[str, Binding]) -> list[str]:
+    """The conditions that keep a query inside a scope; adds what they bind."""
+    if scope.agents is None and scope.owner is None:
+        return []
+    bindings["self_key"] = key_text(scope.self_key) if scope.self_key else None
+    bindings["tree_of"] = key_text(scope.tree_of) if scope.tree_of else None
+    bindings["owner"] = str(scope.owner) if scope.owner else None
+    if scope.agents is None:
+        return ["where_of_owner"]
+    if not scope.agents:
+        return ["where_in_tree"]
+    bindings["agents"] = encode(tuple(sorted(scope.agents)), tuple[str, ...])
+    return ["where_of_agents"]

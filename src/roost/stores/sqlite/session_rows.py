@@ -1,0 +1,319 @@
+"""Sessions and generations in SQLite."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from roost.core.addresses import Address, ChatType, Origin
+from roost.core.errors import Conflict, NotFound
+from roost.core.inbound import InboundRecord
+from roost.core.keys import SessionKey
+from roost.core.queries import SessionQuery
+from roost.core.sessions import (
+    Base,
+    Counters,
+    Facts,
+    Generation,
+    Labels,
+    Lineage,
+    OpenedBy,
+    Overrides,
+    Session,
+    SessionKind,
+    SessionStatus,
+    Summary,
+    Times,
+)
+from roost.stores.codec import decode_shared, encode, key_text, parse_key, parse_principal
+from roost.stores.names import haystack
+from roost.stores.scrub import without_content
+from roost.stores.sqlite.rows import SQL, Binding, Rows, filtered, scope_conditions
+
+
+class SessionRows(Rows):
+    async def session(self, key: SessionKey) -> Session | None:
+        row = self._execute(SQL["session"], (self._tenant, key_text(key))).fetchone()
+        if row is None:
+            return None
+        self._numbers[key] = row[0]
+        return read_session(row)
+
+    async def lock_session(self, key: SessionKey) -> Session | None:
+        return await self.session(key)
+
+    async def session_by_id(self, session_id: str) -> Session | None:
+        row = self._execute(SQL["session_by_id"], (session_id, self._tenant)).fetchone()
+        return None if row is None else read_session(row)
+
+    async def ancestors(self, key: SessionKey) -> tuple[SessionKey, ...]:
+        return tuple(parse_key(row[0]) for row in self._execute(SQL["ancestors"], (key_text(key),)))
+
+    async def sessions(self, query: SessionQuery) -> Sequence[Session]:
+        bindings: dict[str, Binding] = {
+            "tenant": self._tenant,
+            "limit": query.limit,
+            "offset": query.offset,
+        }
+        conditions = list_conditions(query, bindings) + scope_conditions(query.scope, bindings)
+        return [read_session(row) for row in self._execute(filtered("sessions", conditions), bindings)]
+
+    async def insert_session(self, session: Session) -> None:
+        key, parent = key_text(session.key), session.lineage.parent
+        facts, times = session.facts, session.times
+        values = (
+            key,
+            session.key.agent,
+            session.key.kind,
+            int(session.key.heartbeat),
+            str(session.owner),
+            session.session_id,
+            facts.kind,
+            facts.channel,
+            facts.chat_type,
+            facts.account,
+            facts.peer,
+            facts.thread,
+            facts.rule,
+            key_text(parent) if parent else None,
+            session.lineage.depth,
+            times.created,
+            times.archived,
+            times.pinned,
+            *_cold(session),
+            *_hot(session),
+            self._tenant,
+        )
+        self._execute(SQL["insert_session"], values)
+        self._numbers[session.key] = self._connection.last_insert_rowid()
+        self._execute(SQL["forget_lineage"], (key,))
+        if parent is not None:
+            self._execute(SQL["insert_parent"], (key, key_text(parent)))
+            self._execute(SQL["inherit_lineage"], (key, key_text(parent)))
+
+    async def update_session(self, was: Session, now: Session) -> None:
+        number = self._number(now.key)
+        if _same_but_hot(was, now):
+            self._execute(SQL["touch_session"], (*_hot(now), number))
+            return
+        times = now.times
+        values = (now.session_id, times.archived, times.pinned, *_cold(now), *_hot(now), number)
+        self._execute(SQL["update_session"], values)
+
+    async def delete_session(self, key: SessionKey) -> None:
+        number, text = self._number(key), key_text(key)
+        self._execute(SQL["delete_search"], (number,))
+        for statement in (
+            "delete_runs",
+            "delete_deliveries",
+            "delete_exchanges",
+            "delete_completions",
+            "delete_bindings",
+        ):
+            self._execute(SQL[statement], (text,))
+        # The identity of a message stays, so that its redelivery is recognised; what it said does not.
+        for record in self._bodies("inbound_of_session", (text,), InboundRecord):
+            blank = without_content(record)
+            bindings = (blank.state, blank.run_id, blank.reason, encode(blank), blank.inbound.id)
+            self._execute(SQL["update_inbound"], bindings)
+        self._execute(SQL["delete_session"], (number,))
+        self._numbers.pop(key, None)
+
+    async def generation(self, session_id: str) -> Generation | None:
+        row = self._execute(SQL["generation"], (session_id,)).fetchone()
+        return None if row is None else _read_generation(row)
+
+    async def generations(self, key: SessionKey) -> tuple[Generation, ...]:
+        rows = self._execute(SQL["generations"], (self._tenant, key_text(key)))
+        return tuple(_read_generation(row) for row in rows)
+
+    async def insert_generation(self, generation: Generation) -> None:
+        base = generation.base
+        values = (
+            self._number(generation.key),
+            generation.session_id,
+            generation.number,
+            generation.opened_at,
+            generation.opened_by,
+            generation.rule,
+            generation.previous,
+            base.session_id if base else None,
+            base.seq if base else None,
+            int(generation.archived),
+            generation.header,
+        )
+        try:
+            self._execute(SQL["insert_generation"], values)
+        except apsw.ConstraintError:
+            raise Conflict(f"session id {generation.session_id} is taken") from None
+
+    def _number(self, key: SessionKey) -> int:
+        number = self._numbers.get(key)
+        if number is None:
+            row = self._execute(SQL["session"], (self._tenant, key_text(key))).fetchone()
+            if row is None:
+                raise NotFound(f"no session {key}")
+            number = self._numbers[key] = int(row[0])
+        return number
+
+
+def list_conditions(query: SessionQuery, bindings: dict[str, Binding]) -> list[str]:
+    conditions = []
+    if query.archived is not None:
+        conditions.append("where_archived" if query.archived else "where_unarchived")
+    given: dict[str, tuple[str, Binding]] = {}
+    if query.kinds is not None:
+        given["kinds"] = ("where_kinds", encode(tuple(sorted(query.kinds)), tuple[str, ...]))
+    if query.agent is not None:
+        given["agent"] = ("where_agent", query.agent)
+    if query.label is not None:
+        given["label"] = ("where_label", query.label)
+    if query.parent is not None:
+        given["parent"] = ("where_parent", key_text(query.parent))
+    if query.active_since is not None:
+        given["active_since"] = ("where_active", query.active_since)
+    if query.search is not None:
+        given["search"] = ("where_search", query.search.casefold())
+    if query.after is not None:
+        given["after_updated"] = ("where_after", query.after.updated)
+        bindings["after_key"] = query.after.key
+    for name, (condition, value) in given.items():
+        conditions.append(condition)
+        bindings[name] = value
+    return conditions
+
+
+def _cold(session: Session) -> tuple[Binding, ...]:
+    return (
+        session.labels.label,
+        encode(session.labels),
+        encode(session.origin),
+        encode(session.route) if session.route else None,
+        encode(session.overrides),
+        haystack(session),
+    )
+
+
+def _hot(session: Session) -> tuple[Binding, ...]:
+    times, summary = session.times, session.summary
+    return (
+        times.started,
+        times.updated,
+        times.interacted,
+        session.status,
+        session.version,
+        session.events,
+        summary.entries,
+        summary.title,
+        summary.preview,
+        summary.model,
+        *_counted(session.counters),
+    )
+
+
+def _counted(counters: Counters) -> tuple[int, ...]:
+    return (
+        counters.input,
+        counters.output,
+        counters.total,
+        counters.context_window,
+        counters.cache_read,
+        counters.cache_write,
+        counters.cost_micros,
+        counters.compactions,
+    )
+
+
+def _same_but_hot(was: Session, now: Session) -> bool:
+    """Whether only what an append moves has changed; the title is searched, so it counts as cold."""
+    return (
+        now.labels is was.labels
+        and now.origin is was.origin
+        and now.route is was.route
+        and now.overrides is was.overrides
+        and now.session_id == was.session_id
+        and now.summary.title == was.summary.title
+        and now.times.archived == was.times.archived
+        and now.times.pinned == was.times.pinned
+    )
+
+
+def read_session(row: Any) -> Session:
+    (_, key, owner, session_id, kind, channel, chat_type, account, peer, thread, rule) = row[:11]
+    (parent, depth, created, archived, pinned, labels, origin, route, overrides) = row[11:20]
+    (started, updated, interacted, status, version, events, entries, title, preview, model) = row[20:30]
+    (tokens_in, tokens_out, total, window, cache_read, cache_write, cost, compactions) = row[30:]
+    return Session(
+        key=parse_key(key),
+        owner=parse_principal(owner),
+        session_id=session_id,
+        facts=Facts(
+            kind=SessionKind(kind),
+            channel=channel,
+            chat_type=ChatType(chat_type) if chat_type else None,
+            account=account,
+            peer=peer,
+            thread=thread,
+            rule=rule,
+        ),
+        times=Times(
+            created=created,
+            updated=updated,
+            started=started,
+            interacted=interacted,
+            archived=archived,
+            pinned=pinned,
+        ),
+        lineage=Lineage(parent=parse_key(parent), depth=depth) if parent else _TOP,
+        labels=decode_shared(Labels, labels),
+        origin=decode_shared(Origin, origin),
+        route=decode_shared(Address, route) if route else None,
+        overrides=decode_shared(Overrides, overrides),
+        counters=Counters(
+            input=tokens_in,
+            output=tokens_out,
+            total=total,
+            context_window=window,
+            cache_read=cache_read,
+            cache_write=cache_write,
+            cost_micros=cost,
+            compactions=compactions,
+        ),
+        summary=Summary(title=title, preview=preview, entries=entries, model=model),
+        status=SessionStatus(status),
+        version=version,
+        events=events,
+    )
+
+
+_TOP = Lineage()
+
+
+def _read_generation(row: Any) -> Generation:
+    (
+        session_id,
+        key,
+        number,
+        opened_at,
+        opened_by,
+        rule,
+        previous,
+        base_id,
+        base_seq,
+        entries,
+        archived,
+        header,
+    ) = row
+    return Generation(
+        session_id=session_id,
+        key=parse_key(key),
+        number=number,
+        opened_at=opened_at,
+        opened_by=OpenedBy(opened_by),
+        rule=rule,
+        previous=previous,
+        base=Base(session_id=base_id, seq=base_seq) if base_id else None,
+        entries=entries,
+        archived=bool(archived),
+        header=header,
+    )

@@ -1,0 +1,141 @@
+"""The store in one SQLite file. A verb runs on the writer and reads through the writer's connection."""
+
+import os
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from roost.core.errors import Fenced
+from roost.core.leases import Gateway, Lease
+from roost.ports import Clock
+from roost.stores.sqlite.backup import copy_database
+from roost.stores.sqlite.connection import open_writer, translated
+from roost.stores.sqlite.readers import Readers
+from roost.stores.sqlite.rows import SQL
+from roost.stores.sqlite.tables import SqliteTables, WriterTables
+from roost.stores.sqlite.writer import Writer
+from roost.stores.tables import drive
+from roost.stores.unit import Unit
+from roost.stores.verbs import StoreVerbs
+from roost.stores.verbs.base import Answer, ReadVerb, WriteVerb
+
+TENANT = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqliteOptions:
+    """How the file is opened; the defaults are the durable ones."""
+
+    readers: int = 4
+    synchronous: str = "FULL"
+    vfs: str | None = None
+
+
+class SqliteStore(StoreVerbs):
+    """Opened by `SqliteStore.open`; writes need the lease, reads do not."""
+
+    def __init__(self, path: Path, clock: Clock, database_clock: Clock, options: SqliteOptions) -> None:
+        super().__init__()
+        self.path = path
+        self._clock = clock
+        self._lease: Lease | None = None
+        self._epoch: int | None = None
+        self._connection = open_writer(path, options.vfs, options.synchronous)
+        self._tables = WriterTables(self._connection, TENANT, database_clock.now)
+        self._readers = Readers(path, options, lambda c: SqliteTables(c, TENANT, database_clock.now))
+        self._writer = Writer(
+            self._connection,
+            began=self._look_at_epoch,
+            undone=self._tables.forget,
+            translate=self._translate,
+            wake=self.topics.wake,
+        )
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        clock: Clock,
+        *,
+        database_clock: Clock | None = None,
+        options: SqliteOptions | None = None,
+    ) -> "SqliteStore":
+        """Open or create the file; only this user may read a file it creates."""
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        return cls(path, clock, database_clock or clock, options or SqliteOptions())
+
+    async def acquire_lease(self, gateway: Gateway) -> Lease:
+        self._lease = await super().acquire_lease(gateway)
+        return self._lease
+
+    async def backup(self, path: Path) -> None:
+        """Write a consistent copy to a new file while work goes on."""
+        await self._readers.run(lambda tables, connection: copy_database(connection, path))
+
+    async def check(self) -> tuple[str, ...]:
+        return await self._readers.run(lambda tables, connection: tuple(_faults(connection)))
+
+    async def close(self) -> None:
+        await self._writer.close()
+        await self._readers.close()
+        try:
+            self._connection.close()
+        except apsw.Error as error:
+            raise self._translate(error) from error
+        finally:
+            self.topics.wake_all()
+
+    async def _write(self, verb: WriteVerb[Answer]) -> Answer:
+        lease = self._lease
+        if lease is None:
+            raise Fenced("this store was opened without a lease", hint="acquire the lease before writing")
+
+        def fenced(unit: Unit) -> Coroutine[Any, Any, Answer]:
+            self._refuse_lost(lease)
+            return verb(unit)
+
+        return await self._write_unleased(fenced)
+
+    async def _write_unleased(self, verb: WriteVerb[Answer]) -> Answer:
+        def work() -> tuple[Answer, Any]:
+            unit = Unit(self._tables, self._clock)
+            answer = drive(verb(unit))
+            drive(unit.flush())
+            return answer, unit.topics
+
+        return await self._writer.run(work)  # type: ignore[no-any-return]
+
+    async def _read(self, verb: ReadVerb[Answer]) -> Answer:
+        return await self._readers.run(lambda tables, _: drive(verb(tables)))
+
+    def _look_at_epoch(self) -> None:
+        """Once a batch: a raised epoch means that another process may have written."""
+        newest: Any = self._connection.execute(SQL["newest_epoch"]).fetchone()
+        if newest[0] != self._epoch:
+            self._epoch = newest[0]
+            self._tables.forget()
+
+    def _refuse_lost(self, lease: Lease) -> None:
+        if self._epoch != lease.epoch:
+            raise Fenced(
+                f"the store has a new owner (epoch {self._epoch}, this gateway holds {lease.epoch})",
+                hint="stop this gateway's work and acquire a new lease",
+            )
+
+    def _translate(self, error: apsw.Error) -> Exception:
+        return translated(error, self.path)
+
+
+def _faults(connection: apsw.Connection) -> list[str]:
+    faults = [
+        f"integrity: {row[0]}" for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"
+    ]
+    faults += [f"reference: {row}" for row in connection.execute("PRAGMA foreign_key_check")]
+    for name in ("miscounted_sessions", "gapped_generations", "gapped_events"):
+        faults += [f"{name}: {row[0]}" for row in connection.execute(SQL[name])]
+    return faults

@@ -1,0 +1,68 @@
+"""All rows of the SQLite store on one connection."""
+
+from collections import OrderedDict
+from typing import Any
+
+from roost.core.keys import SessionKey
+from roost.core.sessions import Session
+from roost.stores.sqlite.entry_rows import EntryRows
+from roost.stores.sqlite.fact_rows import FactRows
+from roost.stores.sqlite.work_rows import WorkRows
+
+HOT_SESSIONS = 4_096
+
+
+class SqliteTables(EntryRows, WorkRows, FactRows):
+    """`Tables` over one connection, used on the thread that owns it."""
+
+
+class WriterTables(SqliteTables):
+    """Remembers the sessions it wrote last. Right only for the one writer of a file, which hears of every
+    change because it makes them all; `forget` when that may not hold: after a rollback or a lost lease."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._hot: OrderedDict[SessionKey, Session] = OrderedDict()
+        self._rowids: dict[str, int] = {}
+
+    def forget(self) -> None:
+        self._hot.clear()
+        self._rowids.clear()
+        self._numbers.clear()
+
+    async def lock_session(self, key: SessionKey) -> Session | None:
+        session = self._hot.get(key)
+        if session is None:
+            session = await self.session(key)
+            if session is not None:
+                self._keep(session)
+        return session
+
+    async def insert_session(self, session: Session) -> None:
+        await super().insert_session(session)
+        self._keep(session)
+
+    async def update_session(self, was: Session, now: Session) -> None:
+        await super().update_session(was, now)
+        self._keep(now)
+
+    async def delete_session(self, key: SessionKey) -> None:
+        await super().delete_session(key)
+        self.forget()
+
+    def _generation_row(self, session_id: str) -> int:
+        row = self._rowids.get(session_id)
+        if row is None:
+            row = self._rowids[session_id] = super()._generation_row(session_id)
+        return row
+
+    def _keep(self, session: Session) -> None:
+        self._hot[session.key] = session
+        self._hot.move_to_end(session.key)
+        if len(self._hot) > HOT_SESSIONS:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        key, session = self._hot.popitem(last=False)
+        self._rowids.pop(session.session_id, None)
+        self._numbers.pop(key, None)

@@ -1,0 +1,181 @@
+"""Inbound messages, runs, exchanges, completions, bindings and deliveries in SQLite.
+
+Each row holds its whole value; the columns written beside it are what the statements look for.
+"""
+
+from collections.abc import Sequence
+
+import apsw
+
+from roost.core.addresses import Address
+from roost.core.deliveries import Delivery, DeliveryState
+from roost.core.errors import Conflict
+from roost.core.exchanges import Completion, Exchange
+from roost.core.inbound import Inbound, InboundRecord
+from roost.core.keys import SessionKey
+from roost.core.principals import Principal
+from roost.core.runs import Run
+from roost.core.scheduling import asker
+from roost.core.sessions import ThreadBinding
+from roost.stores.codec import encode, key_text
+from roost.stores.sqlite.rows import SQL, Binding, Rows
+
+
+class WorkRows(Rows):
+    def _insert_new(self, statement: str, values: Sequence[Binding], what: str) -> None:
+        try:
+            self._execute(SQL[statement], values)
+        except apsw.ConstraintError:
+            raise Conflict(f"{what} is taken") from None
+
+    # -- inbound -------------------------------------------------------------------------------------
+
+    async def same_inbound(self, inbound: Inbound) -> InboundRecord | None:
+        source = inbound.source
+        if source.external_id is not None:
+            bindings = (self._tenant, source.channel, source.account, source.external_id)
+            known: InboundRecord | None = self._body("inbound_by_external_id", bindings, InboundRecord)
+            if known is not None:
+                return known
+        if source.idempotency_key is None:
+            return None
+        return await self.inbound_by_key(inbound.principal, inbound.key, source.idempotency_key)
+
+    async def inbound(self, inbound_id: str) -> InboundRecord | None:
+        return self._body("inbound", (inbound_id,), InboundRecord)  # type: ignore[no-any-return]
+
+    async def inbound_by_key(
+        self, principal: Principal, key: SessionKey, idempotency_key: str
+    ) -> InboundRecord | None:
+        bindings = (self._tenant, str(principal), key_text(key), idempotency_key)
+        return self._body("inbound_by_idempotency_key", bindings, InboundRecord)  # type: ignore[no-any-return]
+
+    async def pending_inputs(self, key: SessionKey) -> tuple[InboundRecord, ...]:
+        return self._bodies("pending_inputs", (key_text(key),), InboundRecord)
+
+    async def insert_inbound(self, record: InboundRecord) -> None:
+        inbound, source = record.inbound, record.inbound.source
+        values = (
+            inbound.id,
+            key_text(inbound.key),
+            str(inbound.principal),
+            source.channel,
+            source.account,
+            source.external_id,
+            source.idempotency_key,
+            inbound.received_at,
+            record.state,
+            record.run_id,
+            record.reason,
+            encode(record),
+            self._tenant,
+        )
+        self._insert_new("insert_inbound", values, f"message id {inbound.id}")
+
+    async def update_inbound(self, record: InboundRecord) -> None:
+        values = (record.state, record.run_id, record.reason, encode(record), record.inbound.id)
+        self._execute(SQL["update_inbound"], values)
+
+    # -- runs ----------------------------------------------------------------------------------------
+
+    async def run(self, run_id: str) -> Run | None:
+        return self._body("run", (run_id,), Run)  # type: ignore[no-any-return]
+
+    async def active_runs(self, key: SessionKey) -> tuple[Run, ...]:
+        return self._bodies("active_runs", (key_text(key),), Run)
+
+    async def ready_runs(self, now: int, per_asker: int, limit: int) -> tuple[Run, ...]:
+        return self._bodies("ready_runs", (now, per_asker, limit), Run)
+
+    async def running_runs(self) -> tuple[Run, ...]:
+        return self._bodies("running_runs", (), Run)
+
+    async def insert_run(self, run: Run) -> None:
+        values = (
+            run.id,
+            key_text(run.key),
+            str(run.cause.principal),
+            asker(run),
+            run.request.lane,
+            run.state,
+            run.ready_at,
+            encode(run),
+            self._tenant,
+        )
+        self._insert_new("insert_run", values, f"run id {run.id}")
+
+    async def update_run(self, run: Run) -> None:
+        self._execute(SQL["update_run"], (run.state, run.ready_at, encode(run), run.id))
+
+    # -- exchanges, completions, bindings ------------------------------------------------------------
+
+    async def exchange(self, exchange_id: str) -> Exchange | None:
+        return self._body("exchange", (exchange_id,), Exchange)  # type: ignore[no-any-return]
+
+    async def put_exchange(self, exchange: Exchange) -> None:
+        requester, target = key_text(exchange.requester), key_text(exchange.target)
+        values = (exchange.id, requester, target, encode(exchange), self._tenant)
+        self._execute(SQL["put_exchange"], values)
+
+    async def completion(self, child_run: str) -> Completion | None:
+        return self._body("completion", (child_run,), Completion)  # type: ignore[no-any-return]
+
+    async def owed(self, requester: SessionKey) -> tuple[Completion, ...]:
+        return self._bodies("owed", (key_text(requester),), Completion)
+
+    async def batch(self, requester: SessionKey, batch: str) -> tuple[Completion, ...]:
+        return self._bodies("batch", (key_text(requester), batch), Completion)
+
+    async def insert_completion(self, completion: Completion) -> None:
+        values = (
+            completion.child_run,
+            key_text(completion.child),
+            key_text(completion.requester),
+            completion.batch,
+            completion.acknowledged_at,
+            encode(completion),
+            self._tenant,
+        )
+        self._insert_new("insert_completion", values, f"the answer owed for child run {completion.child_run}")
+
+    async def update_completion(self, completion: Completion) -> None:
+        values = (completion.acknowledged_at, encode(completion), completion.child_run)
+        self._execute(SQL["update_completion"], values)
+
+    async def binding(self, address: Address) -> ThreadBinding | None:
+        return self._body("binding", (encode(address),), ThreadBinding)  # type: ignore[no-any-return]
+
+    async def put_binding(self, binding: ThreadBinding) -> None:
+        values = (encode(binding.address), key_text(binding.key), encode(binding), self._tenant)
+        self._execute(SQL["put_binding"], values)
+
+    async def delete_binding(self, address: Address) -> None:
+        self._execute(SQL["delete_binding"], (encode(address),))
+
+    # -- deliveries ----------------------------------------------------------------------------------
+
+    async def delivery(self, delivery_id: str) -> Delivery | None:
+        return self._body("delivery", (delivery_id,), Delivery)  # type: ignore[no-any-return]
+
+    async def deliveries(self, state: DeliveryState, limit: int) -> tuple[Delivery, ...]:
+        return self._bodies("deliveries", (state, limit), Delivery)
+
+    async def due_deliveries(self, now: int, limit: int) -> tuple[Delivery, ...]:
+        return self._bodies("due_deliveries", (now, limit), Delivery)
+
+    async def insert_delivery(self, delivery: Delivery, owner: Principal) -> None:
+        values = (
+            delivery.id,
+            key_text(delivery.key),
+            str(owner),
+            encode(delivery.address),
+            delivery.state,
+            delivery.ready_at,
+            encode(delivery),
+            self._tenant,
+        )
+        self._insert_new("insert_delivery", values, f"delivery id {delivery.id}")
+
+    async def update_delivery(self, delivery: Delivery) -> None:
+        values = (delivery.state, delivery.ready_at, encode(delivery), delivery.id)
+        self._execute(SQL["update_delivery"], values)

@@ -1,0 +1,235 @@
+"""One transaction of the store: rows under their locks, numbered events, and whom to wake after.
+
+A unit sees each session once and writes it once, so that a verb with many effects costs one row update
+and raises the version by one.
+"""
+
+from dataclasses import replace
+
+from roost.core.effects import RunSnapshot, Snapshot
+from roost.core.entries import Entry, EntryDraft
+from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound
+from roost.core.events import Event, EventKind
+from roost.core.exchanges import Completion
+from roost.core.inbound import InboundRecord, InboundState
+from roost.core.keys import SessionKey
+from roost.core.runs import Claim, Run, RunState
+from roost.core.sessions import Growth, Session, SessionStatus, grown
+from roost.core.summaries import count, summarise
+from roost.ports import Clock, Topic, TopicKind
+from roost.stores.codec import key_text
+from roost.stores.tables import Tables
+
+
+class Unit:
+    """Rows as this transaction sees them, and what it will write when it is flushed."""
+
+    def __init__(self, tables: Tables, clock: Clock) -> None:
+        self.tables = tables
+        self.now = clock.now()
+        self.topics: set[Topic] = set()
+        self._loaded: dict[SessionKey, Session] = {}
+        self._sessions: dict[SessionKey, Session] = {}
+        self._events: list[Event] = []
+        self._emitted: dict[SessionKey, int] = {}
+        self._growth: dict[SessionKey, Growth] = {}
+        self.ended: list[str] = []
+
+    # -- reading under the lock ----------------------------------------------------------------------
+
+    async def session(self, key: SessionKey) -> Session | None:
+        """A session as it stands in this transaction, its row locked."""
+        if key in self._sessions:
+            return self._settled(key)
+        session = await self.tables.lock_session(key)
+        if session is not None:
+            self._loaded[key] = self._sessions[key] = session
+        return session
+
+    async def existing(self, key: SessionKey) -> Session:
+        session = await self.session(key)
+        if session is None:
+            raise NotFound(f"no session {key}", hint="take the key from the list of sessions")
+        return session
+
+    async def snapshot(self, key: SessionKey) -> Snapshot:
+        session = await self.session(key)
+        if session is None:
+            return Snapshot(key=key)
+        active = await self.tables.active_runs(key)
+        return Snapshot(
+            key=key,
+            session=session,
+            generation=await self.tables.generation(session.session_id),
+            running=next((run for run in active if run.state is RunState.RUNNING), None),
+            queued=tuple(run for run in active if run.state is RunState.QUEUED),
+            pending=await self.tables.pending_inputs(key),
+            children=await self.tables.owed(key),
+        )
+
+    async def run_snapshot(self, run: Run) -> RunSnapshot:
+        session = await self.snapshot(run.key)
+        completion = await self.tables.completion(run.request.completes or run.id)
+        requester: Snapshot | None = None
+        siblings: tuple[Completion, ...] = ()
+        batch: Run | None = None
+        if completion is not None:
+            requester = await self.snapshot(completion.requester)
+            batch = await self.tables.run(completion.batch)
+            owed = await self.tables.batch(completion.requester, completion.batch)
+            siblings = tuple(other for other in owed if other.child_run != completion.child_run)
+        exchange, partner = None, None
+        if run.request.exchange_id is not None:
+            exchange = await self.tables.exchange(run.request.exchange_id)
+        if exchange is not None:
+            other = exchange.requester if run.key == exchange.target else exchange.target
+            partner = await self.snapshot(other)
+        return RunSnapshot(
+            run=run,
+            session=session,
+            exchange=exchange,
+            completion=completion,
+            siblings=siblings,
+            requester=requester,
+            batch=batch,
+            partner=partner,
+        )
+
+    async def claimed_run(self, claim: Claim) -> Run:
+        """The run a claim is for, its session locked; `Fenced` if the claim is void."""
+        run = await self.tables.run(claim.id)
+        if run is not None:
+            await self.existing(run.key)
+            run = await self.tables.run(claim.id)
+        held = run is not None and run.state is RunState.RUNNING and run.claim == claim
+        if run is None or not held or not await self.holds(claim):
+            raise Fenced(f"run {claim.id} is no longer held by {claim.gateway}", hint="drop this run's work")
+        return run
+
+    async def holds(self, claim: Claim) -> bool:
+        """Whether the gateway behind a claim still has the lease it claimed under."""
+        now = await self.tables.database_now()
+        return any(
+            lease.gateway.name == claim.gateway and lease.epoch == claim.epoch and lease.live(now)
+            for lease in await self.tables.leases()
+        )
+
+    # -- writing -------------------------------------------------------------------------------------
+
+    def emit(self, key: SessionKey, kind: EventKind, *refs: str) -> None:
+        """Number events of a session this transaction holds."""
+        number = self._emitted.get(key) or self._sessions[key].events
+        for ref in refs:
+            number += 1
+            self._events.append(Event(key=key, number=number, at=self.now, kind=kind, ref=ref))
+        self._emitted[key] = number
+
+    def put(self, session: Session) -> None:
+        """A session as it shall be; written once, when the unit is flushed."""
+        self._sessions[session.key] = session
+
+    def put_new(self, session: Session) -> None:
+        """A session whose row was just inserted."""
+        self._loaded[session.key] = self._sessions[session.key] = session
+
+    def forget(self, key: SessionKey) -> None:
+        """A session whose row was just deleted."""
+        del self._sessions[key], self._loaded[key]
+        self._events = [event for event in self._events if event.key != key]
+        self._emitted.pop(key, None)
+        self._growth.pop(key, None)
+        self.topics.add(Topic(TopicKind.SESSION, key_text(key)))
+
+    async def append(self, key: SessionKey, drafts: tuple[EntryDraft, ...]) -> tuple[Entry, ...]:
+        """Entries in their place; the caller emits their events."""
+        session = await self.existing(key)
+        seq = session.summary.entries
+        entries = tuple(
+            [
+                Entry(
+                    session_id=session.session_id,
+                    seq=seq + place,
+                    id=draft.id,
+                    body=draft.body,
+                    parent_id=draft.parent_id,
+                    run_id=draft.run_id,
+                    source=draft.source,
+                )
+                for place, draft in enumerate(drafts, start=1)
+            ]
+        )
+        await self.tables.insert_entries(key, entries)
+        bodies = [draft.body for draft in drafts]
+        self._growth[key] = Growth(
+            summary=summarise(session.summary, bodies),
+            counters=count(session.counters, bodies),
+            at=self.now,
+        )
+        return entries
+
+    def _settled(self, key: SessionKey) -> Session:
+        """The session with what its new entries change."""
+        growth = self._growth.pop(key, None)
+        session = self._sessions[key]
+        if growth is not None:
+            session = grown(session, growth, version=session.version, events=session.events)
+            self._sessions[key] = session
+        return session
+
+    async def flush(self) -> None:
+        """Write every changed session once, then the events; what follows is a new change."""
+        while self.ended:
+            await self._refuse_stranded(self.ended.pop())
+        for key in self._sessions:
+            await self._write(key)
+        if self._events:
+            await self.tables.insert_events(self._events)
+            self._events = []
+            self._emitted.clear()
+
+    async def _write(self, key: SessionKey) -> None:
+        was, session = self._loaded[key], self._sessions[key]
+        growth, number = self._growth.pop(key, None), self._emitted.get(key)
+        if session is was and growth is None and number is None:
+            return
+        version, events = was.version + 1, number or session.events
+        if growth is not None:
+            written = grown(session, growth, version=version, events=events)
+        else:
+            written = replace(session, version=version, events=events)
+        await self.tables.update_session(was, written)
+        self._loaded[key] = self._sessions[key] = written
+        self.topics.add(Topic(TopicKind.SESSION, key_text(key)))
+
+    async def _refuse_stranded(self, run_id: str) -> None:
+        run = await self.tables.run(run_id)
+        if run is None:
+            return
+        for record in await self.tables.pending_inputs(run.key):
+            if record.run_id == run_id:
+                raise InvalidInput(
+                    f"ending run {run_id} would strand message {record.inbound.id}",
+                    hint="move, merge or kill its pending inputs in the same decision",
+                )
+
+    async def known_run(self, run_id: str) -> Run:
+        run = await self.tables.run(run_id)
+        if run is None:
+            raise NotFound(f"no run {run_id}")
+        await self.existing(run.key)
+        return run
+
+    async def pending_input(self, inbound_id: str) -> InboundRecord:
+        """A message that has not come to its end: it comes to one only once."""
+        record = await self.tables.inbound(inbound_id)
+        if record is None:
+            raise NotFound(f"no inbound message {inbound_id}")
+        if record.state is not InboundState.PENDING:
+            raise Conflict(f"message {inbound_id} is {record.state} already")
+        await self.existing(record.inbound.key)
+        return record
+
+    async def set_status(self, key: SessionKey, status: SessionStatus) -> None:
+        session = await self.existing(key)
+        if session.status is not status:
+            self.put(replace(session, status=status))

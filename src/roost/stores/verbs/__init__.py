@@ -1,0 +1,13 @@
+"""The verbs of the store, written once over rows; each module is one aggregate."""
+
+from roost.stores.verbs.facts import FactVerbs
+from roost.stores.verbs.imports import ImportVerbs
+from roost.stores.verbs.inbox import InboxVerbs
+from roost.stores.verbs.leases import LeaseVerbs
+from roost.stores.verbs.outbox import OutboxVerbs
+from roost.stores.verbs.runs import RunVerbs
+from roost.stores.verbs.sessions import SessionVerbs
+
+
+class StoreVerbs(LeaseVerbs, SessionVerbs, InboxVerbs, RunVerbs, OutboxVerbs, FactVerbs, ImportVerbs):
+    """Every verb of the `Store` port but `check` and `close`, which are a database's own."""

@@ -1,0 +1,57 @@
+"""What every group of verbs stands on: a way to read and a way to write in one transaction."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+from roost.core.errors import Fenced
+from roost.core.leases import Lease
+from roost.ports import Topic
+from roost.stores.tables import Tables
+from roost.stores.topics import Topics
+from roost.stores.unit import Unit
+
+Answer = TypeVar("Answer")
+Found = TypeVar("Found")
+WriteVerb = Callable[[Unit], Coroutine[Any, Any, Answer]]
+ReadVerb = Callable[[Tables], Coroutine[Any, Any, Answer]]
+
+
+class Verbs(ABC):
+    """Runs verbs on a database."""
+
+    def __init__(self) -> None:
+        self.topics = Topics()
+
+    @abstractmethod
+    async def _write(self, verb: WriteVerb[Answer]) -> Answer:
+        """Run a verb and its flush in one durable transaction, then wake whom it names."""
+
+    async def _write_unleased(self, verb: WriteVerb[Answer]) -> Answer:
+        """Run a verb that acquires or releases a lease: what was lost cannot be needed for it."""
+        return await self._write(verb)
+
+    @abstractmethod
+    async def _read(self, verb: ReadVerb[Answer]) -> Answer:
+        """Run a verb that changes nothing on a consistent view."""
+
+    async def wait_for(self, topic: Topic, check: Callable[[], Awaitable[Found | None]]) -> Found:
+        return await self.topics.wait_for(topic, check)
+
+
+async def hold(unit: Unit, lease: Lease) -> None:
+    """Refuse a gateway whose lease was lost or has run out."""
+    now = await unit.tables.database_now()
+    for known in await unit.tables.leases():
+        if known.gateway.name == lease.gateway.name:
+            if (
+                known.gateway.holder == lease.gateway.holder
+                and known.epoch == lease.epoch
+                and known.live(now)
+            ):
+                return
+            break
+    raise Fenced(
+        f"gateway {lease.gateway.name} no longer holds its lease of epoch {lease.epoch}",
+        hint="stop this gateway's work and acquire a new lease",
+    )

@@ -1,0 +1,59 @@
+"""Messages on their way into a transcript."""
+
+from dataclasses import replace
+
+from roost.core.effects import Decide
+from roost.core.entries import Entry
+from roost.core.errors import InvalidInput
+from roost.core.events import EventKind
+from roost.core.inbound import Inbound, InboundRecord, InboundState
+from roost.core.keys import SessionKey
+from roost.core.principals import Principal
+from roost.core.runs import Claim
+from roost.ports import Accepted, Render
+from roost.stores.applying import apply
+from roost.stores.unit import Unit
+from roost.stores.verbs.base import Verbs
+
+
+class InboxVerbs(Verbs):
+    async def accept_inbound(self, inbound: Inbound, decide: Decide) -> Accepted:
+        async def verb(unit: Unit) -> Accepted:
+            await unit.session(inbound.key)
+            known = await unit.tables.same_inbound(inbound)
+            if known is not None:
+                return Accepted(record=known, duplicate=True)
+            await apply(unit, decide(await unit.snapshot(inbound.key)))
+            record = await unit.tables.inbound(inbound.id)
+            if record is None:
+                raise InvalidInput(
+                    f"the decision on message {inbound.id} neither kept nor refused it",
+                    hint="accept it as an input or record it dead with a notice",
+                )
+            return Accepted(record=record, duplicate=False)
+
+        return await self._write(verb)
+
+    async def inbound(self, inbound_id: str) -> InboundRecord | None:
+        return await self._read(lambda tables: tables.inbound(inbound_id))
+
+    async def inbound_by_key(
+        self, principal: Principal, key: SessionKey, idempotency_key: str
+    ) -> InboundRecord | None:
+        return await self._read(lambda tables: tables.inbound_by_key(principal, key, idempotency_key))
+
+    async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
+        async def verb(unit: Unit) -> tuple[Entry, ...]:
+            run = await unit.claimed_run(claim)
+            pending = await unit.tables.pending_inputs(run.key)
+            inputs = tuple(record for record in pending if record.run_id == run.id)
+            if not inputs:
+                return ()
+            entries = await unit.append(run.key, render(inputs))
+            for record in inputs:
+                await unit.tables.update_inbound(replace(record, state=InboundState.TAKEN))
+            unit.emit(run.key, EventKind.INPUT_TAKEN, *(record.inbound.id for record in inputs))
+            unit.emit(run.key, EventKind.ENTRY, *(entry.id for entry in entries))
+            return entries
+
+        return await self._write(verb)

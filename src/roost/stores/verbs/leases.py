@@ -1,0 +1,60 @@
+"""Which gateways may write."""
+
+from dataclasses import replace
+
+from roost.core.errors import LeaseHeld
+from roost.core.leases import LEASE_MS, Gateway, Lease
+from roost.stores.tables import Tables
+from roost.stores.unit import Unit
+from roost.stores.verbs.base import Verbs, hold
+
+
+class LeaseVerbs(Verbs):
+    exclusive = True
+
+    async def acquire_lease(self, gateway: Gateway) -> Lease:
+        async def verb(unit: Unit) -> Lease:
+            now = await unit.tables.database_now()
+            leases = await unit.tables.lock_leases()
+            if self.exclusive:
+                _refuse_second_owner(gateway, leases, now)
+            epoch = 1 + max((lease.epoch for lease in leases), default=0)
+            lease = Lease(gateway=gateway, epoch=epoch, expires_at=now + LEASE_MS)
+            await unit.tables.put_lease(lease)
+            return lease
+
+        return await self._write_unleased(verb)
+
+    async def renew_lease(self, lease: Lease) -> Lease:
+        async def verb(unit: Unit) -> Lease:
+            await hold(unit, lease)
+            renewed = replace(lease, expires_at=await unit.tables.database_now() + LEASE_MS)
+            await unit.tables.put_lease(renewed)
+            return renewed
+
+        return await self._write(verb)
+
+    async def release_lease(self, lease: Lease) -> None:
+        async def verb(unit: Unit) -> None:
+            for known in await unit.tables.lock_leases():
+                if known.gateway == lease.gateway and known.epoch == lease.epoch:
+                    await unit.tables.put_lease(replace(known, expires_at=0))
+
+        await self._write_unleased(verb)
+
+    async def gateways(self) -> tuple[Lease, ...]:
+        async def verb(tables: Tables) -> tuple[Lease, ...]:
+            return await tables.leases()
+
+        return await self._read(verb)
+
+
+def _refuse_second_owner(gateway: Gateway, leases: tuple[Lease, ...], now: int) -> None:
+    for lease in leases:
+        if lease.gateway.name != gateway.name and lease.live(now):
+            owner = lease.gateway
+            raise LeaseHeld(
+                f"the store belongs to gateway {owner.name} ({owner.holder})"
+                + (f" at {owner.address}" if owner.address else ""),
+                hint="go through that gateway, or stop it and try again",
+            )

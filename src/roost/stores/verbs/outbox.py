@@ -1,0 +1,119 @@
+"""Messages on their way to a channel."""
+
+from dataclasses import replace
+from typing import assert_never
+
+from roost.core.deliveries import (
+    Confirmed,
+    Delivery,
+    DeliveryState,
+    Postponed,
+    Rejected,
+    SendResult,
+    Unknown,
+)
+from roost.core.errors import Conflict, Fenced, NotFound
+from roost.core.events import EventKind
+from roost.core.leases import Lease
+from roost.core.runs import Claim
+from roost.stores.applying import DELIVERIES
+from roost.stores.unit import Unit
+from roost.stores.verbs.base import Verbs, hold
+
+
+class OutboxVerbs(Verbs):
+    async def delivery(self, delivery_id: str) -> Delivery | None:
+        return await self._read(lambda tables: tables.delivery(delivery_id))
+
+    async def deliveries(self, state: DeliveryState, limit: int) -> tuple[Delivery, ...]:
+        return await self._read(lambda tables: tables.deliveries(state, limit))
+
+    async def claim_deliveries(self, lease: Lease, limit: int) -> tuple[Delivery, ...]:
+        async def verb(unit: Unit) -> tuple[Delivery, ...]:
+            await hold(unit, lease)
+            due = await unit.tables.due_deliveries(unit.now, limit)
+            return tuple([await _take(unit, delivery, lease) for delivery in due])
+
+        return await self._write(verb)
+
+    async def settle_delivery(self, claim: Claim, result: SendResult) -> Delivery:
+        async def verb(unit: Unit) -> Delivery:
+            delivery = await unit.tables.delivery(claim.id)
+            if delivery is None or delivery.claim != claim or not await unit.holds(claim):
+                raise Fenced(
+                    f"delivery {claim.id} is no longer held by {claim.gateway}",
+                    hint="what the channel took is reconciled by its new holder",
+                )
+            return await _write_down(unit, replace(_after(delivery, result), claim=None))
+
+        return await self._write(verb)
+
+    async def reap_deliveries(self, lease: Lease) -> tuple[Delivery, ...]:
+        async def verb(unit: Unit) -> tuple[Delivery, ...]:
+            await hold(unit, lease)
+            reaped = []
+            for delivery in await unit.tables.deliveries(DeliveryState.SENDING, limit=10_000):
+                if delivery.claim is None or await unit.holds(delivery.claim):
+                    continue
+                lost = replace(
+                    delivery,
+                    state=DeliveryState.UNCERTAIN,
+                    claim=None,
+                    fence=delivery.fence + 1,
+                    error="the gateway stopped while sending",
+                )
+                reaped.append(await _write_down(unit, lost))
+            return tuple(reaped)
+
+        return await self._write(verb)
+
+    async def resolve_delivery(self, delivery_id: str, state: DeliveryState, at: int) -> Delivery:
+        async def verb(unit: Unit) -> Delivery:
+            delivery = await unit.tables.delivery(delivery_id)
+            if delivery is None:
+                raise NotFound(f"no delivery {delivery_id}")
+            if delivery.state not in (DeliveryState.UNCERTAIN, DeliveryState.FAILED):
+                raise Conflict(
+                    f"delivery {delivery_id} is {delivery.state}",
+                    hint="only an uncertain or failed delivery can be resolved by hand",
+                )
+            if state not in (DeliveryState.CONFIRMED, DeliveryState.DISMISSED, DeliveryState.INTENT):
+                raise Conflict(f"a delivery cannot be resolved as {state}")
+            return await _write_down(unit, replace(delivery, state=state, ready_at=at))
+
+        return await self._write(verb)
+
+
+async def _take(unit: Unit, delivery: Delivery, lease: Lease) -> Delivery:
+    fence = delivery.fence + 1
+    claim = Claim(id=delivery.id, gateway=lease.gateway.name, epoch=lease.epoch, fence=fence)
+    taken = replace(
+        delivery,
+        state=DeliveryState.SENDING,
+        attempts=delivery.attempts + 1,
+        fence=fence,
+        claim=claim,
+    )
+    return await _write_down(unit, taken)
+
+
+async def _write_down(unit: Unit, delivery: Delivery) -> Delivery:
+    await unit.existing(delivery.key)
+    await unit.tables.update_delivery(delivery)
+    unit.emit(delivery.key, EventKind.DELIVERY, delivery.id)
+    unit.topics.add(DELIVERIES)
+    return delivery
+
+
+def _after(delivery: Delivery, result: SendResult) -> Delivery:
+    match result:
+        case Confirmed():
+            return replace(delivery, state=DeliveryState.CONFIRMED, receipt=result.receipt, error=None)
+        case Postponed():
+            return replace(delivery, state=DeliveryState.INTENT, ready_at=result.ready_at, error=result.error)
+        case Rejected():
+            return replace(delivery, state=DeliveryState.FAILED, error=result.error)
+        case Unknown():
+            return replace(delivery, state=DeliveryState.UNCERTAIN, error=result.error)
+        case _:
+            assert_never(result)

@@ -1,0 +1,99 @@
+"""Runs: started under a claim, ended once, given a fate when their gateway is gone."""
+
+from dataclasses import replace
+
+from roost.core.effects import Advance
+from roost.core.errors import InvalidInput
+from roost.core.events import EventKind
+from roost.core.exchanges import Completion, Exchange
+from roost.core.keys import SessionKey
+from roost.core.leases import Lease
+from roost.core.runs import Claim, Run, RunState, Step, StepKind
+from roost.core.scheduling import Backlog, Choose
+from roost.core.sessions import SessionStatus
+from roost.ports import Recover
+from roost.stores.applying import apply
+from roost.stores.unit import Unit
+from roost.stores.verbs.base import Verbs, hold
+
+READY_PER_ASKER = 16
+READY_LIMIT = 512
+
+
+class RunVerbs(Verbs):
+    async def run(self, run_id: str) -> Run | None:
+        return await self._read(lambda tables: tables.run(run_id))
+
+    async def exchange(self, exchange_id: str) -> Exchange | None:
+        return await self._read(lambda tables: tables.exchange(exchange_id))
+
+    async def completions(self, requester: SessionKey) -> tuple[Completion, ...]:
+        return await self._read(lambda tables: tables.owed(requester))
+
+    async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
+        async def verb(unit: Unit) -> tuple[Run, ...]:
+            await hold(unit, lease)
+            ready = await unit.tables.ready_runs(unit.now, READY_PER_ASKER, READY_LIMIT)
+            if not ready:
+                return ()
+            backlog = Backlog(ready=ready, running=await unit.tables.running_runs())
+            by_id = {run.id: run for run in ready}
+            return tuple([await _start(unit, by_id[run_id], lease) for run_id in choose(backlog)])
+
+        return await self._write(verb)
+
+    async def begin_step(self, claim: Claim, step: Step) -> None:
+        async def verb(unit: Unit) -> None:
+            run = await unit.claimed_run(claim)
+            calls = run.progress.model_calls + (step.kind is StepKind.MODEL)
+            progress = replace(run.progress, step=step, model_calls=calls)
+            await unit.tables.update_run(replace(run, progress=progress))
+
+        await self._write(verb)
+
+    async def finish_run(self, claim: Claim, advance: Advance) -> Run:
+        async def verb(unit: Unit) -> Run:
+            run = await unit.claimed_run(claim)
+            await apply(unit, advance(await unit.run_snapshot(run)))
+            ended = await unit.known_run(run.id)
+            if not ended.state.ended:
+                raise InvalidInput(f"the decision on run {run.id} did not end it")
+            return ended
+
+        return await self._write(verb)
+
+    async def reap_runs(self, lease: Lease, recover: Recover) -> tuple[Run, ...]:
+        async def verb(unit: Unit) -> tuple[Run, ...]:
+            await hold(unit, lease)
+            reaped = []
+            for found in await unit.tables.running_runs():
+                # The fate of one before it may have been the end of this one.
+                run = await unit.tables.run(found.id)
+                if run is None or run.claim is None or await unit.holds(run.claim):
+                    continue
+                await apply(unit, recover(await unit.run_snapshot(run)))
+                after = await unit.known_run(run.id)
+                if after.state is RunState.RUNNING:
+                    raise InvalidInput(f"recovery left run {run.id} running under a void claim")
+                reaped.append(after)
+            return tuple(reaped)
+
+        return await self._write(verb)
+
+
+async def _start(unit: Unit, run: Run, lease: Lease) -> Run:
+    session = await unit.existing(run.key)
+    fence = run.fence + 1
+    started = replace(
+        run,
+        state=RunState.RUNNING,
+        started_at=run.started_at or unit.now,
+        session_id=session.session_id,
+        fence=fence,
+        claim=Claim(id=run.id, gateway=lease.gateway.name, epoch=lease.epoch, fence=fence),
+    )
+    await unit.tables.update_run(started)
+    await unit.set_status(run.key, SessionStatus.RUNNING)
+    unit.emit(run.key, EventKind.RUN_STARTED, run.id)
+    return started
+

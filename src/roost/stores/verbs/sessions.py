@@ -1,0 +1,125 @@
+"""Sessions and their transcripts."""
+
+from dataclasses import replace
+
+from roost.core.addresses import Address
+from roost.core.effects import Decide, Snapshot
+from roost.core.entries import Entry, EntryDraft
+from roost.core.errors import Conflict, InvalidInput
+from roost.core.events import EventKind
+from roost.core.keys import SessionKey
+from roost.core.queries import (
+    HistoryPage,
+    HistoryQuery,
+    Page,
+    Position,
+    SearchHit,
+    SearchQuery,
+    SessionQuery,
+)
+from roost.core.runs import Claim
+from roost.core.sessions import Generation, Session, ThreadBinding
+from roost.stores.applying import apply
+from roost.stores.tables import Tables
+from roost.stores.unit import Unit
+from roost.stores.verbs.base import Verbs
+
+
+class SessionVerbs(Verbs):
+    async def session(self, key: SessionKey) -> Session | None:
+        return await self._read(lambda tables: tables.session(key))
+
+    async def session_by_id(self, session_id: str) -> Session | None:
+        return await self._read(lambda tables: tables.session_by_id(session_id))
+
+    async def ancestors(self, key: SessionKey) -> tuple[SessionKey, ...]:
+        return await self._read(lambda tables: tables.ancestors(key))
+
+    async def generations(self, key: SessionKey) -> tuple[Generation, ...]:
+        return await self._read(lambda tables: tables.generations(key))
+
+    async def thread_binding(self, address: Address) -> ThreadBinding | None:
+        return await self._read(lambda tables: tables.binding(address))
+
+    async def list_sessions(self, query: SessionQuery) -> Page[Session]:
+        rows = await self._read(lambda tables: tables.sessions(replace(query, limit=query.limit + 1)))
+        return Page(tuple(rows[: query.limit]), more=len(rows) > query.limit)
+
+    async def change_session(
+        self, key: SessionKey, decide: Decide, *, expected_version: int | None = None
+    ) -> Snapshot:
+        async def verb(unit: Unit) -> Snapshot:
+            snapshot = await unit.snapshot(key)
+            version = snapshot.session.version if snapshot.session else 0
+            if expected_version is not None and expected_version != version:
+                raise Conflict(
+                    f"session {key} is at version {version}, not {expected_version}",
+                    hint="read it again and decide anew",
+                )
+            await apply(unit, decide(snapshot))
+            await unit.flush()
+            return await unit.snapshot(key)
+
+        return await self._write(verb)
+
+    async def record_route(self, key: SessionKey, address: Address) -> None:
+        async def verb(unit: Unit) -> None:
+            session = await unit.existing(key)
+            if session.route != address:
+                unit.put(replace(session, route=address))
+
+        await self._write(verb)
+
+    async def append(
+        self, key: SessionKey, drafts: tuple[EntryDraft, ...], *, claim: Claim | None = None
+    ) -> tuple[Entry, ...]:
+        async def verb(unit: Unit) -> tuple[Entry, ...]:
+            if claim is not None and (await unit.claimed_run(claim)).key != key:
+                raise InvalidInput(f"run {claim.id} does not run on {key}")
+            entries = await unit.append(key, drafts if claim is None else _steps(drafts, claim.id))
+            unit.emit(key, EventKind.ENTRY, *(entry.id for entry in entries))
+            return entries
+
+        return await self._write(verb)
+
+    async def entries(
+        self, session_id: str, *, after: int = 0, through: int | None = None
+    ) -> tuple[Entry, ...]:
+        return await self._read(lambda tables: tables.entries(session_id, after, through))
+
+    async def history(self, query: HistoryQuery) -> HistoryPage:
+        async def verb(tables: Tables) -> HistoryPage:
+            return await _history(tables, query)
+
+        return await self._read(verb)
+
+    async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
+        return await self._read(lambda tables: tables.search(query))
+
+
+def _steps(drafts: tuple[EntryDraft, ...], run_id: str) -> tuple[EntryDraft, ...]:
+    return tuple([draft if draft.run_id == run_id else replace(draft, run_id=run_id) for draft in drafts])
+
+
+async def _history(tables: Tables, query: HistoryQuery) -> HistoryPage:
+    """Walk the generations backwards until the page is full, and one entry further to know of more."""
+    generations = [
+        generation
+        for generation in await tables.generations(query.key)
+        if generation.session_id == query.session_id or (query.session_id is None and not generation.archived)
+    ]
+    wanted = query.limit + 1
+    found: list[tuple[Position, Entry]] = []
+    for generation in reversed(generations):
+        if query.before is not None and generation.number > query.before.generation:
+            continue
+        batch = await tables.entries_before(generation, query.before, wanted - len(found), tools=query.tools)
+        found.extend((Position(generation.number, entry.seq), entry) for entry in batch)
+        if len(found) >= wanted:
+            break
+    page = found[: query.limit]
+    return HistoryPage(
+        entries=tuple(entry for _, entry in reversed(page)),
+        generations=tuple(generations),
+        before=page[-1][0] if len(found) > query.limit else None,
+    )

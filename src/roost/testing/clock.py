@@ -1,0 +1,28 @@
+"""A clock that moves only when a test says so."""
+
+import anyio
+
+NOON = 1_750_000_000_000
+
+
+class FakeClock:
+    """Time that stands still until it is advanced; sleepers wake in order of their time."""
+
+    def __init__(self, now: int = NOON) -> None:
+        self._now = now
+        self._sleepers: list[tuple[int, anyio.Event]] = []
+
+    def now(self) -> int:
+        return self._now
+
+    async def sleep(self, milliseconds: int) -> None:
+        wake = anyio.Event()
+        self._sleepers.append((self._now + milliseconds, wake))
+        await wake.wait()
+
+    def advance(self, milliseconds: int) -> None:
+        self._now += milliseconds
+        due = sorted((at, index) for index, (at, _) in enumerate(self._sleepers) if at <= self._now)
+        for _, index in due:
+            self._sleepers[index][1].set()
+        self._sleepers = [sleeper for sleeper in self._sleepers if sleeper[0] > self._now]

@@ -1,0 +1,37 @@
+"""What every test stands on: how a missing outside part is told, and how laws are searched."""
+
+from collections.abc import Generator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests import parts
+
+settings.register_profile(
+    "roost",
+    deadline=None,
+    print_blob=True,
+    # It measures the machine, not the law.
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("roost")
+
+
+@pytest.fixture(scope="session")
+def need_part() -> parts.NeedPart:
+    """`need_part("PostgreSQL", present=…, remedy=…)`: skipped in one line, a failure with CI=true."""
+    return parts.need_part
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    parts.refuse_skip(report, fatal=parts.NOTHING_MAY_BE_MISSING)
+    return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    parts.refuse_skip(report, fatal=parts.NOTHING_MAY_BE_MISSING)
+    return report

@@ -1,0 +1,39 @@
+"""SIGKILL at random moments under load, again and again on the same file."""
+
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.faults.load import Fact, judge
+from tests.scale import count
+
+ROOT = Path(__file__).parents[2]
+MOST_FACTS = 400
+
+
+def live_and_die(path: Path, life: str, chance: Random) -> set[Fact]:
+    """Everything one process said it had acknowledged before it was killed."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tests.faults.kill_child", str(path), life], cwd=ROOT, stdout=subprocess.PIPE
+    )
+    assert child.stdout is not None
+    with child, child.stdout as said:
+        lines = [said.readline() for _ in range(chance.randrange(1, MOST_FACTS))]
+        child.kill()
+        lines += said.readlines()
+    assert child.returncode == -9, "the process ended by itself"
+    return {Fact.parse(line.decode()) for line in lines if line.endswith(b"\n")}
+
+
+@pytest.mark.requirement("P4", "P3")
+@pytest.mark.parametrize("series", range(count(1, 25)))
+async def test_whatever_a_killed_process_acknowledged_is_there_once(tmp_path: Path, series: int) -> None:
+    chance = Random(series)
+    path = tmp_path / "roost.db"
+    facts: set[Fact] = set()
+    for number in range(count(5, 20)):
+        facts |= live_and_die(path, f"life-{number}", chance)
+        await judge(path, facts)

@@ -1,0 +1,103 @@
+import pytest
+
+from roost.config.reload import Reload, changes
+from tests.unit.config.given import settings
+
+
+def _changes(old: object, new: object) -> Reload:
+    return changes(settings(old), settings(new))
+
+
+def test_nothing_changed_means_nothing_to_do() -> None:
+    document = {"agents": {"list": [{"id": "a"}]}, "gateway": {"auth": {"token": "x"}}}
+    assert _changes(document, document) == Reload(immediate=(), per_run=(), restart=())
+
+
+@pytest.mark.requirement("S12")
+def test_credentials_and_denials_take_effect_at_once() -> None:
+    found = _changes(
+        {"gateway": {"auth": {"token": "old"}}, "models": {"providers": {"p": {"apiKey": "old"}}}},
+        {
+            "gateway": {"auth": {"token": "new"}},
+            "hooks": {"token": "new"},
+            "models": {"providers": {"p": {"apiKey": "new"}}},
+            "tools": {"deny": ["exec"], "sessions": {"visibility": "self"}},
+            "session": {"sendPolicy": {"default": "deny"}},
+            "channels": {"x": {"dmPolicy": "disabled"}},
+        },
+    )
+    assert found.immediate == (
+        "channels.x",
+        "gateway.auth.token",
+        "hooks.token",
+        "models.providers.p.apiKey",
+        "session.sendPolicy",
+        "tools.deny",
+        "tools.sessions.visibility",
+    )
+    assert found.per_run == ()
+
+
+def test_a_channel_that_stays_changes_its_guards_at_once() -> None:
+    found = _changes({"channels": {"x": {"enabled": False}}}, {"channels": {"x": {"allowFrom": ["1"]}}})
+    assert (found.immediate, found.per_run) == (("channels.x.allowFrom",), ("channels.x.enabled",))
+
+
+def test_port_bind_and_store_wait_for_a_restart() -> None:
+    found = _changes(
+        {},
+        {
+            "gateway": {"port": 1, "bind": "::1"},
+            "database": "postgresql://x",
+            "session": {"store": "x", "mirror": "y"},
+        },
+    )
+    assert found == Reload(
+        immediate=(),
+        per_run=(),
+        restart=("database", "gateway.bind", "gateway.port", "session.mirror", "session.store"),
+    )
+
+
+def test_the_rest_takes_effect_with_the_next_run() -> None:
+    found = _changes({"bindings": []}, {"bindings": [{"agentId": "main", "match": {"channel": "x"}}]})
+    assert found == Reload(immediate=(), per_run=("bindings",), restart=())
+
+
+def test_agents_are_compared_by_id_with_what_they_inherit() -> None:
+    found = _changes(
+        {"agents": {"list": [{"id": "a"}, {"id": "b", "sandbox": {"mode": "off"}}, {"id": "c"}]}},
+        {
+            "agents": {
+                "defaults": {"sandbox": {"mode": "all"}},
+                "list": [
+                    {"id": "d"},
+                    {"id": "b", "sandbox": {"mode": "off"}},
+                    {"id": "a", "tools": {"deny": ["x"]}},
+                ],
+            }
+        },
+    )
+    assert found.immediate == (
+        "agents.defaults.sandbox.mode",
+        "agents.list.a.sandbox.mode",
+        "agents.list.a.tools.deny",
+        "agents.list.c",
+        "agents.list.d",
+    )
+    assert found.per_run == ("agents.list.a.default",)
+    assert "agents.list.b.sandbox.mode" not in (*found.immediate, *found.per_run)
+
+
+def test_what_comes_or_goes_without_a_guard_waits_for_the_next_run() -> None:
+    reset = {"session": {"resetByChannel": {"x": {"mode": "none"}}, "reset": {"mode": "none"}}}
+    paths = ("session.reset", "session.resetByChannel.x")
+    assert _changes({}, reset).per_run == _changes(reset, {}).per_run == paths
+
+
+@pytest.mark.requirement("S24")
+def test_a_report_of_changes_holds_no_values() -> None:
+    found = _changes(
+        {"gateway": {"auth": {"token": "planted-a"}}}, {"gateway": {"auth": {"token": "planted-b"}}}
+    )
+    assert "planted" not in repr(found)

@@ -1,0 +1,114 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from roost.config.problems import ConfigRefused
+from roost.config.source import ConfigSource, Loaded, from_environment, load
+from roost.core.secrets import Secret
+
+
+def _load(home: Path, text: str | None = None, **environ: str) -> Loaded:
+    if text is not None:
+        (home / "roost.json").write_text(text)
+    return load({"ROOST_HOME": str(home), **environ})
+
+
+def test_a_missing_file_means_the_defaults(tmp_path: Path) -> None:
+    loaded = _load(tmp_path)
+    assert loaded.settings.gateway.port == 18789
+    assert loaded.warnings == ()
+    assert loaded.sources.home == tmp_path
+    assert loaded.sources.file == tmp_path / "roost.json"
+    assert loaded.sources.exists is False
+
+
+def test_a_named_file_that_is_missing_is_told(tmp_path: Path) -> None:
+    [warning] = _load(tmp_path, ROOST_CONFIG="other.json").warnings
+    assert str(tmp_path / "other.json") in str(warning)
+
+
+def test_the_file_lies_in_the_home_folder_unless_named(tmp_path: Path) -> None:
+    assert _load(tmp_path, "{gateway: {port: 1}}").settings.gateway.port == 1
+    (tmp_path / "other.json").write_text("\ufeff{gateway: {port: 2}}")
+    assert _load(tmp_path, ROOST_CONFIG="other.json").settings.gateway.port == 2
+    assert _load(tmp_path, ROOST_CONFIG=str(tmp_path / "other.json")).settings.gateway.port == 2
+
+
+def test_state_lives_in_the_users_home_unless_told_otherwise(tmp_path: Path) -> None:
+    assert ConfigSource({"HOME": "/people/x"}).home == Path("/people/x/.roost")
+    assert ConfigSource({"HOME": "/people/x", "ROOST_HOME": "~"}).home == Path("/people/x")
+    assert ConfigSource({"HOME": "/people/x", "ROOST_HOME": "~/r"}).resolve("a/b") == Path("/people/x/r/a/b")
+    assert ConfigSource({"HOME": "/people/x"}).resolve("~/a") == Path("/people/x/a")
+    assert ConfigSource({}).home == Path.home() / ".roost"
+    assert ConfigSource({"ROOST_HOME": "r"}).home.is_absolute()
+
+
+def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
+    text = "{gateway: {auth: {token: 'file'}}, database: 'postgresql://file'}"
+    loaded = _load(tmp_path, text, ROOST_GATEWAY_TOKEN="env", ROOST_DATABASE_URL="postgresql://env")
+    assert loaded.settings.gateway.auth.token == Secret("env")
+    assert loaded.settings.database == Secret("postgresql://env")
+    assert loaded.sources.variables == ("ROOST_GATEWAY_TOKEN", "ROOST_DATABASE_URL")
+
+
+@pytest.mark.requirement("S21")
+@pytest.mark.parametrize("name", ["ROOST_HOME", "ROOST_CONFIG", "ROOST_GATEWAY_TOKEN", "ROOST_DATABASE_URL"])
+def test_an_empty_variable_is_refused(name: str) -> None:
+    with pytest.raises(ConfigRefused) as caught:
+        load({"HOME": "/nowhere", name: " "})
+    assert [problem.path for problem in caught.value.problems] == [name]
+
+
+@pytest.mark.requirement("S21")
+def test_a_token_in_the_environment_does_not_stand_beside_an_open_gateway(tmp_path: Path) -> None:
+    with pytest.raises(ConfigRefused, match=r"gateway\.auth\.mode"):
+        _load(tmp_path, "{gateway: {auth: {mode: 'none'}}}", ROOST_GATEWAY_TOKEN="t")
+
+
+@pytest.mark.parametrize("text", ["[]", "{gateway: []}", "{gateway: {auth: 'x'}}"])
+def test_an_override_does_not_hide_what_is_wrong_around_it(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigRefused):
+        _load(tmp_path, text, ROOST_GATEWAY_TOKEN="t")
+
+
+def test_a_file_that_cannot_be_read_is_refused_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "bytes.json").write_bytes(b"{}\xff")
+    with pytest.raises(ConfigRefused, match="not UTF-8 at byte 2"):
+        _load(tmp_path, ROOST_CONFIG="bytes.json")
+    with pytest.raises(ConfigRefused, match="Is a directory"):
+        _load(tmp_path, ROOST_CONFIG=str(tmp_path))
+
+
+def test_an_emptied_file_is_refused_not_taken_for_the_defaults(tmp_path: Path) -> None:
+    with pytest.raises(ConfigRefused, match="line 1, column 1"):
+        _load(tmp_path, "")
+
+
+def test_a_source_reads_its_file_anew_and_a_bad_one_changes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "roost.json"
+    source = ConfigSource({"ROOST_HOME": str(tmp_path)})
+    file.write_text("{gateway: {port: 1}}")
+    first = source.read()
+    file.write_text("{gateway: {port: 2}, cron: {enabled: 1}}")
+    with pytest.raises(ConfigRefused):
+        source.read()
+    assert first.settings.gateway.port == 1
+    file.write_text("{gateway: {port: 2}}")
+    assert source.read().settings.gateway.port == 2
+
+
+@pytest.mark.requirement("S24")
+def test_a_source_does_not_show_its_environment() -> None:
+    assert "planted" not in repr(ConfigSource({"HOME": "/x", "ROOST_GATEWAY_TOKEN": "planted"}))
+
+
+def test_the_process_environment_is_read_in_one_place() -> None:
+    assert from_environment().environ["PATH"] == os.environ["PATH"]  # noqa: TID251 — compared with the real one
+
+
+def test_importing_the_package_does_not_import_the_settings() -> None:
+    code = "import sys, roost; sys.exit(sum(name.startswith(('pydantic', 'roost.config')) for name in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

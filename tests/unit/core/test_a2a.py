@@ -1,0 +1,240 @@
+from dataclasses import replace
+
+import pytest
+
+from roost.core.a2a import HopReason, advance, announce_address, check_hops, may_send, turns
+from roost.core.addresses import Address
+from roost.core.deliveries import DeliveryKind
+from roost.core.effects import AcceptInput, AddDelivery, Effects, PutExchange, QueueRun, RunSnapshot, Snapshot
+from roost.core.endings import Ending
+from roost.core.errors import Forbidden
+from roost.core.exchanges import Exchange, ExchangeState, Phase
+from roost.core.inbound import InputMode
+from roost.core.keys import SessionKey
+from roost.core.messages import ProvenanceKind, Text
+from roost.core.runs import Lane, Outcome, Run, RunKind, RunState
+from roost.core.sendpolicy import Action, SendPolicy
+from roost.core.sessions import SendOverride, Session
+from tests import samples
+from tests.samples import CHILD, CRON, MAIN, NOON, OPS
+
+SENT_ON = ProvenanceKind.INTER_SESSION
+
+
+def ended(exchange: Exchange, at: SessionKey) -> RunSnapshot:
+    """A run of the exchange ends in one of its two sessions."""
+    other = exchange.requester if at == exchange.target else exchange.target
+    return RunSnapshot(
+        run=samples.run(key=at, kind=SENT_ON),
+        session=samples.snapshot(at),
+        exchange=exchange,
+        partner=samples.snapshot(other),
+    )
+
+
+def ending(
+    reply: str | None = "x", state: RunState = RunState.DONE, policy: SendPolicy | None = None
+) -> Ending:
+    outcome = Outcome(state=state, at=NOON, error=None if state is RunState.DONE else "boom")
+    return Ending(outcome=outcome, announce=lambda _, __: "", reply=reply, policy=policy)
+
+
+def row(effects: Effects) -> Exchange:
+    (put,) = (effect for effect in effects if isinstance(effect, PutExchange))
+    return put.exchange
+
+
+def next_run(effects: Effects) -> Run | None:
+    return next((effect.run for effect in effects if isinstance(effect, QueueRun)), None)
+
+
+@pytest.mark.requirement("D17", "D61")
+def test_replies_go_back_and_forth_and_then_the_target_announces() -> None:
+    exchange, at, steps = samples.exchange(max_turns=2), OPS, []
+    for reply in ("x", "y", "z"):
+        effects = advance(ended(exchange, at), ending(reply))
+        run = next_run(effects)
+        assert run is not None
+        exchange, at = row(effects), run.key
+        steps.append((run.key, run.request.kind, exchange.phase, exchange.turn, exchange.latest_reply))
+    assert steps == [
+        (MAIN, RunKind.EXCHANGE, Phase.LOOP, 1, "x"),
+        (OPS, RunKind.EXCHANGE, Phase.LOOP, 2, "y"),
+        (OPS, RunKind.ANNOUNCE, Phase.ANNOUNCE, 2, "z"),
+    ]
+    assert (exchange.first_reply, exchange.state) == ("x", ExchangeState.REPLIED)
+    assert row(advance(ended(exchange, OPS), ending("bye"))).phase is Phase.DONE
+
+
+@pytest.mark.requirement("D60")
+def test_a_reply_reaches_the_other_side_as_a_marked_message() -> None:
+    effects = advance(ended(samples.exchange(), OPS), ending("x"))
+    (accepted,) = (effect for effect in effects if isinstance(effect, AcceptInput))
+    run, message = next_run(effects), accepted.inbound
+    assert run is not None
+    assert (accepted.run_id, accepted.mode, message.content) == (run.id, InputMode.OPEN, (Text("x"),))
+    assert (message.provenance.kind, message.provenance.source_session) == (SENT_ON, str(OPS))
+    assert (message.provenance.source_tool, message.provenance.source_channel) == (
+        "sessions_send",
+        "telegram",
+    )
+    assert message.reply_to is None
+    assert (run.request.lane, run.request.reply_to, run.cause.kind) == (Lane.NESTED, None, SENT_ON)
+
+
+def test_the_same_end_gives_the_same_next_step_twice() -> None:
+    snapshot = ended(samples.exchange(), OPS)
+    assert advance(snapshot, ending()) == advance(snapshot, ending())
+
+
+@pytest.mark.requirement("D17")
+@pytest.mark.parametrize(
+    ("reply", "state"),
+    [
+        ("REPLY_SKIP", RunState.DONE),
+        (None, RunState.DONE),
+        ("half", RunState.FAILED),
+        ("x", RunState.TIMEOUT),
+    ],
+)
+def test_a_skipped_or_missing_reply_ends_the_loop_with_the_latest_one(
+    reply: str | None, state: RunState
+) -> None:
+    turning = replace(samples.exchange(Phase.LOOP, turn=1), first_reply="x", latest_reply="x")
+    effects = advance(ended(turning, MAIN), ending(reply, state))
+    run = next_run(effects)
+    assert run is not None
+    assert (run.key, run.request.kind, row(effects).latest_reply) == (OPS, RunKind.ANNOUNCE, "x")
+    assert "Latest reply: x" in (run.request.prompt or "")
+
+
+@pytest.mark.requirement("D61")
+def test_without_turns_there_is_only_the_announce() -> None:
+    run = next_run(advance(ended(samples.exchange(max_turns=0), OPS), ending("x")))
+    assert run is not None
+    assert run.request.kind is RunKind.ANNOUNCE
+
+
+@pytest.mark.parametrize("reply", ["", "NO_REPLY", "ANNOUNCE_SKIP"])
+def test_a_target_that_says_nothing_ends_the_exchange(reply: str) -> None:
+    effects = advance(ended(samples.exchange(), OPS), ending(reply))
+    assert [row(effects).phase, row(effects).state] == [Phase.DONE, ExchangeState.REPLIED]
+    assert next_run(effects) is None
+
+
+@pytest.mark.requirement("P6")
+@pytest.mark.parametrize("state", [RunState.FAILED, RunState.TIMEOUT, RunState.KILLED, RunState.INTERRUPTED])
+def test_a_failed_first_run_is_recorded_for_the_sender(state: RunState) -> None:
+    effects = advance(ended(samples.exchange(), OPS), ending("half", state))
+    assert (row(effects).state, row(effects).error, row(effects).phase) == (
+        ExchangeState.FAILED,
+        "boom",
+        Phase.DONE,
+    )
+    assert next_run(effects) is None
+
+
+def test_a_stopped_turn_stops_the_exchange() -> None:
+    effects = advance(ended(samples.exchange(Phase.LOOP, turn=1), MAIN), ending("x", RunState.KILLED))
+    assert (row(effects).phase, next_run(effects)) == (Phase.DONE, None)
+
+
+@pytest.mark.parametrize(("requester", "target"), [(CHILD, OPS), (MAIN, CHILD)])
+def test_with_a_sub_agent_there_is_one_reply_and_no_more(requester: SessionKey, target: SessionKey) -> None:
+    exchange = replace(samples.exchange(), requester=requester, target=target)
+    effects = advance(ended(exchange, target), ending("x"))
+    assert (row(effects).phase, row(effects).first_reply, next_run(effects)) == (Phase.DONE, "x", None)
+
+
+def test_without_a_requester_to_turn_to_the_target_announces() -> None:
+    alone = replace(ended(samples.exchange(), OPS), partner=Snapshot(key=MAIN))
+    run = next_run(advance(alone, ending("x")))
+    assert run is not None
+    assert run.request.kind is RunKind.ANNOUNCE
+    gone = replace(ended(samples.exchange(Phase.LOOP, turn=1), MAIN), partner=None)
+    assert row(advance(gone, ending("x"))).phase is Phase.DONE
+
+
+def test_a_run_that_yielded_has_not_answered() -> None:
+    waiting = ending("I will wait")
+    waiting = replace(waiting, outcome=replace(waiting.outcome, yielded=True))
+    assert advance(ended(samples.exchange(), OPS), waiting) == ()
+
+
+def test_other_runs_and_finished_exchanges_advance_nothing() -> None:
+    plain = RunSnapshot(run=samples.run(), session=samples.snapshot())
+    assert advance(plain, ending()) == ()
+    assert advance(ended(samples.exchange(Phase.DONE), OPS), ending()) == ()
+
+
+@pytest.mark.requirement("D18")
+def test_the_last_word_goes_to_the_targets_channel() -> None:
+    effects = advance(ended(samples.exchange(Phase.ANNOUNCE), OPS), ending(" bye "))
+    (sent,) = (effect.delivery for effect in effects if isinstance(effect, AddDelivery))
+    assert (sent.kind, sent.address, sent.text, sent.key) == (DeliveryKind.ANNOUNCE, samples.CHAT, "bye", OPS)
+
+
+@pytest.mark.requirement("D18", "D19")
+@pytest.mark.parametrize("reply", [" ANNOUNCE_SKIP\n", ""])
+def test_a_silent_announce_sends_nothing(reply: str) -> None:
+    effects = advance(ended(samples.exchange(Phase.ANNOUNCE), OPS), ending(reply))
+    assert [type(effect) for effect in effects] == [PutExchange]
+
+
+@pytest.mark.requirement("D20")
+def test_the_send_policy_holds_for_announcements() -> None:
+    announcing = ended(samples.exchange(Phase.ANNOUNCE), OPS)
+    closed = SendPolicy(default=Action.DENY)
+    assert [type(one) for one in advance(announcing, ending("bye", policy=closed))] == [PutExchange]
+    session = samples.session()
+    opened = replace(session, overrides=replace(session.overrides, send_policy=SendOverride.ALLOW))
+    assert may_send(opened, samples.CHAT, closed)
+
+
+@pytest.mark.parametrize("session", [None, replace(samples.session(OPS), route=None)])
+def test_without_a_way_to_the_channel_nothing_is_sent(session: Session | None) -> None:
+    announcing = ended(samples.exchange(Phase.ANNOUNCE), OPS)
+    lost = replace(announcing, session=replace(announcing.session, session=session))
+    assert [type(one) for one in advance(lost, ending("bye"))] == [PutExchange]
+
+
+def test_a_group_speaks_in_its_room_and_a_person_where_they_were_last_met() -> None:
+    group = samples.session(samples.GROUP, facts=replace(samples.GROUP_FACTS, thread="7"))
+    assert announce_address(group) == Address(channel="telegram", to="-100", thread="7")
+    assert announce_address(samples.session()) == samples.CHAT
+
+
+@pytest.mark.requirement("P15")
+def test_a_send_to_a_session_that_waits_for_the_answer_is_a_cycle() -> None:
+    refusal = check_hops((CRON, MAIN, OPS), MAIN)
+    assert refusal is not None
+    assert refusal.reason is HopReason.CYCLE
+    assert f"{MAIN} → {OPS} → {MAIN}" in refusal.message
+    assert isinstance(refusal.error(), Forbidden)
+    assert "answer instead, your reply goes back" in str(refusal.error())
+    assert check_hops((MAIN, OPS), CRON) is None
+
+
+@pytest.mark.requirement("P15")
+def test_a_message_goes_through_a_limited_number_of_sessions() -> None:
+    ring = tuple(SessionKey(agent=f"a{number}", kind=MAIN.kind, name="main") for number in range(17))
+    refusals = [check_hops(ring[:number], ring[number]) for number in range(17)]
+    assert [refusal.reason for refusal in refusals if refusal] == [HopReason.LIMIT]
+    assert check_hops(ring[:2], ring[2], limit=2) is not None
+
+
+@pytest.mark.requirement("P15")
+def test_turns_are_no_hops_but_neither_side_may_send_to_the_other_meanwhile() -> None:
+    exchange = replace(samples.exchange(), hops=(CRON, MAIN))
+    to_requester = next_run(advance(ended(exchange, OPS), ending("x")))
+    assert to_requester is not None
+    assert to_requester.cause.hops == (CRON, OPS)
+    turning = replace(exchange, phase=Phase.LOOP, turn=1)
+    to_target = next_run(advance(ended(turning, MAIN), ending("y")))
+    assert to_target is not None
+    assert to_target.cause.hops == (CRON, MAIN)
+
+
+@pytest.mark.parametrize(("requester", "expected"), [(MAIN, 5), (OPS, 0), (CRON, 0)])
+def test_a_timer_and_a_session_talking_to_itself_get_no_turns(requester: SessionKey, expected: int) -> None:
+    assert turns(requester, OPS, 5) == expected

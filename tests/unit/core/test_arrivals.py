@@ -1,0 +1,124 @@
+from dataclasses import replace
+
+import pytest
+
+from roost.core.addresses import Origin
+from roost.core.arrivals import begin
+from roost.core.effects import (
+    AddDelivery,
+    Archive,
+    ChangeSession,
+    Effect,
+    OpenGeneration,
+    OpenSession,
+    Snapshot,
+)
+from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
+from roost.core.messages import ProvenanceKind
+from roost.core.resets import Reset
+from roost.core.sessions import OpenedBy
+from tests import samples
+from tests.samples import HOUR, MAIN, NOON
+
+YESTERDAY = NOON - 24 * HOUR
+IDLE = ResetPolicy(base=ResetSetting(mode=ResetMode.IDLE, idle_minutes=60))
+OTHERS = [kind for kind in ProvenanceKind if kind is not ProvenanceKind.HUMAN]
+
+
+def kinds(effects: tuple[Effect, ...]) -> list[type[Effect]]:
+    return [type(effect) for effect in effects]
+
+
+def spoken_in(at: int) -> Snapshot:
+    return replace(samples.snapshot(), session=samples.session(interacted=at))
+
+
+def change(effects: tuple[Effect, ...]) -> ChangeSession:
+    (found,) = (effect for effect in effects if isinstance(effect, ChangeSession))
+    return found
+
+
+def test_a_first_message_opens_its_session() -> None:
+    (opened,) = begin(Snapshot(key=MAIN), samples.arrival())
+    assert isinstance(opened, OpenSession)
+    assert (opened.session.session_id, opened.generation.session_id) == ("s2", "s2")
+    assert (opened.generation.number, opened.generation.opened_by) == (1, OpenedBy.FIRST)
+    assert opened.session.times.interacted == NOON
+    assert opened.session.route == samples.CHAT
+
+
+def test_a_session_opened_by_another_session_has_no_route() -> None:
+    message = samples.inbound(kind=ProvenanceKind.INTER_SESSION)
+    (opened,) = begin(Snapshot(key=MAIN), samples.arrival(message))
+    assert isinstance(opened, OpenSession)
+    assert opened.session.route is None
+
+
+@pytest.mark.requirement("P7")
+def test_a_persons_message_moves_route_activity_and_interaction() -> None:
+    effects = begin(spoken_in(NOON - HOUR), samples.arrival())
+    assert kinds(effects) == [ChangeSession]
+    moved = change(effects)
+    assert (moved.route, moved.touched, moved.interacted) == (samples.CHAT, NOON, NOON)
+
+
+@pytest.mark.requirement("D53")
+def test_the_origin_is_kept_once_it_is_known() -> None:
+    met = Origin(label="Ann")
+    arrival = samples.arrival()
+    arrival = replace(arrival, opening=replace(arrival.opening, origin=met))
+    before = samples.snapshot()
+    assert change(begin(before, arrival)).origin == met
+    known = replace(samples.session(), origin=Origin(label="Bob"))
+    assert change(begin(replace(before, session=known), arrival)).origin is None
+
+
+@pytest.mark.requirement("D42", "P28")
+@pytest.mark.parametrize("kind", OTHERS)
+def test_what_no_person_sent_neither_resets_nor_refreshes(kind: ProvenanceKind) -> None:
+    effects = begin(spoken_in(YESTERDAY), samples.arrival(samples.inbound(kind=kind)))
+    assert effects == (ChangeSession(key=MAIN, touched=NOON),)
+
+
+@pytest.mark.requirement("D42", "P9")
+def test_a_stale_session_starts_afresh_and_says_so_before_the_answer() -> None:
+    effects = begin(spoken_in(YESTERDAY), samples.arrival())
+    assert kinds(effects) == [OpenGeneration, AddDelivery, ChangeSession]
+    assert change(effects).interacted == NOON
+
+
+@pytest.mark.requirement("P9")
+@pytest.mark.parametrize(
+    "busy",
+    [
+        replace(spoken_in(YESTERDAY), running=samples.run()),
+        replace(spoken_in(YESTERDAY), queued=(samples.queued(),)),
+    ],
+)
+def test_a_daily_reset_waits_for_the_run_and_is_still_due_after_it(busy: Snapshot) -> None:
+    effects = begin(busy, samples.arrival())
+    assert kinds(effects) == [ChangeSession]
+    assert change(effects).interacted is None
+
+
+def test_speaking_during_a_run_ends_the_idle_window() -> None:
+    busy = replace(spoken_in(NOON - 2 * HOUR), running=samples.run())
+    effects = begin(busy, replace(samples.arrival(), resets=IDLE))
+    assert kinds(effects) == [ChangeSession]
+    assert change(effects).interacted == NOON
+
+
+@pytest.mark.requirement("D44")
+def test_an_asked_for_reset_happens_at_once_and_without_a_notice() -> None:
+    busy = replace(spoken_in(YESTERDAY), running=samples.run())
+    asked = Reset(reason=OpenedBy.NEW, session_id="s9", at=NOON, rule="trigger /new")
+    effects = begin(busy, replace(samples.arrival(), reset=asked))
+    assert kinds(effects) == [OpenGeneration, ChangeSession]
+    assert change(effects).interacted == NOON
+
+
+def test_a_persons_message_brings_an_archived_session_back() -> None:
+    session = samples.session()
+    hidden = replace(session, times=replace(session.times, archived=5))
+    effects = begin(replace(samples.snapshot(), session=hidden), samples.arrival())
+    assert effects[-1] == Archive(key=MAIN, at=None)

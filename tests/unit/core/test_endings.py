@@ -1,0 +1,27 @@
+import pytest
+
+from roost.core.endings import Ending
+from roost.core.runs import Outcome, RunState
+
+
+def said(reply: str | None, state: RunState = RunState.DONE) -> str | None:
+    return Ending(outcome=Outcome(state=state, at=1), announce=lambda _, __: "", reply=reply).said
+
+
+@pytest.mark.requirement("D17", "D18")
+@pytest.mark.parametrize(
+    "reply", [None, "", " \n", "REPLY_SKIP", " ANNOUNCE_SKIP\n", "no_reply", "NO_REPLY."]
+)
+def test_nothing_and_every_sentinel_say_nothing(reply: str | None) -> None:
+    assert said(reply) is None
+
+
+@pytest.mark.requirement("D17", "D18")
+@pytest.mark.parametrize("reply", ["x", "announce_skip", "REPLY_SKIP please"])
+def test_any_other_text_is_said(reply: str) -> None:
+    assert said(f" {reply}\n") == reply
+
+
+@pytest.mark.parametrize("state", [RunState.FAILED, RunState.KILLED, RunState.TIMEOUT, RunState.INTERRUPTED])
+def test_a_run_that_did_not_end_well_says_nothing(state: RunState) -> None:
+    assert said("half a sentence", state) is None

@@ -1,0 +1,40 @@
+from dataclasses import replace
+
+import pytest
+
+from roost.core.exchanges import Phase
+from roost.core.exchangetext import announce_block, primary_block, turn_block
+from tests import samples
+
+ROLES = "Agent 1 (requester): agent:main:main on telegram\nAgent 2 (target): agent:ops:main"
+
+
+@pytest.mark.requirement("D16")
+def test_the_first_run_learns_both_roles() -> None:
+    block = primary_block(samples.exchange(), "telegram", None)
+    assert ROLES in block
+    assert "You are agent 2." in block
+
+
+@pytest.mark.requirement("D17")
+@pytest.mark.parametrize(("turn", "who"), [(1, "agent 1 (requester)"), (2, "agent 2 (target)")])
+def test_each_turn_says_whose_it_is_and_how_to_stop(turn: int, who: str) -> None:
+    block = turn_block(samples.exchange(Phase.LOOP, turn=turn), "telegram", None)
+    assert ROLES in block
+    assert f"You are {who}. Turn {turn} of 2." in block
+    assert "REPLY_SKIP" in block
+
+
+@pytest.mark.requirement("D18")
+def test_the_announce_has_the_request_the_first_and_the_latest_reply() -> None:
+    said = replace(samples.exchange(Phase.ANNOUNCE), first_reply="x", latest_reply="y")
+    block = announce_block(said, None, "slack")
+    lines = (
+        "Original request: What is up?",
+        "Round 1 reply: x",
+        "Latest reply: y",
+        "agent:ops:main on slack",
+    )
+    assert all(line in block for line in lines)
+    assert "ANNOUNCE_SKIP" in block
+    assert "Latest reply: (none)" in announce_block(samples.exchange(), None, None)

@@ -1,0 +1,33 @@
+from dataclasses import replace
+
+import pytest
+
+from roost.core.effects import EndRun, MoveInput, QueueRun, RunSnapshot, SettleCompletion
+from roost.core.endings import Ending
+from roost.core.finishing import finish
+from roost.core.inbound import InputMode
+from roost.core.runs import Outcome, RunState
+from tests import samples
+from tests.samples import NOON, inbound, pending
+
+DONE = Outcome(state=RunState.DONE, at=NOON)
+
+
+@pytest.mark.requirement("P1", "P3")
+def test_one_decision_ends_the_run_moves_what_it_left_and_serves_who_waits() -> None:
+    left = pending(inbound("m2"), "r1", InputMode.STEER)
+    snapshot = RunSnapshot(
+        run=samples.run(),
+        session=replace(samples.snapshot(), pending=(left,)),
+        completion=samples.completion("r1", requester=samples.OPS),
+        requester=samples.snapshot(samples.OPS),
+    )
+    effects = finish(snapshot, Ending(outcome=DONE, announce=lambda _, __: "", reply="x"))
+    assert [type(effect) for effect in effects] == [EndRun, QueueRun, MoveInput, SettleCompletion, QueueRun]
+    assert effects[0] == EndRun(run_id="r1", outcome=DONE)
+
+
+def test_an_ordinary_run_just_ends() -> None:
+    snapshot = RunSnapshot(run=samples.run(), session=samples.snapshot())
+    effects = finish(snapshot, Ending(outcome=DONE, announce=lambda _, __: ""))
+    assert effects == (EndRun(run_id="r1", outcome=DONE),)

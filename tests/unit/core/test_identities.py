@@ -1,0 +1,71 @@
+"""Identities: whom an entry names, and who is one person."""
+
+import pytest
+
+from roost.core.errors import InvalidInput
+from roost.core.identities import Identity, IdentityLink, linked_name, person_of
+from roost.core.principals import Principal, PrincipalKind
+from roost.core.traits import KNOWN_CHANNELS
+
+ALICE = IdentityLink(name="Alice", members=("telegram:123", " discord:456 "))
+BOB = IdentityLink(name="bob", members=("789", "telegram:123"))
+
+
+@pytest.mark.requirement("D33")
+@pytest.mark.parametrize(
+    ("channel", "native_id", "name"),
+    [
+        ("telegram", "123", "alice"),
+        ("discord", "456", "alice"),
+        ("discord", "123", None),
+        ("discord", "789", "bob"),
+        ("telegram", "789", "bob"),
+        ("telegram", "", None),
+    ],
+)
+def test_the_first_link_that_lists_an_id_names_the_person(
+    channel: str, native_id: str, name: str | None
+) -> None:
+    assert linked_name(Identity(channel=channel, id=native_id), (ALICE, BOB), KNOWN_CHANNELS) == name
+
+
+@pytest.mark.parametrize(
+    ("channel", "native_id", "entry", "named"),
+    [
+        ("telegram", "123", "Telegram:123", True),
+        ("telegram", "Ann", "telegram:ANN", True),
+        ("matrix", "@ann:x.org", "@ann:x.org", True),
+        ("matrix", "@ann:x.org", "matrix:@ann:x.org", True),
+        ("matrix", "@ann:x.org", "matrix:@Ann:x.org", False),
+        ("msteams", "29:1ab", "29:1ab", True),
+        ("telegram", "123", "telegram:", False),
+        ("telegram", "123", "", False),
+        ("telegram", "123", "12", False),
+    ],
+)
+def test_an_entry_names_an_id_with_or_without_its_channel(
+    channel: str, native_id: str, entry: str, named: bool
+) -> None:
+    assert Identity(channel=channel, id=native_id).is_named_by(entry, KNOWN_CHANNELS) is named
+
+
+@pytest.mark.requirement("P2")
+def test_an_id_that_spells_someone_on_another_channel_is_not_that_person() -> None:
+    impostor = Identity(channel="webchat", id="telegram:123")
+    assert linked_name(impostor, (ALICE,), KNOWN_CHANNELS) is None
+
+
+def test_a_linked_person_is_one_principal_and_an_unlinked_one_is_known_by_channel_and_id() -> None:
+    links = (ALICE,)
+    linked = Principal(PrincipalKind.PERSON, "alice")
+    assert person_of(Identity(channel="telegram", id="123"), links, KNOWN_CHANNELS) == linked
+    assert person_of(Identity(channel="discord", id="456"), links, KNOWN_CHANNELS) == linked
+    assert (
+        str(person_of(Identity(channel="telegram", id="Eve"), links, KNOWN_CHANNELS)) == "person:telegram:eve"
+    )
+
+
+@pytest.mark.parametrize("name", ["", "  ", "telegram:123"])
+def test_a_name_that_could_pass_for_an_unlinked_person_is_refused(name: str) -> None:
+    with pytest.raises(InvalidInput):
+        IdentityLink(name=name, members=("telegram:1",))

@@ -1,0 +1,21 @@
+from roost.core.ledger import LedgerRow
+from roost.core.messages import Usage
+from roost.core.principals import OWNER
+from roost.core.runs import RunKind
+from tests import samples
+
+
+def test_a_model_call_counts_as_exact_unless_it_is_marked() -> None:
+    row = LedgerRow(
+        id="l1",
+        at=1,
+        key=samples.MAIN,
+        session_id="s1",
+        principal=OWNER,
+        run_id="r1",
+        run_kind=RunKind.COMPACTION,
+        provider="p",
+        model="m",
+        usage=Usage(input=3),
+    )
+    assert row.estimated is False

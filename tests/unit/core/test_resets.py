@@ -1,0 +1,90 @@
+from dataclasses import replace
+
+import pytest
+
+from roost.core.effects import AddDelivery, OpenGeneration, Snapshot
+from roost.core.errors import InvalidInput, NotFound
+from roost.core.exchanges import CompletionStatus
+from roost.core.lifecycle import ResetMode, ResetRule, Stale, StaleReason
+from roost.core.resets import Reset, open_generation, open_stale, unfinished_children, way_back
+from roost.core.sessions import Base, OpenedBy
+from tests import samples
+
+RULE = ResetRule(mode=ResetMode.DAILY, setting="session.reset")
+CONTINUING = {OpenedBy.BACK, OpenedBy.FORK, OpenedBy.BRANCH}
+BASE = Base(session_id="s0", seq=12)
+
+
+def asked(reason: OpenedBy = OpenedBy.NEW, base: Base | None = None) -> Reset:
+    return Reset(reason=reason, session_id="s2", at=samples.NOON, rule="trigger /new", base=base)
+
+
+@pytest.mark.requirement("P5")
+def test_a_reset_opens_the_next_generation_and_names_the_one_before() -> None:
+    (opened,) = open_generation(samples.snapshot(), asked())
+    assert isinstance(opened, OpenGeneration)
+    new = opened.generation
+    assert (new.session_id, new.previous, new.number) == ("s2", "s1", 2)
+    assert (new.opened_by, new.rule, new.base) == (OpenedBy.NEW, "trigger /new", None)
+
+
+@pytest.mark.requirement("P3")
+def test_a_reset_touches_neither_settings_nor_waiting_messages() -> None:
+    busy = replace(
+        samples.snapshot(),
+        queued=(samples.queued(),),
+        pending=(samples.pending(samples.inbound(), "q1"),),
+    )
+    assert [type(effect) for effect in open_generation(busy, asked())] == [OpenGeneration]
+
+
+def test_a_session_that_does_not_exist_cannot_be_reset() -> None:
+    with pytest.raises(NotFound):
+        open_generation(Snapshot(key=samples.MAIN), asked())
+
+
+@pytest.mark.parametrize("reason", list(OpenedBy))
+def test_only_back_fork_and_branch_continue_another_generation(reason: OpenedBy) -> None:
+    right, wrong = (BASE, None) if reason in CONTINUING else (None, BASE)
+    assert asked(reason, right).base == right
+    with pytest.raises(InvalidInput):
+        asked(reason, wrong)
+
+
+@pytest.mark.requirement("P9")
+def test_going_back_continues_the_previous_generation_to_its_end() -> None:
+    current = replace(samples.generation(), previous="s0")
+    assert way_back(current, 12) == BASE
+    (opened,) = open_generation(samples.snapshot(), asked(OpenedBy.BACK, way_back(current, 12)))
+    assert isinstance(opened, OpenGeneration)
+    assert opened.generation.base == BASE
+
+
+def test_there_is_no_way_back_from_the_first_generation() -> None:
+    with pytest.raises(InvalidInput):
+        way_back(samples.generation(), 3)
+
+
+@pytest.mark.requirement("P9")
+@pytest.mark.parametrize(
+    ("reason", "opened_by"),
+    [
+        (StaleReason.DAILY, OpenedBy.DAILY),
+        (StaleReason.IDLE, OpenedBy.IDLE),
+        (StaleReason.MARKED, OpenedBy.RESET),
+    ],
+)
+def test_an_automatic_reset_records_its_rule_and_is_told_once(
+    reason: StaleReason, opened_by: OpenedBy
+) -> None:
+    stale = Stale(reason=reason, boundary=1, rule=RULE)
+    opened, told = open_stale(samples.snapshot(), stale, "s2", at=samples.NOON, reply_to=samples.CHAT)
+    assert isinstance(opened, OpenGeneration)
+    assert (opened.generation.opened_by, opened.generation.rule) == (opened_by, RULE.name)
+    assert isinstance(told, AddDelivery)
+    assert "/back" in told.delivery.text
+
+
+def test_an_explicit_reset_stops_only_children_that_have_not_ended() -> None:
+    running, ended = samples.completion("c1"), replace(samples.completion("c2"), status=CompletionStatus.OK)
+    assert unfinished_children(replace(samples.snapshot(), children=(running, ended))) == ("c1",)

@@ -1,0 +1,77 @@
+import pytest
+
+from roost.core.addresses import ChatType
+from roost.core.keys import KeyKind, SessionKey
+from roost.core.sendpolicy import Action, Match, Rule, SendPolicy, Verdict, decide
+from roost.core.sessions import SendOverride
+from tests import samples
+
+ALLOW_DISCORD = Rule(action=Action.ALLOW, match=Match(channel="discord"))
+DENY_GROUPS = Rule(action=Action.DENY, match=Match(channel="discord", chat_type=ChatType.GROUP))
+MIXED = SendPolicy(rules=(ALLOW_DISCORD, DENY_GROUPS))
+CLOSED = SendPolicy(default=Action.DENY)
+UNKNOWN = SessionKey(agent="", kind=KeyKind.UNKNOWN)
+DISCORD_GROUP = SessionKey(agent="main", kind=KeyKind.GROUP, channel="discord", name="7")
+
+
+@pytest.mark.requirement("D20")
+def test_a_deny_wins_over_an_allow_listed_before_it() -> None:
+    group = decide(MIXED, samples.MAIN, channel="discord", chat_type=ChatType.GROUP)
+    direct = decide(MIXED, samples.MAIN, channel="Discord", chat_type=ChatType.DIRECT)
+    assert group == Verdict(allowed=False, rule="session.sendPolicy.rules[1]")
+    assert direct == Verdict(allowed=True, rule="session.sendPolicy.rules[0]")
+
+
+@pytest.mark.requirement("D20")
+@pytest.mark.parametrize(("override", "allowed"), [(SendOverride.ALLOW, True), (SendOverride.DENY, False)])
+@pytest.mark.parametrize("policy", [None, MIXED, CLOSED])
+def test_the_sessions_own_setting_wins_over_every_rule(
+    policy: SendPolicy | None, override: SendOverride, allowed: bool
+) -> None:
+    verdict = decide(policy, DISCORD_GROUP, override=override)
+    assert verdict == Verdict(allowed=allowed, rule="the session's sendPolicy")
+
+
+@pytest.mark.requirement("D46")
+def test_a_key_prefix_fits_with_or_without_the_agent_and_a_raw_one_only_with_it() -> None:
+    def denied(match: Match) -> bool:
+        return not decide(SendPolicy(rules=(Rule(action=Action.DENY, match=match),)), samples.CRON).allowed
+
+    assert denied(Match(key_prefix="cron:"))
+    assert denied(Match(key_prefix="agent:main:CRON:"))
+    assert denied(Match(raw_key_prefix="agent:main:cron:"))
+    assert not denied(Match(raw_key_prefix="cron:"))
+    assert not denied(Match(key_prefix="hook:"))
+
+
+def test_without_a_policy_everything_may_be_sent() -> None:
+    assert decide(None, UNKNOWN) == Verdict(allowed=True, rule="no session.sendPolicy")
+
+
+@pytest.mark.parametrize("default", list(Action))
+def test_where_no_rule_matches_the_default_decides(default: Action) -> None:
+    policy = SendPolicy(default=default, rules=(DENY_GROUPS,))
+    verdict = decide(policy, samples.MAIN, channel="telegram")
+    assert verdict == Verdict(allowed=default is Action.ALLOW, rule="session.sendPolicy.default")
+
+
+def test_channel_and_chat_type_are_read_from_the_key_where_nobody_gives_them() -> None:
+    assert decide(MIXED, DISCORD_GROUP).rule == "session.sendPolicy.rules[1]"
+
+
+def test_a_rule_about_what_nobody_knows_does_not_match() -> None:
+    assert decide(MIXED, samples.MAIN) == Verdict(allowed=True, rule="session.sendPolicy.default")
+    closed = SendPolicy(default=Action.DENY, rules=(ALLOW_DISCORD,))
+    assert not decide(closed, samples.MAIN).allowed
+
+
+@pytest.mark.parametrize(
+    "key", [UNKNOWN, SessionKey(agent="main", kind=KeyKind.NAMED, name="a:b:c:direct:d:e")]
+)
+def test_a_key_that_could_mean_two_chats_is_denied_once_there_is_a_policy(key: SessionKey) -> None:
+    assert decide(SendPolicy(), key) == Verdict(allowed=False, rule="a key that could mean two chats")
+
+
+def test_a_doubtful_name_is_no_doubt_where_the_session_knows_its_chat() -> None:
+    key = SessionKey(agent="main", kind=KeyKind.NAMED, name="a:b:c:direct:d:e")
+    assert decide(SendPolicy(), key, chat_type=ChatType.DIRECT).allowed

@@ -1,0 +1,50 @@
+"""Keys of sessions that no chat message opens."""
+
+import pytest
+
+from roost.core.errors import InvalidInput
+from roost.core.sources import acp_key, child_key, cron_key, hook_key, node_key
+
+
+@pytest.mark.requirement("D04", "D23")
+def test_each_source_has_its_key() -> None:
+    assert str(cron_key("main", "daily")) == "agent:main:cron:daily"
+    assert str(cron_key("main", "daily", "r1")) == "agent:main:cron:daily:run:r1"
+    assert str(hook_key("main", "u1")) == "agent:main:hook:u1"
+    assert str(node_key("main", "n1")) == "agent:main:node-n1"
+    assert str(child_key("ops", "u1")) == "agent:ops:subagent:u1"
+    assert str(acp_key("ops", "u1")) == "agent:ops:acp:u1"
+
+
+@pytest.mark.requirement("D04")
+def test_a_node_may_name_its_session_among_those_of_its_agent() -> None:
+    assert str(node_key("main", "n1", "kitchen")) == "agent:main:kitchen"
+    assert str(node_key("main", "n1", " agent:ops:kitchen ")) == "agent:main:kitchen"
+
+
+@pytest.mark.requirement("D04", "S11")
+@pytest.mark.parametrize(
+    "requested", ["hook:mail", "agent:main:hook:mail", "Agent:ops:hook:mail", " HOOK:mail "]
+)
+def test_a_hook_may_use_a_session_under_its_prefix_of_its_own_agent_only(requested: str) -> None:
+    assert str(hook_key("main", "u1", requested, (" Hook:",))) == "agent:main:hook:mail"
+
+
+@pytest.mark.requirement("S11", "S21")
+@pytest.mark.parametrize(
+    ("requested", "prefixes"),
+    [
+        ("main", ("hook:",)),
+        ("agent:ops:main", ("hook:",)),
+        ("agent:main:agent:main:hook:x", ("hook:",)),
+        ("hook:mail", ()),
+        ("hook:mail", ("", " ")),
+        ("global", ("hook:",)),
+        ("agent:", ("hook:",)),
+        ("", ("hook:",)),
+        ("hook:a\nb", ("hook:",)),
+    ],
+)
+def test_a_hook_that_asks_for_any_other_session_is_refused(requested: str, prefixes: tuple[str, ...]) -> None:
+    with pytest.raises(InvalidInput):
+        hook_key("main", "u1", requested, prefixes)

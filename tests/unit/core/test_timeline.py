@@ -1,0 +1,84 @@
+import pytest
+
+from roost.core.keys import SessionKey
+from roost.core.sessions import Base, Generation, OpenedBy
+from roost.core.timeline import Segment, chapters, context
+
+KEY = SessionKey.parse("agent:main:main")
+
+
+def generation(
+    number: int, opened_by: OpenedBy, base: Base | None = None, *, archived: bool = False
+) -> Generation:
+    return Generation(
+        session_id=f"g{number}",
+        key=KEY,
+        number=number,
+        opened_at=number * 100,
+        opened_by=opened_by,
+        base=base,
+        archived=archived,
+    )
+
+
+FIRST = generation(1, OpenedBy.FIRST)
+
+
+def test_a_generation_without_a_base_is_its_own_context() -> None:
+    reset = generation(2, OpenedBy.RESET)
+    assert context([FIRST, reset], "g2") == (Segment(session_id="g2"),)
+
+
+@pytest.mark.requirement("P9")
+def test_going_back_takes_up_where_the_base_says() -> None:
+    reset = generation(2, OpenedBy.DAILY)
+    back = generation(3, OpenedBy.BACK, Base(session_id="g1", seq=40))
+    assert context([FIRST, reset, back], "g3") == (
+        Segment(session_id="g1", through=40),
+        Segment(session_id="g3"),
+    )
+
+
+def test_a_branch_of_a_branch_follows_the_whole_chain() -> None:
+    branch = generation(2, OpenedBy.BRANCH, Base(session_id="g1", seq=7))
+    fork = generation(3, OpenedBy.FORK, Base(session_id="g2", seq=3))
+    assert context([FIRST, branch, fork], "g3") == (
+        Segment(session_id="g1", through=7),
+        Segment(session_id="g2", through=3),
+        Segment(session_id="g3"),
+    )
+
+
+def test_a_base_before_any_entry_adds_nothing_of_that_generation() -> None:
+    branch = generation(2, OpenedBy.BRANCH, Base(session_id="g1", seq=7))
+    fork = generation(3, OpenedBy.FORK, Base(session_id="g2", seq=0))
+    assert context([FIRST, branch, fork], "g3") == (
+        Segment(session_id="g1", through=7),
+        Segment(session_id="g3"),
+    )
+
+
+def test_a_missing_base_or_a_circle_of_bases_ends_the_chain() -> None:
+    lost = generation(2, OpenedBy.FORK, Base(session_id="elsewhere", seq=9))
+    assert context([lost], "g2") == (Segment(session_id="g2"),)
+    one = generation(1, OpenedBy.FORK, Base(session_id="g2", seq=5))
+    other = generation(2, OpenedBy.FORK, Base(session_id="g1", seq=6))
+    assert context([one, other], "g1") == (Segment(session_id="g2", through=5), Segment(session_id="g1"))
+    assert context([FIRST], "unknown") == ()
+
+
+@pytest.mark.requirement("P5", "F4")
+def test_the_history_is_every_generation_in_order_with_the_reason_it_was_opened() -> None:
+    branch = generation(2, OpenedBy.IMPORT, archived=True)
+    reset = generation(3, OpenedBy.IDLE)
+    history = chapters([reset, FIRST, branch])
+    assert [(chapter.number, chapter.opened_by, chapter.archived) for chapter in history] == [
+        (1, OpenedBy.FIRST, False),
+        (2, OpenedBy.IMPORT, True),
+        (3, OpenedBy.IDLE, False),
+    ]
+    assert [(chapter.opened_at, chapter.segment.session_id) for chapter in history] == [
+        (100, "g1"),
+        (200, "g2"),
+        (300, "g3"),
+    ]

@@ -1,0 +1,100 @@
+import pytest
+
+from roost.core.triggers import ModelCatalogue, ModelRequest, Trigger, find_trigger, take_model
+
+CATALOGUE = ModelCatalogue(
+    refs=(
+        "openai/gpt-5-mini",
+        "openai/gpt-5",
+        "anthropic/claude-sonnet-4",
+        "anthropic/claude-opus-4",
+        "openrouter/meta/llama-4-scout",
+    ),
+    aliases={"Opus": "anthropic/claude-opus-4", "old": "acme/retired"},
+)
+
+
+@pytest.mark.requirement("D44")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/new", Trigger(word="/new", rest="")),
+        ("  /NEW  ", Trigger(word="/new", rest="")),
+        ("/reset hello", Trigger(word="/reset", rest="hello")),
+        ("/new\nfirst\n\nsecond", Trigger(word="/new", rest="first\n\nsecond")),
+        ("/new: hello", Trigger(word="/new", rest="hello")),
+        ("/new:hello", Trigger(word="/new", rest="hello")),
+        ("/new@roost_bot hi", Trigger(word="/new", rest="hi")),
+        ("/new@roost_bot", Trigger(word="/new", rest="")),
+        ("/newer", None),
+        ("/new-thing", None),
+        ("/new@ hi", None),
+        ("say /new", None),
+        ("new", None),
+        ("", None),
+    ],
+)
+def test_a_trigger_is_the_whole_message_or_stands_before_white_space(
+    text: str, expected: Trigger | None
+) -> None:
+    assert find_trigger(text) == expected
+
+
+def test_a_suffix_must_name_this_bot_where_its_name_is_known() -> None:
+    assert find_trigger("/new@Roost_Bot", bot="roost_bot") == Trigger(word="/new", rest="")
+    assert find_trigger("/new@other_bot", bot="roost_bot") is None
+
+
+@pytest.mark.requirement("D44")
+def test_extra_triggers_are_added_to_the_defaults() -> None:
+    extras = ("Start over", "/newest")
+    assert find_trigger("start OVER please", extras=extras) == Trigger(word="start over", rest="please")
+    assert find_trigger("/newest x", extras=extras) == Trigger(word="/newest", rest="x")
+    assert find_trigger("/new x", extras=extras) == Trigger(word="/new", rest="x")
+
+
+def test_a_blank_extra_triggers_nothing() -> None:
+    assert find_trigger("hello", extras=("", "  ")) is None
+    assert find_trigger(" hello", extras=("",)) is None
+
+
+def test_an_extra_is_text_and_not_a_pattern() -> None:
+    assert find_trigger("anything", extras=(".*",)) is None
+
+
+@pytest.mark.requirement("D44")
+def test_what_was_only_heard_never_triggers() -> None:
+    assert find_trigger("/new", spoken=True) is None
+
+
+@pytest.mark.requirement("D44")
+@pytest.mark.parametrize(
+    ("text", "model", "rest"),
+    [
+        ("openai gpt-5 tell me", "openai/gpt-5", "tell me"),
+        ("anthropic sonnet hi", "anthropic/claude-sonnet-4", "hi"),
+        ("opus\nline one\nline two", "anthropic/claude-opus-4", "line one\nline two"),
+        ("OpenAI/GPT-5 hi", "openai/gpt-5", "hi"),
+        ("openrouter/meta/llama-4-scout", "openrouter/meta/llama-4-scout", ""),
+        ("anthropic/sonnet hi", "anthropic/claude-sonnet-4", "hi"),
+        ("openai hello there", "openai/gpt-5-mini", "hello there"),
+        ("sonnet hi", "anthropic/claude-sonnet-4", "hi"),
+        # Too short to guess, ambiguous, unknown, or no longer there: all of it is text.
+        ("llama hi", None, "llama hi"),
+        ("claude-", None, "claude-"),
+        ("anthropic/gpt-5 hi", None, "anthropic/gpt-5 hi"),
+        ("please help", None, "please help"),
+        ("", None, ""),
+    ],
+)
+def test_new_takes_the_model_it_names_and_leaves_the_rest(text: str, model: str | None, rest: str) -> None:
+    assert take_model(text, CATALOGUE) == ModelRequest(model=model, rest=rest)
+
+
+def test_a_model_that_is_not_allowed_is_text() -> None:
+    allowed = frozenset({"openai/gpt-5", "anthropic/claude-sonnet-4"})
+    catalogue = ModelCatalogue(refs=CATALOGUE.refs, aliases=CATALOGUE.aliases, allowed=allowed)
+    assert take_model("opus hi", catalogue) == ModelRequest(model=None, rest="opus hi")
+    assert take_model("old hi", catalogue) == ModelRequest(model=None, rest="old hi")
+    assert take_model("openai", catalogue).model == "openai/gpt-5"
+    assert take_model("claude-", catalogue).model == "anthropic/claude-sonnet-4"
