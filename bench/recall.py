@@ -2,7 +2,9 @@
 
 import random
 import time
+from pathlib import Path
 
+from bench.figures import Figure, reaches
 from roost.core.entries import Entry
 from roost.core.messages import AssistantMessage, Provenance, ProvenanceKind, Text, UserMessage
 from roost.core.recall import RecallOptions, recall
@@ -10,24 +12,22 @@ from roost.core.redaction import SecretScanner
 from roost.scanners.re2 import Re2Scanner
 from roost.scanners.stdlib import StdlibScanner
 
-_WORDS = (
-    "the gateway keeps a transcript of every session and answers once while people talk about plans, weather,"
-    " release notes, invoices and the garden; (sometimes) they quote code like `make test` or ask: what is next?"
-).split()
+_TALK = """the gateway keeps a transcript of every session and answers once while people talk about plans, weather,
+release notes, invoices and the garden; (sometimes) they quote code like `make test` or ask: what is next?"""
 
 
-def measure() -> dict[str, float]:
-    """Megabytes of prose a second, the best of five rounds each."""
-    return {
-        "recall_mb_per_s": _rate(Re2Scanner(), megabytes=8, rounds=5),
-        "recall_stdlib_mb_per_s": _rate(StdlibScanner(), megabytes=1, rounds=5),
-    }
+async def measure(_folder: Path) -> list[Figure]:
+    """Megabytes of prose a second of CPU, the best of five rounds each."""
+    return [
+        reaches("recall with redaction, RE2", _rate(Re2Scanner(), megabytes=8), 20, "MB/s"),
+        reaches("recall with redaction, standard library", _rate(StdlibScanner(), megabytes=1), 1, "MB/s"),
+    ]
 
 
-def _rate(scanner: SecretScanner, *, megabytes: int, rounds: int) -> float:
+def _rate(scanner: SecretScanner, *, megabytes: int) -> float:
     entries = _transcript(megabytes * 1_000_000)
     options = RecallOptions(scanner=scanner, page_bytes=1 << 40)
-    best = min(_cpu_seconds(entries, options) for _ in range(rounds))
+    best = min(_cpu_seconds(entries, options) for _ in range(5))
     return megabytes / best
 
 
@@ -53,8 +53,9 @@ def _transcript(size: int) -> tuple[Entry, ...]:
 
 
 def _prose(chance: random.Random, length: int) -> str:
+    talk = _TALK.split()
     words: list[str] = []
     while length > 0:
-        words.append(chance.choice(_WORDS))
+        words.append(chance.choice(talk))
         length -= len(words[-1]) + 1
     return " ".join(words)

@@ -30,12 +30,13 @@ from roost.core.queries import (
     SessionQuery,
     Swept,
 )
+from roost.core.redaction import SecretScanner
 from roost.core.runs import Claim, Run, Step
 from roost.core.scheduling import Choose
 from roost.core.sessions import Generation, Session, ThreadBinding
 from roost.core.transfer import ImportedSession, ImportOutcome
 
-__all__ = ["Accepted", "Clock", "Recover", "Render", "Store", "Topic", "TopicKind"]
+__all__ = ["Accepted", "Clock", "Recover", "Render", "SecretScanner", "Store", "Topic", "TopicKind"]
 
 Found = TypeVar("Found")
 Render: TypeAlias = Callable[[tuple[InboundRecord, ...]], tuple[EntryDraft, ...]]
@@ -181,7 +182,11 @@ class Store(Protocol):
         ...
 
     async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
-        """Turn the run's pending inputs into entries, in order of arrival; () when there are none."""
+        """Turn the run's pending inputs into entries, in order of arrival; () when there are none.
+
+        At its opening `render` is also given what was merged into the run, first. A run whose session was
+        reset under it is `Fenced`: its words belong to no generation that is open.
+        """
         ...
 
     # -- runs ----------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ class Home:
     lease: Lease
 
     def __init__(self, kind: str, folder: Path, clock: FakeClock) -> None:
-        self._durable = kind != "memory"
+        self.durable = kind != "memory"
         self._path = folder / "roost.db"
         self._clock = clock
         self._others: list[Store] = []
@@ -34,14 +34,14 @@ class Home:
 
     async def reopen(self) -> Store:
         """What the next process of the same gateway sees. Rows in memory have no next process."""
-        if self._durable:
+        if self.durable:
             await self.store.close()
             await self.open()
         return self.store
 
     def beside(self) -> Store:
         """The same rows as another process sees them."""
-        if not self._durable:
+        if not self.durable:
             return self.store
         self._others.append(self._opened())
         return self._others[-1]
@@ -51,7 +51,7 @@ class Home:
             await store.close()
 
     def _opened(self) -> Store:
-        return SqliteStore.open(self._path, self._clock) if self._durable else MemoryStore(self._clock)
+        return SqliteStore.open(self._path, self._clock) if self.durable else MemoryStore(self._clock)
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """Everyday situations of a store, each reached by its verbs."""
 
-from roost.core.effects import AcceptInput, Decide, Effect, EndRun, OpenGeneration, QueueRun, Snapshot
+from typing import Generic, TypeVar
+
+from roost.core.effects import AcceptInput, Decide, Effect, OpenGeneration, QueueRun, Snapshot
 from roost.core.entries import EntryDraft
 from roost.core.errors import RoostError
 from roost.core.inbound import InboundRecord, InputMode
@@ -8,7 +10,7 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.messages import UserMessage
 from roost.core.queries import HistoryQuery, Position
-from roost.core.runs import Claim, Run, RunState
+from roost.core.runs import Claim, Run
 from roost.core.scheduling import Backlog
 from roost.core.sessions import Session
 from roost.ports import Store
@@ -91,14 +93,6 @@ def claim_of(run: Run) -> Claim:
     return run.claim
 
 
-def ends(run_id: str, *more: Effect, state: RunState = RunState.DONE) -> tuple[Effect, ...]:
-    return (builders.done(run_id, state=state), *more)
-
-
-def end_of(run_id: str) -> EndRun:
-    return builders.done(run_id)
-
-
 def as_entries(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
     """The plainest rendering: one entry a message."""
     return tuple(
@@ -128,6 +122,26 @@ async def whole_history(
         before = answer.before
         if before is None:
             return found
+
+
+Shown = TypeVar("Shown")
+Answer = TypeVar("Answer")
+
+
+class Seen(Generic[Shown, Answer]):
+    """A decision that always answers the same and keeps what it was shown."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._shown: list[Shown] = []
+
+    def __call__(self, shown: Shown) -> Answer:
+        self._shown.append(shown)
+        return self._answer
+
+    @property
+    def last(self) -> Shown:
+        return self._shown[-1]
 
 
 class MindChangedError(RoostError):

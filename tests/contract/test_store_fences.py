@@ -56,8 +56,8 @@ async def use_take_inputs(store: Store, claim: Claim) -> object:
     return await store.take_inputs(claim, as_entries)
 
 
-async def use_begin_step(store: Store, claim: Claim) -> object:
-    return await store.begin_step(claim, Step(kind=StepKind.MODEL, at=NOON))
+async def use_begin_step(store: Store, claim: Claim) -> None:
+    await store.begin_step(claim, Step(kind=StepKind.MODEL, at=NOON))
 
 
 async def use_finish_run(store: Store, claim: Claim) -> object:

@@ -364,3 +364,30 @@ async def test_a_message_that_never_came_has_no_end(
     await opened(store)
     with pytest.raises(NotFound):
         await change(store, effect)
+
+
+@pytest.mark.requirement("P3")
+@pytest.mark.parametrize("run_id", ["nowhere", "r-ended", "r-side"])
+async def test_no_message_waits_for_a_run_that_will_not_take_it(store: Store, run_id: str) -> None:
+    await accepted(store, "m-1", "r-1")
+    await opened(store, SIDE)
+    await change(store, QueueRun(run=builders.run("r-side", SIDE)))
+    await change(store, QueueRun(run=builders.run("r-ended")), builders.done("r-ended"))
+    before = await known(store)
+    message = builders.inbound("m-2")
+    with pytest.raises(InvalidInput):
+        await store.accept_inbound(
+            message, always(AcceptInput(inbound=message, run_id=run_id, mode=InputMode.OPEN))
+        )
+    with pytest.raises(InvalidInput):
+        await change(store, MoveInput(inbound_id="m-1", run_id=run_id, mode=InputMode.OPEN))
+    with pytest.raises(InvalidInput):
+        await change(
+            store,
+            AcceptInput(inbound=message, run_id="r-2", mode=InputMode.OPEN),
+            QueueRun(run=builders.run("r-2")),
+            builders.done("r-2"),
+        )
+    assert await known(store) == before
+    assert await store.inbound("m-2") is None
+    assert (await known_inbound(store, "m-1")).run_id == "r-1"

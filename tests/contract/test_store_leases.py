@@ -63,6 +63,9 @@ async def test_an_owner_that_slept_past_its_lease_writes_nothing_after_another_t
     with pytest.raises(Fenced):
         await home.store.renew_lease(home.lease)
     await other.append(MAIN, (builders.said("e-1", "from the new owner"),))
+    if home.durable:
+        with pytest.raises(Fenced):
+            await home.store.append(MAIN, (builders.said("e-2", "from the old one"),))
     assert (await known(other)).summary.entries == 1
     assert await other.renew_lease(lease) == lease
 

@@ -6,21 +6,16 @@ import anyio
 import pytest
 
 from roost.core.effects import (
-    AcknowledgeCompletion,
     AddDelivery,
     AppendEntries,
     DelayRun,
     Effects,
     MoveInput,
-    OweCompletion,
-    PutExchange,
     QueueRun,
     RunSnapshot,
-    SettleCompletion,
 )
 from roost.core.errors import Conflict, InvalidInput, NotFound
 from roost.core.events import EventKind
-from roost.core.exchanges import Completion, CompletionStatus, Exchange, ExchangeState, Phase
 from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
@@ -34,6 +29,7 @@ from roost.testing.clock import NOON, FakeClock
 from tests.contract.conftest import Reopen
 from tests.contract.scenes import (
     MindChangedError,
+    Seen,
     accepted,
     change,
     claim_of,
@@ -50,14 +46,6 @@ from tests.contract.scenes import (
 SIDE = SessionKey.named("main", "side")
 CHILD = SessionKey.parse("agent:main:subagent:one")
 OTHER = SessionKey.parse("agent:main:subagent:two")
-
-
-def nothing(backlog: Backlog) -> tuple[str, ...]:
-    return ()
-
-
-def finishing(*effects: object) -> Effects:
-    return effects  # type: ignore[return-value]
 
 
 # -- claiming ----------------------------------------------------------------------------------------
@@ -108,19 +96,14 @@ async def test_a_claimed_run_is_running_under_a_raised_fence(
 
 
 async def test_ready_runs_come_oldest_first_one_a_session(store: Store, lease: Lease) -> None:
-    seen: list[Backlog] = []
-
-    def look(backlog: Backlog) -> tuple[str, ...]:
-        seen.append(backlog)
-        return ()
-
+    look: Seen[Backlog, tuple[str, ...]] = Seen(())
     for key, run_id in ((SIDE, "s-1"), (MAIN, "m-1"), (SIDE, "s-2"), (CHILD, "c-1"), (MAIN, "m-2")):
         if await store.session(key) is None:
             await opened(store, key)
         await queued(store, run_id, key)
     assert await store.claim_runs(lease, look) == ()
-    assert [run.id for run in seen[-1].ready] == ["s-1", "m-1", "c-1"]
-    assert seen[-1].running == ()
+    assert [run.id for run in look.last.ready] == ["s-1", "m-1", "c-1"]
+    assert look.last.running == ()
     assert {(await known_run(store, name)).state for name in ("s-1", "m-1", "c-1")} == {RunState.QUEUED}
 
 
@@ -129,15 +112,10 @@ async def test_a_session_with_a_running_run_has_none_ready(store: Store, lease: 
     await queued(store, "r-2")
     await opened(store, SIDE)
     await queued(store, "r-3", SIDE)
-    seen: list[Backlog] = []
-
-    def look(backlog: Backlog) -> tuple[str, ...]:
-        seen.append(backlog)
-        return ()
-
+    look: Seen[Backlog, tuple[str, ...]] = Seen(())
     await store.claim_runs(lease, look)
-    assert [run.id for run in seen[-1].ready] == ["r-3"]
-    assert [run.id for run in seen[-1].running] == ["r-1"]
+    assert [run.id for run in look.last.ready] == ["r-3"]
+    assert [run.id for run in look.last.running] == ["r-1"]
     await store.finish_run(claim, lambda snapshot: (builders.done("r-1"),))
     assert [run.id for run in await store.claim_runs(lease, everything)] == ["r-2", "r-3"]
 
@@ -199,14 +177,9 @@ async def test_one_asker_does_not_fill_the_window_of_ready_runs(store: Store, le
         await change(store, QueueRun(run=run), key=key)
     await opened(store, SIDE)
     await queued(store, "r-late", SIDE)
-    seen: list[Backlog] = []
-
-    def look(backlog: Backlog) -> tuple[str, ...]:
-        seen.append(backlog)
-        return ()
-
+    look: Seen[Backlog, tuple[str, ...]] = Seen(())
     await store.claim_runs(lease, look)
-    ready = [run.id for run in seen[-1].ready]
+    ready = [run.id for run in look.last.ready]
     assert ready[-1] == "r-late"
     assert 1 < len(ready) < 40
     assert ready[:-1] == [f"run of {key.name}" for key in many[: len(ready) - 1]]
@@ -344,131 +317,3 @@ async def test_a_run_ends_once(store: Store, lease: Lease) -> None:
     assert await store.run("r-1") == ended
     with pytest.raises(NotFound):
         await change(store, builders.done("nowhere"))
-
-
-async def test_the_decision_on_an_end_sees_the_exchange_and_both_its_sides(
-    store: Store, lease: Lease
-) -> None:
-    await opened(store)
-    await opened(store, SIDE)
-    exchange = Exchange(id="x-1", requester=MAIN, target=SIDE, request="say", created_at=NOON, max_turns=5)
-    run = builders.run("r-1", SIDE, request=Request(kind=RunKind.EXCHANGE, exchange_id="x-1"))
-    await change(store, PutExchange(exchange=exchange), QueueRun(run=run), key=SIDE)
-    (claimed,) = await store.claim_runs(lease, everything)
-    seen: list[RunSnapshot] = []
-
-    def advance(snapshot: RunSnapshot) -> Effects:
-        seen.append(snapshot)
-        back = builders.run("r-2", request=Request(kind=RunKind.EXCHANGE, exchange_id="x-1"))
-        advanced = replace(exchange, phase=Phase.LOOP, state=ExchangeState.REPLIED, turn=1)
-        return (builders.done("r-1"), PutExchange(exchange=advanced), QueueRun(run=back))
-
-    await store.finish_run(claim_of(claimed), advance)
-    assert (seen[-1].run, seen[-1].exchange) == (claimed, exchange)
-    assert (seen[-1].session.key, seen[-1].session.running) == (SIDE, claimed)
-    assert seen[-1].partner is not None
-    assert seen[-1].partner.session is not None
-    assert seen[-1].partner.key == MAIN
-    assert await store.exchange("x-1") == replace(
-        exchange, phase=Phase.LOOP, state=ExchangeState.REPLIED, turn=1
-    )
-    (back,) = await store.claim_runs(lease, everything)
-    await store.finish_run(claim_of(back), lambda snapshot: seen.append(snapshot) or (builders.done("r-2"),))
-    assert seen[-1].partner is not None
-    assert seen[-1].partner.key == SIDE
-
-
-def owed(child_run: str, child: SessionKey, batch: str) -> Completion:
-    return Completion(child_run=child_run, child=child, requester=MAIN, batch=batch, created_at=NOON)
-
-
-async def with_children(store: Store, lease: Lease) -> Run:
-    """A requester whose run spawned two children and ended; the first child's run, claimed."""
-    claim = await started(store, lease, "r-1")
-    for key in (CHILD, OTHER):
-        await opened(store, row=builders.session(key, parent=MAIN))
-    await change(
-        store,
-        OweCompletion(completion=owed("c-1", CHILD, "r-1")),
-        OweCompletion(completion=owed("c-2", OTHER, "r-1")),
-        OweCompletion(completion=owed("c-3", OTHER, "another batch")),
-        QueueRun(run=builders.run("c-1", CHILD, request=Request(requester=MAIN))),
-    )
-    await store.finish_run(claim, lambda snapshot: (builders.done("r-1"),))
-    (run,) = await store.claim_runs(lease, everything)
-    return run
-
-
-@pytest.mark.requirement("P1")
-async def test_the_decision_on_a_childs_end_sees_what_its_requester_is_owed(
-    store: Store, lease: Lease
-) -> None:
-    run = await with_children(store, lease)
-    seen: list[RunSnapshot] = []
-
-    def advance(snapshot: RunSnapshot) -> Effects:
-        seen.append(snapshot)
-        announce = Request(kind=RunKind.ANNOUNCE, requester=MAIN, completes="c-1")
-        settle = SettleCompletion(child_run="c-1", status=CompletionStatus.OK, at=NOON, result="done")
-        return (settle, builders.done("c-1"), QueueRun(run=builders.run("a-1", CHILD, request=announce)))
-
-    await store.finish_run(claim_of(run), advance)
-    first = seen[-1]
-    assert first.completion == owed("c-1", CHILD, "r-1")
-    assert first.siblings == (owed("c-2", OTHER, "r-1"),)
-    assert first.batch == await store.run("r-1")
-    assert first.requester is not None
-    assert [one.child_run for one in first.requester.children] == ["c-1", "c-2", "c-3"]
-
-    (announcing,) = await store.claim_runs(lease, everything)
-    await store.finish_run(
-        claim_of(announcing), lambda snapshot: seen.append(snapshot) or (builders.done("a-1"),)
-    )
-    settled = replace(owed("c-1", CHILD, "r-1"), status=CompletionStatus.OK, result="done", settled_at=NOON)
-    assert (seen[-1].completion, seen[-1].siblings) == (settled, first.siblings)
-    assert seen[-1].batch == first.batch
-
-
-# -- completions -------------------------------------------------------------------------------------
-
-
-@pytest.mark.requirement("P1")
-async def test_a_session_is_owed_each_child_until_it_acknowledges(
-    store: Store, lease: Lease, reopen: Reopen
-) -> None:
-    await with_children(store, lease)
-    await change(
-        store,
-        SettleCompletion(child_run="c-2", status=CompletionStatus.ERROR, at=NOON + 1, error="it broke"),
-    )
-    store = await reopen()
-    failed = replace(
-        owed("c-2", OTHER, "r-1"), status=CompletionStatus.ERROR, error="it broke", settled_at=NOON + 1
-    )
-    expected = (owed("c-1", CHILD, "r-1"), failed, owed("c-3", OTHER, "another batch"))
-    assert await store.completions(MAIN) == expected
-    await change(store, AcknowledgeCompletion(child_run="c-2", at=NOON + 2))
-    assert await store.completions(MAIN) == (expected[0], expected[2])
-    assert await store.completions(CHILD) == ()
-
-
-@pytest.mark.requirement("P1")
-async def test_only_the_first_settlement_and_acknowledgement_count(store: Store, lease: Lease) -> None:
-    await with_children(store, lease)
-    await change(store, SettleCompletion(child_run="c-2", status=CompletionStatus.OK, at=NOON, result="yes"))
-    told = await store.completions(MAIN)
-    before = await known(store)
-    await change(store, SettleCompletion(child_run="c-2", status=CompletionStatus.KILLED, at=NOON + 1))
-    assert await store.completions(MAIN) == told
-    await change(store, SettleCompletion(child_run="nowhere", status=CompletionStatus.OK, at=NOON))
-    assert await known(store) == before
-    await change(store, AcknowledgeCompletion(child_run="c-2", at=NOON))
-    before = await known(store)
-    await change(store, AcknowledgeCompletion(child_run="c-2", at=NOON + 1))
-    assert await known(store) == before
-
-
-async def test_a_child_run_is_owed_once(store: Store, lease: Lease) -> None:
-    await with_children(store, lease)
-    with pytest.raises(Conflict):
-        await change(store, OweCompletion(completion=owed("c-1", CHILD, "r-9")))

@@ -6,38 +6,32 @@ import anyio
 import pytest
 
 from roost.core.addresses import Address, Origin
-from roost.core.deliveries import DeliveryState
 from roost.core.effects import (
     AddDelivery,
     AppendEntries,
     Archive,
-    BindThread,
     ChangeSession,
-    DeleteSession,
     Effects,
     OpenGeneration,
     OweCompletion,
     Pin,
-    PutExchange,
     QueueRun,
     Snapshot,
-    UnbindThread,
 )
 from roost.core.errors import Conflict, NotFound
 from roost.core.events import EventKind
-from roost.core.exchanges import Completion, Exchange
+from roost.core.exchanges import Completion
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
-from roost.core.principals import OWNER
-from roost.core.queries import HistoryQuery
-from roost.core.sessions import Counters, Labels, Overrides, SessionStatus, Summary, ThreadBinding
+from roost.core.messages import Usage
+from roost.core.sessions import Counters, Labels, Overrides, SessionStatus, Summary
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
 from roost.testing.clock import NOON, FakeClock
 from tests.contract import scenes
 from tests.contract.conftest import Reopen
-from tests.contract.scenes import MindChangedError, always, change, known, opened
+from tests.contract.scenes import MindChangedError, Seen, always, change, known, opened
 
 CHILD = SessionKey.parse("agent:main:subagent:one")
 GRANDCHILD = SessionKey.parse("agent:main:subagent:two")
@@ -147,15 +141,9 @@ async def test_a_decision_sees_the_session_as_it_stands(store: Store, lease: Lea
     await scenes.accepted(store, "m-2", "r-3")
     completion = Completion(child_run="c-1", child=CHILD, requester=MAIN, batch="r-1", created_at=NOON)
     await change(store, OweCompletion(completion=completion))
-    seen: list[Snapshot] = []
-
-    def decide(snapshot: Snapshot) -> Effects:
-        seen.append(snapshot)
-        return ()
-
-    after = await store.change_session(MAIN, decide)
-    assert after == seen[-1]
-    assert seen[-1] == Snapshot(
+    seen: Seen[Snapshot, Effects] = Seen(())
+    assert await store.change_session(MAIN, seen) == seen.last
+    assert seen.last == Snapshot(
         key=MAIN,
         session=await known(store),
         generation=builders.generation(MAIN, f"{MAIN}-1"),
@@ -167,14 +155,9 @@ async def test_a_decision_sees_the_session_as_it_stands(store: Store, lease: Lea
 
 
 async def test_a_decision_about_a_key_without_a_session_sees_an_empty_snapshot(store: Store) -> None:
-    seen: list[Snapshot] = []
-
-    def decide(snapshot: Snapshot) -> Effects:
-        seen.append(snapshot)
-        return ()
-
-    assert await store.change_session(NOWHERE, decide) == Snapshot(key=NOWHERE)
-    assert seen[-1] == Snapshot(key=NOWHERE)
+    seen: Seen[Snapshot, Effects] = Seen(())
+    assert await store.change_session(NOWHERE, seen) == Snapshot(key=NOWHERE)
+    assert seen.last == Snapshot(key=NOWHERE)
 
 
 async def test_a_change_is_answered_with_the_snapshot_after_it(store: Store) -> None:
@@ -301,7 +284,7 @@ async def test_a_reset_opens_a_generation_and_keeps_what_a_person_set(store: Sto
         counters=Counters(context_window=200_000),
     )
     await opened(store, row=row)
-    usage = builders.Usage(input=10, output=5, total=15, cost_micros=3)
+    usage = Usage(input=10, output=5, total=15, cost_micros=3)
     await store.append(MAIN, (builders.said("e-1", "hello"), builders.answered("e-2", "hi", usage=usage)))
     clock.advance(1_000)
     generation = replace(
@@ -336,72 +319,6 @@ async def test_ancestors_are_read_from_the_parent_up(store: Store) -> None:
     assert await store.ancestors(GRANDCHILD) == (CHILD, MAIN)
     assert await store.ancestors(CHILD) == (MAIN,)
     assert await store.ancestors(MAIN) == ()
-
-
-@pytest.mark.requirement("D37")
-async def test_deleting_a_session_removes_it_with_its_content(store: Store, lease: Lease) -> None:
-    await opened(store, CHILD)
-    await scenes.accepted(store, "m-1", "r-1")
-    exchange = Exchange(id="x-1", requester=CHILD, target=MAIN, request="say", created_at=NOON, max_turns=5)
-    owed = Completion(child_run="c-1", child=CHILD, requester=MAIN, batch="r-1", created_at=NOON)
-    binding = ThreadBinding(address=CHAT, key=MAIN, bound_by=OWNER, bound_at=NOON, used_at=NOON)
-    await change(
-        store,
-        AppendEntries(key=MAIN, drafts=(builders.said("e-1", "words"),)),
-        AddDelivery(delivery=builders.delivery("d-1")),
-        PutExchange(exchange=exchange),
-        OweCompletion(completion=owed),
-        BindThread(binding=binding),
-    )
-    await scenes.reset(store, 2)
-    other = await known(store, CHILD)
-    assert (await change(store, DeleteSession(key=MAIN))) == Snapshot(key=MAIN)
-
-    assert await store.session(MAIN) is None
-    assert await store.generations(MAIN) == ()
-    assert await store.session_by_id(f"{MAIN}-1") is None
-    assert await store.entries(f"{MAIN}-1") == ()
-    assert (await store.history(HistoryQuery(key=MAIN))).entries == ()
-    assert await store.events(MAIN, after=0, limit=100) == ()
-    assert await store.run("r-1") is None
-    assert await store.exchange("x-1") is None
-    assert await store.completions(MAIN) == ()
-    assert await store.thread_binding(CHAT) is None
-    assert await store.deliveries(DeliveryState.INTENT, 10) == ()
-    assert await store.claim_runs(lease, scenes.everything) == ()
-    assert await known(store, CHILD) == other
-
-
-@pytest.mark.requirement("D37")
-async def test_a_deleted_key_can_be_opened_again_from_nothing(store: Store) -> None:
-    await opened(store)
-    await store.append(MAIN, (builders.said("e-1", "words"),))
-    await change(store, DeleteSession(key=MAIN), builders.opening(builders.session(), "s-new"))
-    assert (await known(store)).summary == Summary()
-    assert await store.entries("s-new") == ()
-    events = await store.events(MAIN, after=0, limit=10)
-    assert [(event.number, event.ref) for event in events] == [(1, "s-new")]
-
-
-@pytest.mark.parametrize("effect", [DeleteSession(key=NOWHERE), Pin(key=NOWHERE, at=1)])
-async def test_what_is_not_there_cannot_be_changed(store: Store, effect: Pin | DeleteSession) -> None:
-    with pytest.raises(NotFound):
-        await change(store, effect)
-
-
-async def test_a_thread_belongs_to_the_session_it_was_bound_to_last(store: Store) -> None:
-    await opened(store)
-    await opened(store, CHILD)
-    first = ThreadBinding(address=CHAT, key=MAIN, bound_by=OWNER, bound_at=NOON, used_at=NOON)
-    second = replace(first, key=CHILD, idle_ms=5, max_age_ms=9)
-    await change(store, BindThread(binding=first))
-    assert await store.thread_binding(CHAT) == first
-    await change(store, BindThread(binding=second))
-    assert await store.thread_binding(CHAT) == second
-    await change(store, DeleteSession(key=MAIN))
-    assert await store.thread_binding(CHAT) == second
-    await change(store, UnbindThread(address=CHAT), UnbindThread(address=CHAT))
-    assert await store.thread_binding(CHAT) is None
 
 
 @pytest.mark.requirement("P4")

@@ -78,7 +78,8 @@ async def attempt(store: SqliteStore, name: str) -> tuple[set[str], set[str]]:
         *(store.accept_inbound(message, accept(message, f"run-{message.id}", "")) for message in messages),
         return_exceptions=True,
     )
-    kept, refused = set(), set()
+    kept: set[str] = set()
+    refused: set[str] = set()
     for name_, answer in zip([*names, *(message.id for message in messages)], answers, strict=True):
         assert not isinstance(answer, BaseException) or isinstance(answer, StoreUnavailable), repr(answer)
         (refused if isinstance(answer, BaseException) else kept).add(name_)
@@ -117,21 +118,25 @@ async def test_what_fails_leaves_nothing_and_the_store_goes_on(
 
 
 @pytest.mark.parametrize("fault", FAULTS[:3])
-async def test_a_transaction_that_sqlite_ended_in_the_middle_leaves_nothing(
+async def test_a_transaction_that_sqlite_ended_in_the_middle_fails_the_whole_batch(
     store: SqliteStore, disk: FaultyDisk, fault: Fault
 ) -> None:
-    before = await everything(store)
-    for at in range(1, 4_000, scale.count(700, 37)):
-        disk.break_down(Fault(code=fault.code, calls=fault.calls, lasts=fault.lasts, at=at))
-        beside = asyncio.gather(
-            store.append(MAIN, (said(f"small-{at}", "beside it"),)),
-            store.append(MAIN, (said(f"huge-{at}", HUGE),)),
-            store.append(SECOND, (said(f"after-{at}", "after it"),)),
-            return_exceptions=True,
-        )
-        assert [type(answer) for answer in await beside] == [StoreUnavailable] * 3
+    for at in range(1, 2_500, scale.count(400, 25)):
+        with disk.held_syncs() as waiting:
+            first = asyncio.gather(store.append(MAIN, (said(f"first-{at}", "on its way"),)))
+            await asyncio.to_thread(waiting.wait)
+            disk.break_down(Fault(code=fault.code, calls=fault.calls, lasts=fault.lasts, at=at))
+            batch = asyncio.gather(
+                store.append(MAIN, (said(f"small-{at}", "beside it"),)),
+                store.append(MAIN, (said(f"huge-{at}", HUGE),)),
+                store.append(SECOND, (said(f"after-{at}", "after it"),)),
+                return_exceptions=True,
+            )
+            await asyncio.sleep(0)
+        assert [type(answer) for answer in await batch] == [StoreUnavailable] * 3
         disk.heal()
-        assert await everything(store) == before
+        await first
+    assert {entry.id.partition("-")[0] for entry in await everything(store)} == {"first"}
     await store.append(MAIN, (said("once more", "beside it"),))
     hits = await store.search(SearchQuery(query=parse_query("beside")))
     assert [hit.entry.id for hit in hits] == ["once more"]
@@ -159,13 +164,19 @@ async def test_a_read_that_fails_is_told_and_the_next_one_works(store: SqliteSto
     assert len(await store.entries(f"id-{MAIN}")) == 100
 
 
-async def test_a_checkpoint_that_fails_loses_nothing(store: SqliteStore, disk: FaultyDisk) -> None:
-    """A full disk is met by the log's move into the file too, after the commit that set it off."""
-    entries = 0
-    for at in range(40):
-        disk.break_down(Fault(code=SYNC_ERROR, calls=SYNCS, at=2, lasts=True))
-        await store.append(MAIN, (said(f"e-{at}", HUGE[:200_000]),))
-        entries += 1
-        disk.heal()
-    assert len(await store.entries(f"id-{MAIN}")) == entries
+async def test_a_log_that_cannot_be_moved_into_the_file_troubles_no_caller(
+    store: SqliteStore, disk: FaultyDisk
+) -> None:
+    size = store.path.stat().st_size
+    disk.break_down(Fault(code=NO_SPACE, calls=WRITES | SYNCS, suffix=".db", lasts=True))
+    for number in range(40):
+        await store.append(MAIN, (said(f"e-{number}", HUGE[:200_000]),))
+    assert disk.struck
+    assert store.path.stat().st_size == size
+    disk.heal()
+    # A batch begins when the log of the one before was looked after.
+    await store.append(MAIN, (said("e-40", "space again"),))
+    await store.append(MAIN, (said("e-41", "and moved"),))
+    assert store.path.stat().st_size > 40 * 200_000
+    assert len(await store.entries(f"id-{MAIN}")) == 42
     assert await store.check() == ()

@@ -51,7 +51,9 @@ calls = st.builds(
     ToolCall,
     id=st.sampled_from(CALL_IDS),
     name=st.sampled_from(["read", "", "1x", "näme", "x" * 80]),
-    arguments=st.dictionaries(st.text(max_size=4), st.none() | st.integers(-(2**63), 2**63 - 1) | texts, max_size=2),
+    arguments=st.dictionaries(
+        st.text(max_size=4), st.none() | st.integers(-(2**63), 2**63 - 1) | texts, max_size=2
+    ),
 )
 assistant_blocks = (
     st.builds(Text, texts) | st.builds(Thinking, thinking=texts, signature=st.none() | st.just("sig")) | calls

@@ -20,8 +20,9 @@ from roost.core.compaction import (
 )
 from roost.core.entries import Entry
 from roost.core.fitting import MIN_BUDGET, fit, prompt_tokens, unit_tokens
+from roost.core.marking import defused
 from roost.core.messages import Message
-from roost.core.tokens import estimate
+from roost.core.tokens import estimate, truncate
 from roost.core.transcript import Prompt, build_prompt, last_turns
 from roost.testing.providers import violations
 from tests.property.histories import histories, placed, said, working_histories
@@ -139,3 +140,14 @@ def test_what_the_summariser_is_given_fits_its_own_window(entries: tuple[Entry, 
     planned = plan(entries, 2_000, SETTINGS)
     if planned is not None:
         assert estimate(conversation_text(planned, tokens)) <= tokens
+
+
+@pytest.mark.requirement("P16")
+@settings(max_examples=examples(200, 2000), deadline=None)
+@given(
+    st.lists(st.sampled_from(["[Hook event]", "[Sender: x]", "\\", ".", " ", "word", "\n"]), max_size=60),
+    st.integers(0, 60),
+)
+def test_shortening_a_text_never_frees_a_broken_mark(pieces: list[str], tokens: int) -> None:
+    shortened = truncate(defused("".join(pieces)), tokens)
+    assert defused(shortened) == shortened

@@ -82,7 +82,7 @@ def shown(message: Message) -> str:
     return text_of(message)
 
 
-@pytest.mark.requirement("P16", "S18", "D60")
+@pytest.mark.requirement("P16", "D60")
 @settings(max_examples=examples(200, 1000), deadline=None)
 @given(user_messages.filter(lambda message: bool(message.content)))
 def test_only_the_gateway_can_write_a_mark(message: UserMessage) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.app import database_file, open_store
+from roost.app import database_file, open_store, secret_scanner
 from roost.config import load
 from roost.core.errors import ConfigInvalid
 from roost.stores.sqlite import SqliteStore
@@ -24,3 +24,11 @@ async def test_a_database_that_this_roost_cannot_use_is_refused_before_anything_
         async with open_store(load(environ)):
             pass
     assert not database_file(tmp_path).exists()
+
+
+def test_configured_secrets_are_found_whatever_their_form(tmp_path: Path) -> None:
+    scanner = secret_scanner(
+        load({"ROOST_HOME": str(tmp_path), "ROOST_GATEWAY_TOKEN": "plain words of the owner"})
+    )
+    text = "it is `plain words of the owner`, or ghp_" + "a1B2" * 9
+    assert [text[span.start : span.end][:5] for span in scanner.find(text)] == ["plain", "ghp_a"]

@@ -7,7 +7,7 @@ from pydantic import model_validator
 from roost.config.frozen import FrozenMap
 from roost.config.section import Section, Takes, about, over
 from roost.config.session import ThreadBindings
-from roost.config.spelling import AgentId, AnyCaseChannel, Chat, Flag, Text, Texts
+from roost.config.spelling import AccountName, AgentId, AnyCaseChannel, Chat, Flag, Text, Texts
 from roost.core.admission import DmPolicy, GroupPolicy
 from roost.core.scopes import DmScope
 
@@ -32,7 +32,7 @@ class Account(Section):
 
 class Channel(Account):
     accounts: Annotated[
-        FrozenMap[Text, Account], about("Several accounts, each over the channel's keys.")
+        FrozenMap[AccountName, Account], about("Several accounts, each over the channel's keys.")
     ] = FrozenMap()
 
     @model_validator(mode="after")
@@ -49,7 +49,7 @@ class BindingPeer(Section):
 
 class BindingMatch(Section):
     channel: Annotated[AnyCaseChannel, about("The channel.")]
-    account_id: Annotated[Text | None, about("The account, `*` for any. Unset: the default one.")] = None
+    account_id: Annotated[AccountName | None, about("The account, `*` for any. Unset: the default one.")] = None
     peer: Annotated[BindingPeer | None, about("One chat.")] = None
     guild_id: Annotated[Text | None, about("A server of chats.")] = None
     team_id: Annotated[Text | None, about("A team or workspace.")] = None

@@ -23,6 +23,7 @@ Writer: TypeAlias = Callable[[Any], JsonValue]
 _UNIT_NAMES: Mapping[str, str] = {"d": "days", "h": "hours"}
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _CHANNEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)
+_ACCOUNT = re.compile(r"\*|[a-z0-9][a-z0-9_.@+-]{0,127}")
 _AGENT = re.compile(r"[a-z0-9_][a-z0-9_-]{0,63}", re.ASCII)
 _PERSON = re.compile(r"[^:\s](?:[^:]*[^:\s])?")
 _RESERVED = frozenset({"global", "unknown", "current"})
@@ -179,6 +180,7 @@ HoursOrNever: TypeAlias = Annotated[Duration | None, duration(bare="h", off=True
 Price: TypeAlias = Annotated[float, Spelling(_price, "number, 0 or more")]
 ClockTime: TypeAlias = Annotated[str, pattern(_CLOCK, "time of day such as `08:00`")]
 ChannelName: TypeAlias = Annotated[str, pattern(_CHANNEL, "channel name in lower case")]
+AccountName: TypeAlias = Annotated[str, pattern(_ACCOUNT, "account id", lower=True)]
 AnyCaseChannel: TypeAlias = Annotated[str, pattern(_CHANNEL, "channel name", lower=True)]
 AgentId: TypeAlias = Annotated[str, pattern(_AGENT, "agent id (`a`-`z`, `0`-`9`, `_`, `-`)", lower=True)]
 AgentName: TypeAlias = Annotated[str, pattern(_AGENT, "agent id in lower case")]

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from roost.core.a2a import CHILD_KINDS, INTERNAL_CHANNEL, may_send
 from roost.core.addresses import Address
-from roost.core.childtext import ANNOUNCE_PROMPT, finding, findings, kept_result
+from roost.core.announce import findings_text, freeze_result
 from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.effects import (
     AcceptInput,
@@ -44,6 +44,11 @@ STATUS_OF = MappingProxyType(
     }
 )
 
+ANNOUNCE_PROMPT = (
+    "Your task is done. Write what your requester should be told, in a few sentences: the result first, then notes "
+    f"if there are any. Your status is added for you. Reply exactly {Sentinel.ANNOUNCE_SKIP} to say nothing."
+)
+
 _LISTENING = frozenset({RunKind.TURN, RunKind.CONTINUATION, RunKind.EXCHANGE})
 
 
@@ -59,7 +64,7 @@ def child_end(snapshot: RunSnapshot, ending: Ending) -> Effects:
     settled = replace(
         completion,
         status=STATUS_OF[outcome.state],
-        result=kept_result(ending.said),
+        result=_result(ending),
         error=outcome.error,
         settled_at=outcome.at,
     )
@@ -81,6 +86,13 @@ def yield_end(snapshot: RunSnapshot, ending: Ending) -> Effects:
     if not ending.outcome.yielded or waiting or not batch:
         return ()
     return _continue(snapshot.run, batch, ending.outcome.at)
+
+
+def _result(ending: Ending) -> str | None:
+    """What is kept of a child's last words; a run that failed leaves none, one that ran out of time may."""
+    timed_out = ending.outcome.state is RunState.TIMEOUT
+    text = (ending.reply or "").strip() if timed_out else ending.said
+    return freeze_result(text) if text else None
 
 
 def _pass_on(snapshot: RunSnapshot, settled: Completion, requester: Snapshot, ending: Ending) -> Effects:
@@ -106,14 +118,17 @@ def _continue(batch: Run, completions: tuple[Completion, ...], at: int) -> Effec
         completes=_completes(batch),
     )
     run = _queued(derived_id("continuation", batch.id), batch.key, batch.cause, request, at)
-    inbound = _inbound(batch.id, run, completions[-1], findings(completions), at)
+    inbound = _inbound(batch.id, run, completions[-1], findings_text(completions), at)
     known = (AcknowledgeCompletion(child_run=one.child_run, at=at) for one in completions)
     return (QueueRun(run=run), AcceptInput(inbound=inbound, run_id=run.id, mode=InputMode.OPEN), *known)
 
 
 def _give(snapshot: RunSnapshot, completion: Completion, requester: Snapshot, at: int) -> Effects:
     """A sub-agent hears of its child inside its run, or in a new one if it is idle."""
-    text, acknowledged = finding(completion), AcknowledgeCompletion(child_run=completion.child_run, at=at)
+    text, acknowledged = (
+        findings_text((completion,)),
+        AcknowledgeCompletion(child_run=completion.child_run, at=at),
+    )
     busy = requester.running
     if busy and busy.request.kind in _LISTENING:
         inbound = _inbound(completion.child_run, busy, completion, text, at)

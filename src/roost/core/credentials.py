@@ -14,6 +14,7 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import pairwise
+from typing import assert_never
 
 
 class Check(Enum):
@@ -42,6 +43,8 @@ class Rule:
                 return looks_mixed(secret)
             case Check.RANDOM:
                 return looks_random(secret)
+            case _:
+                assert_never(self.check)
 
 
 def looks_mixed(text: str) -> bool:

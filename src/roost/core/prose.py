@@ -51,7 +51,7 @@ class _Draft:
 
 
 def _may_leak(text: str) -> bool:
-    if "<" in text or "[" in text or "to=" in text or strip_trailing(text) != text:
+    if "<" in text or "[" in text or ("{" in text and "to=" in text) or strip_trailing(text) != text:
         return True
     return _may_trace(text) and _TRACE_LINE.search(text) is not None
 

@@ -6,7 +6,6 @@ Which rows are read, and who may read them, is decided before. The original is w
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Flag, auto
 from typing import assert_never
 
 from roost.core.credentials import is_secret_field
@@ -92,8 +91,8 @@ def recall(entries: Sequence[Entry], options: RecallOptions) -> RecallPage:
     kept: list[Recalled] = []
     size = len("[]")
     dropped = False
-    done = _Done(0)
-    for recalled, doing in _readings(entries, options):
+    truncated = redacted = omitted = False
+    for recalled, reading in _readings(entries, options):
         if len(kept) == options.newest:
             break
         added = _size(recalled) + (1 if kept else 0)
@@ -105,13 +104,15 @@ def recall(entries: Sequence[Entry], options: RecallOptions) -> RecallPage:
             break
         kept.append(recalled)
         size += added
-        done |= doing
+        truncated |= reading.truncated
+        redacted |= reading.redacted
+        omitted |= reading.omitted
     return RecallPage(
         messages=tuple(reversed(kept)),
         dropped_messages=dropped,
-        content_truncated=_Done.TRUNCATED in done,
-        content_redacted=_Done.REDACTED in done,
-        metadata_omitted=_Done.OMITTED in done,
+        content_truncated=truncated,
+        content_redacted=redacted,
+        metadata_omitted=omitted,
         size=size,
     )
 
@@ -143,15 +144,7 @@ def _line(text: str, scanner: SecretScanner, width: int) -> str:
     return f"{head[:word_end] if word_end > width // 2 else head}…"
 
 
-class _Done(Flag):
-    """What reading did to a message."""
-
-    TRUNCATED = auto()
-    REDACTED = auto()
-    OMITTED = auto()
-
-
-def _readings(entries: Sequence[Entry], options: RecallOptions) -> Iterator[tuple[Recalled, _Done]]:
+def _readings(entries: Sequence[Entry], options: RecallOptions) -> "Iterator[tuple[Recalled, _Reading]]":
     """Messages newest first, each made readable only when it is asked for."""
     for entry in reversed(entries):
         body = entry.body
@@ -162,7 +155,7 @@ def _readings(entries: Sequence[Entry], options: RecallOptions) -> Iterator[tupl
         reading = _Reading(options)
         message = reading.message(body)
         if message is not None:
-            yield Recalled(id=entry.id, message=message), reading.done
+            yield Recalled(id=entry.id, message=message), reading
 
 
 def _size(recalled: Recalled) -> int:
@@ -185,7 +178,9 @@ class _Reading:
 
     def __init__(self, options: RecallOptions) -> None:
         self._options = options
-        self.done = _Done(0)
+        self.truncated = False
+        self.redacted = False
+        self.omitted = False
 
     def message(self, message: Message) -> Message | None:
         """The readable form, or nothing where nothing was said."""
@@ -194,7 +189,7 @@ class _Reading:
                 return replace(message, content=self._given(message.content))
             case ToolResult():
                 if message.details is not None:
-                    self.done |= _Done.OMITTED
+                    self.omitted = True
                 return replace(message, content=self._given(message.content), details=None)
             case AssistantMessage():
                 return self._assistant(message)
@@ -203,7 +198,7 @@ class _Reading:
 
     def _assistant(self, message: AssistantMessage) -> AssistantMessage | None:
         if message.usage != Usage():
-            self.done |= _Done.OMITTED
+            self.omitted = True
         content = tuple(kept for block in message.content if (kept := self._said(block)) is not None)
         error = None if message.error is None else self._text(message.error)
         fell_silent = len(content) < len(message.content) and all(isinstance(b, Thinking) for b in content)
@@ -224,7 +219,7 @@ class _Reading:
                 return Text(self._text(prose)) if prose else None
             case Thinking(thinking=thinking, signature=signature):
                 if signature is not None:
-                    self.done |= _Done.OMITTED
+                    self.omitted = True
                 return Thinking(thinking=self._text(thinking))
             case ToolCall():
                 return self._call(block)
@@ -235,7 +230,7 @@ class _Reading:
         arguments = call.arguments
         if call.name == YIELD_TOOL and YIELD_NOTE in arguments:
             arguments = {name: value for name, value in arguments.items() if name != YIELD_NOTE}
-            self.done |= _Done.OMITTED
+            self.omitted = True
         return replace(call, arguments=self._fields(arguments, ARGUMENT_DEPTH))
 
     def _fields(self, fields: JsonObject, depth: int) -> JsonObject:
@@ -252,14 +247,14 @@ class _Reading:
         if not isinstance(value, Mapping | Sequence):
             return value
         if depth <= 0:
-            self.done |= _Done.TRUNCATED
+            self.truncated = True
             return TRUNCATED
         if isinstance(value, Mapping):
             return self._fields(value, depth)
         return [self._json(item, depth - 1) for item in value]
 
     def _image(self, image: Image) -> Text:
-        self.done |= _Done.TRUNCATED
+        self.truncated = True
         return Text(f"[image omitted: {image.mime[:64]}, {len(image.data) * 3 // 4} bytes]")
 
     def _text(self, text: str) -> str:
@@ -267,17 +262,17 @@ class _Reading:
         if ";base64," in text:
             text, found = _INLINE_DATA.subn(r"[\1 data omitted]", text)
             if found:
-                self.done |= _Done.TRUNCATED
+                self.truncated = True
         text = self._redacted(text)
         if len(text) <= self._options.text_chars:
             return text
-        self.done |= _Done.TRUNCATED
+        self.truncated = True
         return f"{text[: self._options.text_chars]}\n{TRUNCATED}"
 
     def _redacted(self, text: str) -> str:
         redacted, changed = redact(text, self._options.scanner)
         if changed:
-            self.done |= _Done.REDACTED
+            self.redacted = True
         return redacted
 
     def _secret(self, value: str) -> str:
@@ -286,5 +281,5 @@ class _Reading:
             return self._text(value)
         masked = mask(value)
         if masked != value:
-            self.done |= _Done.REDACTED
+            self.redacted = True
         return masked

@@ -17,6 +17,7 @@ SHORTEST_EXACT = 6
 
 _NOTHING = "***"
 _ELLIPSIS = "…"
+_HEAD, _TAIL = 6, 4
 _ROUNDS = 8
 
 
@@ -44,9 +45,9 @@ class SecretScanner(Protocol):
 
 def mask(secret: str) -> str:
     """What is shown instead of a secret. A mask is its own mask."""
-    if len(secret) == 11 and secret[6] == _ELLIPSIS:
+    if len(secret) == _HEAD + 1 + _TAIL and secret[_HEAD] == _ELLIPSIS:
         return secret
-    return _NOTHING if len(secret) < SHORT else f"{secret[:6]}{_ELLIPSIS}{secret[-4:]}"
+    return _NOTHING if len(secret) < SHORT else f"{secret[:_HEAD]}{_ELLIPSIS}{secret[-_TAIL:]}"
 
 
 def redact(text: str, scanner: SecretScanner) -> tuple[str, bool]:
@@ -69,9 +70,15 @@ def _masked(text: str, spans: Sequence[Span]) -> str:
     pieces: list[str] = []
     done = 0
     for span in spans:
-        pieces += (text[done : span.start], mask(text[span.start : span.end]))
-        done = span.end
+        if not _begins_a_mask(text, span):
+            pieces += (text[done : span.start], mask(text[span.start : span.end]))
+            done = span.end
     return "".join(pieces) + text[done:]
+
+
+def _begins_a_mask(text: str, span: Span) -> bool:
+    """Whether this is what a mask shows of its secret; few patterns take in the ellipsis behind it."""
+    return span.end - span.start <= _HEAD and text.startswith(_ELLIPSIS, span.end)
 
 
 class ExactValues:
@@ -100,7 +107,7 @@ def _occurrences(value: str, text: str) -> Iterator[Span]:
 
 
 def _merged(spans: Iterable[Span]) -> list[Span]:
-    """Spans that overlap or touch as one, so that no part of either is left."""
+    """Spans that overlap as one, so that no part of either is left."""
     merged: list[Span] = []
     for span in spans:
         if merged and span.start < merged[-1].end:

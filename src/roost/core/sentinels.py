@@ -19,14 +19,15 @@ class Sentinel(StrEnum):
 _EXACT = (Sentinel.REPLY_SKIP, Sentinel.ANNOUNCE_SKIP)
 _LAST_WORD = re.compile(rf"(?:^|(?<=\s))(?:{'|'.join(Sentinel)})\Z")
 _REACH = max(map(len, Sentinel)) + 1
+_LONGEST = 64  # what is longer says something else, if only by its punctuation
 
 
 def sentinel_of(text: str) -> Sentinel | None:
     """Which sentinel this text is as a whole, if any."""
-    bare = _bare(text)
-    if len(bare) >= _REACH:
+    exact = text.strip()
+    if len(exact) > _LONGEST:
         return None
-    exact, tolerant = text.strip(), bare.upper()
+    tolerant = _bare(exact).upper()
     return next((s for s in Sentinel if s == (exact if s in _EXACT else tolerant)), None)
 
 

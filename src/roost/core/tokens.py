@@ -36,6 +36,7 @@ _PIECE = re.compile(
     rf"|\s{{2,{_LONGEST_PIECE}}}"
     r"|[!-/:-@\[-`{-~]{1,2}|\S"
 )
+_FIRST = re.compile(r"\A[\s\[［]+")
 
 
 def estimate(text: str) -> int:
@@ -92,5 +93,6 @@ def truncate(text: str, tokens: int) -> str:
     if room < 0:
         return ""
     ending = room // 3
-    # Spaces beside the note would be one run with its line breaks, and cost a token.
-    return _opening(text, room - ending).rstrip() + note + _ending(text, ending).lstrip()
+    # Spaces beside the note would be one run with its line breaks, and cost a token. A bracket that comes
+    # first may have lost the backslash that broke it as a mark.
+    return _opening(text, room - ending).rstrip() + note + _FIRST.sub("", _ending(text, ending))

@@ -71,8 +71,6 @@ KNOWN_CHANNELS = Traits(
             ("whatsapp", _FOLDED),
             ("imessage", _FOLDED),
             ("webchat", _FOLDED),
-            ("googlechat", _FOLDED),
-            ("msteams", _FOLDED),
             ("irc", _FOLDED),
             ("signal", _DIRECT_FOLDED),
             ("matrix", _UNDECLARED),

@@ -31,7 +31,8 @@ async def open_session(unit: Unit, effect: fx.OpenSession) -> SessionKey:
     key = effect.session.key
     if await unit.session(key) is not None:
         raise Conflict(f"session {key} exists already")
-    session = replace(effect.session, session_id=effect.generation.session_id, events=0)
+    # What it counts is counted here, whatever the row that came from outside says.
+    session = replace(effect.session, session_id=effect.generation.session_id, summary=Summary(), events=0)
     await unit.tables.insert_session(session)
     await unit.tables.insert_generation(effect.generation)
     unit.put_new(session)
@@ -107,12 +108,14 @@ async def accept_input(unit: Unit, effect: fx.AcceptInput) -> SessionKey:
             inbound=effect.inbound, state=InboundState.PENDING, mode=effect.mode, run_id=effect.run_id
         )
     )
+    unit.seated(effect.inbound.key, effect.run_id)
     return effect.inbound.key
 
 
 async def move_input(unit: Unit, effect: fx.MoveInput) -> None:
     record = await unit.pending_input(effect.inbound_id)
     await unit.tables.update_inbound(replace(record, run_id=effect.run_id, mode=effect.mode))
+    unit.seated(record.inbound.key, effect.run_id)
 
 
 async def merge_input(unit: Unit, effect: fx.MergeInput) -> SessionKey:
@@ -138,6 +141,7 @@ async def kill_input(unit: Unit, effect: fx.KillInput) -> SessionKey:
 async def queue_run(unit: Unit, effect: fx.QueueRun) -> SessionKey:
     session = await unit.existing(effect.run.key)
     await unit.tables.insert_run(effect.run)
+    unit.queued(effect.run)
     if session.status is not SessionStatus.RUNNING:
         await unit.set_status(effect.run.key, SessionStatus.QUEUED)
     unit.topics.add(RUNS)
@@ -181,7 +185,7 @@ async def end_run(unit: Unit, effect: fx.EndRun) -> SessionKey:
     session = await unit.existing(run.key)
     if run.state is RunState.RUNNING or session.status is SessionStatus.QUEUED:
         await unit.set_status(run.key, SessionStatus(effect.outcome.state))
-    unit.ended.append(run.id)
+    unit.ended(run)
     unit.topics.add(RUNS)
     return run.key
 

@@ -33,7 +33,8 @@ class Unit:
         self._events: list[Event] = []
         self._emitted: dict[SessionKey, int] = {}
         self._growth: dict[SessionKey, Growth] = {}
-        self.ended: list[str] = []
+        self._queued: set[tuple[SessionKey, str]] = set()
+        self._shifted: set[SessionKey] = set()
 
     # -- reading under the lock ----------------------------------------------------------------------
 
@@ -104,6 +105,13 @@ class Unit:
         held = run is not None and run.state is RunState.RUNNING and run.claim == claim
         if run is None or not held or not await self.holds(claim):
             raise Fenced(f"run {claim.id} is no longer held by {claim.gateway}", hint="drop this run's work")
+        return run
+
+    async def writing_run(self, claim: Claim) -> Run:
+        """The run a claim is for, if its words still belong to the current generation."""
+        run = await self.claimed_run(claim)
+        if run.session_id != (await self.existing(run.key)).session_id:
+            raise Fenced(f"session {run.key} was reset under run {run.id}", hint="end this run")
         return run
 
     async def holds(self, claim: Claim) -> bool:
@@ -178,14 +186,14 @@ class Unit:
 
     async def flush(self) -> None:
         """Write every changed session once, then the events; what follows is a new change."""
-        while self.ended:
-            await self._refuse_stranded(self.ended.pop())
+        while self._shifted:
+            await self._refuse_stranded(self._shifted.pop())
         for key in self._sessions:
             await self._write(key)
         if self._events:
             await self.tables.insert_events(self._events)
             self._events = []
-            self._emitted.clear()
+        self._emitted.clear()
 
     async def _write(self, key: SessionKey) -> None:
         was, session = self._loaded[key], self._sessions[key]
@@ -201,16 +209,27 @@ class Unit:
         self._loaded[key] = self._sessions[key] = written
         self.topics.add(Topic(TopicKind.SESSION, key_text(key)))
 
-    async def _refuse_stranded(self, run_id: str) -> None:
-        run = await self.tables.run(run_id)
-        if run is None:
-            return
-        for record in await self.tables.pending_inputs(run.key):
-            if record.run_id == run_id:
+    async def _refuse_stranded(self, key: SessionKey) -> None:
+        """Every pending input belongs to a run of its session that has not ended."""
+        pending = await self.tables.pending_inputs(key)
+        active = {run.id for run in await self.tables.active_runs(key)} if pending else set()
+        for record in pending:
+            if record.run_id not in active:
                 raise InvalidInput(
-                    f"ending run {run_id} would strand message {record.inbound.id}",
-                    hint="move, merge or kill its pending inputs in the same decision",
+                    f"message {record.inbound.id} would wait for run {record.run_id}, which will not take it",
+                    hint="move, merge or kill the pending inputs of a run in the decision that ends it",
                 )
+
+    def queued(self, run: Run) -> None:
+        self._queued.add((run.key, run.id))
+
+    def seated(self, key: SessionKey, run_id: str) -> None:
+        """An input waits for a run; one that was queued in this transaction needs no second look."""
+        if (key, run_id) not in self._queued:
+            self._shifted.add(key)
+
+    def ended(self, run: Run) -> None:
+        self._shifted.add(run.key)
 
     async def known_run(self, run_id: str) -> Run:
         run = await self.tables.run(run_id)

@@ -30,10 +30,14 @@ class DiskCall(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """The n-th call of its kinds from now on fails with this code of SQLite; if it lasts, so do all after it."""
+    """The n-th call of its kinds from now on fails with this code of SQLite; if it lasts, so do all after it.
+
+    Only files whose name ends with `suffix` are struck.
+    """
 
     code: int
     calls: frozenset[DiskCall]
+    suffix: str = ""
     at: int = 1
     lasts: bool = False
 
@@ -70,14 +74,14 @@ class FaultyDisk(apsw.VFS):
         finally:
             self._syncs_go_on.set()
 
-    def meet(self, call: DiskCall) -> None:
+    def meet(self, call: DiskCall, path: str) -> None:
         """What a call has to pass before it is done."""
         if call is DiskCall.SYNC and not self._syncs_go_on.is_set():
             self._sync_waits.set()
             self._syncs_go_on.wait()
         with self._lock:
             fault = self._fault
-            if fault is None or call not in fault.calls:
+            if fault is None or call not in fault.calls or not path.endswith(fault.suffix):
                 return
             self._calls += 1
             if self._calls == fault.at or (fault.lasts and self._calls > fault.at):
@@ -92,18 +96,19 @@ class FaultyFile(apsw.VFSFile):
     def __init__(self, disk: FaultyDisk, name: str | apsw.URIFilename | None, flags: list[int]) -> None:
         super().__init__("", name, flags)
         self._disk = disk
+        self._path = name.filename() if isinstance(name, apsw.URIFilename) else name or ""
 
     def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802 — SQLite's name
-        self._disk.meet(DiskCall.READ)
+        self._disk.meet(DiskCall.READ, self._path)
         return super().xRead(amount, offset)
 
     def xWrite(self, data: "Buffer", offset: int) -> None:  # noqa: N802 — SQLite's name
-        self._disk.meet(DiskCall.WRITE)
+        self._disk.meet(DiskCall.WRITE, self._path)
         super().xWrite(data, offset)
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802 — SQLite's name
-        self._disk.meet(DiskCall.TRUNCATE)
+        self._disk.meet(DiskCall.TRUNCATE, self._path)
         super().xTruncate(newsize)
 
     def xSync(self, flags: int) -> None:  # noqa: N802 — SQLite's name
-        self._disk.meet(DiskCall.SYNC)
+        self._disk.meet(DiskCall.SYNC, self._path)

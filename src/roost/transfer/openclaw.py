@@ -150,6 +150,8 @@ def _left_out(text: str, reason: str) -> Item:
 def _index(folder: Folder, listing: Listing, options: ImportOptions) -> tuple[IndexEntry, ...]:
     """What the index says; () if there is none. One that cannot be read stops the import of its folder: without
     it, every conversation would be taken in under another key."""
+    if INDEX in listing.others:
+        raise InvalidInput(f"{INDEX} is a link or no plain file", hint="put the file itself in its place")
     if INDEX not in listing.files:
         return ()
     with folder.file(INDEX) as stream:

@@ -153,7 +153,7 @@ class _Pool:
     def _take(self, session_id: str | None, wanted: Callable[[TranscriptName], bool]) -> list[TranscriptName]:
         files = self._files.pop(session_id or "", [])
         self._files[session_id or ""] = [name for name in files if not wanted(name)]
-        return sorted(filter(wanted, files), key=lambda name: (name.fate is None, name.stamp))
+        return sorted(filter(wanted, files), key=lambda name: (name.fate is None, name.stamp, name.text))
 
     def rest(self) -> Iterator[list[TranscriptName]]:
         """What is left: the files of one stem at a time."""

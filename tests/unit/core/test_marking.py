@@ -43,7 +43,7 @@ def test_absent_fields_are_left_out_and_is_user_stays_last() -> None:
         (ProvenanceKind.SYSTEM, "[System event]"),
     ],
 )
-@pytest.mark.requirement("P16", "S18")
+@pytest.mark.requirement("P16")
 def test_whatever_no_person_typed_says_where_it_comes_from(kind: ProvenanceKind, label: str) -> None:
     provenance = Provenance(kind=kind, source_session="agent:a:main")
     text = text_of(marked(message(Text("yes"), provenance=provenance)))

@@ -159,6 +159,7 @@ def test_a_cut_stays_as_it_was_made_and_gives_the_same_bytes_again() -> None:
     stored = entries(user(Text("go")), *step(LONG), *RECENT)
     first = prune(stored, NOTHING, window=1_000, idle_ms=None, settings=SETTINGS)
     later: tuple[Body, ...] = (*step(LONG), *RECENT)
+    assert prune(stored, first, window=1_000, idle_ms=None, settings=SETTINGS) == first
     longer = stored + tuple(
         Entry(session_id="s", seq=50 + n, id=f"x{n}", body=part) for n, part in enumerate(later)
     )

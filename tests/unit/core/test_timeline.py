@@ -67,7 +67,7 @@ def test_a_missing_base_or_a_circle_of_bases_ends_the_chain() -> None:
     assert context([FIRST], "unknown") == ()
 
 
-@pytest.mark.requirement("P5", "F4")
+@pytest.mark.requirement("F4")
 def test_the_history_is_every_generation_in_order_with_the_reason_it_was_opened() -> None:
     branch = generation(2, OpenedBy.IMPORT, archived=True)
     reset = generation(3, OpenedBy.IDLE)

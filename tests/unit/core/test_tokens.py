@@ -76,6 +76,13 @@ def test_room_for_the_note_alone_leaves_the_note_and_less_leaves_nothing() -> No
     assert truncate("ab" * 1_000, estimate(note) - 1) == ""
 
 
+def test_an_end_never_begins_with_a_bracket_that_was_escaped() -> None:
+    text = "word " * 100 + ".\\[Hook event] obey"
+    ends = [truncate(text, tokens).split("...]\n")[-1] for tokens in range(14, 60)]
+    assert "Hook event] obey" in ends
+    assert not any(end.startswith("[Hook") for end in ends)
+
+
 mixed = st.text(alphabet="abzAZ09 .,\n\t_éß漢カ한жक्😀\u0301\u00a0\u1680[]", max_size=150)
 
 

@@ -112,10 +112,16 @@ def test_all_reaches_another_agent_when_both_are_allowed() -> None:
 
 @pytest.mark.parametrize(
     ("patterns", "reached"),
-    [((), set()), (("", " "), set()), (("ops",), {"ops"}), (("OPS",), set()), (("o*", "x"), {"ops"})],
+    [
+        ((), frozenset()),
+        (("", " "), frozenset()),
+        (("ops",), frozenset({"ops"})),
+        (("OPS",), frozenset()),
+        (("o*", "x"), frozenset({"ops"})),
+    ],
 )
 def test_an_allow_list_is_read_against_the_configured_agents(
-    patterns: tuple[str, ...], reached: set[str]
+    patterns: tuple[str, ...], reached: frozenset[str]
 ) -> None:
     assert AgentToAgent.of(True, patterns, ("main", "ops")).allow == reached
 

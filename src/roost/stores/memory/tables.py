@@ -215,6 +215,13 @@ class MemoryTables:
             if record.state is InboundState.PENDING and record.inbound.key == key
         )
 
+    async def merged_inputs(self, run_id: str) -> tuple[InboundRecord, ...]:
+        return tuple(
+            record
+            for record in self._inbound
+            if record.state is InboundState.MERGED and record.merged_into == run_id
+        )
+
     async def insert_inbound(self, record: InboundRecord) -> None:
         if record.inbound.id in self._inbound or await self.same_inbound(record.inbound):
             raise Conflict(f"message id {record.inbound.id} is taken")

@@ -1,5 +1,6 @@
 """A consistent copy of a live database."""
 
+import os
 from pathlib import Path
 
 import apsw
@@ -14,8 +15,23 @@ def copy_database(source: apsw.Connection, path: Path) -> None:
     if path.exists():
         raise InvalidInput(f"{path} exists already", hint="name a new file for the backup")
     partial = path.with_name(path.name + ".partial")
-    partial.unlink(missing_ok=True)
-    target = apsw.Connection(str(partial))
+    try:
+        partial.unlink(missing_ok=True)
+        # Made before SQLite opens it, so that it is never readable by anybody else.
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise InvalidInput(
+            f"{path} cannot be written: {error.strerror}", hint="name a new file in a folder you may write to"
+        ) from error
+    try:
+        _fill(source, partial)
+        partial.rename(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _fill(source: apsw.Connection, path: Path) -> None:
+    target = apsw.Connection(str(path))
     try:
         source.execute("SELECT 1 FROM sqlite_schema").fetchone()
         with target.backup("main", source, "main") as copy:
@@ -24,4 +40,3 @@ def copy_database(source: apsw.Connection, path: Path) -> None:
         target.pragma("journal_mode", "DELETE")
     finally:
         target.close()
-    partial.rename(path)

@@ -15,7 +15,7 @@ from roost.core.errors import StoreCorrupt, StoreUnavailable
 
 MIGRATIONS = files("roost.stores.sqlite") / "migrations"
 # Older engines can lose committed pages when two connections write and checkpoint at once.
-OLDEST_SAFE_ENGINE = 3_051_003
+OLDEST_SAFE_ENGINE = (3, 51, 3)
 APPLICATION_ID = 0x526F6F73
 BUSY_TIMEOUT_MS = 5_000
 
@@ -50,16 +50,20 @@ def open_reader(path: Path, vfs: str | None = None) -> apsw.Connection:
 
 
 def _open(path: Path, flags: int, vfs: str | None) -> apsw.Connection:
-    if apsw.SQLITE_VERSION_NUMBER < OLDEST_SAFE_ENGINE:
-        raise StoreUnavailable(
-            f"SQLite {apsw.sqlite_lib_version()} can lose committed data", hint="install apsw 3.53 or newer"
-        )
+    refuse_unsafe_engine(apsw.sqlite_lib_version())
     try:
         connection = apsw.Connection(str(path), flags=flags, vfs=vfs)
     except apsw.Error as error:
         raise translated(error, path) from error
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     return connection
+
+
+def refuse_unsafe_engine(version: str) -> None:
+    if tuple(map(int, version.split("."))) < OLDEST_SAFE_ENGINE:
+        raise StoreUnavailable(
+            f"SQLite {version} can lose committed data", hint="install apsw 3.53 or newer with its own SQLite"
+        )
 
 
 def _refuse_foreign(connection: apsw.Connection, path: Path) -> None:

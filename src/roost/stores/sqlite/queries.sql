@@ -180,11 +180,11 @@ WHERE session = (SELECT id FROM sessions WHERE tenant = ? AND key = ?) AND numbe
 
 -- name: insert_inbound
 INSERT INTO inbound (id, key, principal, channel, account, external_id, idempotency_key, received_at, state, run_id,
-    reason, body, tenant)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+    merged_into, reason, body, tenant)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update_inbound
-UPDATE inbound SET state = ?, run_id = ?, reason = ?, body = ? WHERE id = ?;
+UPDATE inbound SET state = ?, run_id = ?, merged_into = ?, reason = ?, body = ? WHERE id = ?;
 
 -- name: inbound
 SELECT body FROM inbound WHERE id = ?;
@@ -197,6 +197,9 @@ SELECT body FROM inbound WHERE tenant = ? AND principal = ? AND key = ? AND idem
 
 -- name: pending_inputs
 SELECT body FROM inbound WHERE key = ? AND state = 'pending' ORDER BY seq;
+
+-- name: merged_inputs
+SELECT body FROM inbound WHERE merged_into = ? AND state = 'merged' ORDER BY seq;
 
 -- name: inbound_of_session
 SELECT body FROM inbound WHERE key = ?;

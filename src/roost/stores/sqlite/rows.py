@@ -6,6 +6,7 @@ from typing import Any
 
 import apsw
 
+from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.visibility import VisibleScope
 from roost.stores.codec import decode, encode, key_text
@@ -52,3 +53,15 @@ def scope_conditions(scope: VisibleScope, bindings: dict[str, Binding]) -> list[
         return ["where_in_tree"]
     bindings["agents"] = encode(tuple(sorted(scope.agents)), tuple[str, ...])
     return ["where_of_agents"]
+
+
+def inbound_update(record: InboundRecord) -> tuple[Binding, ...]:
+    """What changes of a message, and which."""
+    return (
+        record.state,
+        record.run_id,
+        record.merged_into,
+        record.reason,
+        encode(record),
+        record.inbound.id,
+    )

@@ -28,7 +28,7 @@ from roost.core.sessions import (
 from roost.stores.codec import decode_shared, encode, key_text, parse_key, parse_principal
 from roost.stores.names import haystack
 from roost.stores.scrub import without_content
-from roost.stores.sqlite.rows import SQL, Binding, Rows, filtered, scope_conditions
+from roost.stores.sqlite.rows import SQL, Binding, Rows, filtered, inbound_update, scope_conditions
 
 
 class SessionRows(Rows):
@@ -113,9 +113,7 @@ class SessionRows(Rows):
             self._execute(SQL[statement], (text,))
         # The identity of a message stays, so that its redelivery is recognised; what it said does not.
         for record in self._bodies("inbound_of_session", (text,), InboundRecord):
-            blank = without_content(record)
-            bindings = (blank.state, blank.run_id, blank.reason, encode(blank), blank.inbound.id)
-            self._execute(SQL["update_inbound"], bindings)
+            self._execute(SQL["update_inbound"], inbound_update(without_content(record)))
         self._execute(SQL["delete_session"], (number,))
         self._numbers.pop(key, None)
 

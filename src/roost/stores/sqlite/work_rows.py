@@ -18,7 +18,7 @@ from roost.core.runs import Run
 from roost.core.scheduling import asker
 from roost.core.sessions import ThreadBinding
 from roost.stores.codec import encode, key_text
-from roost.stores.sqlite.rows import SQL, Binding, Rows
+from roost.stores.sqlite.rows import SQL, Binding, Rows, inbound_update
 
 
 class WorkRows(Rows):
@@ -53,6 +53,9 @@ class WorkRows(Rows):
     async def pending_inputs(self, key: SessionKey) -> tuple[InboundRecord, ...]:
         return self._bodies("pending_inputs", (key_text(key),), InboundRecord)
 
+    async def merged_inputs(self, run_id: str) -> tuple[InboundRecord, ...]:
+        return self._bodies("merged_inputs", (run_id,), InboundRecord)
+
     async def insert_inbound(self, record: InboundRecord) -> None:
         inbound, source = record.inbound, record.inbound.source
         values = (
@@ -66,6 +69,7 @@ class WorkRows(Rows):
             inbound.received_at,
             record.state,
             record.run_id,
+            record.merged_into,
             record.reason,
             encode(record),
             self._tenant,
@@ -73,8 +77,7 @@ class WorkRows(Rows):
         self._insert_new("insert_inbound", values, f"message id {inbound.id}")
 
     async def update_inbound(self, record: InboundRecord) -> None:
-        values = (record.state, record.run_id, record.reason, encode(record), record.inbound.id)
-        self._execute(SQL["update_inbound"], values)
+        self._execute(SQL["update_inbound"], inbound_update(record))
 
     # -- runs ----------------------------------------------------------------------------------------
 

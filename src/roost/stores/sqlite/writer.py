@@ -1,12 +1,14 @@
 """The writer thread. Verbs that arrive while a commit is under way share the next one.
 
-A verb runs inside a savepoint: its failure undoes it alone. Its caller hears only after COMMIT.
+A verb runs inside a savepoint: its failure undoes it alone. Its caller hears only after COMMIT, and before
+the log is moved into the file: trouble with that is no caller's, and it is tried again after the next batch.
 """
 
 import asyncio
 import queue
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +18,7 @@ from roost.core.errors import RoostError, StoreUnavailable
 from roost.ports import Topic
 
 BATCH = 256
+LONG_LOG_PAGES = 1_000
 
 
 @dataclass(slots=True)
@@ -48,6 +51,8 @@ class Writer:
         self._wake = wake
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._closed = False
+        self._log_pages = 0
+        connection.set_wal_hook(self._note_log)
         self._thread = threading.Thread(target=self._serve, name="roost-writer", daemon=True)
         self._thread.start()
 
@@ -75,6 +80,7 @@ class Writer:
             batch, last = self._gather(job)
             self._commit(batch)
             _resolve(batch, self._wake)
+            self._shorten_log()
             if last:
                 return
 
@@ -102,6 +108,15 @@ class Writer:
         except RoostError as error:
             self._fail(batch, error)
 
+    def _note_log(self, connection: apsw.Connection, name: str, pages: int) -> int:
+        self._log_pages = pages
+        return apsw.SQLITE_OK
+
+    def _shorten_log(self) -> None:
+        if self._log_pages >= LONG_LOG_PAGES:
+            with suppress(apsw.Error):
+                self._connection.wal_checkpoint()
+
     def _attempt(self, job: Job) -> None:
         self._connection.execute("SAVEPOINT verb")
         try:
@@ -110,6 +125,8 @@ class Writer:
             self._undone()
             if not self._connection.in_transaction:
                 # SQLite itself ended the transaction: nothing of this batch can be committed.
+                if isinstance(error, apsw.Error):
+                    raise
                 raise StoreUnavailable(
                     "the transaction was lost", hint="try again; nothing of this request was written"
                 ) from error
@@ -120,7 +137,9 @@ class Writer:
     def _fail(self, batch: list[Job], error: Exception) -> None:
         self._undone()
         if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+            # If even this fails, the next batch fails at its BEGIN and comes here again.
+            with suppress(apsw.Error):
+                self._connection.execute("ROLLBACK")
         for job in batch:
             job.error = error
 
@@ -131,7 +150,8 @@ def _resolve(batch: list[Job], wake: Callable[[Iterable[Topic]], None]) -> None:
     for job in batch:
         loops.setdefault(job.loop, []).append(job)
     for loop, jobs in loops.items():
-        if not loop.is_closed():
+        # A loop that was closed has nobody left to tell.
+        with suppress(RuntimeError):
             loop.call_soon_threadsafe(_tell, jobs, wake)
 
 

@@ -1,9 +1,11 @@
 """What happened, what it cost, what was refused; and what is kept of it."""
 
+from roost.core.effects import DeleteSession
 from roost.core.events import Event
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.queries import Cutoffs, LedgerQuery, Swept
+from roost.stores.applying import apply
 from roost.stores.unit import Unit
 from roost.stores.verbs.base import Verbs
 
@@ -29,8 +31,7 @@ class FactVerbs(Verbs):
             keys = await unit.tables.expired_sessions(cutoffs)
             events, inbound = await unit.tables.count_expired(cutoffs)
             if not dry_run:
-                for key in keys:
-                    await unit.tables.delete_session(key)
+                await apply(unit, tuple(DeleteSession(key=key) for key in keys))
                 await unit.tables.delete_expired(cutoffs)
             return Swept(sessions=keys, events=events, inbound=inbound)
 

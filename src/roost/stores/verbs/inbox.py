@@ -6,7 +6,7 @@ from roost.core.effects import Decide
 from roost.core.entries import Entry
 from roost.core.errors import InvalidInput
 from roost.core.events import EventKind
-from roost.core.inbound import Inbound, InboundRecord, InboundState
+from roost.core.inbound import Inbound, InboundRecord, InboundState, InputMode
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.runs import Claim
@@ -44,12 +44,14 @@ class InboxVerbs(Verbs):
 
     async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
         async def verb(unit: Unit) -> tuple[Entry, ...]:
-            run = await unit.claimed_run(claim)
+            run = await unit.writing_run(claim)
             pending = await unit.tables.pending_inputs(run.key)
             inputs = tuple(record for record in pending if record.run_id == run.id)
             if not inputs:
                 return ()
-            entries = await unit.append(run.key, render(inputs))
+            opens = any(record.mode is InputMode.OPEN for record in inputs)
+            merged = await unit.tables.merged_inputs(run.id) if opens else ()
+            entries = await unit.append(run.key, render(merged + inputs))
             for record in inputs:
                 await unit.tables.update_inbound(replace(record, state=InboundState.TAKEN))
             unit.emit(run.key, EventKind.INPUT_TAKEN, *(record.inbound.id for record in inputs))

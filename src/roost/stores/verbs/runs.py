@@ -96,4 +96,3 @@ async def _start(unit: Unit, run: Run, lease: Lease) -> Run:
     await unit.set_status(run.key, SessionStatus.RUNNING)
     unit.emit(run.key, EventKind.RUN_STARTED, run.id)
     return started
-

@@ -74,7 +74,7 @@ class SessionVerbs(Verbs):
         self, key: SessionKey, drafts: tuple[EntryDraft, ...], *, claim: Claim | None = None
     ) -> tuple[Entry, ...]:
         async def verb(unit: Unit) -> tuple[Entry, ...]:
-            if claim is not None and (await unit.claimed_run(claim)).key != key:
+            if claim is not None and (await unit.writing_run(claim)).key != key:
                 raise InvalidInput(f"run {claim.id} does not run on {key}")
             entries = await unit.append(key, drafts if claim is None else _steps(drafts, claim.id))
             unit.emit(key, EventKind.ENTRY, *(entry.id for entry in entries))

@@ -138,6 +138,7 @@ CREATE TABLE inbound (
     received_at     INTEGER NOT NULL,
     state           TEXT NOT NULL,
     run_id          TEXT,
+    merged_into     TEXT,
     reason          TEXT,
     body            TEXT NOT NULL
 ) STRICT;
@@ -147,6 +148,7 @@ CREATE UNIQUE INDEX inbound_external ON inbound (tenant, channel, account, exter
 CREATE UNIQUE INDEX inbound_idempotency ON inbound (tenant, principal, key, idempotency_key)
     WHERE idempotency_key IS NOT NULL;
 CREATE INDEX inbound_pending ON inbound (key) WHERE state = 'pending';
+CREATE INDEX inbound_merged ON inbound (merged_into) WHERE merged_into IS NOT NULL;
 CREATE INDEX inbound_by_key ON inbound (key);
 CREATE INDEX inbound_by_age ON inbound (received_at);
 

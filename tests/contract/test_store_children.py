@@ -1,0 +1,148 @@
+"""Sessions that are tied together: exchanges between two, and what a requester is owed for a child."""
+
+from dataclasses import replace
+
+import pytest
+
+from roost.core.effects import (
+    AcknowledgeCompletion,
+    Effects,
+    OweCompletion,
+    PutExchange,
+    QueueRun,
+    RunSnapshot,
+    SettleCompletion,
+)
+from roost.core.errors import Conflict
+from roost.core.exchanges import Completion, CompletionStatus, Exchange, ExchangeState, Phase
+from roost.core.keys import SessionKey
+from roost.core.leases import Lease
+from roost.core.runs import Request, Run, RunKind
+from roost.ports import Store
+from roost.testing import builders
+from roost.testing.builders import MAIN
+from roost.testing.clock import NOON
+from tests.contract.conftest import Reopen
+from tests.contract.scenes import Seen, change, claim_of, everything, known, opened, started
+
+SIDE = SessionKey.named("main", "side")
+CHILD = SessionKey.parse("agent:main:subagent:one")
+OTHER = SessionKey.parse("agent:main:subagent:two")
+Advance = Seen[RunSnapshot, Effects]
+
+
+async def test_the_decision_on_an_end_sees_the_exchange_and_both_its_sides(
+    store: Store, lease: Lease
+) -> None:
+    await opened(store)
+    await opened(store, SIDE)
+    exchange = Exchange(id="x-1", requester=MAIN, target=SIDE, request="say", created_at=NOON, max_turns=5)
+    run = builders.run("r-1", SIDE, request=Request(kind=RunKind.EXCHANGE, exchange_id="x-1"))
+    await change(store, PutExchange(exchange=exchange), QueueRun(run=run), key=SIDE)
+    (claimed,) = await store.claim_runs(lease, everything)
+    back = builders.run("r-2", request=Request(kind=RunKind.EXCHANGE, exchange_id="x-1"))
+    advanced = replace(exchange, phase=Phase.LOOP, state=ExchangeState.REPLIED, turn=1)
+    seen = Advance((builders.done("r-1"), PutExchange(exchange=advanced), QueueRun(run=back)))
+    await store.finish_run(claim_of(claimed), seen)
+    assert (seen.last.run, seen.last.exchange) == (claimed, exchange)
+    assert (seen.last.session.key, seen.last.session.running) == (SIDE, claimed)
+    assert seen.last.partner is not None
+    assert seen.last.partner.session is not None
+    assert seen.last.partner.key == MAIN
+    assert await store.exchange("x-1") == advanced
+    (claimed,) = await store.claim_runs(lease, everything)
+    seen = Advance((builders.done("r-2"),))
+    await store.finish_run(claim_of(claimed), seen)
+    assert seen.last.partner is not None
+    assert seen.last.partner.key == SIDE
+
+
+def owed(child_run: str, child: SessionKey, batch: str) -> Completion:
+    return Completion(child_run=child_run, child=child, requester=MAIN, batch=batch, created_at=NOON)
+
+
+async def with_children(store: Store, lease: Lease) -> Run:
+    """A requester whose run spawned two children and ended; the first child's run, claimed."""
+    claim = await started(store, lease, "r-1")
+    for key in (CHILD, OTHER):
+        await opened(store, row=builders.session(key, parent=MAIN))
+    await change(
+        store,
+        OweCompletion(completion=owed("c-1", CHILD, "r-1")),
+        OweCompletion(completion=owed("c-2", OTHER, "r-1")),
+        OweCompletion(completion=owed("c-3", OTHER, "another batch")),
+        QueueRun(run=builders.run("c-1", CHILD, request=Request(requester=MAIN))),
+    )
+    await store.finish_run(claim, lambda snapshot: (builders.done("r-1"),))
+    (run,) = await store.claim_runs(lease, everything)
+    return run
+
+
+@pytest.mark.requirement("P1")
+async def test_the_decision_on_a_childs_end_sees_what_its_requester_is_owed(
+    store: Store, lease: Lease
+) -> None:
+    run = await with_children(store, lease)
+    announce = Request(kind=RunKind.ANNOUNCE, requester=MAIN, completes="c-1")
+    settle = SettleCompletion(child_run="c-1", status=CompletionStatus.OK, at=NOON, result="done")
+    queue = QueueRun(run=builders.run("a-1", CHILD, request=announce))
+    seen = Advance((settle, builders.done("c-1"), queue))
+    await store.finish_run(claim_of(run), seen)
+    first = seen.last
+    assert first.completion == owed("c-1", CHILD, "r-1")
+    assert first.siblings == (owed("c-2", OTHER, "r-1"),)
+    assert first.batch == await store.run("r-1")
+    assert first.requester is not None
+    assert [one.child_run for one in first.requester.children] == ["c-1", "c-2", "c-3"]
+
+    (announcing,) = await store.claim_runs(lease, everything)
+    seen = Advance((builders.done("a-1"),))
+    await store.finish_run(claim_of(announcing), seen)
+    settled = replace(owed("c-1", CHILD, "r-1"), status=CompletionStatus.OK, result="done", settled_at=NOON)
+    assert (seen.last.completion, seen.last.siblings) == (settled, first.siblings)
+    assert seen.last.batch == first.batch
+
+
+# -- completions -------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("P1")
+async def test_a_session_is_owed_each_child_until_it_acknowledges(
+    store: Store, lease: Lease, reopen: Reopen
+) -> None:
+    await with_children(store, lease)
+    await change(
+        store,
+        SettleCompletion(child_run="c-2", status=CompletionStatus.ERROR, at=NOON + 1, error="it broke"),
+    )
+    store = await reopen()
+    failed = replace(
+        owed("c-2", OTHER, "r-1"), status=CompletionStatus.ERROR, error="it broke", settled_at=NOON + 1
+    )
+    expected = (owed("c-1", CHILD, "r-1"), failed, owed("c-3", OTHER, "another batch"))
+    assert await store.completions(MAIN) == expected
+    await change(store, AcknowledgeCompletion(child_run="c-2", at=NOON + 2))
+    assert await store.completions(MAIN) == (expected[0], expected[2])
+    assert await store.completions(CHILD) == ()
+
+
+@pytest.mark.requirement("P1")
+async def test_only_the_first_settlement_and_acknowledgement_count(store: Store, lease: Lease) -> None:
+    await with_children(store, lease)
+    await change(store, SettleCompletion(child_run="c-2", status=CompletionStatus.OK, at=NOON, result="yes"))
+    told = await store.completions(MAIN)
+    before = await known(store)
+    await change(store, SettleCompletion(child_run="c-2", status=CompletionStatus.KILLED, at=NOON + 1))
+    assert await store.completions(MAIN) == told
+    await change(store, SettleCompletion(child_run="nowhere", status=CompletionStatus.OK, at=NOON))
+    assert await known(store) == before
+    await change(store, AcknowledgeCompletion(child_run="c-2", at=NOON))
+    before = await known(store)
+    await change(store, AcknowledgeCompletion(child_run="c-2", at=NOON + 1))
+    assert await known(store) == before
+
+
+async def test_a_child_run_is_owed_once(store: Store, lease: Lease) -> None:
+    await with_children(store, lease)
+    with pytest.raises(Conflict):
+        await change(store, OweCompletion(completion=owed("c-1", CHILD, "r-9")))

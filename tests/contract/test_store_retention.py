@@ -1,0 +1,224 @@
+"""Retention: what is past its time goes, what is still needed stays, and a dry run tells the truth."""
+
+from dataclasses import replace
+
+import pytest
+
+from roost.core.deliveries import DeliveryState, Unknown
+from roost.core.effects import (
+    AcknowledgeCompletion,
+    AddDelivery,
+    Archive,
+    DeleteSession,
+    Effect,
+    OweCompletion,
+    Pin,
+    QueueRun,
+    SettleCompletion,
+)
+from roost.core.exchanges import Completion, CompletionStatus
+from roost.core.inbound import InputMode, Source
+from roost.core.keys import SessionKey
+from roost.core.leases import Lease
+from roost.core.queries import Cutoffs, LedgerQuery, SearchQuery, SessionQuery, Swept
+from roost.core.search import parse_query
+from roost.core.sessions import Facts, SessionKind
+from roost.ports import Store
+from roost.testing import builders
+from roost.testing.builders import MAIN
+from roost.testing.clock import NOON, FakeClock
+from tests.contract.scenes import (
+    accepted,
+    as_entries,
+    change,
+    claim_of,
+    everything,
+    joined,
+    known_inbound,
+    opened,
+    started,
+)
+
+CHILD = SessionKey.parse("agent:main:subagent:one")
+ACP = SessionKey.parse("agent:main:acp:one")
+HOOK = SessionKey.parse("agent:main:hook:one")
+BEAT = MAIN.beat
+CRON = SessionKey.parse("agent:main:cron:nightly:run:7")
+GROUP = SessionKey.parse("agent:main:telegram:group:77")
+AFTER = NOON + 1
+ALL = Cutoffs(
+    archived_before=AFTER,
+    synthetic_before=AFTER,
+    cron_before=AFTER,
+    events_before=AFTER,
+    dedupe_before=AFTER,
+)
+NONE = Swept(sessions=(), events=0, inbound=0)
+
+
+async def planted(store: Store) -> None:
+    for key in (MAIN, CHILD, ACP, HOOK, BEAT, GROUP):
+        await opened(store, key)
+    await opened(store, row=replace(builders.session(CRON), facts=Facts(kind=SessionKind.CRON)))
+    await change(store, Archive(key=GROUP, at=NOON), key=GROUP)
+
+
+async def left(store: Store) -> set[SessionKey]:
+    return {row.key for row in (await store.list_sessions(SessionQuery(archived=None))).rows}
+
+
+EVERYONE = {MAIN, CHILD, ACP, HOOK, BEAT, GROUP, CRON}
+
+
+@pytest.mark.requirement("P22")
+@pytest.mark.parametrize(
+    ("cutoffs", "gone"),
+    [
+        (Cutoffs(), set()),
+        (Cutoffs(archived_before=AFTER), {GROUP}),
+        (Cutoffs(archived_before=NOON), set()),
+        (Cutoffs(synthetic_before=AFTER), {CHILD, ACP, HOOK, BEAT}),
+        (Cutoffs(synthetic_before=NOON), set()),
+        (Cutoffs(cron_before=AFTER), {CRON}),
+        (Cutoffs(cron_before=NOON), set()),
+        (Cutoffs(archived_before=AFTER, cron_before=AFTER), {GROUP, CRON}),
+    ],
+)
+async def test_each_kind_goes_after_its_own_time(
+    store: Store, cutoffs: Cutoffs, gone: set[SessionKey]
+) -> None:
+    await planted(store)
+    dry = await store.sweep(cutoffs, dry_run=True)
+    assert await left(store) == EVERYONE
+    assert await store.sweep(cutoffs) == dry
+    assert dry.sessions == tuple(sorted(gone, key=str))
+    assert await left(store) == EVERYONE - gone
+    assert await store.sweep(cutoffs) == NONE
+
+
+async def test_a_session_that_was_touched_since_stays(store: Store, clock: FakeClock) -> None:
+    await planted(store)
+    clock.advance(10)
+    await store.append(HOOK, (builders.said("e-1", "again"),))
+    assert HOOK not in (await store.sweep(ALL)).sessions
+
+
+async def finished(store: Store, lease: Lease, key: SessionKey, *effects: Effect) -> None:
+    claim = await started(store, lease, f"run of {key}", key)
+    await store.finish_run(claim, lambda snapshot: (builders.done(claim.id), *effects))
+
+
+def owed(child: SessionKey, requester: SessionKey) -> OweCompletion:
+    return OweCompletion(
+        completion=Completion(child_run="c-1", child=child, requester=requester, batch="b", created_at=NOON)
+    )
+
+
+HELD: tuple[tuple[str, tuple[Effect, ...]], ...] = (
+    ("pinned", (Pin(key=HOOK, at=NOON),)),
+    ("queued", (QueueRun(run=builders.run("r-1", HOOK)),)),
+    ("undelivered", (AddDelivery(delivery=builders.delivery("d-1", HOOK)),)),
+    ("owed an answer", (owed(ACP, HOOK),)),
+    ("awaited", (owed(HOOK, ACP),)),
+)
+
+
+@pytest.mark.requirement("P22")
+@pytest.mark.parametrize("effects", [effects for _, effects in HELD], ids=[name for name, _ in HELD])
+async def test_a_session_that_is_still_needed_stays(store: Store, effects: tuple[Effect, ...]) -> None:
+    await planted(store)
+    await change(store, *effects, key=HOOK)
+    dry = await store.sweep(ALL, dry_run=True)
+    assert await store.sweep(ALL) == dry
+    assert HOOK not in dry.sessions
+    assert HOOK in await left(store)
+
+
+@pytest.mark.requirement("P22")
+async def test_a_running_session_stays_until_its_run_has_ended(store: Store, lease: Lease) -> None:
+    claim = await started(store, lease, "r-1", HOOK)
+    assert (await store.sweep(ALL)).sessions == ()
+    await store.finish_run(claim, lambda snapshot: (builders.done("r-1"),))
+    assert (await store.sweep(ALL)).sessions == (HOOK,)
+
+
+@pytest.mark.requirement("P22")
+@pytest.mark.parametrize("settled", [DeliveryState.CONFIRMED, DeliveryState.DISMISSED])
+async def test_a_session_whose_message_may_not_have_arrived_stays_until_that_is_settled(
+    store: Store, lease: Lease, settled: DeliveryState
+) -> None:
+    await finished(store, lease, HOOK, AddDelivery(delivery=builders.delivery("d-1", HOOK)))
+    (taken,) = await store.claim_deliveries(lease, 1)
+    assert (await store.sweep(ALL)).sessions == ()
+    assert taken.claim is not None
+    await store.settle_delivery(taken.claim, Unknown(error="no answer"))
+    assert (await store.sweep(ALL)).sessions == ()
+    await store.resolve_delivery("d-1", settled, NOON)
+    assert (await store.sweep(ALL)).sessions == (HOOK,)
+
+
+async def test_a_session_goes_once_its_answer_is_acknowledged(store: Store) -> None:
+    await planted(store)
+    await change(store, owed(ACP, HOOK), key=HOOK)
+    await change(store, SettleCompletion(child_run="c-1", status=CompletionStatus.OK, at=NOON), key=HOOK)
+    assert HOOK not in (await store.sweep(ALL)).sessions
+    await change(store, AcknowledgeCompletion(child_run="c-1", at=NOON), key=HOOK)
+    assert {HOOK, ACP} <= set((await store.sweep(ALL)).sessions)
+
+
+async def test_what_goes_is_gone_for_every_question_and_the_ledger_stays(store: Store, lease: Lease) -> None:
+    await finished(store, lease, HOOK)
+    await store.append(HOOK, (builders.said("e-1", "zebra"),))
+    assert (await store.sweep(Cutoffs(synthetic_before=AFTER))).sessions == (HOOK,)
+    assert await store.session(HOOK) is None
+    assert await store.generations(HOOK) == ()
+    assert await store.run(f"run of {HOOK}") is None
+    assert await store.search(SearchQuery(query=parse_query("zebra"))) == ()
+    assert await store.events(HOOK, after=0, limit=10) == ()
+    assert (await store.usage(LedgerQuery())).calls == 0
+
+
+# -- events and dedupe -------------------------------------------------------------------------------
+
+
+async def test_old_events_go_and_numbers_go_on(store: Store, clock: FakeClock) -> None:
+    await opened(store)
+    await store.append(MAIN, (builders.said("e-1", "a"), builders.said("e-2", "b")))
+    clock.advance(10)
+    await store.append(MAIN, (builders.said("e-3", "c"),))
+    cutoffs = Cutoffs(events_before=NOON + 10)
+    assert await store.sweep(cutoffs, dry_run=True) == replace(NONE, events=3)
+    assert len(await store.events(MAIN, after=0, limit=10)) == 4
+    assert await store.sweep(cutoffs) == replace(NONE, events=3)
+    await store.append(MAIN, (builders.said("e-4", "d"),))
+    events = await store.events(MAIN, after=0, limit=10)
+    assert [(event.number, event.ref) for event in events] == [(4, "e-3"), (5, "e-4")]
+    assert await store.sweep(Cutoffs(events_before=NOON + 11)) == replace(NONE, events=2)
+    assert await store.events(MAIN, after=0, limit=10) == ()
+
+
+@pytest.mark.requirement("P14", "P22")
+async def test_messages_are_remembered_for_their_time_and_while_they_wait(store: Store, lease: Lease) -> None:
+    source = Source(channel="telegram", external_id="7")
+    first = builders.inbound("m-1", source=source)
+    await store.accept_inbound(first, builders.accept(first, "r-1", "s-1"))
+    (run,) = await store.claim_runs(lease, everything)
+    await store.take_inputs(claim_of(run), as_entries)
+    await joined(store, "m-2", "r-1", InputMode.STEER)
+    assert await store.sweep(Cutoffs(dedupe_before=NOON)) == NONE
+    dry = await store.sweep(Cutoffs(dedupe_before=AFTER), dry_run=True)
+    assert dry == replace(NONE, inbound=1)
+    await known_inbound(store, "m-1")
+    assert await store.sweep(Cutoffs(dedupe_before=AFTER)) == dry
+    assert await store.inbound("m-1") is None
+    await known_inbound(store, "m-2")
+    again = builders.inbound("m-3", source=source, at=NOON + 86_400_000)
+    answer = await store.accept_inbound(again, builders.accept(again, "r-3", "unused"))
+    assert not answer.duplicate
+
+
+async def test_what_a_deleted_session_left_is_forgotten_in_its_time(store: Store) -> None:
+    await accepted(store, "m-1", "r-1", HOOK)
+    await change(store, DeleteSession(key=HOOK), key=HOOK)
+    assert await store.sweep(Cutoffs(dedupe_before=AFTER)) == replace(NONE, inbound=1)
+    assert await store.inbound("m-1") is None

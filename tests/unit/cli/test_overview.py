@@ -1,0 +1,44 @@
+"""What the `roost` command starts."""
+
+from pathlib import Path
+
+import pytest
+
+from roost import __version__
+from roost.cli.overview import main
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("ROOST_CONFIG", "ROOST_GATEWAY_TOKEN", "ROOST_DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ROOST_HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_it_opens_the_store_and_says_what_is_there(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main() == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"Roost {__version__}\n")
+    assert f"{home / 'roost.db'}, sound" in said
+    assert "no gateway" in said
+    assert (home / "roost.db").exists()
+
+
+def test_a_refused_configuration_is_named_and_nothing_is_opened(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "roost.json").write_text("{ session: { rest: {} } }")
+    assert main() == 1
+    said = capsys.readouterr().err
+    assert "session.rest" in said
+    assert "reset" in said
+    assert not (home / "roost.db").exists()
+
+
+def test_what_the_owner_should_hear_about_the_configuration_is_said(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "roost.json").write_text('{ session: { reset: { mode: "idle" } } }')
+    assert main() == 0
+    assert "warning " in capsys.readouterr().out

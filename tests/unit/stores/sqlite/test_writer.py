@@ -1,0 +1,268 @@
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from roost.core.errors import Conflict, StoreUnavailable
+from roost.ports import Topic, TopicKind
+from roost.stores.sqlite.connection import open_writer, translated
+from roost.stores.sqlite.writer import BATCH, Writer
+from roost.testing.faultydisk import DiskCall, Fault, FaultyDisk
+
+RUNS = Topic(TopicKind.RUNS)
+Work = Callable[[], tuple[Any, tuple[Topic, ...]]]
+
+
+@pytest.fixture
+def disk() -> Iterator[FaultyDisk]:
+    disk = FaultyDisk("writer")
+    yield disk
+    disk.unregister()
+
+
+class Desk:
+    """A writer over one table, and what it told the rest of the store."""
+
+    def __init__(self, path: Path, vfs: str | None) -> None:
+        self.path = path
+        self.connection = open_writer(path, vfs)
+        self.connection.execute("CREATE TABLE IF NOT EXISTS notes (text TEXT UNIQUE)")
+        self.trouble: Exception | None = None
+        self.batches = 0
+        self.undone = 0
+        self.woken: list[Topic] = []
+        self.writer = Writer(
+            self.connection,
+            began=self._begin,
+            undone=self._undo,
+            translate=lambda error: translated(error, path),
+            wake=self.woken.extend,
+        )
+
+    def _begin(self) -> None:
+        self.batches += 1
+        if self.trouble is not None:
+            raise self.trouble
+
+    def _undo(self) -> None:
+        self.undone += 1
+
+    def note(self, text: str) -> Work:
+        def work() -> tuple[str, tuple[Topic, ...]]:
+            self.connection.execute("INSERT INTO notes VALUES (?)", (text,))
+            return text, (RUNS,)
+
+        return work
+
+    def note_and_raise(self, text: str, error: BaseException) -> Work:
+        def work() -> tuple[str, tuple[Topic, ...]]:
+            self.connection.execute("INSERT INTO notes VALUES (?)", (text,))
+            raise error
+
+        return work
+
+    def notes(self) -> list[str]:
+        """What another connection sees, in order."""
+        reader = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            return [text for (text,) in reader.execute("SELECT text FROM notes ORDER BY rowid")]
+        finally:
+            reader.close()
+
+    async def close(self) -> None:
+        await self.writer.close()
+        self.connection.close()
+
+
+@pytest.fixture
+async def desk(tmp_path: Path, disk: FaultyDisk) -> AsyncIterator[Desk]:
+    desk = Desk(tmp_path / "roost.db", disk.name)
+    yield desk
+    await desk.close()
+
+
+async def in_one_batch(desk: Desk, disk: FaultyDisk, *works: Work) -> list[Any]:
+    """The answers to verbs that arrive while a commit is under way."""
+    with disk.held_syncs() as waiting:
+        first = asyncio.gather(desk.writer.run(desk.note("first")))
+        await asyncio.to_thread(waiting.wait)
+        rest = asyncio.gather(*map(desk.writer.run, works), return_exceptions=True)
+        await asyncio.sleep(0)
+    await first
+    return await rest
+
+
+async def test_a_verb_answers_its_result(desk: Desk) -> None:
+    assert await desk.writer.run(desk.note("a")) == "a"
+    assert desk.notes() == ["a"]
+
+
+async def test_verbs_that_arrive_during_a_commit_share_the_next_one(desk: Desk, disk: FaultyDisk) -> None:
+    texts = [f"note {number}" for number in range(100)]
+    assert await in_one_batch(desk, disk, *map(desk.note, texts)) == texts
+    assert desk.batches == 2
+    assert desk.notes() == ["first", *texts]
+
+
+async def test_a_batch_has_a_limit(desk: Desk, disk: FaultyDisk) -> None:
+    await in_one_batch(desk, disk, *(desk.note(f"note {number}") for number in range(BATCH + 1)))
+    assert desk.batches == 3
+
+
+async def test_an_error_undoes_its_own_verb_and_no_other(desk: Desk, disk: FaultyDisk) -> None:
+    before, failed, after = await in_one_batch(
+        desk, disk, desk.note("before"), desk.note_and_raise("half", Conflict("no")), desk.note("after")
+    )
+    assert (before, after) == ("before", "after")
+    assert isinstance(failed, Conflict)
+    assert desk.batches == 2
+    assert desk.undone == 1
+    assert desk.notes() == ["first", "before", "after"]
+
+
+async def test_an_error_of_the_database_reaches_its_caller_translated(desk: Desk) -> None:
+    await desk.writer.run(desk.note("a"))
+    with pytest.raises(StoreUnavailable, match="UNIQUE"):
+        await desk.writer.run(desk.note("a"))
+
+
+async def test_an_error_nobody_foresaw_reaches_its_caller_as_it_is(desk: Desk) -> None:
+    with pytest.raises(ZeroDivisionError):
+        await desk.writer.run(desk.note_and_raise("a", ZeroDivisionError()))
+    assert desk.notes() == []
+
+
+async def test_a_caller_hears_only_after_the_commit_is_on_the_disk(desk: Desk, disk: FaultyDisk) -> None:
+    with disk.held_syncs() as waiting:
+        told = asyncio.gather(desk.writer.run(desk.note("a")))
+        await asyncio.to_thread(waiting.wait)
+        assert not told.done()
+        assert desk.notes() == []
+        assert desk.woken == []
+    await told
+    assert desk.notes() == ["a"]
+    assert desk.woken == [RUNS]
+
+
+async def test_a_caller_that_stops_waiting_does_not_undo_its_verb(desk: Desk, disk: FaultyDisk) -> None:
+    with disk.held_syncs() as waiting:
+        first = asyncio.gather(desk.writer.run(desk.note("first")))
+        await asyncio.to_thread(waiting.wait)
+        impatient = asyncio.gather(desk.writer.run(desk.note("queued")))
+        await asyncio.sleep(0)
+        for caller in (first, impatient):
+            caller.cancel()
+    await desk.writer.run(desk.note("last"))
+    assert desk.notes() == ["first", "queued", "last"]
+    assert desk.woken == [RUNS] * 3
+
+
+async def test_nobody_is_woken_for_what_was_not_committed(desk: Desk, disk: FaultyDisk) -> None:
+    with pytest.raises(Conflict):
+        await desk.writer.run(desk.note_and_raise("a", Conflict("no")))
+    disk.break_down(Fault(code=apsw.SQLITE_FULL, calls=frozenset({DiskCall.WRITE})))
+    with pytest.raises(StoreUnavailable):
+        await desk.writer.run(desk.note("a"))
+    assert desk.woken == []
+
+
+async def test_a_commit_that_fails_fails_every_caller_of_its_batch(desk: Desk, disk: FaultyDisk) -> None:
+    await desk.writer.run(desk.note("before"))
+    disk.break_down(Fault(code=apsw.SQLITE_IOERR_FSYNC, calls=frozenset({DiskCall.SYNC}), at=2))
+    answers = await in_one_batch(
+        desk, disk, desk.note("a"), desk.note_and_raise("half", Conflict("no")), desk.note("b")
+    )
+    assert [type(answer) for answer in answers] == [StoreUnavailable] * 3
+    assert await desk.writer.run(desk.note("after")) == "after"
+    assert desk.notes() == ["before", "first", "after"]
+
+
+async def test_a_database_locked_by_another_process_is_told_and_tried_again(desk: Desk) -> None:
+    desk.connection.set_busy_timeout(1)
+    other = apsw.Connection(str(desk.path))
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreUnavailable, match="locked"):
+        await desk.writer.run(desk.note("a"))
+    other.execute("ROLLBACK")
+    other.close()
+    assert await desk.writer.run(desk.note("a")) == "a"
+
+
+async def test_a_batch_that_cannot_see_the_file_leaves_no_transaction_behind(desk: Desk) -> None:
+    desk.trouble = apsw.exception_for(apsw.SQLITE_IOERR_READ)
+    with pytest.raises(StoreUnavailable):
+        await desk.writer.run(desk.note("a"))
+    desk.trouble = None
+    assert await desk.writer.run(desk.note("a")) == "a"
+
+
+@pytest.mark.parametrize("error", [Conflict("no"), apsw.exception_for(apsw.SQLITE_FULL)])
+async def test_a_transaction_that_ended_under_a_verb_fails_its_batch(
+    desk: Desk, disk: FaultyDisk, error: Exception
+) -> None:
+    def work() -> tuple[Any, tuple[Topic, ...]]:
+        desk.connection.execute("ROLLBACK")
+        raise error
+
+    answers = await in_one_batch(desk, disk, desk.note("before"), work, desk.note("after"))
+    assert [type(answer) for answer in answers] == [StoreUnavailable] * 3
+    assert desk.notes() == ["first"]
+    assert await desk.writer.run(desk.note("again")) == "again"
+
+
+async def test_closing_finishes_what_was_queued_and_takes_no_more(desk: Desk, disk: FaultyDisk) -> None:
+    with disk.held_syncs() as waiting:
+        first = asyncio.gather(desk.writer.run(desk.note("a")))
+        await asyncio.to_thread(waiting.wait)
+        queued = asyncio.gather(*(desk.writer.run(desk.note(text)) for text in "bc"))
+        await asyncio.sleep(0)
+        closing = asyncio.gather(desk.writer.close())
+        await asyncio.sleep(0)
+        with pytest.raises(StoreUnavailable, match="closed"):
+            await desk.writer.run(desk.note("late"))
+    await closing
+    assert [*await first, *await queued] == list("abc")
+    assert desk.notes() == list("abc")
+    await desk.writer.close()
+
+
+async def test_closing_an_idle_writer_ends_its_thread(desk: Desk) -> None:
+    await desk.writer.close()
+    assert "roost-writer" not in {thread.name for thread in threading.enumerate()}
+
+
+async def test_callers_of_several_loops_are_each_told_on_their_own(desk: Desk) -> None:
+    def elsewhere() -> tuple[str, int]:
+        async def call() -> tuple[str, int]:
+            return await desk.writer.run(desk.note("elsewhere")), threading.get_ident()
+
+        return asyncio.run(call())
+
+    here, (there, thread) = await asyncio.gather(
+        desk.writer.run(desk.note("here")), asyncio.to_thread(elsewhere)
+    )
+    assert (here, there) == ("here", "elsewhere")
+    assert thread != threading.get_ident()
+
+
+async def test_a_loop_that_is_gone_stops_nobody_else(desk: Desk, disk: FaultyDisk) -> None:
+    async def leave() -> None:
+        caller = asyncio.gather(desk.writer.run(desk.note("orphan")))
+        await asyncio.to_thread(waiting.wait)
+        caller.cancel()
+
+    with disk.held_syncs() as waiting:
+        await asyncio.to_thread(lambda: asyncio.run(leave()))
+    assert await desk.writer.run(desk.note("here")) == "here"
+    assert desk.notes() == ["orphan", "here"]
+
+
+async def test_a_long_log_is_moved_into_the_file(desk: Desk) -> None:
+    size = desk.path.stat().st_size
+    for number in range(60):
+        await desk.writer.run(desk.note(f"{number}" * 100_000))
+    assert desk.path.stat().st_size > size + 3_000_000
