@@ -3,6 +3,7 @@
 import asyncio
 import resource
 import time
+from collections.abc import Awaitable, Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -28,7 +29,8 @@ ASKED = (PROSE * 2)[:300]
 SAID = (PROSE * 6)[:900]
 USAGE = Usage(input=812, output=233, cache_read=512, total=1557, cost_micros=4120)
 WRITERS = 64
-APPENDS = 150
+APPENDS = 40
+ROUNDS = 6
 MESSAGES = 10_000
 
 
@@ -61,33 +63,43 @@ async def opened(path: Path, keys: list[SessionKey]) -> SqliteStore:
     return store
 
 
-async def many_writers(folder: Path) -> list[Figure]:
-    keys = [SessionKey.named("main", f"writer-{number}") for number in range(WRITERS)]
-    store = await opened(folder / "ours.db", keys)
-    turns = [[turn(f"{w}-{n}", n) for n in range(APPENDS)] for w in range(WRITERS)]
+Append = Callable[[int, int], Awaitable[object]]
 
-    async def write(number: int) -> None:
-        for drafts in turns[number]:
-            await store.append(keys[number], drafts)
+
+async def rate(append: Append, round_number: int) -> float:
+    """Transactions a second when all writers append at once."""
+
+    async def write(writer: int) -> None:
+        for place in range(APPENDS):
+            await append(writer, round_number * APPENDS + place)
 
     began = time.perf_counter()
-    await asyncio.gather(*(write(number) for number in range(WRITERS)))
-    ours = WRITERS * APPENDS / (time.perf_counter() - began)
-    await store.close()
+    await asyncio.gather(*(write(writer) for writer in range(WRITERS)))
+    return WRITERS * APPENDS / (time.perf_counter() - began)
 
+
+async def many_writers(folder: Path) -> list[Figure]:
+    """Both in turns, each judged by its best round: the machine's other work hits both alike."""
+    keys = [SessionKey.named("main", f"writer-{number}") for number in range(WRITERS)]
+    turns = [turn(str(number), number) for number in range(ROUNDS * APPENDS)]
+    rows = [prepared(drafts) for drafts in turns]
+    store = await opened(folder / "ours.db", keys)
     await (await opened(folder / "bare.db", keys)).close()
     bare = BareWriter(folder / "bare.db")
     sessions = [BareSession(bare.connection, key_text(key), f"id-{n}") for n, key in enumerate(keys)]
-    rows = [[prepared(drafts) for drafts in writer] for writer in turns]
+    clock = SystemClock()
 
-    async def write_bare(number: int) -> None:
-        one = sessions[number]
-        for entries in rows[number]:
-            await bare.run(lambda entries=entries: one.append(entries, 1))  # type: ignore[misc]
+    async def append(writer: int, number: int) -> None:
+        await store.append(keys[writer], turns[number])
 
-    began = time.perf_counter()
-    await asyncio.gather(*(write_bare(number) for number in range(WRITERS)))
-    floor = WRITERS * APPENDS / (time.perf_counter() - began)
+    async def append_bare(writer: int, number: int) -> None:
+        await bare.run(lambda: sessions[writer].append(rows[number], clock.now()))
+
+    ours = floor = 0.0
+    for number in range(ROUNDS):
+        ours = max(ours, await rate(append, number))
+        floor = max(floor, await rate(append_bare, number))
+    await store.close()
     bare.close()
     return [at_least(f"append, {WRITERS} writers", ours, floor, "txn/s", 0.6)]
 
@@ -110,9 +122,10 @@ async def one_writer(folder: Path) -> list[Figure]:
     bare = BareWriter(folder / "one-bare.db")
     one = BareSession(bare.connection, key_text(key), "id-0")
     rows = [prepared(draft) for draft in drafts]
+    clock = SystemClock()
     began = time.perf_counter()
     for entries in rows:
-        await bare.run(lambda entries=entries: one.append(entries, 1))  # type: ignore[misc]
+        await bare.run(lambda entries=entries: one.append(entries, clock.now()))  # type: ignore[misc]
     floor = MESSAGES / (time.perf_counter() - began)
     bare.close()
     slices = [later - earlier for earlier, later in pairwise(spent)]

@@ -6,7 +6,7 @@ A docstring is the contract; the suites in `roost.testing` run it against every 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from roost.core.addresses import Address
 from roost.core.deliveries import Delivery, DeliveryState, SendResult
@@ -61,8 +61,7 @@ class TopicKind(StrEnum):
     SESSION = "session"
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(NamedTuple):
     """Something to wait for: work of a kind (`ref` empty), or news about one session (its key's text)."""
 
     kind: TopicKind
@@ -184,8 +183,8 @@ class Store(Protocol):
     async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
         """Turn the run's pending inputs into entries, in order of arrival; () when there are none.
 
-        At its opening `render` is also given what was merged into the run, first. A run whose session was
-        reset under it is `Fenced`: its words belong to no generation that is open.
+        `render` is also given what was merged into them, first. A run whose session was reset under it is
+        `Fenced`: its words belong to no generation that is open.
         """
         ...
 

@@ -162,7 +162,7 @@ def test_a_process_that_starts_again_under_its_name_need_not_wait(start: StartPe
     assert after.ask("reap") == "run-m-1"
 
 
-def test_a_process_without_the_lease_reads_and_writes_nothing(start: StartPeers) -> None:
+def test_a_process_without_the_lease_writes_nothing(start: StartPeers) -> None:
     owner, reader = start("owner", "reader")
     assert owner.ask("acquire") == "epoch 1"
     assert owner.ask("accept m-1") == "accepted"

@@ -58,6 +58,7 @@ LEAVES: Mapping[str, st.SearchStrategy[Any]] = {
     "number": st.floats(0, 1e6),
     "time of day": st.sampled_from(["00:00", "08:30", "24:00"]),
     "channel name": st.sampled_from(NAMES),
+    "account id": st.sampled_from(["work", "a.b@c", "*"]),
     "agent id": st.just("main"),
     "name that": st.sampled_from(["main", "home"]),
     "name without": st.sampled_from(["alice", "bob"]),

@@ -11,11 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from roost.core.entries import EntryDraft
 from roost.core.jsonvalue import JsonValue
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
+from roost.core.messages import Body
 from roost.core.principals import OWNER
-from roost.core.transfer import ImportedSession, ImportOutcome
+from roost.core.queries import HistoryQuery
+from roost.core.transfer import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.ports import Store
 from roost.stores.memory import MemoryStore
 from roost.stores.sqlite import SqliteStore
@@ -25,6 +28,7 @@ from roost.transfer.export import export_session
 from roost.transfer.jsonl_files import Transcript, read_transcript
 from roost.transfer.lines import Limits, read_lines
 from roost.transfer.report import Remarks
+from tests.property.histories import bodies
 from tests.scale import examples
 
 ids = st.sampled_from(["a", "b", "c", "d", "unnamed-line-2", "", "\0", "é", "x" * 300])
@@ -82,6 +86,16 @@ chained = st.builds(
     st.sampled_from("abcdef"),
     st.none() | st.sampled_from("abcdef"),
 )
+exact = st.builds(
+    lambda kind, entry, parent, more: json.dumps(
+        {"type": kind, "id": entry, "parentId": parent, "timestamp": "1970-01-01T00:00:00.000Z", **more},
+        separators=(",", ":"),
+    ).encode(),
+    st.sampled_from(["custom", "unparsed", "leaf"]),
+    st.sampled_from("abcdef"),
+    st.none() | st.sampled_from("abcdef"),
+    st.sampled_from([{}, {"base64": "aGVsbG8="}, {"reason": "mine", "lines": 1}, {"targetId": "a"}]),
+)
 headers = st.sampled_from(
     [
         b'{"type":"session","version":4,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/etc"}',
@@ -111,11 +125,11 @@ odd = st.sampled_from(
     ]
 )
 line = st.one_of(
-    spelled, chained, headers, odd, st.binary(max_size=12).map(lambda raw: raw.replace(b"\n", b""))
+    spelled, exact, chained, headers, odd, st.binary(max_size=12).map(lambda raw: raw.replace(b"\n", b""))
 )
 files = st.builds(
     lambda lines, breaks, end: breaks.join(lines) + (end if lines else b""),
-    st.lists(line, max_size=12) | st.lists(chained, max_size=12),
+    st.lists(line, max_size=12) | st.lists(chained | exact | st.just(b"{"), max_size=12),
     st.sampled_from([b"\n", b"\r\n"]),
     st.sampled_from([b"", b"\n", b"\n\n", b"\r\n"]),
 )
@@ -173,3 +187,37 @@ def test_any_file_comes_out_of_a_database_as_it_went_in(tmp_path: Path, runner: 
         assert runner.run(store.check()) == ()
     finally:
         runner.run(store.close())
+
+
+async def lines_of(store: Store) -> bytes:
+    written = bytearray()
+
+    async def sink(name: str, line: bytes) -> None:
+        written.extend(line)
+
+    await export_session(store, builders.MAIN, sink)
+    return bytes(written)
+
+
+async def two_hosts(history: list[Body]) -> tuple[bytes, bytes, list[str]]:
+    """What one host exports, what a second exports of that, and the ids the second sees as the conversation."""
+    here, there = MemoryStore(FakeClock()), MemoryStore(FakeClock())
+    first = ImportedGeneration(session_id="s", opened_at=NOON, drafts=())
+    await here.import_session(ImportedSession(session=builders.session(), generations=(first,)))
+    await here.append(
+        builders.MAIN, tuple(EntryDraft(id=f"e{number}", body=body) for number, body in enumerate(history))
+    )
+    sent = await lines_of(here)
+    transcript = Transcript(session_id="s", principal=OWNER, now=NOON)
+    generations = read_transcript(read_lines(BytesIO(sent), Limits()), transcript, Remarks())
+    await there.import_session(ImportedSession(session=builders.session(), generations=generations))
+    page = await there.history(HistoryQuery(key=builders.MAIN, limit=1000))
+    return sent, await lines_of(there), [entry.id for entry in page.entries]
+
+
+@settings(max_examples=examples(100, 2000), deadline=None)
+@given(history=st.lists(bodies, max_size=12))
+def test_a_session_that_was_never_a_file_travels_whole(history: list[Body]) -> None:
+    sent, again, ids = asyncio.run(two_hosts(history))
+    assert again == sent
+    assert ids == [f"e{number}" for number in range(len(history))]

@@ -51,19 +51,17 @@ class Arrival:
 
 
 def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
-    """The session as the message finds it. What no person sent neither resets a session nor keeps it fresh."""
+    """The session as the message finds it. Only what a person says resets a stale one and keeps it fresh."""
     inbound, session = arrival.inbound, snapshot.session
     if session is None:
         return (_open(arrival),)
     at = inbound.received_at
+    opened: Effects = open_generation(snapshot, arrival.reset) if arrival.reset else ()
     if not arrival.human:
-        return (ChangeSession(key=session.key, touched=at),)
+        return (*opened, ChangeSession(key=session.key, touched=at))
     stale = _stale(session, arrival)
     active = snapshot.running is not None or bool(snapshot.queued)
-    opened: Effects = ()
-    if arrival.reset:
-        opened = open_generation(snapshot, arrival.reset)
-    elif stale and not active:
+    if stale and not active and not opened:
         opened = open_stale(snapshot, stale, arrival.opening.session_id, at=at, reply_to=inbound.reply_to)
     # A daily reset put off is still due: what was said meanwhile must not make the session look fresh.
     put_off = not opened and stale is not None and stale.reason is not StaleReason.IDLE

@@ -381,6 +381,12 @@ class RunSnapshot:
     batch: Run | None = None
     partner: Snapshot | None = None
 
+    @property
+    def reset_away(self) -> bool:
+        """Whether the generation the run began in is closed: its words belong to none that is open."""
+        session, began_in = self.session.session, self.run.session_id
+        return session is not None and began_in is not None and session.session_id != began_in
+
 
 Decide: TypeAlias = Callable[[Snapshot], Effects]
 Advance: TypeAlias = Callable[[RunSnapshot], Effects]

@@ -3,14 +3,14 @@
 from roost.core import a2a, children
 from roost.core.effects import Effects, EndRun, RunSnapshot
 from roost.core.endings import Ending
-from roost.core.queueing import carry_over
+from roost.core.queueing import hand_over
 
 
 def finish(snapshot: RunSnapshot, ending: Ending) -> Effects:
     """End the run; what it did not take waits for the next one, and whoever waits for it is served."""
     return (
         EndRun(run_id=snapshot.run.id, outcome=ending.outcome),
-        *carry_over(snapshot.session, snapshot.run, ending.outcome.at),
+        *hand_over(snapshot.session, snapshot.run, ending.outcome),
         *a2a.advance(snapshot, ending),
         *children.child_end(snapshot, ending),
         *children.yield_end(snapshot, ending),

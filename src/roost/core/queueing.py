@@ -22,7 +22,7 @@ from roost.core.effects import (
     QueueRun,
     Snapshot,
 )
-from roost.core.inbound import Inbound, InputMode
+from roost.core.inbound import Inbound, InboundRecord, InputMode
 from roost.core.messages import ProvenanceKind
 from roost.core.notices import cleared_line, derived_id, dropped_line, notice
 from roost.core.principals import Principal, PrincipalKind
@@ -89,8 +89,32 @@ def plan(snapshot: Snapshot, arrival: Arrival) -> Plan:
     )
 
 
+def hand_over(snapshot: Snapshot, run: Run, outcome: Outcome) -> Effects:
+    """A run ends: what it could not serve is dead, what else it did not take goes into runs that follow it."""
+    dead = [
+        record.inbound for record in snapshot.pending if record.run_id == run.id and _dies(record, outcome)
+    ]
+    why = f"the run ended as {outcome.state} before reading it"
+    buried = [bury(inbound, why, cleared_line(excerpt(inbound), why), outcome.at) for inbound in dead]
+    left = tuple(record for record in snapshot.pending if record.inbound not in dead)
+    rest = carry_over(replace(snapshot, pending=left), run, outcome.at)
+    return (*(effect for effects in buried for effect in effects), *rest)
+
+
+def _dies(record: InboundRecord, outcome: Outcome) -> bool:
+    match outcome.state:
+        case RunState.FAILED | RunState.TIMEOUT:
+            # The same message would fail the next run too, and the one after it.
+            return record.mode is InputMode.OPEN
+        case RunState.KILLED:
+            # What no person said would start the work again that was just stopped.
+            return not _by_person(record.inbound)
+        case _:
+            return False
+
+
 def carry_over(snapshot: Snapshot, run: Run, at: int) -> Effects:
-    """A run ends: what it was given and did not take goes into runs that follow it, one for each voice."""
+    """What a run was given and did not take goes into runs that follow it, one for each voice."""
     voices: dict[tuple[object, ...], list[Inbound]] = {}
     for record in snapshot.pending:
         if record.run_id == run.id:
@@ -217,13 +241,18 @@ def _interrupted(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) 
 
 
 def _surplus(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> tuple[Inbound, ...]:
-    """The oldest messages that must give way for this one. Nobody's message displaces another authority's."""
+    """The oldest messages that must give way for this one. Nobody's message displaces another authority's.
+
+    What opens the run under way waits no more: without it, that run would have nothing to answer.
+    """
     if not arrival.human:
         return ()
+    under_way = snapshot.running.id if snapshot.running else None
     waiting = [
         record.inbound
         for record in snapshot.pending
         if _by_person(record.inbound)
+        and (record.run_id, record.mode) != (under_way, InputMode.OPEN)
         and record.inbound.reply_to == arrival.inbound.reply_to
         and _one_voice(snapshot, arrival, record.inbound.principal)
     ]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
-from roost.core.effects import AppendEntries, Effects, RequeueRun, RunSnapshot
+from roost.core.effects import AddDelivery, AppendEntries, Effects, RequeueRun, RunSnapshot
 from roost.core.endings import Announce, Ending
 from roost.core.entries import EntryDraft
 from roost.core.finishing import finish
@@ -85,8 +85,11 @@ class Recovery:
 
 
 def recover(snapshot: RunSnapshot, recovery: Recovery) -> Effects:
-    """Give a run its fate."""
+    """Give a run its fate. One whose session was started afresh belongs to a closed generation, and ends."""
     run, now = snapshot.run, recovery.now
+    if snapshot.reset_away:
+        outcome = Outcome(state=RunState.KILLED, at=now, code="reset", error="the session was reset")
+        return finish(snapshot, _ending(outcome, recovery))
     progress = replace(run.progress, recoveries=run.progress.recoveries + 1)
     decided = fate(run, now, recovery.max_age_ms)
     match decided:
@@ -121,12 +124,16 @@ def _interrupt(snapshot: RunSnapshot, recovery: Recovery, why: str) -> Effects:
         if record.run_id == run.id and record.mode is InputMode.OPEN
     ]
     told = tuple(effect for inbound in unread for effect in _bury(inbound, now))
-    told = told or notice(run.key, run.request.reply_to, INTERRUPTED_LINE, at=now, about=run.id)
+    if not any(isinstance(effect, AddDelivery) for effect in told):
+        told += notice(run.key, run.request.reply_to, INTERRUPTED_LINE, at=now, about=run.id)
     gone = {inbound.id for inbound in unread}
     left = tuple(one for one in snapshot.session.pending if one.inbound.id not in gone)
     rest = replace(snapshot, session=replace(snapshot.session, pending=left))
-    ending = Ending(outcome=outcome, announce=recovery.announce, policy=recovery.policy)
-    return (*told, *finish(rest, ending))
+    return (*told, *finish(rest, _ending(outcome, recovery)))
+
+
+def _ending(outcome: Outcome, recovery: Recovery) -> Ending:
+    return Ending(outcome=outcome, announce=recovery.announce, policy=recovery.policy)
 
 
 def _bury(inbound: Inbound, at: int) -> Effects:

@@ -115,6 +115,8 @@ def searchable_text(body: Body) -> str:
     """What of an entry can be found: what was said, what tools were given and what they answered."""
     if isinstance(body, Compaction | Notice):
         return ""
+    if len(body.content) == 1 and isinstance(body.content[0], Text):  # nearly every message
+        return body.content[0].text[:INDEXED_CHARS]
     kept: list[str] = []
     room = INDEXED_CHARS
     for piece in _pieces(body):

@@ -5,6 +5,7 @@ A generation is one `session_id`. Reset, fork, branch and back open a new one; c
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from roost.core.addresses import Address, ChatType, Origin
 from roost.core.keys import SessionKey
@@ -144,8 +145,7 @@ class Session:
     events: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Growth:
+class Growth(NamedTuple):
     """What new entries change of a session."""
 
     summary: Summary

@@ -6,6 +6,8 @@ from dataclasses import replace
 from roost.core.messages import AssistantMessage, Body, Compaction, Usage, UserMessage, text_of
 from roost.core.sessions import Counters, Summary
 
+_WORD = "".join(map(chr, range(0x21, 0x7F)))
+
 TITLE_CHARS = 80
 PREVIEW_CHARS = 200
 
@@ -15,11 +17,11 @@ def summarise(summary: Summary, bodies: Sequence[Body]) -> Summary:
     title, preview, model = summary.title, summary.preview, summary.model
     for body in bodies:
         if isinstance(body, UserMessage):
-            title = title or _line(text_of(body))[:TITLE_CHARS] or None
+            title = title or _line(text_of(body), TITLE_CHARS) or None
         elif isinstance(body, AssistantMessage):
             model = _model(body) or model
     for body in reversed(bodies):
-        if isinstance(body, UserMessage | AssistantMessage) and (line := _line(text_of(body))):
+        if isinstance(body, UserMessage | AssistantMessage) and (line := _line(text_of(body), PREVIEW_CHARS)):
             preview = line
             break
     return Summary(title=title, preview=preview, entries=summary.entries + len(bodies), model=model)
@@ -49,9 +51,12 @@ def _add(counters: Counters, usage: Usage) -> Counters:
     )
 
 
-def _line(text: str) -> str:
-    """The beginning of a text on one line."""
-    return " ".join(text[: 2 * PREVIEW_CHARS].split())[:PREVIEW_CHARS]
+def _line(text: str, chars: int) -> str:
+    """The beginning of a text on one line. A word is not cut: half a credential would not be recognised."""
+    head = text[:chars]
+    if len(text) > chars and not text[chars].isspace():
+        head = head.rstrip(_WORD)
+    return " ".join(head.split())
 
 
 def _model(message: AssistantMessage) -> str | None:

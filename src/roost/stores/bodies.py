@@ -25,9 +25,10 @@ from roost.core.messages import (
     Usage,
     UserMessage,
 )
-from roost.stores.codec import parse_principal
+from roost.stores.codec import UNREADABLE, parse_principal, unreadable
 
 Json = dict[str, Any]
+_STOPS = {str(reason): reason for reason in StopReason}
 
 
 def dump_body(body: Body) -> str:
@@ -35,8 +36,22 @@ def dump_body(body: Body) -> str:
 
 
 def load_body(text: str) -> Body:
-    data = orjson.loads(text)
-    return _LOAD[data["t"]](data)
+    try:
+        data = orjson.loads(text)
+        return _LOAD[data["t"]](data)
+    except UNREADABLE as error:
+        raise unreadable(error) from error
+
+
+def _dump_content(content: tuple[Text | Thinking | ToolCall | Image, ...]) -> Any:
+    """A lone text, which nearly every message is, as that text; else a list of blocks."""
+    if len(content) == 1 and isinstance(content[0], Text):
+        return content[0].text
+    return [_dump_block(block) for block in content]
+
+
+def _load_content(data: Any) -> tuple[Any, ...]:
+    return (Text(data),) if isinstance(data, str) else tuple([_load_block(block) for block in data])
 
 
 def _dump_block(block: Text | Thinking | ToolCall | Image) -> Json:
@@ -66,7 +81,7 @@ def _dump_user(body: UserMessage) -> Json:
     return {
         "t": "user",
         "at": body.at,
-        "content": [_dump_block(block) for block in body.content],
+        "content": _dump_content(body.content),
         "sender": body.sender,
         "kind": origin.kind,
         "principal": str(origin.principal),
@@ -76,7 +91,7 @@ def _dump_user(body: UserMessage) -> Json:
 
 def _load_user(data: Json) -> UserMessage:
     return UserMessage(
-        content=tuple([_load_block(block) for block in data["content"]]),
+        content=_load_content(data["content"]),
         at=data["at"],
         provenance=_provenance(data["kind"], data["principal"], *data["source"]),
         sender=data["sender"],
@@ -101,7 +116,7 @@ def _dump_assistant(body: AssistantMessage) -> Json:
     return {
         "t": "assistant",
         "at": body.at,
-        "content": [_dump_block(block) for block in body.content],
+        "content": _dump_content(body.content),
         "provider": body.provider,
         "model": body.model,
         "api": body.api,
@@ -121,7 +136,7 @@ def _dump_assistant(body: AssistantMessage) -> Json:
 def _load_assistant(data: Json) -> AssistantMessage:
     tokens_in, tokens_out, cache_read, cache_write, total, cost = data["usage"]
     return AssistantMessage(
-        content=tuple([_load_block(block) for block in data["content"]]),
+        content=_load_content(data["content"]),
         at=data["at"],
         provider=data["provider"],
         model=data["model"],
@@ -134,7 +149,7 @@ def _load_assistant(data: Json) -> AssistantMessage:
             total=total,
             cost_micros=cost,
         ),
-        stop=StopReason(data["stop"]),
+        stop=_STOPS[data["stop"]],
         error=data["error"],
     )
 
@@ -143,7 +158,7 @@ def _dump_result(body: ToolResult) -> Json:
     return {
         "t": "tool",
         "at": body.at,
-        "content": [_dump_block(block) for block in body.content],
+        "content": _dump_content(body.content),
         "call": body.call_id,
         "tool": body.tool,
         "error": body.is_error,
@@ -155,7 +170,7 @@ def _load_result(data: Json) -> ToolResult:
     return ToolResult(
         call_id=data["call"],
         tool=data["tool"],
-        content=tuple([_load_block(block) for block in data["content"]]),
+        content=_load_content(data["content"]),
         at=data["at"],
         is_error=data["error"],
         details=data["details"],

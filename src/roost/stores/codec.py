@@ -13,12 +13,14 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import orjson
 
+from roost.core.errors import StoreCorrupt
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 
 Dump = Callable[[Any], Any]
 Load = Callable[[Any], Any]
 TAG = "type"
+UNREADABLE = (ValueError, LookupError, TypeError)
 
 # A recursive alias cannot be looked up by name from another module; its values are JSON already.
 _RECURSIVE = {"JsonValue": object}
@@ -29,6 +31,12 @@ parse_key: Callable[[str], SessionKey] = lru_cache(CACHED_TEXTS)(SessionKey.pars
 parse_principal: Callable[[str], Principal] = lru_cache(CACHED_TEXTS)(Principal.parse)
 
 
+def unreadable(error: Exception) -> StoreCorrupt:
+    return StoreCorrupt(
+        f"a stored value cannot be read: {error!r}", hint="restore a backup, or run the repair"
+    )
+
+
 def encode(value: object, hint: Any = None) -> str:
     """The JSON text of a value; `hint` names the union it is a member of."""
     return orjson.dumps(_dumper(hint or type(value))(value)).decode()
@@ -36,7 +44,10 @@ def encode(value: object, hint: Any = None) -> str:
 
 def decode(hint: Any, text: str) -> Any:
     """The value a text was made from."""
-    return _loader(hint)(orjson.loads(text))
+    try:
+        return _loader(hint)(orjson.loads(text))
+    except UNREADABLE as error:
+        raise unreadable(error) from error
 
 
 decode_shared: Callable[[Any, str], Any] = lru_cache(CACHED_TEXTS)(decode)

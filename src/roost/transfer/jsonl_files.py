@@ -195,8 +195,9 @@ def _kept(draft: EntryDraft, importer: Importer, text: str) -> EntryDraft:
         parent_id = None
     same = (entry_id, parent_id, line_of(draft)) == (draft.id, draft.parent_id, text)
     # Without its text, a line that calls itself unparsed would pass for one that this module made.
-    source = draft.source if same and not _is_unparsed(draft) else text
-    return replace(draft, id=entry_id, parent_id=parent_id, source=source)
+    if same and not _is_unparsed(draft):
+        return draft
+    return replace(draft, id=entry_id, parent_id=parent_id, source=text)
 
 
 # -- from pieces to generations ----------------------------------------------------------------------
@@ -204,11 +205,11 @@ def _kept(draft: EntryDraft, importer: Importer, text: str) -> EntryDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Group:
-    """Places of the pieces of one generation, ascending, and the place it went off from."""
+    """Places of the pieces of one generation, ascending, and the group and the place it went off from."""
 
     session_id: str
     places: tuple[int, ...]
-    base: int | None
+    base: tuple[int, int] | None
 
 
 def _grouped(pieces: Sequence[_Piece], session_id: str, remarks: Remarks) -> list[_Group]:
@@ -230,7 +231,9 @@ def _grouped(pieces: Sequence[_Piece], session_id: str, remarks: Remarks) -> lis
     for place, number in enumerate(owner):
         members[number].append(place)
     return [
-        _Group(session_id=session_id, places=tuple(places), base=base)
+        _Group(
+            session_id=session_id, places=tuple(places), base=None if base is None else (owner[base], base)
+        )
         for session_id, places, base in zip(ids, members, bases, strict=True)
     ]
 
@@ -255,11 +258,9 @@ def _follow(pieces: Sequence[_Piece], owner: list[int]) -> None:
 def _base(group: _Group, groups: Sequence[_Group]) -> Base | None:
     if group.base is None:
         return None
-    for other in groups:
-        seq = bisect_left(other.places, group.base)
-        if seq < len(other.places) and other.places[seq] == group.base:
-            return Base(session_id=other.session_id, seq=seq + 1)
-    return None
+    number, place = group.base
+    other = groups[number]
+    return Base(session_id=other.session_id, seq=bisect_left(other.places, place) + 1)
 
 
 def _drafts(pieces: Sequence[_Piece], places: Sequence[int]) -> tuple[EntryDraft, ...]:

@@ -98,8 +98,11 @@ def _sources(root: Folder, path: Path, options: ImportOptions) -> tuple[_Source,
 
 
 def _holds_sessions(agents: Folder, name: str) -> bool:
-    with agents.folder(name) as agent:
-        return SESSIONS in agent.listing().folders
+    try:
+        with agents.folder(name) as agent:
+            return SESSIONS in agent.listing().folders
+    except PermissionError:
+        return False
 
 
 def _agent_above(path: Path) -> str:

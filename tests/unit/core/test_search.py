@@ -18,7 +18,16 @@ from roost.core.messages import (
     ToolResult,
     UserMessage,
 )
-from roost.core.search import INDEXED_CHARS, Query, matches, parse_query, searchable_text, segment, snippet
+from roost.core.search import (
+    INDEXED_CHARS,
+    Query,
+    index_text,
+    matches,
+    parse_query,
+    searchable_text,
+    segment,
+    snippet,
+)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +70,11 @@ def test_each_cjk_character_is_a_token(text: str, tokens: str) -> None:
     assert segment(text) == tokens
 
 
+@pytest.mark.parametrize("text", ["Two  Words!", " a_b\n\nc ", "Ünï 数据", ""])
+def test_text_for_an_index_has_the_same_tokens(text: str) -> None:
+    assert index_text(text).split() == segment(text).split()
+
+
 @pytest.mark.parametrize(
     ("text", "phrases"),
     [
@@ -86,7 +100,7 @@ def test_a_query_without_a_word_is_refused_with_advice(text: str) -> None:
 
 
 def test_a_query_of_too_many_words_is_refused_with_advice() -> None:
-    assert parse_query(" ".join(f"w{number}" for number in range(64)))
+    assert len(parse_query(" ".join(f"w{number}" for number in range(64))).phrases) == 64
     with pytest.raises(InvalidInput, match=r"more than 64 words .*fewer"):
         parse_query(" ".join(f"w{number}" for number in range(65)))
 
@@ -121,7 +135,7 @@ def test_a_text_is_found_when_it_holds_every_phrase(query: str, text: str, found
         ("a " * 30 + "needle", "needle", 20, "… a a a a a a needle"),
         ("main " * 20 + "in" + " b" * 30, "in", 12, "…ain in b b…"),
         ("天" * 30 + "数据" + "地" * 30, "数据", 10, "…天天天数据地地地…"),
-        ("x " * 30 + "well, known", '"well known"', 15, "…x x well, known"[-15:]),
+        ("x " * 30 + "well, known", '"well known"', 15, "… x well, known"),
         ("ﬁne " + "x " * 30, "fine", 10, "ﬁne x x x…"),
     ],
 )

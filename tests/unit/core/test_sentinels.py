@@ -17,13 +17,17 @@ def test_a_skip_word_counts_only_as_the_exact_trimmed_text(token: Sentinel) -> N
 
 
 @pytest.mark.parametrize("token", [Sentinel.NO_REPLY, Sentinel.HEARTBEAT_OK])
-@pytest.mark.parametrize("dress", ["{}", "  {}\n", "`{}`", "**{}**", '"{}".', "({})", "_{}_", "~~{}~~!", "„{}“"])
+@pytest.mark.parametrize(
+    "dress", ["{}", "  {}\n", "`{}`", "**{}**", '"{}".', "({})", "_{}_", "~~{}~~!", "„{}“"]
+)
 def test_silence_is_heard_whatever_punctuation_surrounds_it(token: Sentinel, dress: str) -> None:
     assert sentinel_of(dress.format(token)) is token
     assert sentinel_of(dress.format(token.lower())) is token
 
 
-@pytest.mark.parametrize("text", ["", "   ", "...", "NO_REPLY needed", "say NO_REPLY", "NO REPLY", "NO_REPLY NO_REPLY"])
+@pytest.mark.parametrize(
+    "text", ["", "   ", "...", "NO_REPLY needed", "say NO_REPLY", "NO REPLY", "NO_REPLY NO_REPLY"]
+)
 def test_text_that_says_anything_else_is_not_silent(text: str) -> None:
     assert not is_silent(text)
 

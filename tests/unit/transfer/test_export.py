@@ -21,6 +21,7 @@ from roost.transfer.jsonl_files import Transcript, read_transcript
 from roost.transfer.lines import Limits, read_lines
 from roost.transfer.report import Remarks
 
+ROOT = b'{"type":"custom","id":"r%d","parentId":null,"timestamp":"1970-01-01T00:00:00.000Z"}\n'
 TOPIC = SessionKey.parse("agent:main:telegram:group:-1:topic:42")
 
 
@@ -64,7 +65,7 @@ def line(name: str, parent: str | None, **more: object) -> bytes:
         b'{"type":"session","id":"s"}\r\n{"type":"a"}\r\n',
         line("a", None) + line("x", "a") + b"\xff\n" + line("b", "a") + line("y", "x") + line("c", "b"),
         line("a", None) + b'{"type":"unparsed","base64":"aGk="}\n',
-        b"".join(line(f"r{number}", None) for number in range(300)),
+        b"".join(ROOT % number for number in range(300)),
     ],
 )
 async def test_a_file_is_written_as_it_was_read(store: MemoryStore, content: bytes) -> None:

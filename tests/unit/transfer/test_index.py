@@ -83,7 +83,7 @@ def test_former_session_ids_come_oldest_first_and_once() -> None:
     assert one(usageFamilySessionIds="a").earlier == ()
 
 
-def test_names_preferences_times_and_counts_are_taken() -> None:
+def test_names_and_preferences_are_taken() -> None:
     found = one(
         label="Garden",
         displayName="The garden",
@@ -94,6 +94,16 @@ def test_names_preferences_times_and_counts_are_taken() -> None:
         providerOverride="anthropic",
         modelOverrideSource="user",
         thinkingLevel="high",
+    )
+    assert found.labels == Labels(
+        label="Garden", display_name="The garden", subject="House", room="#house", space="Home"
+    )
+    assert found.overrides == Overrides(model="anthropic/sonnet-4.5", thinking="high")
+
+
+@pytest.mark.requirement("D35")
+def test_counts_are_taken() -> None:
+    found = one(
         inputTokens=1,
         outputTokens=2,
         totalTokens=3,
@@ -102,28 +112,7 @@ def test_names_preferences_times_and_counts_are_taken() -> None:
         cacheWrite=6,
         estimatedCostUsd=0.25,
         compactionCount=7,
-        createdAt=10,
-        sessionStartedAt=11,
-        lastInteractionAt=12,
-        updatedAt=13.9,
-        archivedAt=14,
-        pinnedAt=15,
-        spawnedBy="agent:main:main",
-        origin={
-            "label": "Alice",
-            "provider": "telegram",
-            "surface": "phone",
-            "chatType": "dm",
-            "from": "a",
-            "to": "b",
-            "accountId": "c",
-            "threadId": 42,
-        },
     )
-    assert found.labels == Labels(
-        label="Garden", display_name="The garden", subject="House", room="#house", space="Home"
-    )
-    assert found.overrides == Overrides(model="anthropic/sonnet-4.5", thinking="high")
     assert found.counters == Counters(
         input=1,
         output=2,
@@ -134,9 +123,34 @@ def test_names_preferences_times_and_counts_are_taken() -> None:
         cost_micros=250_000,
         compactions=7,
     )
+
+
+def test_times_are_taken() -> None:
+    found = one(
+        createdAt=10,
+        sessionStartedAt=11,
+        lastInteractionAt=12,
+        updatedAt=13.9,
+        archivedAt=14,
+        pinnedAt=15,
+    )
     assert found.times == IndexTimes(
         created=10, started=11, interacted=12, updated=13, archived=14, pinned=15
     )
+
+
+def test_where_a_conversation_was_met_is_taken_for_people_to_read() -> None:
+    origin = {
+        "label": "Alice",
+        "provider": "telegram",
+        "surface": "phone",
+        "chatType": "dm",
+        "from": "a",
+        "to": "b",
+        "accountId": "c",
+        "threadId": 42,
+    }
+    found = one(spawnedBy="agent:main:main", origin=origin)
     assert found.origin == Origin(
         label="Alice",
         provider="telegram",

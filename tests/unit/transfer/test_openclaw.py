@@ -142,7 +142,9 @@ async def test_links_and_pipes_are_left_out_and_told(store: MemoryStore, tmp_pat
     assert await store.session_by_id("t") is None
 
 
-async def test_an_index_that_is_a_link_is_not_followed_and_stops_its_folder(store: MemoryStore, tmp_path: Path) -> None:
+async def test_an_index_that_is_a_link_is_not_followed_and_stops_its_folder(
+    store: MemoryStore, tmp_path: Path
+) -> None:
     folder = sessions(tmp_path / "main" / "sessions")
     (folder / "sessions.json").rename(tmp_path / "elsewhere.json")
     (folder / "sessions.json").symlink_to(tmp_path / "elsewhere.json")
@@ -160,3 +162,16 @@ async def test_sessions_of_an_agent_that_are_a_link_are_not_followed(
     with pytest.raises(InvalidInput):
         await import_openclaw(store, tmp_path / "home", OPTIONS)
     assert await keys(store) == set()
+
+
+async def test_an_agent_whose_folder_may_not_be_read_costs_no_other(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    sessions(tmp_path / "agents" / "main" / "sessions")
+    locked = sessions(tmp_path / "agents" / "ops" / "sessions", "t").parent
+    locked.chmod(0)
+    try:
+        report = await import_openclaw(store, tmp_path, OPTIONS)
+    finally:
+        locked.chmod(0o700)
+    assert ("main", Result.IMPORTED) in results(report)

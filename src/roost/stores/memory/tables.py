@@ -215,12 +215,14 @@ class MemoryTables:
             if record.state is InboundState.PENDING and record.inbound.key == key
         )
 
-    async def merged_inputs(self, run_id: str) -> tuple[InboundRecord, ...]:
-        return tuple(
-            record
-            for record in self._inbound
-            if record.state is InboundState.MERGED and record.merged_into == run_id
-        )
+    async def merged_inputs(self, into: Sequence[str]) -> tuple[InboundRecord, ...]:
+        merged = [record for record in self._inbound if record.state is InboundState.MERGED]
+        ends = set(into)
+        # A message is merged only into a later one: backwards, each is seen after what it ended in.
+        for record in reversed(merged):
+            if record.merged_into in ends:
+                ends.add(record.inbound.id)
+        return tuple(record for record in merged if record.inbound.id in ends)
 
     async def insert_inbound(self, record: InboundRecord) -> None:
         if record.inbound.id in self._inbound or await self.same_inbound(record.inbound):

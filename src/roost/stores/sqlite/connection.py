@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import TypeAlias
 
 import apsw
 
@@ -18,6 +19,8 @@ MIGRATIONS = files("roost.stores.sqlite") / "migrations"
 OLDEST_SAFE_ENGINE = (3, 51, 3)
 APPLICATION_ID = 0x526F6F73
 BUSY_TIMEOUT_MS = 5_000
+# A damaged row shows when it is made into values: text that is no longer text, a word that is not one of ours.
+EngineError: TypeAlias = apsw.Error | ValueError
 
 
 def open_writer(path: Path, vfs: str | None = None, synchronous: str = "FULL") -> apsw.Connection:
@@ -97,7 +100,8 @@ def migrate(connection: apsw.Connection, steps: Sequence[Migration]) -> None:
         with connection:
             # Asked under the lock: another process may have taken the step meanwhile.
             if connection.pragma("user_version") < step.number:
-                connection.execute(step.script)
+                # To the end: a statement that answers a row would stop it half way.
+                connection.execute(step.script).fetchall()
                 connection.pragma("application_id", APPLICATION_ID)
                 connection.pragma("user_version", step.number)
 
@@ -111,9 +115,9 @@ def _refuse_newer(connection: apsw.Connection, steps: Sequence[Migration]) -> No
         )
 
 
-def translated(error: apsw.Error, path: Path) -> Exception:
+def translated(error: EngineError, path: Path) -> Exception:
     """The error a caller can act on."""
-    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError | ValueError):
         return StoreCorrupt(f"{path} is damaged: {error}", hint="restore a backup, or run the repair")
     if isinstance(error, apsw.FullError):
         return StoreUnavailable(f"no space left for {path}", hint="free space; nothing was lost")

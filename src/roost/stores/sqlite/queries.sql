@@ -199,7 +199,11 @@ SELECT body FROM inbound WHERE tenant = ? AND principal = ? AND key = ? AND idem
 SELECT body FROM inbound WHERE key = ? AND state = 'pending' ORDER BY seq;
 
 -- name: merged_inputs
-SELECT body FROM inbound WHERE merged_into = ? AND state = 'merged' ORDER BY seq;
+WITH RECURSIVE ends (id) AS (
+    SELECT value FROM json_each(?)
+    UNION SELECT i.id FROM inbound i JOIN ends ON i.merged_into = ends.id
+)
+SELECT body FROM inbound WHERE id IN ends AND state = 'merged' ORDER BY seq;
 
 -- name: inbound_of_session
 SELECT body FROM inbound WHERE key = ?;

@@ -49,7 +49,7 @@ class Readers(Generic[Rows]):
                 return read(rows, connection)
             finally:
                 connection.execute("ROLLBACK")
-        except apsw.Error as error:
+        except (apsw.Error, ValueError) as error:
             raise translated(error, self._path) from error
 
     def _mine(self) -> tuple[apsw.Connection, Rows]:

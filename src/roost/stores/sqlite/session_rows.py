@@ -33,11 +33,8 @@ from roost.stores.sqlite.rows import SQL, Binding, Rows, filtered, inbound_updat
 
 class SessionRows(Rows):
     async def session(self, key: SessionKey) -> Session | None:
-        row = self._execute(SQL["session"], (self._tenant, key_text(key))).fetchone()
-        if row is None:
-            return None
-        self._numbers[key] = row[0]
-        return read_session(row)
+        row = self._session_row(key)
+        return None if row is None else read_session(row)
 
     async def lock_session(self, key: SessionKey) -> Session | None:
         return await self.session(key)
@@ -148,11 +145,14 @@ class SessionRows(Rows):
     def _number(self, key: SessionKey) -> int:
         number = self._numbers.get(key)
         if number is None:
-            row = self._execute(SQL["session"], (self._tenant, key_text(key))).fetchone()
+            row = self._session_row(key)
             if row is None:
                 raise NotFound(f"no session {key}")
             number = self._numbers[key] = int(row[0])
         return number
+
+    def _session_row(self, key: SessionKey) -> Any:
+        return self._execute(SQL["session"], (self._tenant, key_text(key))).fetchone()
 
 
 def list_conditions(query: SessionQuery, bindings: dict[str, Binding]) -> list[str]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import apsw
 
-from roost.core.errors import Fenced
+from roost.core.errors import Fenced, StoreUnavailable
 from roost.core.leases import Gateway, Lease
 from roost.ports import Clock
 from roost.stores.sqlite.backup import copy_database
-from roost.stores.sqlite.connection import open_writer, translated
+from roost.stores.sqlite.connection import EngineError, open_writer, translated
 from roost.stores.sqlite.readers import Readers
 from roost.stores.sqlite.rows import SQL
 from roost.stores.sqlite.tables import SqliteTables, WriterTables
@@ -64,9 +64,14 @@ class SqliteStore(StoreVerbs):
         options: SqliteOptions | None = None,
     ) -> "SqliteStore":
         """Open or create the file; only this user may read a file it creates."""
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not path.exists():
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not path.exists():
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        except OSError as error:
+            raise StoreUnavailable(
+                f"{path} cannot be created: {error.strerror}", hint="check path and rights"
+            ) from error
         return cls(path, clock, database_clock or clock, options or SqliteOptions())
 
     async def acquire_lease(self, gateway: Gateway) -> Lease:
@@ -127,7 +132,7 @@ class SqliteStore(StoreVerbs):
                 hint="stop this gateway's work and acquire a new lease",
             )
 
-    def _translate(self, error: apsw.Error) -> Exception:
+    def _translate(self, error: EngineError) -> Exception:
         return translated(error, self.path)
 
 

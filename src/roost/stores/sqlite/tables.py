@@ -7,6 +7,7 @@ from roost.core.keys import SessionKey
 from roost.core.sessions import Session
 from roost.stores.sqlite.entry_rows import EntryRows
 from roost.stores.sqlite.fact_rows import FactRows
+from roost.stores.sqlite.session_rows import read_session
 from roost.stores.sqlite.work_rows import WorkRows
 
 HOT_SESSIONS = 4_096
@@ -33,9 +34,12 @@ class WriterTables(SqliteTables):
     async def lock_session(self, key: SessionKey) -> Session | None:
         session = self._hot.get(key)
         if session is None:
-            session = await self.session(key)
-            if session is not None:
-                self._keep(session)
+            row = self._session_row(key)
+            if row is None:
+                return None
+            session = read_session(row)
+            self._numbers[key] = row[0]
+            self._keep(session)
         return session
 
     async def insert_session(self, session: Session) -> None:

@@ -53,8 +53,9 @@ class WorkRows(Rows):
     async def pending_inputs(self, key: SessionKey) -> tuple[InboundRecord, ...]:
         return self._bodies("pending_inputs", (key_text(key),), InboundRecord)
 
-    async def merged_inputs(self, run_id: str) -> tuple[InboundRecord, ...]:
-        return self._bodies("merged_inputs", (run_id,), InboundRecord)
+    async def merged_inputs(self, into: Sequence[str]) -> tuple[InboundRecord, ...]:
+        ids = encode(tuple(into), tuple[str, ...])
+        return self._bodies("merged_inputs", (ids,), InboundRecord)
 
     async def insert_inbound(self, record: InboundRecord) -> None:
         inbound, source = record.inbound, record.inbound.source

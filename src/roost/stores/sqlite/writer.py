@@ -16,6 +16,7 @@ import apsw
 
 from roost.core.errors import RoostError, StoreUnavailable
 from roost.ports import Topic
+from roost.stores.sqlite.connection import EngineError
 
 BATCH = 256
 LONG_LOG_PAGES = 1_000
@@ -41,7 +42,7 @@ class Writer:
         connection: apsw.Connection,
         began: Callable[[], None],
         undone: Callable[[], None],
-        translate: Callable[[apsw.Error], Exception],
+        translate: Callable[[EngineError], Exception],
         wake: Callable[[Iterable[Topic]], None],
     ) -> None:
         self._connection = connection
@@ -131,7 +132,9 @@ class Writer:
                     "the transaction was lost", hint="try again; nothing of this request was written"
                 ) from error
             self._connection.execute("ROLLBACK TO verb")
-            job.error = self._translate(error) if isinstance(error, apsw.Error) else error
+            job.error = (
+                self._translate(error) if isinstance(error, apsw.Error | UnicodeDecodeError) else error
+            )
         self._connection.execute("RELEASE verb")
 
     def _fail(self, batch: list[Job], error: Exception) -> None:

@@ -6,7 +6,7 @@ from roost.core.effects import Decide
 from roost.core.entries import Entry
 from roost.core.errors import InvalidInput
 from roost.core.events import EventKind
-from roost.core.inbound import Inbound, InboundRecord, InboundState, InputMode
+from roost.core.inbound import Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.runs import Claim
@@ -49,8 +49,7 @@ class InboxVerbs(Verbs):
             inputs = tuple(record for record in pending if record.run_id == run.id)
             if not inputs:
                 return ()
-            opens = any(record.mode is InputMode.OPEN for record in inputs)
-            merged = await unit.tables.merged_inputs(run.id) if opens else ()
+            merged = await unit.tables.merged_inputs([record.inbound.id for record in inputs])
             entries = await unit.append(run.key, render(merged + inputs))
             for record in inputs:
                 await unit.tables.update_inbound(replace(record, state=InboundState.TAKEN))

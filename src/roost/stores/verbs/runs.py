@@ -88,7 +88,8 @@ async def _start(unit: Unit, run: Run, lease: Lease) -> Run:
         run,
         state=RunState.RUNNING,
         started_at=run.started_at or unit.now,
-        session_id=session.session_id,
+        # One that begins again goes on where it began: if that was reset meanwhile, its writes are refused.
+        session_id=run.session_id or session.session_id,
         fence=fence,
         claim=Claim(id=run.id, gateway=lease.gateway.name, epoch=lease.epoch, fence=fence),
     )

@@ -55,6 +55,11 @@ def test_a_step_is_taken_once(empty: apsw.Connection) -> None:
     assert empty.pragma("user_version") == 2
 
 
+def test_a_step_is_taken_to_its_end(empty: apsw.Connection) -> None:
+    migrate(empty, (Migration(1, "CREATE TABLE a (x); SELECT 1; INSERT INTO a VALUES (1)"),))
+    assert empty.execute("SELECT x FROM a").get == 1
+
+
 @pytest.mark.requirement("P5")
 def test_a_step_that_fails_in_the_middle_leaves_the_state_before_it(empty: apsw.Connection) -> None:
     good = Migration(1, "CREATE TABLE a (x)")

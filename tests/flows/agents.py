@@ -1,0 +1,123 @@
+"""What session tools will do, played by hand: one session sends to another, or spawns a child."""
+
+from dataclasses import dataclass
+
+from roost.core import a2a, exchangetext, queueing
+from roost.core.announce import SpawnMode, subagent_task_message
+from roost.core.arrivals import Arrival, Opening
+from roost.core.effects import Effects, OweCompletion, PutExchange, Snapshot
+from roost.core.exchanges import Completion, Exchange
+from roost.core.facts import classify, session_owner
+from roost.core.inbound import Inbound, Source
+from roost.core.keys import SessionKey
+from roost.core.messages import Provenance, ProvenanceKind, Text
+from roost.core.principals import Principal
+from roost.core.runs import Lane, Request, Run, RunKind
+from roost.core.sessions import Facts, Lineage, Session
+from roost.core.sources import child_key
+from tests.flows.driver import Driver
+from tests.samples import UTC_ZONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One session's words to another."""
+
+    text: str
+    kind: ProvenanceKind
+    tool: str
+    exchange_id: str | None = None
+
+
+def _inbound(driver: Driver, run: Run, target: SessionKey, message: Message) -> Inbound:
+    name = driver.names("message")
+    return Inbound(
+        id=name,
+        key=target,
+        principal=run.cause.principal,
+        provenance=Provenance(
+            kind=message.kind,
+            principal=run.cause.principal,
+            source_session=str(run.key),
+            source_tool=message.tool,
+        ),
+        content=(Text(message.text),),
+        source=Source(channel=a2a.INTERNAL_CHANNEL, idempotency_key=name),
+        received_at=driver.clock.now(),
+        trace=run.cause.trace,
+        exchange_id=message.exchange_id,
+        hops=(*run.cause.hops, run.key),
+    )
+
+
+def _opening(driver: Driver, key: SessionKey, creator: Principal, parent: Session | None = None) -> Opening:
+    lineage = Lineage(parent=parent.key, depth=parent.lineage.depth + 1) if parent else Lineage()
+    owner = session_owner(key, "main", creator=creator, parent_owner=parent.owner if parent else None)
+    facts = Facts(kind=classify(key, "main"))
+    return Opening(session_id=driver.names("generation"), owner=owner, facts=facts, lineage=lineage)
+
+
+async def send(driver: Driver, run: Run, target: SessionKey, text: str, max_turns: int = 5) -> Exchange:
+    """A `sessions_send` of a run that is under way."""
+    refused = a2a.check_hops(run.cause.hops, target)
+    if refused:
+        raise refused.error()
+    exchange = Exchange(
+        id=driver.names("exchange"),
+        requester=run.key,
+        target=target,
+        request=text,
+        created_at=driver.clock.now(),
+        max_turns=a2a.turns(run.key, target, max_turns),
+        hops=(*run.cause.hops, run.key),
+    )
+    message = Message(
+        text=text, kind=ProvenanceKind.INTER_SESSION, tool=a2a.SEND_TOOL, exchange_id=exchange.id
+    )
+    inbound = _inbound(driver, run, target, message)
+    arrival = Arrival(
+        inbound=inbound,
+        run_id=driver.names("run"),
+        opening=_opening(driver, target, inbound.principal),
+        zone=UTC_ZONE,
+        request=Request(
+            kind=RunKind.EXCHANGE,
+            lane=Lane.NESTED,
+            prompt=exchangetext.primary_block(exchange, None, None),
+        ),
+    )
+
+    def decide(snapshot: Snapshot) -> Effects:
+        return (*queueing.accept(snapshot, arrival), PutExchange(exchange=exchange))
+
+    await driver.store.accept_inbound(inbound, decide)
+    return exchange
+
+
+async def spawn(driver: Driver, run: Run, task: str) -> Completion:
+    """A `sessions_spawn` of a run that is under way: what its session is owed."""
+    parent = await driver.session(run.key)
+    key = child_key(run.key.agent, driver.names("child"))
+    text = subagent_task_message(task, depth=parent.lineage.depth + 1, max_depth=5, mode=SpawnMode.RUN)
+    message = Message(text=text, kind=ProvenanceKind.SUBAGENT, tool="sessions_spawn")
+    inbound = _inbound(driver, run, key, message)
+    arrival = Arrival(
+        inbound=inbound,
+        run_id=driver.names("run"),
+        opening=_opening(driver, key, inbound.principal, parent),
+        zone=UTC_ZONE,
+        request=Request(lane=Lane.SUBAGENT, requester=run.key),
+    )
+    owed = Completion(
+        child_run=arrival.run_id,
+        child=key,
+        requester=run.key,
+        batch=run.id,
+        created_at=driver.clock.now(),
+    )
+
+    def decide(snapshot: Snapshot) -> Effects:
+        return (*queueing.accept(snapshot, arrival), OweCompletion(completion=owed))
+
+    await driver.store.accept_inbound(inbound, decide)
+    return owed

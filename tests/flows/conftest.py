@@ -1,0 +1,64 @@
+"""A gateway's store in each of its forms, and an engine in miniature on top of it."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from roost.core.leases import Gateway, Lease
+from roost.ports import Store
+from roost.stores.memory import MemoryStore
+from roost.stores.sqlite import SqliteStore
+from roost.testing.clock import FakeClock
+from tests.flows.driver import Driver
+
+
+class Home:
+    """Where the store lives. Leases are judged by a clock of the database's own, which stands still."""
+
+    store: Store
+    lease: Lease
+
+    def __init__(self, kind: str, folder: Path, clock: FakeClock) -> None:
+        self.durable = kind != "memory"
+        self._path = folder / "roost.db"
+        self._clock, self._database_clock = clock, FakeClock()
+        self._processes = 0
+
+    async def start(self) -> None:
+        """The next process of the gateway. Rows in memory outlive it, everything else is read from the file."""
+        if self.durable or not self._processes:
+            self.store = self._opened()
+        self._processes += 1
+        gateway = Gateway(name="home", holder=f"process-{self._processes}")
+        self.lease = await self.store.acquire_lease(gateway)
+
+    async def restart(self) -> None:
+        """What was not committed is gone, and with it every claim."""
+        if self.durable:
+            await self.store.close()
+        await self.start()
+
+    def _opened(self) -> Store:
+        if self.durable:
+            return SqliteStore.open(self._path, self._clock, database_clock=self._database_clock)
+        return MemoryStore(self._clock, self._database_clock)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def home(request: pytest.FixtureRequest, clock: FakeClock, tmp_path: Path) -> AsyncIterator[Home]:
+    home = Home(request.param, tmp_path, clock)
+    await home.start()
+    yield home
+    assert await home.store.check() == ()
+    await home.store.close()
+
+
+@pytest.fixture
+def driver(home: Home, clock: FakeClock) -> Driver:
+    return Driver(home, clock)

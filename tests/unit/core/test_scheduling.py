@@ -1,0 +1,95 @@
+import pytest
+
+from roost.core.keys import SessionKey
+from roost.core.runs import Lane, Request, Run
+from roost.core.scheduling import Backlog, Limits, asker, choose
+from roost.testing import builders
+from roost.testing.builders import MAIN
+
+SIDE = SessionKey.named("main", "side")
+OPS = SessionKey.named("ops", "main")
+
+
+def child(number: int, requester: SessionKey = MAIN, *, agent: str = "main") -> Run:
+    key = SessionKey.parse(f"agent:{agent}:subagent:{requester.name}-{number}")
+    request = Request(requester=requester, lane=Lane.SUBAGENT)
+    return builders.run(f"{requester.name}-{number}", key, request=request)
+
+
+def turn(name: str, agent: str = "main", lane: Lane = Lane.MAIN) -> Run:
+    return builders.run(name, SessionKey.named(agent, name), request=Request(lane=lane))
+
+
+def chosen(*ready: Run, limits: Limits, running: tuple[Run, ...] = ()) -> list[str]:
+    return list(choose(Backlog(ready=ready, running=running), limits))
+
+
+def test_a_child_takes_the_turn_of_the_session_that_spawned_it() -> None:
+    assert asker(child(1)) == str(MAIN)
+    assert asker(turn("one")) == "agent:main:one"
+
+
+def test_without_limits_everything_starts_oldest_first() -> None:
+    assert chosen(turn("a"), turn("b"), turn("c"), limits=Limits(ceiling=9)) == ["a", "b", "c"]
+
+
+def test_nothing_is_chosen_from_nothing() -> None:
+    assert chosen(limits=Limits(ceiling=9)) == []
+
+
+@pytest.mark.parametrize("ceiling", range(4))
+def test_no_more_start_than_the_process_may_take(ceiling: int) -> None:
+    ready = (turn("a"), turn("b"), turn("c"))
+    assert chosen(*ready, limits=Limits(ceiling=ceiling)) == ["a", "b", "c"][:ceiling]
+
+
+def test_the_ceiling_holds_in_the_middle_of_a_round() -> None:
+    ready = (child(1), child(1, SIDE), child(2), child(2, SIDE))
+    assert chosen(*ready, limits=Limits(ceiling=3)) == ["main-1", "side-1", "main-2"]
+
+
+@pytest.mark.requirement("P23")
+def test_whoever_asked_for_many_waits_a_round_for_whoever_asked_for_one() -> None:
+    many = [child(number) for number in range(1, 501)]
+    order = chosen(*many, child(1, SIDE), turn("late"), limits=Limits(ceiling=6))
+    assert order == ["main-1", "side-1", "late", "main-2", "main-3", "main-4"]
+
+
+def test_a_lane_takes_no_more_than_it_has_room_for() -> None:
+    limits = Limits(ceiling=9, lanes={Lane.CRON: 2})
+    ready = [turn(name, lane=Lane.CRON) for name in "abc"]
+    assert chosen(*ready, turn("d"), limits=limits) == ["a", "b", "d"]
+    running = (turn("x", lane=Lane.CRON), turn("y"))
+    assert chosen(*ready, turn("d"), limits=limits, running=running) == ["a", "d"]
+
+
+def test_a_lane_without_a_limit_is_bounded_by_the_ceiling_only() -> None:
+    running = tuple(turn(f"x{number}") for number in range(20))
+    assert chosen(turn("a"), turn("b"), limits=Limits(ceiling=2), running=running) == ["a", "b"]
+
+
+def test_an_agent_takes_no_more_than_its_share() -> None:
+    limits = Limits(ceiling=9, per_agent=2)
+    ready = (turn("a"), turn("b"), turn("c"), turn("d", agent="ops"))
+    assert chosen(*ready, limits=limits) == ["a", "b", "d"]
+    assert chosen(*ready, limits=limits, running=(turn("x"),)) == ["a", "d"]
+
+
+@pytest.mark.requirement("P23")
+def test_a_spawning_session_takes_no_more_than_its_share() -> None:
+    limits = Limits(ceiling=9, per_requester=2)
+    ready = (child(1), child(2), child(3), child(1, SIDE))
+    assert chosen(*ready, limits=limits) == ["main-1", "side-1", "main-2"]
+    assert chosen(*ready, limits=limits, running=(child(8), child(9))) == ["side-1"]
+
+
+def test_a_session_that_nobody_spawned_is_not_counted_as_a_spawner() -> None:
+    own = builders.run("own", MAIN)
+    limits = Limits(ceiling=9, per_requester=1)
+    assert chosen(own, child(1), limits=limits, running=(turn("x"),)) == ["own", "main-1"]
+
+
+def test_a_run_that_does_not_fit_does_not_hold_back_the_next_of_its_asker() -> None:
+    limits = Limits(ceiling=9, per_agent=1)
+    first, second = child(1), child(2, agent="ops")
+    assert chosen(first, second, limits=limits, running=(turn("x"),)) == ["main-2"]

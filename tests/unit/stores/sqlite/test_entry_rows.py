@@ -1,0 +1,94 @@
+from dataclasses import replace
+
+import apsw
+import pytest
+
+from roost.core.entries import Entry, EntryDraft
+from roost.core.events import Event, EventKind
+from roost.core.messages import Notice, Provenance, ProvenanceKind
+from roost.core.queries import Position, SearchQuery
+from roost.core.search import Query, parse_query
+from roost.stores.sqlite.entry_rows import match_text
+from roost.stores.sqlite.tables import SqliteTables
+from roost.stores.tables import drive
+from roost.testing.builders import MAIN, answered, generation, returned, said
+from roost.testing.clock import NOON
+from tests.unit.stores.sqlite.conftest import open_session
+
+FIRST = f"{MAIN}-1"
+
+
+def entry(seq: int, draft: EntryDraft) -> Entry:
+    return Entry(session_id=FIRST, seq=seq, id=draft.id, body=draft.body, run_id="run-1", source='{"id":1}')
+
+
+def write(tables: SqliteTables, *drafts: EntryDraft) -> list[Entry]:
+    open_session(tables)
+    entries = [entry(seq, draft) for seq, draft in enumerate(drafts, start=1)]
+    drive(tables.insert_entries(MAIN, entries))
+    return entries
+
+
+def test_entries_read_back_as_they_were_written(tables: SqliteTables) -> None:
+    entries = write(tables, said("a", "hello"), answered("b", "hi"), returned("c", "call", "look", "seen"))
+    assert drive(tables.entries(FIRST, 0, None)) == tuple(entries)
+    assert drive(tables.entries(FIRST, 1, 2)) == (entries[1],)
+
+
+def test_no_entries_need_no_generation(tables: SqliteTables) -> None:
+    drive(tables.insert_entries(MAIN, []))
+
+
+def test_older_entries_come_newest_first(tables: SqliteTables) -> None:
+    a, b, c = write(tables, said("a", "hello"), returned("b", "call", "look", "seen"), answered("c", "hi"))
+    first = generation(MAIN, FIRST)
+    assert drive(tables.entries_before(first, None, 2, tools=True)) == [c, b]
+    assert drive(tables.entries_before(first, Position(1, 3), 5, tools=True)) == [b, a]
+    assert drive(tables.entries_before(first, Position(2, 1), 5, tools=False)) == [c, a]
+
+
+def test_where_a_text_comes_from_is_in_columns(tables: SqliteTables, connection: apsw.Connection) -> None:
+    origin = Provenance(kind=ProvenanceKind.HUMAN, source_session="agent:main:other")
+    write(tables, said("a", "hello", provenance=origin), answered("b", "hi"))
+    rows = connection.execute(
+        "SELECT role, provenance, source_session, principal, at FROM entries ORDER BY seq"
+    )
+    assert list(rows) == [
+        ("user", "human", "agent:main:other", str(origin.principal), NOON),
+        ("assistant", None, None, None, NOON),
+    ]
+
+
+def test_what_has_no_words_is_not_in_the_index(tables: SqliteTables, connection: apsw.Connection) -> None:
+    notice = EntryDraft(id="b", body=Notice(kind="reset", at=NOON, data={}))
+    write(tables, said("a", "words"), notice)
+    assert connection.execute("SELECT count(*) FROM entry_search").get == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['he said "quote" OR 1', "a* NEAR(b)", "-minus col:value ^start", "{braces} + (parens)", "drop;--"],
+)
+def test_no_text_is_a_command_to_the_index(tables: SqliteTables, text: str) -> None:
+    (written,) = write(tables, said("a", f"before {text} after"))
+    (hit,) = drive(tables.search(SearchQuery(query=parse_query(text.replace('"', "")))))
+    assert hit.entry == written
+
+
+def test_phrases_are_quoted_and_all_of_them_are_wanted() -> None:
+    assert match_text(Query(phrases=(("two", "words"), ('a"b',)))) == '"two words" AND "a""b"'
+
+
+def test_search_can_be_narrowed_to_one_session(tables: SqliteTables) -> None:
+    (written,) = write(tables, said("a", "needle"))
+    query = SearchQuery(query=parse_query("needle"), key=MAIN)
+    assert [hit.entry for hit in drive(tables.search(query))] == [written]
+    assert drive(tables.search(replace(query, key=replace(MAIN, name="other")))) == ()
+
+
+def test_events_read_back_in_order_from_a_number_on(tables: SqliteTables) -> None:
+    open_session(tables)
+    events = [Event(key=MAIN, number=n, at=NOON, kind=EventKind.ENTRY, ref=f"e-{n}") for n in (1, 2, 3)]
+    drive(tables.insert_events(events))
+    assert drive(tables.events(MAIN, 1, 10)) == tuple(events[1:])
+    assert drive(tables.events(MAIN, 0, 1)) == (events[0],)

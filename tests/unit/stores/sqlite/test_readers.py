@@ -1,0 +1,95 @@
+import asyncio
+import os
+import threading
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from roost.core.errors import NotFound, StoreUnavailable
+from roost.stores.sqlite.connection import open_writer
+from roost.stores.sqlite.readers import Readers
+from roost.stores.sqlite.store import SqliteOptions
+
+READERS = 2
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[apsw.Connection]:
+    writer = open_writer(tmp_path / "roost.db")
+    writer.execute("CREATE TABLE notes (text)")
+    yield writer
+    writer.close()
+
+
+@pytest.fixture
+async def readers(tmp_path: Path, writer: apsw.Connection) -> AsyncIterator[Readers[apsw.Connection]]:
+    readers = Readers(tmp_path / "roost.db", SqliteOptions(readers=READERS), lambda connection: connection)
+    yield readers
+    await readers.close()
+
+
+def count_notes(rows: apsw.Connection, connection: apsw.Connection) -> int:
+    return int(connection.execute("SELECT count(*) FROM notes").get)
+
+
+async def test_a_read_sees_what_is_committed_when_it_begins(
+    readers: Readers[apsw.Connection], writer: apsw.Connection
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def twice(rows: apsw.Connection, connection: apsw.Connection) -> tuple[int, int]:
+        before = count_notes(rows, connection)
+        begun.set()
+        go_on.wait()
+        return before, count_notes(rows, connection)
+
+    reading = asyncio.gather(readers.run(twice))
+    await asyncio.to_thread(begun.wait)
+    writer.execute("INSERT INTO notes VALUES ('meanwhile')")
+    go_on.set()
+    (counts,) = await reading
+    assert counts == (0, 0)
+    assert await readers.run(count_notes) == 1
+
+
+async def test_a_read_ends_its_transaction_when_it_fails(
+    readers: Readers[apsw.Connection], writer: apsw.Connection
+) -> None:
+    def fail(rows: apsw.Connection, connection: apsw.Connection) -> None:
+        count_notes(rows, connection)
+        raise NotFound("nothing here")
+
+    for _ in range(READERS * 3):
+        with pytest.raises(NotFound):
+            await readers.run(fail)
+    writer.execute("INSERT INTO notes VALUES ('later')")
+    assert await readers.run(count_notes) == 1
+
+
+async def test_an_error_of_the_database_is_translated(readers: Readers[apsw.Connection]) -> None:
+    with pytest.raises(StoreUnavailable, match="no such table"):
+        await readers.run(lambda rows, connection: connection.execute("SELECT * FROM nowhere").get)
+
+
+@pytest.mark.requirement("P21")
+async def test_any_number_of_reads_opens_few_connections(readers: Readers[apsw.Connection]) -> None:
+    seen = await asyncio.gather(*(readers.run(lambda rows, connection: id(connection)) for _ in range(200)))
+    assert 1 <= len(set(seen)) <= READERS
+
+
+async def test_reads_run_beside_each_other(readers: Readers[apsw.Connection]) -> None:
+    both_here = threading.Barrier(READERS)
+    assert len(await asyncio.gather(*(readers.run(lambda *_: both_here.wait()) for _ in range(READERS)))) == 2
+
+
+async def test_closing_lets_go_of_threads_and_connections(
+    tmp_path: Path, readers: Readers[apsw.Connection], writer: apsw.Connection
+) -> None:
+    await asyncio.gather(*(readers.run(count_notes) for _ in range(20)))
+    await readers.close()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("roost-reader")]
+    writer.close()
+    # The last connection of a file takes its log away with it.
+    assert os.listdir(tmp_path) == ["roost.db"]

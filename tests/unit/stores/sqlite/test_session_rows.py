@@ -1,0 +1,171 @@
+from dataclasses import replace
+
+import apsw
+import pytest
+
+from roost.core.addresses import Address, ChatType, Origin
+from roost.core.errors import Conflict, NotFound
+from roost.core.inbound import InboundRecord, InboundState
+from roost.core.keys import SessionKey
+from roost.core.principals import OWNER
+from roost.core.queries import Cursor, SessionQuery
+from roost.core.sessions import (
+    Base,
+    Counters,
+    Facts,
+    Labels,
+    Overrides,
+    SessionKind,
+    SessionStatus,
+    Summary,
+    Times,
+)
+from roost.core.visibility import VisibleScope
+from roost.stores.sqlite.rows import Binding, filtered, scope_conditions
+from roost.stores.sqlite.session_rows import list_conditions
+from roost.stores.sqlite.tables import SqliteTables
+from roost.stores.tables import drive
+from roost.testing.builders import CHAT, MAIN, generation, inbound, session
+from tests.unit.stores.sqlite.conftest import open_session
+
+CHILD = SessionKey.named("main", "child")
+FULL = replace(
+    session(CHILD, parent=MAIN),
+    session_id=f"{CHILD}-1",
+    facts=Facts(
+        kind=SessionKind.GROUP,
+        channel="web",
+        chat_type=ChatType.GROUP,
+        account="second",
+        peer="Ω",
+        thread="7",
+        rule="peer",
+    ),
+    times=Times(created=1, updated=2, started=3, interacted=4, archived=5, pinned=6),
+    labels=Labels(label="a label", display_name="A name"),
+    origin=Origin(provider="web", sender="alice"),
+    route=Address(channel="web", to="alice", thread="7"),
+    overrides=Overrides(model="demo/demo-2", queue_cap=3),
+    counters=Counters(input=10, cost_micros=7),
+    summary=Summary(title="A title", preview="A preview", entries=3, model="demo/demo-1"),
+    status=SessionStatus.RUNNING,
+    version=9,
+    events=12,
+)
+
+
+def test_a_session_reads_back_as_it_was_written(tables: SqliteTables) -> None:
+    drive(tables.insert_session(FULL))
+    assert drive(tables.session(CHILD)) == FULL
+
+
+def test_every_part_of_a_session_that_may_change_is_written_when_it_does(tables: SqliteTables) -> None:
+    was = open_session(tables, CHILD, parent=MAIN)
+    now = replace(FULL, facts=was.facts, times=replace(FULL.times, created=was.times.created))
+    drive(tables.update_session(was, now))
+    assert drive(tables.session(CHILD)) == now
+
+
+def test_what_an_append_moves_is_written_alone(tables: SqliteTables, connection: apsw.Connection) -> None:
+    drive(tables.insert_session(FULL))
+    was = drive(tables.session(CHILD))
+    assert was is not None
+    now = replace(was, version=10, events=13, summary=replace(was.summary, entries=4, preview="Newer"))
+    connection.execute("UPDATE sessions SET labels = 'left alone'")
+    drive(tables.update_session(was, now))
+    row = connection.execute("SELECT labels, version, events, entries, preview FROM sessions").get
+    assert row == ("left alone", 10, 13, 4, "Newer")
+
+
+def test_a_generation_reads_back_as_it_was_written(tables: SqliteTables) -> None:
+    drive(tables.insert_session(FULL))
+    written = replace(
+        generation(CHILD, "second", 2),
+        rule="idle",
+        previous="first",
+        base=Base(session_id="first", seq=4),
+        archived=True,
+        header='{"type":"session"}',
+    )
+    drive(tables.insert_generation(written))
+    assert drive(tables.generation("second")) == written
+    assert drive(tables.generations(CHILD)) == (written,)
+    assert drive(tables.session_by_id("second")) == FULL
+
+
+def test_an_id_of_another_generation_is_refused(tables: SqliteTables) -> None:
+    open_session(tables)
+    with pytest.raises(Conflict, match="is taken"):
+        drive(tables.insert_generation(generation(MAIN, f"{MAIN}-1", 2)))
+
+
+def test_a_generation_needs_its_session(tables: SqliteTables) -> None:
+    with pytest.raises(NotFound):
+        drive(tables.insert_generation(generation(MAIN, "orphan")))
+
+
+def test_a_family_is_remembered_when_a_parent_goes(tables: SqliteTables) -> None:
+    grandchild = SessionKey.named("main", "grandchild")
+    open_session(tables)
+    open_session(tables, CHILD, parent=MAIN)
+    open_session(tables, grandchild, parent=CHILD)
+    drive(tables.delete_session(CHILD))
+    assert drive(tables.session(CHILD)) is None
+    assert drive(tables.ancestors(grandchild)) == (CHILD, MAIN)
+
+
+@pytest.mark.requirement("P17")
+@pytest.mark.parametrize(
+    "query",
+    [
+        SessionQuery(),
+        SessionQuery(after=Cursor(updated=5, key="k")),
+        SessionQuery(agent="main"),
+        SessionQuery(scope=VisibleScope(agents=None, owner=OWNER)),
+        SessionQuery(kinds=frozenset({SessionKind.MAIN}), active_since=1),
+    ],
+)
+def test_a_list_walks_an_index_in_its_order(connection: apsw.Connection, query: SessionQuery) -> None:
+    bindings: dict[str, Binding] = {"tenant": "default", "limit": 50, "offset": 0}
+    conditions = list_conditions(query, bindings) + scope_conditions(query.scope, bindings)
+    statement = filtered("sessions", conditions)
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", bindings)]
+    assert plan[0].startswith("SEARCH s USING INDEX sessions_by_")
+    assert not any("TEMP B-TREE" in step for step in plan)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        SessionQuery(archived=True),
+        SessionQuery(archived=None, label="a label"),
+        SessionQuery(archived=None, parent=MAIN),
+        SessionQuery(archived=None, search="TITLE"),
+        SessionQuery(archived=None, kinds=frozenset({SessionKind.GROUP})),
+    ],
+)
+def test_a_list_holds_what_its_filters_name(tables: SqliteTables, query: SessionQuery) -> None:
+    open_session(tables)
+    drive(tables.insert_session(FULL))
+    assert drive(tables.sessions(query)) == [FULL]
+
+
+def test_what_is_deleted_leaves_the_identity_of_its_messages_and_nothing_of_what_they_said(
+    tables: SqliteTables, connection: apsw.Connection
+) -> None:
+    open_session(tables)
+    record = InboundRecord(inbound=inbound("in-1", text="a secret"), state=InboundState.TAKEN)
+    drive(tables.insert_inbound(record))
+    drive(tables.delete_session(MAIN))
+    assert drive(tables.inbound("in-1")) is not None
+    assert "secret" not in connection.execute("SELECT body FROM inbound").get
+
+
+def test_a_route_is_optional(tables: SqliteTables) -> None:
+    drive(tables.insert_session(replace(session(), route=None)))
+    was = drive(tables.session(MAIN))
+    assert was is not None
+    drive(tables.update_session(was, replace(was, route=CHAT)))
+    found = drive(tables.session(MAIN))
+    assert found is not None
+    assert (was.route, found.route) == (None, CHAT)

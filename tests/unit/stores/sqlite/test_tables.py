@@ -1,0 +1,74 @@
+from dataclasses import replace
+
+import apsw
+import pytest
+
+from roost.core.entries import Entry
+from roost.core.keys import SessionKey
+from roost.core.sessions import Session
+from roost.stores.sqlite.tables import HOT_SESSIONS, SqliteTables, WriterTables
+from roost.stores.tables import drive
+from roost.testing.builders import MAIN, said, session
+from tests.unit.stores.sqlite.conftest import open_session
+
+
+def change_behind_its_back(connection: apsw.Connection) -> None:
+    connection.execute("UPDATE sessions SET version = 99")
+
+
+def locked(tables: SqliteTables, key: SessionKey = MAIN) -> Session:
+    found = drive(tables.lock_session(key))
+    assert found is not None
+    return found
+
+
+def test_the_writer_remembers_what_it_read_and_wrote(
+    writer_tables: WriterTables, connection: apsw.Connection
+) -> None:
+    was = open_session(writer_tables)
+    drive(writer_tables.update_session(was, replace(was, version=2)))
+    change_behind_its_back(connection)
+    assert locked(writer_tables).version == 2
+
+
+def test_what_it_was_told_to_forget_it_reads_again(
+    writer_tables: WriterTables, connection: apsw.Connection
+) -> None:
+    open_session(writer_tables)
+    locked(writer_tables)
+    change_behind_its_back(connection)
+    writer_tables.forget()
+    assert locked(writer_tables).version == 99
+
+
+def test_a_reader_remembers_nothing(tables: SqliteTables, connection: apsw.Connection) -> None:
+    open_session(tables)
+    locked(tables)
+    change_behind_its_back(connection)
+    assert locked(tables).version == 99
+
+
+def test_a_session_that_is_not_there_is_not_remembered(writer_tables: WriterTables) -> None:
+    assert drive(writer_tables.lock_session(MAIN)) is None
+    open_session(writer_tables)
+    assert locked(writer_tables).key == MAIN
+
+
+def test_a_deleted_session_is_forgotten_with_its_numbers(writer_tables: WriterTables) -> None:
+    entry = Entry(session_id=f"{MAIN}-1", seq=1, id="a", body=said("a", "hello").body)
+    for _ in range(2):
+        open_session(writer_tables)
+        drive(writer_tables.insert_entries(MAIN, [entry]))
+        assert drive(writer_tables.entries(f"{MAIN}-1", 0, None)) == (entry,)
+        drive(writer_tables.delete_session(MAIN))
+        assert drive(writer_tables.lock_session(MAIN)) is None
+
+
+@pytest.mark.requirement("P21")
+def test_it_remembers_the_newest_only(writer_tables: WriterTables, connection: apsw.Connection) -> None:
+    keys = [SessionKey.named("main", f"s{number}") for number in range(HOT_SESSIONS + 1)]
+    for key in keys:
+        drive(writer_tables.insert_session(session(key)))
+    change_behind_its_back(connection)
+    assert locked(writer_tables, keys[0]).version == 99
+    assert locked(writer_tables, keys[-1]).version == 1
