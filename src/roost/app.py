@@ -36,7 +36,9 @@ async def open_store(loaded: Loaded, clock: Clock | None = None) -> AsyncIterato
 
 def secret_scanner(loaded: Loaded) -> SecretScanner:
     """What finds credentials: the configured ones as they are, others by their form."""
-    return ExactValues((secret.reveal() for secret in configured_secrets(loaded.settings).values()), _by_form())
+    return ExactValues(
+        (secret.reveal() for secret in configured_secrets(loaded.settings).values()), _by_form()
+    )
 
 
 def _by_form() -> SecretScanner:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core.deliveries import Confirmed
-from roost.core.effects import AddDelivery, DeleteSession, Effects, RequeueRun, RunSnapshot
+from roost.core.effects import AddDelivery, DeleteSession, Effects, KillInput, RequeueRun, RunSnapshot
 from roost.core.errors import Conflict, Fenced, InvalidInput
 from roost.core.keys import SessionKey
 from roost.core.leases import LEASE_MS, Gateway, Lease
@@ -27,6 +27,7 @@ from tests.contract.scenes import (
     known_run,
     opened,
     queued,
+    reset,
     started,
 )
 
@@ -170,6 +171,36 @@ async def test_a_claim_outlives_its_lease_being_renewed(home: Home, clock: FakeC
     await home.store.renew_lease(home.lease)
     clock.advance(LEASE_MS - 1)
     await use(home.store, claim)
+
+
+async def test_a_run_whose_session_was_reset_under_it_says_nothing_more_but_ends(
+    store: Store, lease: Lease
+) -> None:
+    await accepted(store, "m-1", "r-1")
+    (run,) = await store.claim_runs(lease, everything)
+    claim = claim_of(run)
+    await reset(store, 2)
+    before = await known(store)
+    for use in (use_append, use_take_inputs):
+        with pytest.raises(Fenced):
+            await use(store, claim)
+    assert await known(store) == before
+    await use_begin_step(store, claim)
+    dead = KillInput(inbound_id="m-1", reason="reset")
+    ended = await store.finish_run(claim, lambda snapshot: (dead, builders.done("r-1")))
+    assert ended.state is RunState.DONE
+
+
+async def test_a_run_that_begins_again_after_a_reset_says_nothing_either(home: Home) -> None:
+    store = home.store
+    await started(store, home.lease, "r-1")
+    lease = await store.acquire_lease(FIRST)
+    await store.reap_runs(lease, requeue)
+    await reset(store, 2)
+    (again,) = await store.claim_runs(lease, everything)
+    with pytest.raises(Fenced):
+        await use_append(store, claim_of(again))
+    await use_finish_run(store, claim_of(again))
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,13 @@ from roost.core.effects import (
     Effects,
     KillInput,
     MergeInput,
-    MoveInput,
     QueueRun,
     Snapshot,
 )
-from roost.core.entries import EntryDraft
-from roost.core.errors import Conflict, InvalidInput, NotFound
+from roost.core.errors import Conflict, InvalidInput
 from roost.core.events import EventKind
 from roost.core.inbound import Inbound, InboundRecord, InboundState, InputMode, Source
 from roost.core.keys import SessionKey
-from roost.core.leases import Lease
 from roost.core.messages import Image, Provenance, ProvenanceKind, Text
 from roost.core.principals import OWNER, person
 from roost.core.sessions import SessionStatus
@@ -33,16 +30,12 @@ from tests.contract.scenes import (
     MindChangedError,
     accepted,
     always,
-    as_entries,
     change,
-    claim_of,
-    everything,
     joined,
     known,
     known_inbound,
     known_run,
     opened,
-    started,
 )
 
 SIDE = SessionKey.named("main", "side")
@@ -233,161 +226,3 @@ async def test_no_decision_can_accept_under_an_identity_that_is_taken(store: Sto
     with pytest.raises(Conflict):
         await change(store, AcceptInput(inbound=twin, run_id="run-m-1", mode=InputMode.OPEN))
     assert await store.inbound("m-2") is None
-
-
-# -- from pending to its end -------------------------------------------------------------------------
-
-
-@pytest.mark.requirement("P3")
-async def test_a_run_takes_its_inputs_in_order_of_arrival(store: Store, lease: Lease) -> None:
-    await accepted(store, "m-1", "r-1", text="one")
-    await joined(store, "m-2", "r-1", InputMode.OPEN, text="two")
-    await accepted(store, "m-3", "r-2", text="of another run")
-    (run,) = await store.claim_runs(lease, everything)
-    await joined(store, "m-4", "r-1", InputMode.STEER, text="three")
-    before = await known(store)
-
-    entries = await store.take_inputs(claim_of(run), as_entries)
-    assert [entry.id for entry in entries] == ["entry-m-1", "entry-m-2", "entry-m-4"]
-    assert await store.entries(before.session_id) == entries
-    for name in ("m-1", "m-2", "m-4"):
-        assert (await known_inbound(store, name)).state is InboundState.TAKEN
-    assert (await known_inbound(store, "m-3")).state is InboundState.PENDING
-    events = await store.events(MAIN, after=before.events, limit=10)
-    assert sorted((event.kind, event.ref) for event in events) == sorted(
-        [(EventKind.INPUT_TAKEN, name) for name in ("m-1", "m-2", "m-4")]
-        + [(EventKind.ENTRY, f"entry-{name}") for name in ("m-1", "m-2", "m-4")]
-    )
-    assert await store.take_inputs(claim_of(run), as_entries) == ()
-
-
-async def test_without_inputs_nothing_is_taken_and_nothing_written(store: Store, lease: Lease) -> None:
-    claim = await started(store, lease, "r-1")
-    before = await known(store)
-
-    def unused(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
-        raise MindChangedError("render was called")
-
-    assert await store.take_inputs(claim, unused) == ()
-    assert await known(store) == before
-
-
-async def test_a_message_that_came_after_the_opening_is_taken_at_the_next_boundary(
-    store: Store, lease: Lease
-) -> None:
-    await accepted(store, "m-1", "r-1")
-    (run,) = await store.claim_runs(lease, everything)
-    await store.take_inputs(claim_of(run), as_entries)
-    await joined(store, "m-2", "r-1", InputMode.STEER)
-    entries = await store.take_inputs(claim_of(run), as_entries)
-    assert [(entry.seq, entry.id) for entry in entries] == [(2, "entry-m-2")]
-
-
-async def test_inputs_that_could_not_be_written_stay_pending(store: Store, lease: Lease) -> None:
-    await accepted(store, "m-1", "r-1")
-    (run,) = await store.claim_runs(lease, everything)
-    before = await known(store)
-
-    def fails(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
-        raise MindChangedError("no")
-
-    with pytest.raises(MindChangedError):
-        await store.take_inputs(claim_of(run), fails)
-    assert await known(store) == before
-    assert (await known_inbound(store, "m-1")).state is InboundState.PENDING
-    assert len(await store.take_inputs(claim_of(run), as_entries)) == 1
-
-
-async def test_a_pending_input_can_move_to_another_run(store: Store, lease: Lease) -> None:
-    await accepted(store, "m-1", "r-1")
-    await change(store, QueueRun(run=builders.run("r-2")))
-    await change(store, MoveInput(inbound_id="m-1", run_id="r-2", mode=InputMode.STEER))
-    record = await known_inbound(store, "m-1")
-    assert (record.run_id, record.mode, record.state) == ("r-2", InputMode.STEER, InboundState.PENDING)
-    await change(store, builders.done("r-1"))
-    (run,) = await store.claim_runs(lease, everything)
-    assert [entry.id for entry in await store.take_inputs(claim_of(run), as_entries)] == ["entry-m-1"]
-
-
-@pytest.mark.requirement("P3")
-async def test_a_pending_input_can_end_inside_another_or_die(store: Store) -> None:
-    await accepted(store, "m-1", "r-1")
-    await joined(store, "m-2", "r-1", InputMode.OPEN)
-    await joined(store, "m-3", "r-1", InputMode.OPEN)
-    before = await known(store)
-    await change(
-        store,
-        MergeInput(inbound_id="m-1", into="m-3", reason="dropped: hello"),
-        KillInput(inbound_id="m-2", reason="queue full"),
-    )
-    merged, dead = await known_inbound(store, "m-1"), await known_inbound(store, "m-2")
-    assert (merged.state, merged.merged_into, merged.reason) == (
-        InboundState.MERGED,
-        "m-3",
-        "dropped: hello",
-    )
-    assert (dead.state, dead.reason) == (InboundState.DEAD, "queue full")
-    pending = (await store.change_session(MAIN, always())).pending
-    assert [record.inbound.id for record in pending] == ["m-3"]
-    events = await store.events(MAIN, after=before.events, limit=10)
-    assert [(event.kind, event.ref) for event in events] == [
-        (EventKind.INPUT_MERGED, "m-1"),
-        (EventKind.INPUT_DEAD, "m-2"),
-    ]
-
-
-ENDS = (
-    MoveInput(inbound_id="m-1", run_id="r-1", mode=InputMode.STEER),
-    MergeInput(inbound_id="m-1", into="m-2", reason="late"),
-    KillInput(inbound_id="m-1", reason="late"),
-)
-
-
-@pytest.mark.requirement("P3")
-@pytest.mark.parametrize("second", ENDS, ids=lambda effect: type(effect).__name__)
-async def test_a_message_in_a_transcript_gets_no_second_end(
-    store: Store, lease: Lease, second: MoveInput | MergeInput | KillInput
-) -> None:
-    await accepted(store, "m-1", "r-1")
-    (run,) = await store.claim_runs(lease, everything)
-    await store.take_inputs(claim_of(run), as_entries)
-    taken = await known_inbound(store, "m-1")
-    with pytest.raises(Conflict):
-        await change(store, second)
-    assert await store.inbound("m-1") == taken
-
-
-@pytest.mark.parametrize("effect", ENDS, ids=lambda effect: type(effect).__name__)
-async def test_a_message_that_never_came_has_no_end(
-    store: Store, effect: MoveInput | MergeInput | KillInput
-) -> None:
-    await opened(store)
-    with pytest.raises(NotFound):
-        await change(store, effect)
-
-
-@pytest.mark.requirement("P3")
-@pytest.mark.parametrize("run_id", ["nowhere", "r-ended", "r-side"])
-async def test_no_message_waits_for_a_run_that_will_not_take_it(store: Store, run_id: str) -> None:
-    await accepted(store, "m-1", "r-1")
-    await opened(store, SIDE)
-    await change(store, QueueRun(run=builders.run("r-side", SIDE)))
-    await change(store, QueueRun(run=builders.run("r-ended")), builders.done("r-ended"))
-    before = await known(store)
-    message = builders.inbound("m-2")
-    with pytest.raises(InvalidInput):
-        await store.accept_inbound(
-            message, always(AcceptInput(inbound=message, run_id=run_id, mode=InputMode.OPEN))
-        )
-    with pytest.raises(InvalidInput):
-        await change(store, MoveInput(inbound_id="m-1", run_id=run_id, mode=InputMode.OPEN))
-    with pytest.raises(InvalidInput):
-        await change(
-            store,
-            AcceptInput(inbound=message, run_id="r-2", mode=InputMode.OPEN),
-            QueueRun(run=builders.run("r-2")),
-            builders.done("r-2"),
-        )
-    assert await known(store) == before
-    assert await store.inbound("m-2") is None
-    assert (await known_inbound(store, "m-1")).run_id == "r-1"

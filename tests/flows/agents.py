@@ -50,11 +50,12 @@ def _inbound(driver: Driver, run: Run, target: SessionKey, message: Message) -> 
     )
 
 
-def _opening(driver: Driver, key: SessionKey, creator: Principal, parent: Session | None = None) -> Opening:
-    lineage = Lineage(parent=parent.key, depth=parent.lineage.depth + 1) if parent else Lineage()
-    owner = session_owner(key, "main", creator=creator, parent_owner=parent.owner if parent else None)
-    facts = Facts(kind=classify(key, "main"))
-    return Opening(session_id=driver.names("generation"), owner=owner, facts=facts, lineage=lineage)
+def _opening(driver: Driver, key: SessionKey, creator: Principal, known: Session | None) -> Opening:
+    """What a message opens if there is no such session yet."""
+    owner = known.owner if known else session_owner(key, "main", creator=creator)
+    return Opening(
+        session_id=driver.names("generation"), owner=owner, facts=Facts(kind=classify(key, "main"))
+    )
 
 
 async def send(driver: Driver, run: Run, target: SessionKey, text: str, max_turns: int = 5) -> Exchange:
@@ -78,7 +79,7 @@ async def send(driver: Driver, run: Run, target: SessionKey, text: str, max_turn
     arrival = Arrival(
         inbound=inbound,
         run_id=driver.names("run"),
-        opening=_opening(driver, target, inbound.principal),
+        opening=_opening(driver, target, inbound.principal, await driver.store.session(target)),
         zone=UTC_ZONE,
         request=Request(
             kind=RunKind.EXCHANGE,
@@ -104,7 +105,12 @@ async def spawn(driver: Driver, run: Run, task: str) -> Completion:
     arrival = Arrival(
         inbound=inbound,
         run_id=driver.names("run"),
-        opening=_opening(driver, key, inbound.principal, parent),
+        opening=Opening(
+            session_id=driver.names("generation"),
+            owner=session_owner(key, "main", creator=inbound.principal, parent_owner=parent.owner),
+            facts=Facts(kind=classify(key, "main")),
+            lineage=Lineage(parent=parent.key, depth=parent.lineage.depth + 1),
+        ),
         zone=UTC_ZONE,
         request=Request(lane=Lane.SUBAGENT, requester=run.key),
     )

@@ -51,7 +51,8 @@ OPEN_DOOR = ChannelPolicy(
     owner_ids=("telegram:1", "discord:1"),
 )
 NO_RESET = ResetPolicy(base=ResetSetting(mode=ResetMode.NONE))
-AT_ONCE = QueueSettings(debounce_ms=0)
+AT_ONCE = QueuePolicy(base=QueueSettings(debounce_ms=0))
+NO_BINDINGS = RoutingRules()
 DELIVERED = frozenset({RunKind.TURN, RunKind.GREETING, RunKind.CONTINUATION})
 
 
@@ -67,8 +68,8 @@ class House:
     """The configuration of a test."""
 
     door: ChannelPolicy = OPEN_DOOR
-    rules: RoutingRules = RoutingRules()
-    queue: QueuePolicy = QueuePolicy(base=AT_ONCE)
+    rules: RoutingRules = NO_BINDINGS
+    queue: QueuePolicy = AT_ONCE
     resets: ResetPolicy = NO_RESET
 
 
@@ -165,7 +166,14 @@ class Driver:
         )
 
     async def hear(self, envelope: Envelope) -> Accepted:
-        """A message comes in at the door; one that interrupts ends the run under way."""
+        """A message comes in; one that interrupts ends the run under way."""
+        accepted, plan = await self.let_in(envelope)
+        if plan and plan.interrupts:
+            await self.stop(plan.interrupts)
+        return accepted
+
+    async def let_in(self, envelope: Envelope) -> tuple[Accepted, queueing.Plan | None]:
+        """A message comes in at the door, and nothing else happens."""
         admitted = admission.decide(envelope, self.house.door)
         assert isinstance(admitted, Admitted), admitted
         main_name = self.house.rules.main_name
@@ -186,12 +194,9 @@ class Driver:
             queue=self.house.queue,
             resets=self.house.resets,
         )
-        accepted, plan = await self.accept(self._with_trigger(arrival, envelope.text))
-        if plan and plan.interrupts:
-            await self.stop(plan.interrupts)
-        return accepted
+        return await self._accept(self._with_trigger(arrival, envelope.text))
 
-    async def accept(self, arrival: Arrival) -> tuple[Accepted, queueing.Plan | None]:
+    async def _accept(self, arrival: Arrival) -> tuple[Accepted, queueing.Plan | None]:
         plans: list[queueing.Plan] = []
 
         def decide(snapshot: Snapshot) -> Effects:
@@ -299,15 +304,14 @@ class Driver:
 
 def _words(snapshot: RunSnapshot, ending: Ending) -> Effects:
     """The last answer, unless the session was reset under the run, and its delivery."""
-    run, session, said = snapshot.run, snapshot.session.session, ending.said
-    if said is None or session is None:
+    run, said = snapshot.run, ending.said
+    if said is None:
         return ()
     at = ending.outcome.at
     answer = EntryDraft(
         id=f"answer-{run.id}", body=AssistantMessage(content=(Text(said),), at=at), run_id=run.id
     )
-    belongs = session.session_id == run.session_id
-    written: Effects = (AppendEntries(key=run.key, drafts=(answer,)),) if belongs else ()
+    written: Effects = () if snapshot.reset_away else (AppendEntries(key=run.key, drafts=(answer,)),)
     if run.request.reply_to is None or run.request.kind not in DELIVERED:
         return written
     reply = Delivery(

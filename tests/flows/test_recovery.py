@@ -14,7 +14,7 @@ from roost.core.errors import Fenced
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetPolicy
-from roost.core.messages import ToolResult, UserMessage, text_of
+from roost.core.messages import AssistantMessage, ToolResult, UserMessage, text_of
 from roost.core.notices import INTERRUPTED_LINE
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
@@ -236,6 +236,29 @@ async def test_what_came_during_an_interrupted_run_is_answered_after_it(
     await driver.play(lambda run: Said(text="yes"))
     assert await driver.history(MAIN) == ["hello", "are you there?", "yes"]
     assert len(await driver.deliveries(DeliveryKind.NOTICE)) == 1
+
+
+@pytest.mark.requirement("P5", "P10")
+@pytest.mark.parametrize("back_in_the_queue", [True, False])
+async def test_a_run_that_was_reset_away_leaves_no_word_in_the_new_generation(
+    driver: Driver, clock: FakeClock, back_in_the_queue: bool
+) -> None:
+    run = await running(driver)
+    await driver.store.append(MAIN, (called("call", "c1", "exec"),), claim=claim_of(run))
+    step = Step(kind=StepKind.TOOL, at=clock.now(), tool="exec", call_id="c1")
+    await driver.store.begin_step(claim_of(run), step)
+    if back_in_the_queue:
+        await driver.recover()
+        await driver.let_in(dm("/new something else"))
+    else:
+        await driver.let_in(dm("/new something else"))
+        (ended,) = await driver.recover()
+        assert (ended.state, ended.outcome and ended.outcome.code) == (RunState.KILLED, "reset")
+    await driver.play(lambda run: Said(text="hi"))
+    fresh = await driver.store.entries((await driver.session(MAIN)).session_id)
+    texts = [text_of(entry.body) for entry in fresh if isinstance(entry.body, UserMessage | AssistantMessage)]
+    assert texts == ["something else", "hi"]
+    assert len(fresh) == 2
 
 
 @pytest.mark.requirement("P10")

@@ -8,6 +8,7 @@ import pytest
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, Principal, PrincipalKind, person
 from roost.core.queries import SearchQuery, SessionQuery
+from roost.core.routing import RoutingRules
 from roost.core.runs import Run
 from roost.core.scopes import DmScope
 from roost.core.search import parse_query
@@ -24,9 +25,9 @@ from roost.core.visibility import (
     scope,
 )
 from roost.testing.builders import MAIN, opening, said, session
+from tests.contract.scenes import always
 from tests.flows.agents import spawn
 from tests.flows.driver import Driver, House, Said, dm, in_group
-from roost.core.routing import RoutingRules
 
 ALICE, BOB = person("telegram", "7"), person("discord", "8")
 OPERATOR = Principal(PrincipalKind.OPERATOR, "desk")
@@ -77,7 +78,7 @@ async def world(driver: Driver) -> World:
         session(under_another, owner=OWNER, parent=MAIN),
     )
     for row in rows:
-        await driver.store.change_session(row.key, lambda _, row=row: (opening(row, f"first-{row.key}"),))
+        await driver.store.change_session(row.key, always(opening(row, f"first-{row.key}")))
         await driver.store.append(row.key, (said(f"entry-{row.key}", "canary"),))
     page = await driver.store.list_sessions(SessionQuery(limit=100))
     assert len(page.rows) == 13
@@ -151,7 +152,7 @@ async def test_a_search_finds_exactly_what_the_guard_allows(driver: Driver, worl
 async def test_other_peoples_rows_are_in_no_answer(driver: Driver, world: World) -> None:
     own = {target.key for target in world.targets if target.owner == ALICE}
     alices = SessionKey.parse("agent:main:telegram:direct:7")
-    callers = [
+    callers: list[Caller] = [
         PersonCaller(principal=ALICE),
         AgentCaller(
             agent="main",

@@ -22,9 +22,9 @@ from roost.core.inbound import Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER
-from roost.core.queueing import accept, carry_over, clear
+from roost.core.queueing import accept, clear, hand_over
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
-from roost.core.runs import Run, RunState
+from roost.core.runs import Outcome, Run, RunState
 from roost.core.sessions import Facts
 from tests import samples
 from tests.scale import examples
@@ -101,7 +101,8 @@ class Book:
         snapshot = self.snapshot()
         if snapshot.running:
             self.runs[snapshot.running.id] = replace(snapshot.running, state=RunState.DONE)
-            self.apply(carry_over(snapshot, snapshot.running, self.now))
+            outcome = Outcome(state=RunState.DONE, at=self.now)
+            self.apply(hand_over(snapshot, snapshot.running, outcome))
 
 
 @st.composite

@@ -18,7 +18,9 @@ async def test_without_a_database_the_embedded_store_is_opened_in_the_home_folde
     assert database_file(tmp_path).exists()
 
 
-async def test_a_database_that_this_roost_cannot_use_is_refused_before_anything_is_opened(tmp_path: Path) -> None:
+async def test_a_database_that_this_roost_cannot_use_is_refused_before_anything_is_opened(
+    tmp_path: Path,
+) -> None:
     environ = {"ROOST_HOME": str(tmp_path), "ROOST_DATABASE_URL": "postgresql://somewhere/roost"}
     with pytest.raises(ConfigInvalid, match="embedded store"):
         async with open_store(load(environ)):

@@ -78,7 +78,9 @@ class SpikeTables:
 
     async def lock_session(self, key: SessionKey) -> Session | None:
         # Created first, then locked: two who open the same key wait for each other here.
-        await self._sql.execute("INSERT INTO sessions VALUES ($1, NULL) ON CONFLICT DO NOTHING", key_text(key))
+        await self._sql.execute(
+            "INSERT INTO sessions VALUES ($1, NULL) ON CONFLICT DO NOTHING", key_text(key)
+        )
         body = await self._sql.fetchval("SELECT body FROM sessions WHERE key = $1 FOR UPDATE", key_text(key))
         return None if body is None else decode(Session, body)
 
@@ -86,7 +88,9 @@ class SpikeTables:
         await self.update_session(row, row)
 
     async def update_session(self, was: Session, now: Session) -> None:
-        await self._sql.execute("UPDATE sessions SET body = $2 WHERE key = $1", key_text(was.key), encode(now))
+        await self._sql.execute(
+            "UPDATE sessions SET body = $2 WHERE key = $1", key_text(was.key), encode(now)
+        )
 
     async def generation(self, session_id: str) -> Generation | None:
         return await self._body(Generation, "SELECT body FROM generations WHERE session_id = $1", session_id)
@@ -221,7 +225,9 @@ async def prove_row_lock(stores: list[SpikeStore]) -> None:
     await asyncio.gather(*(one(number) for number in range(count)))
     assert seen == sorted(seen), "a decision did not see the one before it"
     assert len(seen) == count // 2, "a redelivered message was decided twice"
-    say(f"{count} messages from {len(stores)} gateways on one session: {len(seen)} decisions in order, no duplicate")
+    say(
+        f"{count} messages from {len(stores)} gateways on one session: {len(seen)} decisions in order, no duplicate"
+    )
 
 
 async def prove_event_numbers(pool: asyncpg.Pool) -> None:
@@ -230,7 +236,9 @@ async def prove_event_numbers(pool: asyncpg.Pool) -> None:
     for row in rows:
         per_key.setdefault(row["key"], []).append(row)
     for numbers in per_key.values():
-        assert [row["number"] for row in numbers] == list(range(1, len(numbers) + 1)), "a gap in event numbers"
+        assert [row["number"] for row in numbers] == list(range(1, len(numbers) + 1)), (
+            "a gap in event numbers"
+        )
     say(f"{len(rows)} events of {len(per_key)} sessions numbered from 1 without a gap")
 
 

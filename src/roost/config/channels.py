@@ -49,7 +49,9 @@ class BindingPeer(Section):
 
 class BindingMatch(Section):
     channel: Annotated[AnyCaseChannel, about("The channel.")]
-    account_id: Annotated[AccountName | None, about("The account, `*` for any. Unset: the default one.")] = None
+    account_id: Annotated[AccountName | None, about("The account, `*` for any. Unset: the default one.")] = (
+        None
+    )
     peer: Annotated[BindingPeer | None, about("One chat.")] = None
     guild_id: Annotated[Text | None, about("A server of chats.")] = None
     team_id: Annotated[Text | None, about("A team or workspace.")] = None

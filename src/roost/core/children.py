@@ -22,7 +22,7 @@ from roost.core.effects import (
     SettleCompletion,
     Snapshot,
 )
-from roost.core.endings import Ending
+from roost.core.endings import Ending, completes, continuation
 from roost.core.entries import EntryDraft
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.inbound import Inbound, InputMode, Source
@@ -31,7 +31,7 @@ from roost.core.marking import SPAWN_TOOL
 from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
 from roost.core.notices import derived_id
 from roost.core.principals import Principal
-from roost.core.runs import Cause, Lane, Request, Run, RunKind, RunState
+from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
 from roost.core.sentinels import Sentinel, sentinel_of
 
 STATUS_OF = MappingProxyType(
@@ -79,6 +79,16 @@ def child_end(snapshot: RunSnapshot, ending: Ending) -> Effects:
     return (settle, *told)
 
 
+def waits(snapshot: RunSnapshot, outcome: Outcome) -> bool:
+    """Whether a run that yielded will be gone on with. An announcement is a last word: it waits for nobody."""
+    run, session = snapshot.run, snapshot.session
+    if not outcome.yielded or run.request.kind is RunKind.ANNOUNCE:
+        return False
+    unread = (record.inbound for record in session.pending if record.run_id == run.id)
+    reported = any(one.provenance.kind is ProvenanceKind.SUBAGENT for one in unread)
+    return reported or any(one.batch == run.id for one in session.children)
+
+
 def yield_end(snapshot: RunSnapshot, ending: Ending) -> Effects:
     """A run yields after the last of its children has ended: it goes on at once."""
     batch = tuple(one for one in snapshot.session.children if one.batch == snapshot.run.id)
@@ -110,15 +120,9 @@ def _pass_on(snapshot: RunSnapshot, settled: Completion, requester: Snapshot, en
 
 
 def _continue(batch: Run, completions: tuple[Completion, ...], at: int) -> Effects:
-    request = replace(
-        batch.request,
-        kind=RunKind.CONTINUATION,
-        deadline=None,
-        prompt=None,
-        completes=_completes(batch),
-    )
-    run = _queued(derived_id("continuation", batch.id), batch.key, batch.cause, request, at)
-    inbound = _inbound(batch.id, run, completions[-1], findings_text(completions), at)
+    run = _queued(derived_id("continuation", batch.id), batch.key, batch.cause, continuation(batch), at)
+    # A batch may be a child itself, and its own completion is told under its id.
+    inbound = _inbound(f"batch:{batch.id}", run, completions[-1], findings_text(completions), at)
     known = (AcknowledgeCompletion(child_run=one.child_run, at=at) for one in completions)
     return (QueueRun(run=run), AcceptInput(inbound=inbound, run_id=run.id, mode=InputMode.OPEN), *known)
 
@@ -133,8 +137,8 @@ def _give(snapshot: RunSnapshot, completion: Completion, requester: Snapshot, at
     if busy and busy.request.kind in _LISTENING:
         inbound = _inbound(completion.child_run, busy, completion, text, at)
         return (AcceptInput(inbound=inbound, run_id=busy.id, mode=InputMode.STEER), acknowledged)
-    completes = _completes(snapshot.batch) if snapshot.batch else None
-    request = Request(kind=RunKind.CONTINUATION, lane=Lane.SUBAGENT, completes=completes)
+    instead_of = completes(snapshot.batch) if snapshot.batch else None
+    request = Request(kind=RunKind.CONTINUATION, lane=Lane.SUBAGENT, completes=instead_of)
     run = _queued(derived_id("heard", completion.child_run), requester.key, snapshot.run.cause, request, at)
     inbound = _inbound(completion.child_run, run, completion, text, at)
     return (QueueRun(run=run), AcceptInput(inbound=inbound, run_id=run.id, mode=InputMode.OPEN), acknowledged)
@@ -191,10 +195,6 @@ def _chat(snapshot: RunSnapshot, requester: Snapshot) -> Address | None:
     """Where the child was asked for, else where the requester was last met."""
     asked = snapshot.batch.request.reply_to if snapshot.batch else None
     return asked or (requester.session.route if requester.session else None)
-
-
-def _completes(batch: Run) -> str:
-    return batch.request.completes or batch.id
 
 
 def _queued(run_id: str, key: SessionKey, cause: Cause, request: Request, at: int) -> Run:

@@ -1,11 +1,11 @@
 """A run that ends, as those who wait for it see it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from roost.core.exchanges import Completion
-from roost.core.runs import Outcome
+from roost.core.runs import Outcome, Request, Run, RunKind
 from roost.core.sendpolicy import SendPolicy
 from roost.core.sentinels import sentinel_of
 
@@ -28,3 +28,15 @@ class Ending:
         text = (self.reply or "").strip()
         silent = not self.outcome.succeeded or not text or sentinel_of(text) is not None
         return None if silent else text
+
+
+def completes(run: Run) -> str:
+    """The run in whose place this one ends."""
+    return run.request.completes or run.id
+
+
+def continuation(run: Run) -> Request:
+    """What is asked of a run that goes on where this one yielded, and ends in its place."""
+    return replace(
+        run.request, kind=RunKind.CONTINUATION, deadline=None, prompt=None, completes=completes(run)
+    )

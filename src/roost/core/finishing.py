@@ -1,5 +1,7 @@
 """Everything that follows from the end of a run, in one decision."""
 
+from dataclasses import replace
+
 from roost.core import a2a, children
 from roost.core.effects import Effects, EndRun, RunSnapshot
 from roost.core.endings import Ending
@@ -7,7 +9,12 @@ from roost.core.queueing import hand_over
 
 
 def finish(snapshot: RunSnapshot, ending: Ending) -> Effects:
-    """End the run; what it did not take waits for the next one, and whoever waits for it is served."""
+    """End the run; what it did not take waits for the next one, and whoever waits for it is served.
+
+    A run that yields with nothing to wait for has ended: nobody would ever go on with it.
+    """
+    if ending.outcome.yielded and not children.waits(snapshot, ending.outcome):
+        ending = replace(ending, outcome=replace(ending.outcome, yielded=False))
     return (
         EndRun(run_id=snapshot.run.id, outcome=ending.outcome),
         *hand_over(snapshot.session, snapshot.run, ending.outcome),

@@ -22,6 +22,7 @@ from roost.core.effects import (
     QueueRun,
     Snapshot,
 )
+from roost.core.endings import continuation
 from roost.core.inbound import Inbound, InboundRecord, InputMode
 from roost.core.messages import ProvenanceKind
 from roost.core.notices import cleared_line, derived_id, dropped_line, notice
@@ -97,7 +98,7 @@ def hand_over(snapshot: Snapshot, run: Run, outcome: Outcome) -> Effects:
     why = f"the run ended as {outcome.state} before reading it"
     buried = [bury(inbound, why, cleared_line(excerpt(inbound), why), outcome.at) for inbound in dead]
     left = tuple(record for record in snapshot.pending if record.inbound not in dead)
-    rest = carry_over(replace(snapshot, pending=left), run, outcome.at)
+    rest = carry_over(replace(snapshot, pending=left), run, outcome)
     return (*(effect for effects in buried for effect in effects), *rest)
 
 
@@ -113,7 +114,7 @@ def _dies(record: InboundRecord, outcome: Outcome) -> bool:
             return False
 
 
-def carry_over(snapshot: Snapshot, run: Run, at: int) -> Effects:
+def carry_over(snapshot: Snapshot, run: Run, outcome: Outcome) -> Effects:
     """What a run was given and did not take goes into runs that follow it, one for each voice."""
     voices: dict[tuple[object, ...], list[Inbound]] = {}
     for record in snapshot.pending:
@@ -123,10 +124,18 @@ def carry_over(snapshot: Snapshot, run: Run, at: int) -> Effects:
     effects: list[QueueRun | MoveInput] = []
     for number, inputs in enumerate(voices.values()):
         run_id = derived_id("after", run.id, str(number))
-        request = Request(lane=run.request.lane, reply_to=inputs[0].reply_to, requester=run.request.requester)
-        effects.append(QueueRun(run=_new_run(run_id, inputs[0], request, at)))
+        request = _following(snapshot, run, inputs[0], outcome)
+        effects.append(QueueRun(run=_new_run(run_id, inputs[0], request, outcome.at)))
         effects += [MoveInput(inbound_id=one.id, run_id=run_id, mode=InputMode.OPEN) for one in inputs]
     return tuple(effects)
+
+
+def _following(snapshot: Snapshot, run: Run, first: Inbound, outcome: Outcome) -> Request:
+    """A turn that yielded goes on with what its last child said to it, if no other will be heard of."""
+    reported = first.provenance.kind is ProvenanceKind.SUBAGENT
+    if outcome.yielded and reported and all(child.batch != run.id for child in snapshot.children):
+        return continuation(run)
+    return Request(lane=run.request.lane, reply_to=first.reply_to, requester=run.request.requester)
 
 
 def clear(snapshot: Snapshot, at: int, why: str) -> Effects:

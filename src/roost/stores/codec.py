@@ -13,14 +13,14 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import orjson
 
-from roost.core.errors import StoreCorrupt
+from roost.core.errors import InvalidInput, StoreCorrupt
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 
 Dump = Callable[[Any], Any]
 Load = Callable[[Any], Any]
 TAG = "type"
-UNREADABLE = (ValueError, LookupError, TypeError)
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, InvalidInput)
 
 # A recursive alias cannot be looked up by name from another module; its values are JSON already.
 _RECURSIVE = {"JsonValue": object}

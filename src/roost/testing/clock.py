@@ -1,6 +1,7 @@
 """A clock that moves only when a test says so."""
 
 import anyio
+import anyio.lowlevel
 
 NOON = 1_750_000_000_000
 
@@ -16,9 +17,15 @@ class FakeClock:
         return self._now
 
     async def sleep(self, milliseconds: int) -> None:
-        wake = anyio.Event()
-        self._sleepers.append((self._now + milliseconds, wake))
-        await wake.wait()
+        if milliseconds <= 0:
+            await anyio.lowlevel.checkpoint()
+            return
+        sleeper = (self._now + milliseconds, anyio.Event())
+        self._sleepers.append(sleeper)
+        try:
+            await sleeper[1].wait()
+        finally:
+            self._sleepers = [other for other in self._sleepers if other is not sleeper]
 
     def advance(self, milliseconds: int) -> None:
         self._now += milliseconds

@@ -117,6 +117,15 @@ def test_an_asked_for_reset_happens_at_once_and_without_a_notice() -> None:
     assert change(effects).interacted == NOON
 
 
+@pytest.mark.requirement("D45")
+def test_a_schedule_that_asks_for_a_fresh_generation_gets_it() -> None:
+    asked = Reset(reason=OpenedBy.CRON, session_id="s9", at=NOON, rule="isolated job")
+    message = samples.inbound(kind=ProvenanceKind.SCHEDULE)
+    effects = begin(spoken_in(YESTERDAY), replace(samples.arrival(message), reset=asked))
+    assert kinds(effects) == [OpenGeneration, ChangeSession]
+    assert change(effects).interacted is None
+
+
 def test_a_persons_message_brings_an_archived_session_back() -> None:
     session = samples.session()
     hidden = replace(session, times=replace(session.times, archived=5))

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.children import child_end, yield_end
+from roost.core.children import child_end, waits, yield_end
 from roost.core.deliveries import DeliveryKind
 from roost.core.effects import (
     AcceptInput,
@@ -292,3 +292,45 @@ def test_a_run_that_yields_after_its_children_ended_goes_on_at_once() -> None:
     assert yields(replace(done, batch="another")) == ()
     ordinary = RunSnapshot(run=BATCH, session=replace(samples.snapshot(), children=(done,)))
     assert yield_end(ordinary, ending()) == ()
+
+
+@pytest.mark.requirement("P1")
+def test_what_a_run_heard_of_its_children_and_its_own_end_are_two_messages() -> None:
+    above = spawned(BATCH, samples.snapshot(CHILD))
+    assert above.completion is not None
+    own_end = replace(above, completion=replace(above.completion, child_run=BATCH.id))
+    ids = [
+        effect.inbound.id
+        for effects in (child_end(spawned(YIELDED), ending()), child_end(own_end, ending()))
+        for effect in effects
+        if isinstance(effect, AcceptInput)
+    ]
+    assert len(set(ids)) == 2
+
+
+OWN = samples.completion("r9", batch="r1")
+HEARD = samples.pending(
+    samples.inbound("m9", kind=ProvenanceKind.SUBAGENT, reply_to=None), "r1", InputMode.STEER
+)
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "expected"),
+    [
+        (samples.snapshot(), False),
+        (replace(samples.snapshot(), children=(OWN,)), True),
+        (replace(samples.snapshot(), children=(replace(OWN, batch="r8"),)), False),
+        (replace(samples.snapshot(), pending=(HEARD,)), True),
+        (replace(samples.snapshot(), pending=(replace(HEARD, run_id="r8"),)), False),
+        (replace(samples.snapshot(), pending=(samples.pending(samples.inbound("m9"), "r1"),)), False),
+    ],
+)
+def test_a_yielded_run_waits_for_its_children_and_for_what_they_said(
+    snapshot: Snapshot, expected: bool
+) -> None:
+    yielded = Outcome(state=RunState.DONE, at=NOON, yielded=True)
+    ended = RunSnapshot(run=samples.run(), session=snapshot)
+    assert waits(ended, yielded) is expected
+    assert not waits(ended, replace(yielded, yielded=False))
+    last_word = samples.run(request=Request(kind=RunKind.ANNOUNCE))
+    assert not waits(replace(ended, run=last_word), yielded)

@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
-from roost.core.endings import Ending
-from roost.core.runs import Outcome, RunState
+from roost.core.endings import Ending, completes, continuation
+from roost.core.runs import Lane, Outcome, Request, RunKind, RunState
+from tests import samples
 
 
 def said(reply: str | None, state: RunState = RunState.DONE) -> str | None:
@@ -25,3 +28,14 @@ def test_any_other_text_is_said(reply: str) -> None:
 @pytest.mark.parametrize("state", [RunState.FAILED, RunState.KILLED, RunState.TIMEOUT, RunState.INTERRUPTED])
 def test_a_run_that_did_not_end_well_says_nothing(state: RunState) -> None:
     assert said("half a sentence", state) is None
+
+
+@pytest.mark.requirement("D63", "P7")
+def test_what_goes_on_after_a_yield_answers_the_same_people_in_the_same_place() -> None:
+    asked = Request(
+        lane=Lane.NESTED, reply_to=samples.CHAT, exchange_id="x1", deadline=9, model="m", prompt="p"
+    )
+    run = samples.run(request=asked)
+    after = continuation(run)
+    assert after == replace(asked, kind=RunKind.CONTINUATION, deadline=None, prompt=None, completes="r1")
+    assert completes(samples.run("r2", request=after)) == "r1"

@@ -31,9 +31,7 @@ def test_every_error_is_in_the_tree_that_the_module_draws() -> None:
         assert code in errors.__doc__
 
 
-@pytest.mark.parametrize(
-    ("hint", "text"), [("", "no session x"), ("list them", "no session x (list them)")]
-)
+@pytest.mark.parametrize(("hint", "text"), [("", "no session x"), ("list them", "no session x (list them)")])
 def test_an_error_says_what_happened_and_what_to_do(hint: str, text: str) -> None:
     error = errors.NotFound("no session x", hint=hint)
     assert str(error) == text

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.effects import EndRun, MoveInput, QueueRun, RunSnapshot, SettleCompletion
+from roost.core.effects import EndRun, MoveInput, PutExchange, QueueRun, RunSnapshot, SettleCompletion
 from roost.core.endings import Ending
 from roost.core.finishing import finish
 from roost.core.inbound import InputMode
@@ -31,3 +31,22 @@ def test_an_ordinary_run_just_ends() -> None:
     snapshot = RunSnapshot(run=samples.run(), session=samples.snapshot())
     effects = finish(snapshot, Ending(outcome=DONE, announce=lambda _, __: ""))
     assert effects == (EndRun(run_id="r1", outcome=DONE),)
+
+
+@pytest.mark.requirement("P1", "D63")
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_child_that_yields_has_ended_unless_it_has_something_to_wait_for(waits: bool) -> None:
+    own = (samples.completion("r9", batch="r1"),) if waits else ()
+    snapshot = RunSnapshot(
+        run=samples.run(),
+        session=replace(samples.snapshot(), children=own),
+        exchange=samples.exchange(),
+        partner=samples.snapshot(samples.OPS),
+        completion=samples.completion("r1", requester=samples.OPS),
+        requester=samples.snapshot(samples.OPS),
+    )
+    yielded = replace(DONE, yielded=True)
+    end, *rest = finish(snapshot, Ending(outcome=yielded, announce=lambda _, __: "", reply="x"))
+    assert end == EndRun(run_id="r1", outcome=yielded if waits else DONE)
+    served = {type(effect) for effect in rest} & {SettleCompletion, PutExchange}
+    assert served == (set() if waits else {SettleCompletion, PutExchange})

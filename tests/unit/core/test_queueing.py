@@ -14,18 +14,20 @@ from roost.core.effects import (
     QueueRun,
     Snapshot,
 )
+from roost.core.exchanges import Completion
 from roost.core.inbound import Inbound, InputMode
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER, Principal, PrincipalKind
-from roost.core.queueing import Disposition, Plan, accept, authority, carry_over, clear, plan
+from roost.core.queueing import Disposition, Plan, accept, authority, carry_over, clear, hand_over, plan
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
 from roost.core.resets import Reset
-from roost.core.runs import Cause, Request, Run, RunKind, RunState
+from roost.core.runs import Cause, Outcome, Request, Run, RunKind, RunState
 from roost.core.sessions import OpenedBy
 from tests import samples
 from tests.samples import ALICE, BOB, CHAT, GROUP, GROUP_FACTS, MAIN, NOON, OTHER_CHAT, inbound, pending
 
 LATER = NOON + 100
+DONE_LATER = Outcome(state=RunState.DONE, at=NOON + 900)
 IDLE = samples.snapshot()
 BUSY = replace(IDLE, running=samples.run())
 IN_GROUP = replace(
@@ -271,7 +273,7 @@ def test_a_turn_that_lost_one_of_its_messages_still_answers_the_others() -> None
 def test_what_a_run_did_not_take_is_the_next_run() -> None:
     steered = tuple(pending(inbound(name, at=LATER), "r1", InputMode.STEER) for name in ("m1", "m2"))
     elsewhere = pending(inbound("m3"), "q1")
-    effects = carry_over(replace(BUSY, pending=(*steered, elsewhere)), samples.run(), NOON + 900)
+    effects = carry_over(replace(BUSY, pending=(*steered, elsewhere)), samples.run(), DONE_LATER)
     queued, *moved = effects
     assert isinstance(queued, QueueRun)
     assert (queued.run.queued_at, queued.run.ready_at) == (LATER, NOON + 900)
@@ -279,16 +281,78 @@ def test_what_a_run_did_not_take_is_the_next_run() -> None:
     assert moved == [
         MoveInput(inbound_id=name, run_id=queued.run.id, mode=InputMode.OPEN) for name in ("m1", "m2")
     ]
-    assert carry_over(BUSY, samples.run(), NOON) == ()
+    assert carry_over(BUSY, samples.run(), DONE_LATER) == ()
 
 
 def test_what_is_left_of_several_voices_is_answered_separately() -> None:
     person = pending(inbound("m1"), "r1", InputMode.STEER)
     child = pending(inbound("m2", kind=ProvenanceKind.SUBAGENT, reply_to=None), "r1", InputMode.STEER)
-    effects = carry_over(replace(BUSY, pending=(person, child)), samples.run(), NOON)
+    effects = carry_over(replace(BUSY, pending=(person, child)), samples.run(), DONE_LATER)
     runs = [effect.run for effect in effects if isinstance(effect, QueueRun)]
     assert [run.cause.kind for run in runs] == [ProvenanceKind.HUMAN, ProvenanceKind.SUBAGENT]
     assert len({run.id for run in runs}) == 2
+
+
+PERSON, AGENT = ProvenanceKind.HUMAN, ProvenanceKind.INTER_SESSION
+
+
+@pytest.mark.requirement("P3", "P13")
+@pytest.mark.parametrize(
+    ("state", "kind", "mode", "dies"),
+    [
+        (RunState.DONE, PERSON, InputMode.OPEN, False),
+        (RunState.DONE, AGENT, InputMode.STEER, False),
+        (RunState.INTERRUPTED, PERSON, InputMode.OPEN, False),
+        (RunState.FAILED, PERSON, InputMode.OPEN, True),
+        (RunState.FAILED, PERSON, InputMode.STEER, False),
+        (RunState.TIMEOUT, AGENT, InputMode.OPEN, True),
+        (RunState.TIMEOUT, AGENT, InputMode.STEER, False),
+        (RunState.KILLED, PERSON, InputMode.OPEN, False),
+        (RunState.KILLED, PERSON, InputMode.STEER, False),
+        (RunState.KILLED, AGENT, InputMode.OPEN, True),
+        (RunState.KILLED, AGENT, InputMode.STEER, True),
+    ],
+)
+def test_what_an_ended_run_could_not_serve_is_dead_and_told(
+    state: RunState, kind: ProvenanceKind, mode: InputMode, dies: bool
+) -> None:
+    left = pending(inbound("m1", kind=kind), "r1", mode)
+    elsewhere = pending(inbound("m2", kind=kind), "q1")
+    outcome = Outcome(state=state, at=LATER)
+    effects = hand_over(replace(BUSY, pending=(left, elsewhere)), samples.run(), outcome)
+    wanted = [KillInput, AddDelivery] if dies else [QueueRun, MoveInput]
+    assert [type(effect) for effect in effects] == wanted
+    assert all(getattr(effect, "inbound_id", "m1") == "m1" for effect in effects)
+
+
+@pytest.mark.requirement("P1", "D63")
+@pytest.mark.parametrize(
+    ("outcome", "others", "goes_on"),
+    [
+        (replace(DONE_LATER, yielded=True), (), True),
+        (replace(DONE_LATER, yielded=True), (samples.completion("r9", batch="r1"),), False),
+        (replace(DONE_LATER, yielded=True), (samples.completion("r9", batch="r8"),), True),
+        (DONE_LATER, (), False),
+    ],
+)
+def test_a_turn_that_yielded_unread_words_of_its_last_child_goes_on_with_them(
+    outcome: Outcome, others: tuple[Completion, ...], goes_on: bool
+) -> None:
+    heard = pending(inbound("m1", kind=ProvenanceKind.SUBAGENT, reply_to=None), "r1", InputMode.STEER)
+    run = samples.run(request=Request(reply_to=CHAT, exchange_id="x1", deadline=5))
+    queued, _ = hand_over(replace(BUSY, pending=(heard,), children=others), run, outcome)
+    assert isinstance(queued, QueueRun)
+    after = Request(kind=RunKind.CONTINUATION, reply_to=CHAT, exchange_id="x1", completes="r1")
+    assert queued.run.request == (after if goes_on else Request())
+
+
+@pytest.mark.requirement("P3")
+def test_a_full_queue_does_not_rob_the_run_under_way_of_what_it_answers() -> None:
+    opening = pending(inbound("m0"), "r1")
+    steering = pending(inbound("m1"), "r1", InputMode.STEER)
+    message = inbound("m9", at=LATER)
+    planned = plan(replace(BUSY, pending=(opening, steering)), arriving(message, cap=1, drop=DropPolicy.OLD))
+    assert [one.inbound_id for one in planned.effects if isinstance(one, KillInput)] == ["m1"]
 
 
 @pytest.mark.requirement("D51", "P3")

@@ -15,7 +15,7 @@ from roost.core.effects import (
     SettleCompletion,
 )
 from roost.core.inbound import InboundRecord, InputMode
-from roost.core.messages import ToolResult
+from roost.core.messages import ProvenanceKind, ToolResult
 from roost.core.recovery import (
     MAX_AGE_MS,
     CallAgain,
@@ -126,6 +126,26 @@ def test_what_an_interrupted_run_never_read_dies_with_a_notice_and_what_steered_
     assert kinds(effects) == [KillInput, AddDelivery, EndRun, QueueRun, MoveInput]
     assert isinstance(effects[-1], MoveInput)
     assert effects[-1].inbound_id == "m2"
+
+
+@pytest.mark.requirement("P10")
+def test_a_chat_is_told_also_when_what_was_never_read_came_from_no_chat() -> None:
+    findings = pending(inbound("m1", kind=ProvenanceKind.SUBAGENT, reply_to=None), "r1")
+    effects = recover(snapshot(lost(recoveries=2), findings), RECOVERY)
+    assert kinds(effects) == [KillInput, AddDelivery, EndRun]
+    assert isinstance(effects[1], AddDelivery)
+    assert effects[1].delivery.address == samples.CHAT
+
+
+@pytest.mark.requirement("P5", "P10")
+@pytest.mark.parametrize("step", [None, MODEL, TOOL, SAFE_TOOL])
+def test_a_run_whose_session_was_reset_writes_nothing_and_ends(step: Step | None) -> None:
+    run = replace(lost(step), session_id="closed")
+    left = pending(inbound("m2"), "r1", InputMode.STEER)
+    effects = recover(snapshot(run, left), RECOVERY)
+    assert kinds(effects) == [EndRun, QueueRun, MoveInput]
+    assert isinstance(effects[0], EndRun)
+    assert (effects[0].outcome.state, effects[0].outcome.code) == (RunState.KILLED, "reset")
 
 
 @pytest.mark.requirement("P1", "P10")

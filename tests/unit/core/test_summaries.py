@@ -93,7 +93,11 @@ def test_text_without_spaces_in_other_scripts_is_cut_where_it_must() -> None:
     [("demo", "demo-1", "demo/demo-1"), ("", "demo-1", "demo-1"), ("demo", "", "demo"), ("", "", "before")],
 )
 def test_the_model_is_the_one_that_answered_last(provider: str, model: str, shown: str) -> None:
-    bodies = [said("a", provider="", model="before"), said("b", provider=provider, model=model), asked("c")]
+    bodies: list[Body] = [
+        said("a", provider="", model="before"),
+        said("b", provider=provider, model=model),
+        asked("c"),
+    ]
     assert summary(*bodies).model == shown
 
 
@@ -105,7 +109,7 @@ def called(**usage: int) -> AssistantMessage:
 
 
 def test_tokens_add_up_and_the_total_is_that_of_the_newest_call() -> None:
-    bodies = [
+    bodies: list[Body] = [
         called(input=10, output=1, cache_read=5, cache_write=2, total=18, cost_micros=7),
         asked("more"),
         called(input=20, output=2, cache_read=6, cache_write=3, total=31, cost_micros=8),

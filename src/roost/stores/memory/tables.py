@@ -217,11 +217,11 @@ class MemoryTables:
 
     async def merged_inputs(self, into: Sequence[str]) -> tuple[InboundRecord, ...]:
         merged = [record for record in self._inbound if record.state is InboundState.MERGED]
-        ends = set(into)
-        # A message is merged only into a later one: backwards, each is seen after what it ended in.
-        for record in reversed(merged):
-            if record.merged_into in ends:
-                ends.add(record.inbound.id)
+        ends: set[str] = set()
+        more = set(into)
+        while more:
+            ends |= more
+            more = {record.inbound.id for record in merged if record.merged_into in more} - ends
         return tuple(record for record in merged if record.inbound.id in ends)
 
     async def insert_inbound(self, record: InboundRecord) -> None:

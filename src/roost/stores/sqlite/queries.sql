@@ -221,7 +221,7 @@ SELECT body FROM runs WHERE id = ?;
 SELECT body FROM runs WHERE key = ? AND state IN ('queued', 'running') ORDER BY seq;
 
 -- name: running_runs
-SELECT body FROM runs WHERE state = 'running' ORDER BY seq;
+SELECT body FROM runs INDEXED BY runs_running WHERE state = 'running' ORDER BY seq;
 
 -- name: ready_runs
 -- The oldest queued run of each session that has none running, the first few of each asker.

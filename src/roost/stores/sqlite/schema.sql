@@ -126,6 +126,8 @@ CREATE TABLE events (
     PRIMARY KEY (session, number)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX events_by_age ON events (at);
+
 CREATE TABLE inbound (
     seq             INTEGER PRIMARY KEY,
     id              TEXT NOT NULL UNIQUE,
@@ -168,7 +170,8 @@ CREATE TABLE runs (
 ) STRICT;
 
 CREATE INDEX runs_active ON runs (key, state) WHERE state IN ('queued', 'running');
-CREATE INDEX runs_by_state ON runs (state) WHERE state IN ('queued', 'running');
+CREATE INDEX runs_queued ON runs (key, seq) WHERE state = 'queued';
+CREATE INDEX runs_running ON runs (key, seq) WHERE state = 'running';
 CREATE INDEX runs_by_key ON runs (key);
 
 CREATE TABLE exchanges (

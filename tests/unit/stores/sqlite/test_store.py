@@ -160,18 +160,21 @@ async def test_a_copy_is_taken_beside_the_work(store: SqliteStore, path: Path, c
     await copy.close()
 
 
+def damage(path: Path, chance: Random) -> None:
+    content = bytearray(path.read_bytes())
+    for _ in range(40):
+        start = chance.randrange(len(content))
+        content[start : start + 30] = chance.randbytes(len(content[start : start + 30]))
+    path.write_bytes(content)
+
+
 @pytest.mark.parametrize("seed", range(examples(10, 300)))
 async def test_a_damaged_file_is_told_as_damaged_and_crashes_nothing(
     store: SqliteStore, path: Path, clock: FakeClock, seed: int
 ) -> None:
     await store.append(MAIN, tuple(said(f"e-{number}", "what was said " * 30) for number in range(100)))
     await store.close()
-    chance = Random(seed)
-    content = bytearray(path.read_bytes())
-    for _ in range(40):
-        start = chance.randrange(len(content))
-        content[start : start + 30] = chance.randbytes(len(content[start : start + 30]))
-    path.write_bytes(content)
+    damage(path, Random(seed))
     with suppress(StoreCorrupt, StoreUnavailable):
         damaged = SqliteStore.open(path, clock)
         for reading in (
@@ -341,7 +344,7 @@ async def test_a_model_call_that_hangs_holds_up_nobody(store: SqliteStore) -> No
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("change", "told"),
     [
         ("UPDATE sessions SET entries = 7", f"miscounted_sessions: {MAIN}"),
         ("DELETE FROM entries WHERE seq = 1", "gapped_generations: s-1"),
@@ -352,11 +355,11 @@ async def test_a_model_call_that_hangs_holds_up_nobody(store: SqliteStore) -> No
     ],
 )
 async def test_rows_that_contradict_each_other_are_told(
-    store: SqliteStore, path: Path, damage: str, told: str
+    store: SqliteStore, path: Path, change: str, told: str
 ) -> None:
     await store.append(MAIN, (said("e-1", "hello"), said("e-2", "again")))
     assert await store.check() == ()
     intruder = apsw.Connection(str(path))
-    intruder.execute(damage)
+    intruder.execute(change)
     intruder.close()
     assert any(fault.startswith(told) for fault in await store.check())

@@ -1,0 +1,117 @@
+from dataclasses import replace
+
+import pytest
+
+from roost.core.deliveries import DeliveryState
+from roost.core.exchanges import Completion
+from roost.core.inbound import InboundRecord, InboundState
+from roost.core.keys import SessionKey
+from roost.core.principals import person
+from roost.core.queries import Cutoffs, SessionQuery
+from roost.core.runs import RunState
+from roost.core.sessions import Facts, Labels, Session, SessionKind
+from roost.core.visibility import EVERYTHING, VisibleScope
+from roost.stores.memory.filters import expired, in_scope, owed_or_active, wanted
+from roost.testing import builders
+from roost.testing.builders import MAIN
+from roost.testing.clock import NOON
+
+ALICE = person("telegram", "1")
+CHILD = SessionKey.parse("agent:main:subagent:one")
+ROW = replace(builders.session(CHILD, parent=MAIN), labels=Labels(label="home"))
+AFTER = NOON + 1
+
+
+@pytest.mark.parametrize(
+    ("query", "is_wanted"),
+    [
+        (SessionQuery(), True),
+        (SessionQuery(kinds=frozenset({SessionKind.OTHER})), True),
+        (SessionQuery(kinds=frozenset({SessionKind.MAIN})), False),
+        (SessionQuery(agent="main"), True),
+        (SessionQuery(agent="ops"), False),
+        (SessionQuery(label="home"), True),
+        (SessionQuery(label="hom"), False),
+        (SessionQuery(search="SUBAGENT"), True),
+        (SessionQuery(search="zebra"), False),
+        (SessionQuery(active_since=NOON), True),
+        (SessionQuery(active_since=AFTER), False),
+        (SessionQuery(parent=MAIN), True),
+        (SessionQuery(parent=CHILD), False),
+        (SessionQuery(archived=True), False),
+        (SessionQuery(archived=None), True),
+    ],
+)
+def test_a_row_is_wanted_when_every_filter_holds(query: SessionQuery, is_wanted: bool) -> None:
+    assert wanted(ROW, query) is is_wanted
+
+
+def test_an_archived_row_is_wanted_where_archived_ones_are() -> None:
+    row = replace(ROW, times=replace(ROW.times, archived=NOON))
+    asked = (SessionQuery(), SessionQuery(archived=True), SessionQuery(archived=None))
+    assert [wanted(row, query) for query in asked] == [False, True, True]
+
+
+def test_a_row_is_in_scope_by_its_owner_its_agent_and_its_ancestors() -> None:
+    assert in_scope(ROW, (), EVERYTHING)
+    assert not in_scope(ROW, (), VisibleScope(agents=None, owner=ALICE))
+    assert in_scope(replace(ROW, owner=ALICE), (), VisibleScope(agents=None, owner=ALICE))
+    assert in_scope(ROW, (MAIN,), VisibleScope(tree_of=MAIN))
+    assert not in_scope(ROW, (), VisibleScope(tree_of=MAIN))
+    assert in_scope(ROW, (), VisibleScope(agents=frozenset({"main"})))
+
+
+def row(key: SessionKey, kind: SessionKind = SessionKind.OTHER, **times: int) -> Session:
+    base = builders.session(key)
+    return replace(base, facts=Facts(kind=kind), times=replace(base.times, **times))
+
+
+CRON = SessionKey.parse("agent:main:cron:nightly")
+
+
+@pytest.mark.parametrize(
+    ("session", "cutoffs", "is_expired"),
+    [
+        (row(MAIN), Cutoffs(archived_before=AFTER, synthetic_before=AFTER, cron_before=AFTER), False),
+        (row(MAIN, archived=NOON), Cutoffs(archived_before=AFTER), True),
+        (row(MAIN, archived=NOON), Cutoffs(archived_before=NOON), False),
+        (row(MAIN, archived=NOON), Cutoffs(), False),
+        (row(MAIN, archived=NOON, pinned=NOON), Cutoffs(archived_before=AFTER), False),
+        (row(CHILD), Cutoffs(synthetic_before=AFTER), True),
+        (row(CHILD), Cutoffs(synthetic_before=NOON), False),
+        (row(CHILD, pinned=NOON), Cutoffs(synthetic_before=AFTER), False),
+        (row(CHILD, archived=AFTER), Cutoffs(archived_before=AFTER, synthetic_before=AFTER), True),
+        (row(MAIN.beat), Cutoffs(synthetic_before=AFTER), True),
+        (row(CRON, SessionKind.CRON), Cutoffs(cron_before=AFTER), True),
+        (row(CRON, SessionKind.CRON), Cutoffs(synthetic_before=AFTER), False),
+        (row(CRON.beat, SessionKind.CRON), Cutoffs(synthetic_before=AFTER), False),
+    ],
+)
+def test_a_row_expires_by_the_cutoff_of_its_kind(
+    session: Session, cutoffs: Cutoffs, is_expired: bool
+) -> None:
+    assert expired(session, cutoffs) is is_expired
+
+
+def test_a_session_with_work_left_is_held() -> None:
+    names = ("run", "ended", "waiting", "taken", "sending", "sent", "requester", "child", "told")
+    keys = {name: SessionKey.named("main", name) for name in names}
+    owed = Completion(
+        child_run="c-1", child=keys["child"], requester=keys["requester"], batch="b", created_at=NOON
+    )
+    held = owed_or_active(
+        runs=[
+            builders.run("r-1", keys["run"]),
+            replace(builders.run("r-2", keys["ended"]), state=RunState.DONE),
+        ],
+        inbound=[
+            InboundRecord(inbound=builders.inbound("m-1", keys["waiting"]), state=InboundState.PENDING),
+            InboundRecord(inbound=builders.inbound("m-2", keys["taken"]), state=InboundState.TAKEN),
+        ],
+        deliveries=[
+            replace(builders.delivery("d-1", keys["sending"]), state=DeliveryState.UNCERTAIN),
+            replace(builders.delivery("d-2", keys["sent"]), state=DeliveryState.FAILED),
+        ],
+        completions=[owed, replace(owed, child=keys["told"], requester=keys["told"], acknowledged_at=1)],
+    )
+    assert held == {keys[name] for name in ("run", "waiting", "sending", "requester", "child")}

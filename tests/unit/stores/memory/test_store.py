@@ -1,0 +1,46 @@
+import anyio
+
+from roost.core.leases import LEASE_MS, Gateway
+from roost.ports import Store, Topic, TopicKind
+from roost.stores.memory import MemoryStore
+from roost.testing import builders
+from roost.testing.builders import MAIN
+from roost.testing.clock import NOON, FakeClock
+
+
+async def test_it_is_a_store_that_is_always_sound() -> None:
+    store: Store = MemoryStore(FakeClock())
+    assert await store.check() == ()
+
+
+async def test_rows_are_stamped_by_the_gateways_clock_and_leases_by_the_databases() -> None:
+    clock, database = FakeClock(NOON), FakeClock(5)
+    store = MemoryStore(clock, database)
+    lease = await store.acquire_lease(Gateway(name="first", holder="p"))
+    assert lease.expires_at == 5 + LEASE_MS
+    await store.change_session(MAIN, lambda snapshot: (builders.opening(builders.session(), "s-1"),))
+    (event,) = await store.events(MAIN, after=0, limit=1)
+    assert event.at == NOON
+    clock.advance(10 * LEASE_MS)
+    assert await store.renew_lease(lease) == lease
+
+
+async def test_without_a_clock_of_its_own_the_database_goes_by_the_gateways() -> None:
+    store = MemoryStore(FakeClock(7))
+    lease = await store.acquire_lease(Gateway(name="first", holder="p"))
+    assert lease.expires_at == 7 + LEASE_MS
+
+
+async def test_closing_wakes_everybody_who_waits() -> None:
+    store = MemoryStore(FakeClock())
+    answers = ["closed", None]
+
+    async def check() -> str | None:
+        return answers.pop()
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(store.wait_for, Topic(TopicKind.RUNS), check)
+            await anyio.wait_all_tasks_blocked()
+            await store.close()
+    assert answers == []

@@ -1,0 +1,51 @@
+"""No statement reads a whole table that grows, but for those that are meant to."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from roost.stores.sqlite.connection import open_writer
+from roost.stores.sqlite.rows import FILTERS, SQL
+
+# A table of a handful of rows, the newest few, a sum over all, or a check of everything.
+WHOLE = {
+    "leases",
+    "newest_epoch",
+    "denials",
+    "usage",
+    "miscounted_sessions",
+    "gapped_generations",
+    "gapped_events",
+}
+STATEMENTS = sorted(name for name in SQL if not name.startswith("where_") and name not in WHOLE)
+GROWING = re.compile(
+    r"SCAN (?!\(|f VIRTUAL|entry_search VIRTUAL|json_each|ends|CONSTANT)(\w+)\b(?! USING INDEX runs_)"
+)
+
+
+@pytest.fixture(scope="module")
+def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[apsw.Connection]:
+    folder: Path = tmp_path_factory.mktemp("plans")
+    connection = open_writer(folder / "plans.db")
+    yield connection
+    connection.close()
+
+
+def plan(connection: apsw.Connection, sql: str) -> str:
+    named = set(re.findall(r":(\w+)", sql))
+    numbered = 1 if "?1" in sql else sql.count("?")
+    values = dict.fromkeys(named, 1) if named else (1,) * numbered
+    return "\n".join(str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values))
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_a_statement_finds_its_rows_by_an_index(connection: apsw.Connection, name: str) -> None:
+    found = plan(connection, SQL[name].replace(FILTERS, ""))
+    assert not GROWING.search(found), found
+
+
+def test_the_check_notices_a_statement_without_an_index(connection: apsw.Connection) -> None:
+    assert GROWING.search(plan(connection, "SELECT * FROM inbound WHERE reason = ?"))

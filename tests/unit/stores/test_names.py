@@ -1,0 +1,18 @@
+from dataclasses import replace
+
+from roost.core.sessions import Labels, Summary
+from roost.stores.names import haystack
+from roost.testing import builders
+
+
+def test_a_session_is_found_by_key_names_and_title_in_folded_form() -> None:
+    row = replace(
+        builders.session(),
+        labels=Labels(label="Home", display_name="Straße", subject="The Plan", room="hidden", space="hidden"),
+        summary=Summary(title="First Words", preview="hidden"),
+    )
+    assert haystack(row) == "agent:main:main\nhome\nstrasse\nthe plan\nfirst words"
+
+
+def test_what_is_not_set_leaves_no_line() -> None:
+    assert haystack(builders.session()) == "agent:main:main"

@@ -1,0 +1,108 @@
+import anyio
+import pytest
+
+from roost.ports import Topic, TopicKind
+from roost.stores.topics import Topics
+
+RUNS, DELIVERIES = Topic(TopicKind.RUNS), Topic(TopicKind.DELIVERIES)
+BOUND = 5
+
+
+class Answers:
+    """A check that has its answers laid out, None for not yet."""
+
+    def __init__(self, *answers: str | None) -> None:
+        self._answers = list(answers)
+        self.asked = 0
+
+    async def __call__(self) -> str | None:
+        self.asked += 1
+        return self._answers.pop(0)
+
+
+async def test_an_answer_that_is_there_needs_no_news() -> None:
+    topics = Topics()
+    assert await topics.wait_for(RUNS, Answers("found")) == "found"
+    assert topics._waiters == {}
+
+
+async def test_news_of_the_topic_and_of_no_other_asks_again() -> None:
+    topics, check = Topics(), Answers(None, None, "found")
+    found = []
+
+    async def wait() -> None:
+        found.append(await topics.wait_for(RUNS, check))
+
+    with anyio.fail_after(BOUND):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait)
+            await anyio.wait_all_tasks_blocked()
+            topics.wake([DELIVERIES, Topic(TopicKind.SESSION, "agent:main:main")])
+            await anyio.wait_all_tasks_blocked()
+            assert check.asked == 1
+            topics.wake([RUNS])
+            await anyio.wait_all_tasks_blocked()
+            assert (check.asked, found) == (2, [])
+            topics.wake([RUNS])
+    assert found == ["found"]
+    assert topics._waiters == {}
+
+
+async def test_news_while_the_check_runs_is_not_missed() -> None:
+    topics, asked = Topics(), 0
+
+    async def check() -> str | None:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            topics.wake([RUNS])
+            await anyio.lowlevel.checkpoint()
+            return None
+        return "found"
+
+    with anyio.fail_after(BOUND):
+        assert await topics.wait_for(RUNS, check) == "found"
+
+
+async def test_a_waiter_that_is_cancelled_or_fails_leaves_nothing_behind() -> None:
+    topics = Topics()
+
+    async def fail() -> None:
+        raise KeyError("gone")
+
+    with anyio.move_on_after(0):
+        await topics.wait_for(RUNS, Answers(None))
+    with pytest.raises(KeyError):
+        await topics.wait_for(RUNS, fail)
+    assert topics._waiters == {}
+
+
+async def test_one_that_stops_waiting_does_not_take_others_along() -> None:
+    topics, found = Topics(), []
+
+    async def wait() -> None:
+        found.append(await topics.wait_for(RUNS, Answers(None, "found")))
+
+    with anyio.fail_after(BOUND):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait)
+            await anyio.wait_all_tasks_blocked()
+            with anyio.move_on_after(0):
+                await topics.wait_for(RUNS, Answers(None))
+            topics.wake([RUNS])
+    assert found == ["found"]
+
+
+async def test_everybody_can_be_woken_at_once() -> None:
+    topics, found = Topics(), []
+
+    async def wait(topic: Topic) -> None:
+        found.append(await topics.wait_for(topic, Answers(None, str(topic.kind))))
+
+    with anyio.fail_after(BOUND):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait, RUNS)
+            tasks.start_soon(wait, DELIVERIES)
+            await anyio.wait_all_tasks_blocked()
+            topics.wake_all()
+    assert sorted(found) == ["deliveries", "runs"]

@@ -1,0 +1,56 @@
+import anyio
+import pytest
+
+from roost.ports import Clock
+from roost.testing.clock import NOON, FakeClock
+
+BOUND = 5
+
+
+async def test_time_stands_still_until_it_is_advanced() -> None:
+    clock: Clock = FakeClock()
+    assert clock.now() == NOON
+    await anyio.lowlevel.checkpoint()
+    assert clock.now() == NOON
+
+
+def test_it_starts_when_told_and_moves_as_far_as_told() -> None:
+    clock = FakeClock(now=7)
+    clock.advance(5)
+    clock.advance(1)
+    assert clock.now() == 13
+
+
+async def test_sleepers_wake_in_order_of_their_time() -> None:
+    clock, woken = FakeClock(), list[int]()
+
+    async def sleep(milliseconds: int) -> None:
+        await clock.sleep(milliseconds)
+        woken.append(milliseconds)
+
+    with anyio.fail_after(BOUND):
+        async with anyio.create_task_group() as tasks:
+            for milliseconds in (30, 10, 20, 10):
+                tasks.start_soon(sleep, milliseconds)
+            await anyio.wait_all_tasks_blocked()
+            clock.advance(9)
+            await anyio.wait_all_tasks_blocked()
+            assert woken == []
+            clock.advance(11)
+            await anyio.wait_all_tasks_blocked()
+            assert woken == [10, 10, 20]
+            clock.advance(10)
+    assert woken == [10, 10, 20, 30]
+
+
+@pytest.mark.parametrize("milliseconds", [0, -1])
+async def test_a_sleep_that_is_over_at_once_returns(milliseconds: int) -> None:
+    with anyio.fail_after(BOUND):
+        await FakeClock().sleep(milliseconds)
+
+
+async def test_a_sleeper_that_was_cancelled_is_forgotten() -> None:
+    clock = FakeClock()
+    with anyio.move_on_after(0):
+        await clock.sleep(10)
+    assert clock._sleepers == []
