@@ -22,7 +22,7 @@ from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON
-from tests.contract.conftest import Reopen
+from tests.contract.homes import Reopen
 from tests.contract.scenes import Seen, change, claim_of, everything, known, opened, started
 
 SIDE = SessionKey.named("main", "side")

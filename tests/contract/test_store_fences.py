@@ -16,7 +16,7 @@ from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
-from tests.contract.conftest import FIRST, Home
+from tests.contract.homes import FIRST, Home
 from tests.contract.scenes import (
     accepted,
     as_entries,

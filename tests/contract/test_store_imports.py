@@ -18,7 +18,7 @@ from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
-from tests.contract.conftest import Reopen
+from tests.contract.homes import Reopen
 from tests.contract.scenes import change, known, opened, reset, whole_history
 
 SIDE = SessionKey.named("main", "side")

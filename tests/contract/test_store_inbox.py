@@ -25,7 +25,7 @@ from roost.ports import Accepted, Store
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
 from roost.testing.clock import NOON
-from tests.contract.conftest import Reopen
+from tests.contract.homes import Reopen
 from tests.contract.scenes import (
     MindChangedError,
     accepted,

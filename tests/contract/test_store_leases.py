@@ -9,7 +9,7 @@ from roost.core.leases import LEASE_MS, Gateway, Lease
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
-from tests.contract.conftest import FIRST, Home
+from tests.contract.homes import FIRST, Home
 from tests.contract.scenes import known, opened
 
 SECOND = Gateway(name="second", holder="process-2", address="127.0.0.1:7", config_hash="abc")

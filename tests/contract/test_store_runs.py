@@ -26,7 +26,7 @@ from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
-from tests.contract.conftest import Reopen
+from tests.contract.homes import Reopen
 from tests.contract.scenes import (
     MindChangedError,
     Seen,

@@ -22,7 +22,7 @@ from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
-from tests.contract.conftest import STORES, Home
+from tests.contract.homes import STORES, Home
 from tests.contract.scenes import change, opened, reset
 from tests.scale import examples
 

@@ -30,7 +30,7 @@ from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
 from roost.testing.clock import NOON, FakeClock
 from tests.contract import scenes
-from tests.contract.conftest import Reopen
+from tests.contract.homes import Reopen
 from tests.contract.scenes import MindChangedError, Seen, always, change, known, opened
 
 CHILD = SessionKey.parse("agent:main:subagent:one")

@@ -37,7 +37,7 @@ from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import HUMAN, MAIN
 from roost.testing.clock import NOON, FakeClock
-from tests.contract.conftest import Reopen
+from tests.contract.homes import Reopen
 from tests.contract.scenes import change, known, opened, reset, started, whole_history
 from tests.scale import examples
 

@@ -15,7 +15,7 @@ from roost.ports import Store, Topic, TopicKind
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
 from roost.testing.clock import NOON
-from tests.contract.conftest import Home
+from tests.contract.homes import Home
 from tests.contract.scenes import accepted, always, change, known, opened, queued, started
 
 SIDE = SessionKey.named("main", "side")

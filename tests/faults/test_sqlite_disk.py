@@ -124,7 +124,7 @@ async def test_a_transaction_that_sqlite_ended_in_the_middle_fails_the_whole_bat
     for at in range(1, 2_500, scale.count(400, 25)):
         with disk.held_syncs() as waiting:
             first = asyncio.gather(store.append(MAIN, (said(f"first-{at}", "on its way"),)))
-            await asyncio.to_thread(waiting.wait)
+            assert await asyncio.to_thread(waiting.wait, 10)
             disk.break_down(Fault(code=fault.code, calls=fault.calls, lasts=fault.lasts, at=at))
             batch = asyncio.gather(
                 store.append(MAIN, (said(f"small-{at}", "beside it"),)),

@@ -57,11 +57,12 @@ class Checkpoints:
             self._connection.close()
 
 
-async def live_until_dark(disk: PowerCutDisk, folder: Path, chance: Random, synchronous: str) -> set[Fact]:
+async def live_until_dark(
+    disk: PowerCutDisk, folder: Path, chance: Random, options: SqliteOptions
+) -> set[Fact]:
     """Everything that was acknowledged before the power failed."""
     facts: set[Fact] = set()
     path = folder / "roost.db"
-    options = SqliteOptions(vfs=disk.name, synchronous=synchronous)
     store = SqliteStore.open(path, FakeClock(), options=options)
     checkpoints = Checkpoints(disk, path, chance)
 
@@ -86,7 +87,7 @@ async def test_everything_acknowledged_survives_a_power_cut(
     tmp_path: Path, disk: PowerCutDisk, seed: int
 ) -> None:
     chance = Random(seed)
-    facts = await live_until_dark(disk, tmp_path / "before", chance, "FULL")
+    facts = await live_until_dark(disk, tmp_path / "before", chance, SqliteOptions(vfs=disk.name))
     for outcome in range(OUTCOMES):
         disk.write_remains(tmp_path / str(outcome), chance)
         await judge(tmp_path / str(outcome) / "roost.db", facts)
@@ -97,7 +98,8 @@ async def test_less_than_full_synchronisation_loses_what_was_acknowledged(tmp_pa
     for seed in range(20):
         disk = PowerCutDisk("half-hearted")
         chance = Random(seed)
-        facts = await live_until_dark(disk, tmp_path / str(seed), chance, "NORMAL")
+        options = SqliteOptions(vfs=disk.name, synchronous="NORMAL")
+        facts = await live_until_dark(disk, tmp_path / str(seed), chance, options)
         disk.unregister()
         disk.write_remains(tmp_path / str(seed) / "after", chance)
         if await lost(tmp_path / str(seed) / "after" / "roost.db", facts):

@@ -9,8 +9,12 @@ from roost.core.leases import Gateway, Lease
 from roost.ports import Store
 from roost.stores.memory import MemoryStore
 from roost.stores.sqlite import SqliteStore
+from roost.stores.sqlite.store import SqliteOptions
 from roost.testing.clock import FakeClock
 from tests.flows.driver import Driver
+
+# Gateways die here, power never fails: nothing has to wait for the disk.
+KILLS_ONLY = SqliteOptions(synchronous="OFF")
 
 
 class Home:
@@ -41,7 +45,9 @@ class Home:
 
     def _opened(self) -> Store:
         if self.durable:
-            return SqliteStore.open(self._path, self._clock, database_clock=self._database_clock)
+            return SqliteStore.open(
+                self._path, self._clock, database_clock=self._database_clock, options=KILLS_ONLY
+            )
         return MemoryStore(self._clock, self._database_clock)
 
 

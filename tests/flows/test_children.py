@@ -7,16 +7,18 @@ import pytest
 
 from roost.core.addresses import Address
 from roost.core.deliveries import DeliveryKind
-from roost.core.exchanges import Completion, CompletionStatus
+from roost.core.exchanges import Completion, CompletionStatus, Phase
 from roost.core.inbound import InboundState
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, UserMessage, text_of
+from roost.core.queries import SessionQuery
 from roost.core.recovery import MAX_AGE_MS
 from roost.core.runs import Run, RunKind, RunState
 from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
 from tests.flows.agents import spawn
 from tests.flows.driver import Driver, Said, dm
+from tests.flows.storm import AGENTS, Storm
 from tests.scale import count
 
 CHAT = Address(channel="telegram", to="1")
@@ -197,6 +199,66 @@ async def test_a_killed_child_stays_dead_whatever_was_waiting_for_it(driver: Dri
     record = await driver.store.inbound("message-2")
     assert record is not None
     assert record.state is InboundState.TAKEN
+
+
+@pytest.mark.requirement("P1", "D63")
+async def test_a_child_that_yields_with_nothing_to_wait_for_has_ended(driver: Driver) -> None:
+    turn, _ = await batch(driver, 1)
+    await driver.finish(turn, Said(text="on it"))
+    await driver.play(lambda run: Said(text="I wait", yielded=True))
+    assert len(await told_in(driver, MAIN)) == 1
+    assert await owed(driver) == []
+
+
+@pytest.mark.requirement("P1", "D63")
+async def test_a_child_that_yields_unread_words_of_its_own_child_goes_on_with_them(driver: Driver) -> None:
+    turn, (child,) = await batch(driver, 1)
+    await driver.finish(turn, Said(text="on it"))
+    outer = await driver.started()
+    await driver.take(outer)
+    await spawn(driver, outer, "the hard part")
+    inner = await driver.started()
+    await driver.take(inner)
+    await driver.finish(inner, Said(text="found"))
+    await driver.finish(outer, Said(yielded=True))
+    assert await owed(driver) == [(child.child_run, CompletionStatus.PENDING)]
+    ended = await driver.play(lambda run: Said(text="all of it"))
+    assert [run.request.kind for run in ended] == [RunKind.CONTINUATION, RunKind.ANNOUNCE]
+    (line,) = await told_in(driver, MAIN)
+    assert "Result: all of it" in line
+
+
+@pytest.mark.requirement("P1")
+async def test_the_end_of_a_child_that_yielded_itself_climbs_every_level(driver: Driver) -> None:
+    turn, _ = await batch(driver, 1)
+    await driver.finish(turn, Said(yielded=True))
+    for _ in range(3):
+        run = await driver.started()
+        await driver.take(run)
+        await spawn(driver, run, "one level down")
+        await driver.finish(run, Said(yielded=True))
+    ended = await driver.play(lambda run: Said(text=f"heard in {run.key}"))
+    assert [run.request.kind for run in ended] == [RunKind.TURN, *[RunKind.CONTINUATION] * 4]
+    assert (await driver.history(MAIN))[-1] == f"heard in {MAIN}"
+
+
+@pytest.mark.requirement("P1", "P3", "P10", "P13")
+@pytest.mark.parametrize("seed", range(count(6, 300)))
+async def test_whatever_agents_do_nothing_is_left_waiting(
+    driver: Driver, clock: FakeClock, seed: int
+) -> None:
+    storm = Storm(driver, clock, seed)
+    for _ in range(250):
+        await storm.happen(AGENTS)
+    await storm.calm()
+    page = await driver.store.list_sessions(SessionQuery(archived=None, limit=1000))
+    for session in page.rows:
+        left = await driver.store.change_session(session.key, lambda _: ())
+        assert (left.running, left.queued, left.pending, left.children) == (None, (), (), ())
+    for exchange in storm.exchanges:
+        found = await driver.store.exchange(exchange)
+        assert found is not None
+        assert found.phase is Phase.DONE
 
 
 @pytest.mark.requirement("P1", "P10")

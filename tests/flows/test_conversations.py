@@ -94,6 +94,13 @@ async def test_a_first_message_opens_the_session_it_belongs_to(
     assert (run.cause.principal, run.session_id) == (record.inbound.principal, session.session_id)
 
 
+@pytest.mark.requirement("P3")
+async def test_half_a_character_stops_no_message(driver: Driver) -> None:
+    await driver.hear(dm("half \ud83d of it", name="\ud83d"))
+    await driver.play(lambda run: answer())
+    assert await driver.history(MAIN) == ["half \N{REPLACEMENT CHARACTER} of it", "hi"]
+
+
 @pytest.mark.requirement("D42")
 async def test_a_second_message_goes_on_in_the_same_generation(driver: Driver) -> None:
     for text in ("one", "two"):

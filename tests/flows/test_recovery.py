@@ -1,132 +1,24 @@
 """A gateway that dies at any moment: no message is lost or answered twice, and every run has one fate."""
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
-from random import Random
 
 import pytest
 
-from roost.core import queueing
 from roost.core.deliveries import DeliveryKind, DeliveryState
-from roost.core.envelopes import Envelope
 from roost.core.errors import Fenced
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
-from roost.core.lifecycle import ResetPolicy
 from roost.core.messages import AssistantMessage, ToolResult, UserMessage, text_of
 from roost.core.notices import INTERRUPTED_LINE
 from roost.core.queries import HistoryQuery, SessionQuery
-from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
 from roost.core.recovery import MAX_AGE_MS, OUTCOME_UNKNOWN
 from roost.core.runs import Run, RunState, Step, StepKind
 from roost.testing.builders import MAIN, called
 from roost.testing.clock import FakeClock
-from tests.flows.driver import Driver, House, Said, claim_of, dm, in_group
-from tests.samples import HOUR
+from tests.flows.driver import Driver, House, Said, claim_of, dm
+from tests.flows.storm import PEOPLE, Storm
 from tests.scale import count
-
-MINUTE = 60_000
-CHATS: tuple[Callable[[str], Envelope], ...] = (
-    lambda text: dm(text, "1"),
-    lambda text: dm(text, "1", channel="discord"),
-    lambda text: dm(text, "7"),
-    lambda text: in_group(text, "7", name="Bob"),
-    lambda text: in_group(text, "8", name="Eve"),
-)
-ENDS = (RunState.DONE, RunState.DONE, RunState.FAILED, RunState.TIMEOUT, RunState.KILLED)
-
-
-class Storm:
-    """A gateway to which anything may happen."""
-
-    def __init__(self, driver: Driver, clock: FakeClock, seed: int) -> None:
-        self.driver, self.clock, self.chance = driver, clock, Random(seed)
-        self.sent: list[str] = []
-        self.running: dict[str, Run] = {}
-
-    async def happen(self, what: str) -> None:
-        self.clock.advance(self.chance.choice([0, 50, 400, 5_000]))
-        await getattr(self, what)()
-
-    async def hear(self) -> None:
-        driver, chance = self.driver, self.chance
-        settings = QueueSettings(
-            mode=chance.choice(list(QueueMode)),
-            cap=chance.choice([1, 2, 5]),
-            drop=chance.choice(list(DropPolicy)),
-            debounce_ms=chance.choice([0, 500]),
-        )
-        driver.house = House(queue=QueuePolicy(base=settings), resets=ResetPolicy())
-        start = chance.choice(["", "", "", "", "", "", "", "/new "])
-        text = f"{start}number {len(self.sent):03}."
-        record = (await driver.hear(chance.choice(CHATS)(text))).record
-        self.sent.append(record.inbound.id)
-
-    async def start(self) -> None:
-        if run := await self.driver.start():
-            self.running[run.id] = run
-
-    async def take(self) -> None:
-        if run := self._one():
-            try:
-                await self.driver.take(run)
-            except Fenced:
-                del self.running[run.id]
-                await self._end(run, Said(state=RunState.KILLED))
-
-    async def step(self) -> None:
-        kind = self.chance.choice(list(StepKind))
-        step = Step(
-            kind=kind, at=self.clock.now(), tool="t", call_id="c", reenterable=self.chance.random() < 0.5
-        )
-        if run := self._one():
-            try:
-                await self.driver.store.begin_step(claim_of(run), step)
-            except Fenced:
-                del self.running[run.id]
-
-    async def finish(self) -> None:
-        if run := self._one():
-            del self.running[run.id]
-            await self._end(run, Said(text="hi", state=self.chance.choice(ENDS)))
-
-    async def stop(self) -> None:
-        """What `/stop` does: the queue is emptied, then the run ends."""
-        if run := self._one():
-            del self.running[run.id]
-            at = self.clock.now()
-            await self.driver.store.change_session(run.key, lambda now: queueing.clear(now, at, "stopped"))
-            await self._end(run, Said(state=RunState.KILLED))
-
-    async def die(self) -> None:
-        self.running.clear()
-        self.clock.advance(self.chance.choice([0, 1_000, MAX_AGE_MS + 1]))
-        await self.driver.recover()
-
-    async def sleep(self) -> None:
-        self.clock.advance(24 * HOUR)
-
-    async def calm(self) -> None:
-        """Everything that is left comes to its end."""
-        while self.running:
-            await self.take()
-            await self.finish()
-            self.clock.advance(MINUTE)
-            await self.start()
-        self.clock.advance(MINUTE)
-        await self.driver.play(lambda run: Said(text="hi"))
-
-    def _one(self) -> Run | None:
-        return self.chance.choice(list(self.running.values())) if self.running else None
-
-    async def _end(self, run: Run, said: Said) -> None:
-        try:
-            await self.driver.finish(run, said)
-        except Fenced:
-            found = await self.driver.store.run(run.id)
-            assert found is not None
-            assert found.state.ended
 
 
 async def said_by_people(driver: Driver) -> list[str]:
@@ -144,17 +36,12 @@ async def records(driver: Driver, names: list[str]) -> list[InboundRecord]:
     return [record for record in found if record is not None]
 
 
-WHAT = ("hear", "start", "take", "step", "finish", "stop", "die", "sleep")
-ODDS = (40, 20, 14, 8, 12, 2, 3, 1)
-
-
 @pytest.mark.requirement("P3")
 @pytest.mark.parametrize("seed", range(count(2, 20)))
 async def test_of_500_messages_each_comes_to_one_end(driver: Driver, clock: FakeClock, seed: int) -> None:
     storm = Storm(driver, clock, seed)
     while len(storm.sent) < 500:
-        (what,) = storm.chance.choices(WHAT, ODDS)
-        await storm.happen(what)
+        await storm.happen(PEOPLE)
     await storm.calm()
     ends = await records(driver, storm.sent)
     assert Counter(record.state for record in ends).total() == 500

@@ -1,12 +1,29 @@
-"""What a connector supplies with one message: who, where, and the words. Nothing here is decided yet."""
+"""What a connector supplies with one message: who, where, and the words. Nothing here is decided yet.
+
+No store can keep half a character. Words that hold one are repaired; an id that does names nothing.
+"""
 
 from dataclasses import dataclass, replace
 
 from roost.core.addresses import DEFAULT_ACCOUNT, Address, ChatType, Origin
 from roost.core.errors import InvalidInput
+from roost.core.keytext import SURROGATE
 from roost.core.sessions import Labels
 
 _NOT_DELIVERABLE = frozenset({None, "webchat", "internal", "unknown"})
+
+
+def _repair(value: "Sender | Conversation | Envelope", *words: str) -> None:
+    for name in words:
+        text: str | None = getattr(value, name)
+        if text and SURROGATE.search(text):
+            object.__setattr__(value, name, SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text))
+
+
+def _refuse_broken(*ids: str | None) -> None:
+    for one in ids:
+        if one and SURROGATE.search(one):
+            raise InvalidInput(f"{one!r} holds half a character", hint="the connector must give whole ids")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +33,10 @@ class Sender:
     id: str | None = None
     name: str | None = None
     roles: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        _refuse_broken(self.id)
+        _repair(self, "name")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +63,8 @@ class Conversation:
     def __post_init__(self) -> None:
         if self.topic and self.chat_type is not ChatType.GROUP:
             raise InvalidInput(f"a {self.chat_type} chat has no topics", hint="give a thread instead")
+        _refuse_broken(self.peer, self.thread, self.topic, self.parent, self.guild, self.team)
+        _repair(self, "label", "thread_label", "subject", "room", "space")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +88,8 @@ class Envelope:
                 raise InvalidInput(
                     f"{name!r} names no {part}", hint="names are lower-case, without blanks around"
                 )
+        _refuse_broken(self.channel, self.account, self.external_id)
+        _repair(self, "text", "surface", "raw_from", "raw_to")
 
     @property
     def place(self) -> str | None:

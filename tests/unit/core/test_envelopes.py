@@ -1,5 +1,6 @@
 """Envelopes: what a message says of its chat, and what is remembered of it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -154,3 +155,44 @@ def test_a_look_from_the_web_page_leaves_the_ids_of_the_chat() -> None:
 )
 def test_a_group_is_called_by_its_subject_or_its_room_never_both(envelope: Envelope, labels: Labels) -> None:
     assert labels_of(envelope) == labels
+
+
+HALF = "a\ud83d"
+
+
+@pytest.mark.requirement("P3")
+def test_half_a_character_in_what_was_said_is_repaired_and_the_rest_is_kept() -> None:
+    sender = Sender(id="123", name=HALF)
+    conversation = Conversation(
+        chat_type=ChatType.GROUP, peer="-100", label=HALF, thread_label=HALF, subject=HALF, space=HALF
+    )
+    whole = "a\N{REPLACEMENT CHARACTER}"
+    assert sender.name == whole
+    assert conversation == replace(conversation, label=whole, thread_label=whole, subject=whole, space=whole)
+    broken = replace(DIRECT, text=f"{HALF} 😀", surface=HALF, raw_from=HALF, raw_to=HALF)
+    assert (broken.text, broken.surface, broken.raw_from, broken.raw_to) == (
+        f"{whole} 😀",
+        whole,
+        whole,
+        whole,
+    )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Sender(id=HALF),
+        lambda: replace(GROUP.conversation, peer=HALF),
+        lambda: replace(GROUP.conversation, thread=HALF),
+        lambda: replace(GROUP.conversation, topic=HALF),
+        lambda: replace(GROUP.conversation, parent=HALF),
+        lambda: replace(GROUP.conversation, guild=HALF),
+        lambda: replace(GROUP.conversation, team=HALF),
+        lambda: replace(DIRECT, channel=HALF),
+        lambda: replace(DIRECT, account=HALF),
+        lambda: replace(DIRECT, external_id=HALF),
+    ],
+)
+def test_an_id_with_half_a_character_is_refused(make: Callable[[], object]) -> None:
+    with pytest.raises(InvalidInput, match="half a character"):
+        make()

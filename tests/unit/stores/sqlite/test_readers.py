@@ -46,7 +46,7 @@ async def test_a_read_sees_what_is_committed_when_it_begins(
         return before, count_notes(rows, connection)
 
     reading = asyncio.gather(readers.run(twice))
-    await asyncio.to_thread(begun.wait)
+    assert await asyncio.to_thread(begun.wait, 10)
     writer.execute("INSERT INTO notes VALUES ('meanwhile')")
     go_on.set()
     (counts,) = await reading

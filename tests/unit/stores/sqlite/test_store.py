@@ -251,7 +251,7 @@ async def test_a_lease_won_back_starts_from_what_is_stored(
 async def test_readers_see_nothing_before_it_is_committed(store: SqliteStore, disk: FaultyDisk) -> None:
     with disk.held_syncs() as waiting:
         writing = asyncio.gather(store.append(MAIN, (said("e-1", "hello"),)))
-        await asyncio.to_thread(waiting.wait)
+        assert await asyncio.to_thread(waiting.wait, 10)
         assert await ids(store) == []
         assert await store.events(MAIN, after=1, limit=10) == ()
         assert not writing.done()
@@ -261,15 +261,18 @@ async def test_readers_see_nothing_before_it_is_committed(store: SqliteStore, di
 
 async def test_news_is_told_after_its_commit(store: SqliteStore, disk: FaultyDisk) -> None:
     looks: list[list[str]] = []
+    looked = asyncio.Event()
 
     async def check() -> list[str] | None:
         looks.append(await ids(store))
+        looked.set()
         return looks[-1] or None
 
     waiter = asyncio.gather(store.wait_for(NEWS, check))
+    await looked.wait()
     with disk.held_syncs() as waiting:
         writing = asyncio.gather(store.append(MAIN, (said("e-1", "hello"),)))
-        await asyncio.to_thread(waiting.wait)
+        assert await asyncio.to_thread(waiting.wait, 10)
         assert not waiter.done()
     await writing
     (found,) = await waiter
@@ -280,7 +283,7 @@ async def test_news_is_told_after_its_commit(store: SqliteStore, disk: FaultyDis
 async def test_a_verb_that_fails_takes_no_neighbour_with_it(store: SqliteStore, disk: FaultyDisk) -> None:
     with disk.held_syncs() as waiting:
         first = asyncio.gather(store.append(MAIN, (said("first", "hello"),)))
-        await asyncio.to_thread(waiting.wait)
+        assert await asyncio.to_thread(waiting.wait, 10)
         batch = asyncio.gather(
             store.append(MAIN, (said("a", "hello"),)),
             store.record_route(SessionKey.named("main", "absent"), CHAT),

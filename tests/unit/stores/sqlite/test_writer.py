@@ -89,7 +89,7 @@ async def in_one_batch(desk: Desk, disk: FaultyDisk, *works: Work) -> list[Any]:
     """The answers to verbs that arrive while a commit is under way."""
     with disk.held_syncs() as waiting:
         first = asyncio.gather(desk.writer.run(desk.note("first")))
-        await asyncio.to_thread(waiting.wait)
+        assert await asyncio.to_thread(waiting.wait, 10)
         rest = asyncio.gather(*map(desk.writer.run, works), return_exceptions=True)
         await asyncio.sleep(0)
     await first
@@ -139,7 +139,7 @@ async def test_an_error_nobody_foresaw_reaches_its_caller_as_it_is(desk: Desk) -
 async def test_a_caller_hears_only_after_the_commit_is_on_the_disk(desk: Desk, disk: FaultyDisk) -> None:
     with disk.held_syncs() as waiting:
         told = asyncio.gather(desk.writer.run(desk.note("a")))
-        await asyncio.to_thread(waiting.wait)
+        assert await asyncio.to_thread(waiting.wait, 10)
         assert not told.done()
         assert desk.notes() == []
         assert desk.woken == []
@@ -151,7 +151,7 @@ async def test_a_caller_hears_only_after_the_commit_is_on_the_disk(desk: Desk, d
 async def test_a_caller_that_stops_waiting_does_not_undo_its_verb(desk: Desk, disk: FaultyDisk) -> None:
     with disk.held_syncs() as waiting:
         first = asyncio.gather(desk.writer.run(desk.note("first")))
-        await asyncio.to_thread(waiting.wait)
+        assert await asyncio.to_thread(waiting.wait, 10)
         impatient = asyncio.gather(desk.writer.run(desk.note("queued")))
         await asyncio.sleep(0)
         for caller in (first, impatient):
@@ -217,7 +217,7 @@ async def test_a_transaction_that_ended_under_a_verb_fails_its_batch(
 async def test_closing_finishes_what_was_queued_and_takes_no_more(desk: Desk, disk: FaultyDisk) -> None:
     with disk.held_syncs() as waiting:
         first = asyncio.gather(desk.writer.run(desk.note("a")))
-        await asyncio.to_thread(waiting.wait)
+        assert await asyncio.to_thread(waiting.wait, 10)
         queued = asyncio.gather(*(desk.writer.run(desk.note(text)) for text in "bc"))
         await asyncio.sleep(0)
         closing = asyncio.gather(desk.writer.close())
@@ -252,7 +252,7 @@ async def test_callers_of_several_loops_are_each_told_on_their_own(desk: Desk) -
 async def test_a_loop_that_is_gone_stops_nobody_else(desk: Desk, disk: FaultyDisk) -> None:
     async def leave() -> None:
         caller = asyncio.gather(desk.writer.run(desk.note("orphan")))
-        await asyncio.to_thread(waiting.wait)
+        assert await asyncio.to_thread(waiting.wait, 10)
         caller.cancel()
 
     with disk.held_syncs() as waiting:
