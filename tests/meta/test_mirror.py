@@ -11,12 +11,14 @@ from tests.meta import tree
 # Only declare values: there is nothing to run, and test_values.py holds them to the rules for values.
 DECLARATIONS = frozenset(
     {
+        "src/roost/core/channels.py",
         "src/roost/core/entries.py",
         "src/roost/core/events.py",
         "src/roost/core/exchanges.py",
         "src/roost/core/inbound.py",
         "src/roost/core/ledger.py",
         "src/roost/core/queries.py",
+        "src/roost/core/tools.py",
         "src/roost/core/transfer.py",
     }
 )
@@ -36,6 +38,10 @@ ENTRY_POINTS = frozenset({"roost", "roost.__main__", "roost.app", "roost.config.
 AWAITING: Mapping[str, str] = {
     "roost.core": "roost.engine",
     "roost.config.policies": "roost.engine",
+    "roost.channels": "roost.engine",
+    "roost.models": "roost.engine",
+    "roost.tools": "roost.engine",
+    "roost.sandboxes": "roost.engine",
     "roost.transfer": "roost.server",
 }
 

@@ -1,0 +1,57 @@
+"""A tool call as the engine makes it: who calls, where, and what comes back."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from roost.core.jsonvalue import JsonObject
+from roost.core.keys import SessionKey
+from roost.core.messages import UserBlock
+from roost.core.runs import Cause
+
+
+class WorkspaceAccess(StrEnum):
+    NONE = "none"
+    READ = "ro"
+    WRITE = "rw"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolTraits:
+    """What the engine must know. `reenterable`: may run again after a crash. `privileged`: needs the owner's own
+    word as the cause of the run. `parallel`: may run beside other calls of the same answer."""
+
+    reenterable: bool = False
+    privileged: bool = False
+    parallel: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a run's tools act: its workspace folder, and whether a sandbox stands around them."""
+
+    workspace: str
+    access: WorkspaceAccess = WorkspaceAccess.WRITE
+    sandboxed: bool = False
+    network: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """One call with everything it may know of its caller; identity is an argument, never ambient."""
+
+    run_id: str
+    call_id: str
+    agent: str
+    key: SessionKey
+    cause: Cause
+    place: Place
+    arguments: JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutcome:
+    """What the model reads; `details` are for people and never reach a model."""
+
+    content: tuple[UserBlock, ...]
+    is_error: bool = False
+    details: JsonObject | None = field(default=None)
