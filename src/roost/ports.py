@@ -317,7 +317,10 @@ class Store(Protocol):
         ...
 
     async def reap_runs(self, lease: Lease, recover: Recover) -> tuple[Run, ...]:
-        """Give every run whose gateway is gone, or began anew, its fate; the runs as they are after it."""
+        """Give every run whose gateway is gone, or began anew, its fate; the runs as they are after it.
+
+        Each in its own transaction: one that cannot be given a fate raises after all others have theirs.
+        """
         ...
 
     async def exchange(self, exchange_id: str) -> Exchange | None: ...
@@ -375,7 +378,7 @@ class Store(Protocol):
     # -- upkeep --------------------------------------------------------------------------------------
 
     async def sweep(self, cutoffs: Cutoffs, *, dry_run: bool = False) -> Swept:
-        """Remove what is past its time; a dry run reports exactly what would go."""
+        """Remove what is past its time, in many small transactions; a dry run reports exactly what would go."""
         ...
 
     async def import_session(self, imported: ImportedSession) -> ImportOutcome:

@@ -297,10 +297,13 @@ async def test_runs_of_a_gateway_that_is_gone_are_reaped_by_another(home: Home, 
     assert (await known(home.store)).status is SessionStatus.QUEUED
 
 
-async def test_a_run_that_went_back_to_the_queue_is_claimed_with_a_higher_fence(home: Home) -> None:
+async def test_a_run_that_went_back_to_the_queue_is_claimed_with_a_higher_fence(
+    home: Home, clock: FakeClock
+) -> None:
     store = home.store
     first = await started(store, home.lease, "r-1")
     started_at = (await known_run(store, "r-1")).started_at
+    clock.advance(5)
     lease = await store.acquire_lease(FIRST)
     await store.reap_runs(lease, requeue)
     (again,) = await store.claim_runs(lease, everything)

@@ -5,6 +5,7 @@ Not a Markdown parser: indented code counts as prose, and a fence that never clo
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
 Bounds: TypeAlias = tuple[int, int]
@@ -12,10 +13,25 @@ Bounds: TypeAlias = tuple[int, int]
 NUL = "\0"
 
 _FENCE = re.compile(
-    r"(?m)^[ \t>]*+(?P<item>(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?P<run>`{3,}+(?=[^`\n]*$)|~{3,}+)(?P<info>[^\n]*)$"
+    r"(?m)^(?P<margin>[ \t>]*+)(?P<item>(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?P<run>`{3,}+(?=[^`\n]*$)|~{3,}+)(?P<info>[^\n]*)$"
 )
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _TICKS = re.compile(r"(?<!\\)`+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fence:
+    """A fenced block: its opening line is `start` to `inside`, its closing one `outside` to `end`.
+
+    `opening` and `closing` are lines that open and close the same code once more, without their line ends.
+    """
+
+    start: int
+    inside: int
+    outside: int
+    end: int
+    opening: str
+    closing: str
 
 
 def mask_code(text: str) -> str:
@@ -33,23 +49,36 @@ def mask_code(text: str) -> str:
 def code_spans(text: str) -> Iterator[Bounds]:
     """Every stretch of code, delimiters included, in order. A fence spans whole lines."""
     done = 0
-    for start, end in _fences(text):
-        yield from _inline(text, done, start)
-        yield start, end
-        done = end
+    for fence in fences(text):
+        yield from _inline(text, done, fence.start)
+        yield fence.start, fence.end
+        done = fence.end
     yield from _inline(text, done, len(text))
 
 
-def _fences(text: str) -> Iterator[Bounds]:
+def fences(text: str) -> Iterator[Fence]:
+    """Every fenced block, in order; one that never closes ends with the text."""
     opened: re.Match[str] | None = None
     for line in _FENCE.finditer(text):
         if opened is None:
             opened = line
         elif _closes(line, opened["run"]):
-            yield opened.start(), line.end()
+            yield _fence(text, opened, closed=line)
             opened = None
     if opened is not None:
-        yield opened.start(), len(text)
+        yield _fence(text, opened, closed=None)
+
+
+def _fence(text: str, opened: re.Match[str], *, closed: re.Match[str] | None) -> Fence:
+    margin = opened["margin"] + " " * len(opened["item"] or "")
+    return Fence(
+        start=opened.start(),
+        inside=min(opened.end() + 1, len(text)),
+        outside=closed.start() if closed else len(text),
+        end=closed.end() if closed else len(text),
+        opening=(margin + opened["run"] + opened["info"]).rstrip(),
+        closing=closed.group().rstrip() if closed else margin + opened["run"],
+    )
 
 
 def _closes(line: re.Match[str], run: str) -> bool:

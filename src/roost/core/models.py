@@ -6,7 +6,9 @@ from typing import TypeAlias
 
 from roost.core.errors import RoostError
 from roost.core.jsonvalue import JsonObject
-from roost.core.messages import AssistantMessage, Message
+from roost.core.messages import AssistantMessage, Message, ToolCall
+
+UNREADABLE_ARGUMENTS = "unreadable_arguments"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +114,9 @@ class ModelFailed(RoostError):
         super().__init__(message, hint=hint)
         self.kind = kind
         self.retry_after_ms = retry_after_ms
+
+
+def unreadable_arguments(call: ToolCall) -> str | None:
+    """What a model wrote where its arguments are no JSON object. Such a call is answered with an error, not run."""
+    text = call.arguments.get(UNREADABLE_ARGUMENTS)
+    return text if isinstance(text, str) and len(call.arguments) == 1 else None

@@ -4,13 +4,19 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from roost.core.entries import Entry
+from roost.core.errors import InvalidInput
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.search import Query
-from roost.core.sessions import Generation, Session, SessionKind
+from roost.core.sessions import Generation, SessionKind
 from roost.core.visibility import EVERYTHING, VisibleScope
 
 Row = TypeVar("Row")
+
+
+def _refuse_empty_page(limit: int) -> None:
+    if limit < 1:
+        raise InvalidInput(f"a page of {limit} rows cannot be given", hint="ask for at least one")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +46,11 @@ class SessionQuery:
     offset: int = 0
     limit: int = 100
 
+    def __post_init__(self) -> None:
+        _refuse_empty_page(self.limit)
+        if self.offset < 0:
+            raise InvalidInput(f"an offset of {self.offset} is before the beginning")
+
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Row]):
@@ -47,9 +58,6 @@ class Page(Generic[Row]):
 
     rows: tuple[Row, ...]
     more: bool
-
-
-SessionPage = Page[Session]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -73,6 +81,9 @@ class HistoryQuery:
     tools: bool = True
     limit: int = 200
 
+    def __post_init__(self) -> None:
+        _refuse_empty_page(self.limit)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryPage:
@@ -91,6 +102,9 @@ class SearchQuery:
     scope: VisibleScope = EVERYTHING
     key: SessionKey | None = None
     limit: int = 10
+
+    def __post_init__(self) -> None:
+        _refuse_empty_page(self.limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,6 +56,10 @@ class Query:
 
     phrases: tuple[tuple[str, ...], ...]
 
+    def __post_init__(self) -> None:
+        if not self.phrases or not all(self.phrases):
+            raise InvalidInput("the search text has no word in it", hint="give at least one letter or digit")
+
 
 def segment(text: str) -> str:
     """The tokens of a text, one space between two: words in folded form, each CJK character alone."""
@@ -83,8 +87,6 @@ def parse_query(text: str) -> Query:
         for chunk in ((part,) if index % 2 else part.split())
     )
     phrases = tuple(dict.fromkeys(tuple(tokens) for chunk in chunks if (tokens := segment(chunk).split())))
-    if not phrases:
-        raise InvalidInput("the search text has no word in it", hint="give at least one letter or digit")
     if sum(map(len, phrases)) > QUERY_TOKENS:
         raise InvalidInput(
             f"the search text has more than {QUERY_TOKENS} words", hint="search for fewer words"

@@ -31,10 +31,15 @@ async def open_session(unit: Unit, effect: fx.OpenSession) -> SessionKey:
     key = effect.session.key
     if await unit.session(key) is not None:
         raise Conflict(f"session {key} exists already")
-    # What it counts is counted here, whatever the row that came from outside says.
-    session = replace(effect.session, session_id=effect.generation.session_id, summary=Summary(), events=0)
+    # Counted here, whatever a row from outside says; the feed goes on where one of this key stopped.
+    session = replace(
+        effect.session,
+        session_id=effect.generation.session_id,
+        summary=Summary(),
+        events=await unit.tables.last_event(key),
+    )
     await unit.tables.insert_session(session)
-    await unit.tables.insert_generation(effect.generation)
+    await unit.tables.insert_generation(replace(effect.generation, number=1))
     unit.put_new(session)
     return key
 
@@ -42,7 +47,9 @@ async def open_session(unit: Unit, effect: fx.OpenSession) -> SessionKey:
 async def open_generation(unit: Unit, effect: fx.OpenGeneration) -> SessionKey:
     generation = effect.generation
     session = await unit.existing(generation.key)
-    await unit.tables.insert_generation(generation)
+    # Numbered here: a decision does not see the branches that an import has put beside the conversation.
+    number = 1 + await unit.tables.generation_count(generation.key)
+    await unit.tables.insert_generation(replace(generation, number=number))
     unit.put(
         replace(
             session,
@@ -92,6 +99,11 @@ async def pin(unit: Unit, effect: fx.Pin) -> SessionKey:
 
 async def delete_session(unit: Unit, effect: fx.DeleteSession) -> None:
     await unit.existing(effect.key)
+    if await unit.tables.has_work(effect.key):
+        raise Conflict(
+            f"session {effect.key} has work to do: a run, a message, a delivery or a child's answer",
+            hint="stop it first, and dismiss what cannot be delivered",
+        )
     await unit.tables.delete_session(effect.key)
     unit.forget(effect.key)
 
@@ -123,6 +135,7 @@ async def merge_input(unit: Unit, effect: fx.MergeInput) -> SessionKey:
     await unit.tables.update_inbound(
         replace(record, state=InboundState.MERGED, merged_into=effect.into, reason=effect.reason)
     )
+    unit.absorbs(effect.into)
     return record.inbound.key
 
 
@@ -182,9 +195,11 @@ async def end_run(unit: Unit, effect: fx.EndRun) -> SessionKey:
     await unit.tables.update_run(
         replace(run, state=effect.outcome.state, outcome=effect.outcome, claim=None, fence=run.fence + 1)
     )
-    session = await unit.existing(run.key)
-    if run.state is RunState.RUNNING or session.status is SessionStatus.QUEUED:
+    left = await unit.tables.active_runs(run.key)
+    if not left:
         await unit.set_status(run.key, SessionStatus(effect.outcome.state))
+    elif all(other.state is RunState.QUEUED for other in left):
+        await unit.set_status(run.key, SessionStatus.QUEUED)
     unit.ended(run)
     unit.topics.add(RUNS)
     return run.key

@@ -25,14 +25,14 @@ from roost.core.messages import (
     Usage,
     UserMessage,
 )
-from roost.stores.codec import UNREADABLE, parse_principal, unreadable
+from roost.stores.codec import UNREADABLE, parse_principal, to_text, unreadable
 
 Json = dict[str, Any]
 _STOPS = {str(reason): reason for reason in StopReason}
 
 
 def dump_body(body: Body) -> str:
-    return orjson.dumps(_DUMP[type(body)](body)).decode()
+    return to_text(_DUMP[type(body)](body))
 
 
 def load_body(text: str) -> Body:

@@ -39,7 +39,17 @@ def unreadable(error: Exception) -> StoreCorrupt:
 
 def encode(value: object, hint: Any = None) -> str:
     """The JSON text of a value; `hint` names the union it is a member of."""
-    return orjson.dumps(_dumper(hint or type(value))(value)).decode()
+    return to_text(_dumper(hint or type(value))(value))
+
+
+def to_text(data: Any) -> str:
+    """The text of JSON data; what JSON or Unicode cannot hold is the caller's to mend."""
+    try:
+        return orjson.dumps(data).decode()
+    except TypeError as error:
+        raise InvalidInput(
+            f"that cannot be stored: {error}", hint="send valid Unicode and numbers of at most 64 bits"
+        ) from error
 
 
 def decode(hint: Any, text: str) -> Any:
@@ -133,7 +143,8 @@ def _dataclass_loader(hint: Any) -> Load:
     inner = {field.name: _loader(hints[field.name]) for field in fields(hint)}
 
     def load(data: Mapping[str, Any]) -> Any:
-        return hint(**{name: inner[name](item) for name, item in data.items() if name != TAG})
+        # A field that this version does not know was written by a newer one beside it.
+        return hint(**{name: inner[name](item) for name, item in data.items() if name in inner})
 
     return load
 

@@ -1,7 +1,17 @@
-"""The text in which a list is searched."""
+"""What every database must call the same: the text a list is searched in, and what may be removed."""
 
+from roost.core.keys import KeyKind
 from roost.core.sessions import Session
 from roost.stores.codec import key_text
+
+# Sessions that no person talks to; their keys are never used again.
+SYNTHETIC = frozenset({KeyKind.SUBAGENT, KeyKind.ACP, KeyKind.HOOK})
+_NEVER = -(2**63)
+
+
+def moment(cutoff: int | None) -> int:
+    """A cutoff as a time: nothing is older than none."""
+    return _NEVER if cutoff is None else cutoff
 
 
 def haystack(session: Session) -> str:

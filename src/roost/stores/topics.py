@@ -5,6 +5,7 @@ from typing import TypeVar
 
 import anyio
 
+from roost.core.errors import StoreUnavailable
 from roost.ports import Topic
 
 Found = TypeVar("Found")
@@ -15,13 +16,16 @@ class Topics:
 
     def __init__(self) -> None:
         self._waiters: dict[Topic, set[anyio.Event]] = {}
+        self._closed = False
 
     def wake(self, topics: Iterable[Topic]) -> None:
         for topic in topics:
             for waiter in self._waiters.pop(topic, ()):
                 waiter.set()
 
-    def wake_all(self) -> None:
+    def close(self) -> None:
+        """There will be no more news: who waits is told so."""
+        self._closed = True
         self.wake(tuple(self._waiters))
 
     async def wait_for(self, topic: Topic, check: Callable[[], Awaitable[Found | None]]) -> Found:
@@ -33,6 +37,8 @@ class Topics:
                 found = await check()
                 if found is not None:
                     return found
+                if self._closed:
+                    raise StoreUnavailable("the store is closed")
                 await waiter.wait()
             finally:
                 self._drop(topic, waiter)

@@ -35,6 +35,7 @@ class Unit:
         self._growth: dict[SessionKey, Growth] = {}
         self._queued: set[tuple[SessionKey, str]] = set()
         self._shifted: set[SessionKey] = set()
+        self._absorbing: set[str] = set()
 
     # -- reading under the lock ----------------------------------------------------------------------
 
@@ -146,6 +147,7 @@ class Unit:
         self._events = [event for event in self._events if event.key != key]
         self._emitted.pop(key, None)
         self._growth.pop(key, None)
+        self._queued = {(other, run_id) for other, run_id in self._queued if other != key}
         self.topics.add(Topic(TopicKind.SESSION, key_text(key)))
 
     async def append(self, key: SessionKey, drafts: tuple[EntryDraft, ...]) -> tuple[Entry, ...]:
@@ -188,6 +190,10 @@ class Unit:
         """Write every changed session once, then the events; what follows is a new change."""
         while self._shifted:
             await self._refuse_stranded(self._shifted.pop())
+        while self._absorbing:
+            absorbing = self._absorbing.pop()
+            if await self.tables.inbound(absorbing) is None:
+                raise InvalidInput(f"a message cannot be merged into {absorbing}, which is not there")
         for key in self._sessions:
             await self._write(key)
         if self._events:
@@ -227,6 +233,10 @@ class Unit:
         """An input waits for a run; one that was queued in this transaction needs no second look."""
         if (key, run_id) not in self._queued:
             self._shifted.add(key)
+
+    def absorbs(self, inbound_id: str) -> None:
+        """A message that others were merged into; it may be accepted later in the same decision."""
+        self._absorbing.add(inbound_id)
 
     def ended(self, run: Run) -> None:
         self._shifted.add(run.key)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.transcript import Prompt
-from roost.testing.rendering import IMAGE_TYPES, to_anthropic, to_google, to_openai
+from roost.models.turns import IMAGE_TYPES
+from roost.testing.rendering import to_anthropic, to_google, to_openai
 
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from roost.core.codespans import code_spans, mask_code
+from roost.core.codespans import code_spans, fences, mask_code
 
 
 def code(text: str) -> list[str]:
@@ -51,3 +51,28 @@ def test_masked_text_keeps_every_position_of_prose() -> None:
 def test_text_without_code_is_its_own_mask() -> None:
     text = "a ~ b ~~c~~"
     assert mask_code(text) is text
+
+
+@pytest.mark.parametrize(
+    ("text", "opening", "closing"),
+    [
+        ("x\n```py  \ncode\n``` \ny", "```py", "```"),
+        ("```\ncode\n`````", "```", "`````"),
+        ("~~~ a b\ncode", "~~~ a b", "~~~"),
+        ("> ```sh\n> code\n> ```", "> ```sh", "> ```"),
+        ("- ```sh\n  code", "  ```sh", "  ```"),
+    ],
+)
+def test_a_fence_knows_its_lines_and_how_to_open_and_close_it_again(
+    text: str, opening: str, closing: str
+) -> None:
+    (fence,) = fences(text)
+    assert (fence.opening, fence.closing) == (opening, closing)
+    assert text[fence.inside : fence.outside].strip("> \n") == "code"
+    assert text[: fence.start] in ("", "x\n")
+    assert text[fence.end :] in ("", "\ny")
+
+
+def test_a_fence_that_ends_with_its_opening_line_holds_nothing() -> None:
+    (fence,) = fences("```py")
+    assert (fence.start, fence.inside, fence.outside, fence.end) == (0, 5, 5, 5)

@@ -5,14 +5,12 @@ from collections.abc import Iterable
 from roost.core.deliveries import Delivery
 from roost.core.exchanges import Completion
 from roost.core.inbound import InboundRecord, InboundState
-from roost.core.keys import KeyKind, SessionKey
+from roost.core.keys import SessionKey
 from roost.core.queries import Cutoffs, SessionQuery
 from roost.core.runs import Run
 from roost.core.sessions import Session, SessionKind
 from roost.core.visibility import Target, VisibleScope
-from roost.stores.names import haystack
-
-SYNTHETIC = frozenset({KeyKind.SUBAGENT, KeyKind.ACP, KeyKind.HOOK})
+from roost.stores.names import SYNTHETIC, haystack, moment
 
 
 def in_scope(session: Session, ancestors: tuple[SessionKey, ...], scope: VisibleScope) -> bool:
@@ -39,12 +37,12 @@ def expired(session: Session, cutoffs: Cutoffs) -> bool:
     times = session.times
     if times.pinned is not None:
         return False
-    if times.archived is not None and times.archived < (cutoffs.archived_before or 0):
+    if times.archived is not None and times.archived < moment(cutoffs.archived_before):
         return True
     if session.facts.kind is SessionKind.CRON:
-        return times.updated < (cutoffs.cron_before or 0)
+        return times.updated < moment(cutoffs.cron_before)
     synthetic = session.key.kind in SYNTHETIC or session.key.heartbeat
-    return synthetic and times.updated < (cutoffs.synthetic_before or 0)
+    return synthetic and times.updated < moment(cutoffs.synthetic_before)
 
 
 def owed_or_active(

@@ -35,4 +35,4 @@ class MemoryStore(StoreVerbs):
         return ()
 
     async def close(self) -> None:
-        self.topics.wake_all()
+        self.topics.close()

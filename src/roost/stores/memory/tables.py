@@ -1,73 +1,33 @@
 """What every database must do for the verbs, said in the plainest way."""
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 from roost.core.addresses import Address
 from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.entries import Entry
 from roost.core.errors import Conflict
-from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
 from roost.core.inbound import Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
-from roost.core.leases import Lease
-from roost.core.ledger import Denial, LedgerRow, LedgerTotal
-from roost.core.messages import ToolResult, Usage
+from roost.core.messages import ToolResult
 from roost.core.principals import Principal
-from roost.core.queries import Cutoffs, LedgerQuery, Position, SearchHit, SearchQuery, SessionQuery
-from roost.core.runs import Run, RunState
+from roost.core.queries import Position, SearchHit, SearchQuery, SessionQuery
+from roost.core.runs import Lane, Run, RunState
 from roost.core.scheduling import asker
 from roost.core.search import matches, searchable_text, segment
 from roost.core.sessions import Generation, Session, ThreadBinding
-from roost.ports import Clock
 from roost.stores.bodies import dump_body, load_body
-from roost.stores.memory.filters import expired, in_scope, owed_or_active, wanted
-from roost.stores.memory.rows import Rows, Undo
+from roost.stores.memory.facts import FactTables
+from roost.stores.memory.filters import in_scope, wanted
+from roost.stores.memory.limits import refuse_oversized, storable
+from roost.stores.names import SYNTHETIC
 from roost.stores.scrub import without_content
 
 
-class MemoryTables:
-    """Rows of frozen values: what a caller holds can never change what is stored."""
-
-    def __init__(self, database_clock: Clock) -> None:
-        self._clock = database_clock
-        self._undo: Undo = []
-        self._leases: Rows[str, Lease] = Rows(self._undo)
-        self._sessions: Rows[SessionKey, Session] = Rows(self._undo)
-        self._lineage: Rows[SessionKey, tuple[SessionKey, ...]] = Rows(self._undo)
-        self._generations: Rows[str, Generation] = Rows(self._undo)
-        self._entries: Rows[tuple[str, int], Entry] = Rows(self._undo)
-        self._inbound: Rows[str, InboundRecord] = Rows(self._undo)
-        self._runs: Rows[str, Run] = Rows(self._undo)
-        self._exchanges: Rows[str, Exchange] = Rows(self._undo)
-        self._completions: Rows[str, Completion] = Rows(self._undo)
-        self._bindings: Rows[Address, ThreadBinding] = Rows(self._undo)
-        self._deliveries: Rows[str, Delivery] = Rows(self._undo)
-        self._ledger: Rows[str, LedgerRow] = Rows(self._undo)
-        self._denials: Rows[int, Denial] = Rows(self._undo)
-        self._events: Rows[tuple[SessionKey, int], Event] = Rows(self._undo)
-
-    def commit(self) -> None:
-        self._undo.clear()
-
-    def rollback(self) -> None:
-        while self._undo:
-            self._undo.pop()()
-
-    # -- leases --------------------------------------------------------------------------------------
-
-    async def database_now(self) -> int:
-        return self._clock.now()
-
-    async def leases(self) -> tuple[Lease, ...]:
-        return tuple(sorted(self._leases, key=lambda lease: lease.gateway.name))
-
-    async def lock_leases(self) -> tuple[Lease, ...]:
-        return await self.leases()
-
-    async def put_lease(self, lease: Lease) -> None:
-        self._leases.put(lease.gateway.name, lease)
+class MemoryTables(FactTables):
+    """`Tables` over rows in memory."""
 
     # -- sessions ------------------------------------------------------------------------------------
 
@@ -100,8 +60,10 @@ class MemoryTables:
         parent = session.lineage.parent
         self._sessions.put(session.key, session)
         self._lineage.put(session.key, (parent, *(self._lineage.get(parent) or ())) if parent else ())
+        self._trees.put(session.key, (parent, *(self._trees.get(parent) or ())) if parent else ())
 
     async def update_session(self, was: Session, now: Session) -> None:
+        refuse_oversized(*astuple(now.counters))
         self._sessions.put(was.key, now)
 
     async def delete_session(self, key: SessionKey) -> None:
@@ -118,7 +80,16 @@ class MemoryTables:
         for record in self._inbound:
             if record.inbound.key == key:
                 self._inbound.put(record.inbound.id, without_content(record))
+        # Whoever gets this key later is not the parent of these children; the ledger's tree stays as it was.
+        for child, above in self._lineage.items():
+            if key in above:
+                self._lineage.put(child, tuple(one for one in above if one != key))
+        if key.kind not in SYNTHETIC and (deleted := self._sessions.get(key)):
+            self._ended_feeds.put(key, deleted.events)
         self._sessions.drop(key)
+
+    async def last_event(self, key: SessionKey) -> int:
+        return self._ended_feeds.get(key) or 0
 
     async def generation(self, session_id: str) -> Generation | None:
         generation = self._generations.get(session_id)
@@ -127,6 +98,9 @@ class MemoryTables:
     async def generations(self, key: SessionKey) -> tuple[Generation, ...]:
         own = (generation for generation in self._generations if generation.key == key)
         return tuple(self._counted(generation) for generation in sorted(own, key=lambda one: one.number))
+
+    async def generation_count(self, key: SessionKey) -> int:
+        return sum(generation.key == key for generation in self._generations)
 
     async def insert_generation(self, generation: Generation) -> None:
         places = {(known.key, known.number) for known in self._generations}
@@ -142,7 +116,7 @@ class MemoryTables:
 
     async def insert_entries(self, key: SessionKey, entries: Sequence[Entry]) -> None:
         for entry in entries:
-            self._entries.put((entry.session_id, entry.seq), _apart(entry))
+            self._entries.put((entry.session_id, entry.seq), _apart(storable(entry, entry.body.at)))
 
     async def entries(self, session_id: str, after: int, through: int | None) -> tuple[Entry, ...]:
         return tuple(
@@ -227,10 +201,10 @@ class MemoryTables:
     async def insert_inbound(self, record: InboundRecord) -> None:
         if record.inbound.id in self._inbound or await self.same_inbound(record.inbound):
             raise Conflict(f"message id {record.inbound.id} is taken")
-        self._inbound.put(record.inbound.id, record)
+        self._inbound.put(record.inbound.id, storable(record, record.inbound.received_at))
 
     async def update_inbound(self, record: InboundRecord) -> None:
-        self._inbound.put(record.inbound.id, record)
+        self._inbound.put(record.inbound.id, storable(record))
 
     # -- runs ----------------------------------------------------------------------------------------
 
@@ -242,16 +216,19 @@ class MemoryTables:
 
     async def ready_runs(self, now: int, per_asker: int, limit: int) -> tuple[Run, ...]:
         busy = {run.key for run in self._runs if run.state is RunState.RUNNING}
-        asked: dict[str, int] = {}
+        asked: Counter[str] = Counter()
+        lanes: Counter[Lane] = Counter()
         ready = []
         for run in self._runs:
             if run.state is not RunState.QUEUED or run.key in busy:
                 continue
             busy.add(run.key)
-            if run.ready_at <= now and asked.get(asker(run), 0) < per_asker:
-                asked[asker(run)] = asked.get(asker(run), 0) + 1
-                ready.append(run)
-        return tuple(ready[:limit])
+            if run.ready_at <= now and asked[asker(run)] < per_asker:
+                asked[asker(run)] += 1
+                lanes[run.request.lane] += 1
+                if lanes[run.request.lane] <= limit:
+                    ready.append(run)
+        return tuple(ready)
 
     async def running_runs(self) -> tuple[Run, ...]:
         return tuple(run for run in self._runs if run.state is RunState.RUNNING)
@@ -259,10 +236,10 @@ class MemoryTables:
     async def insert_run(self, run: Run) -> None:
         if run.id in self._runs:
             raise Conflict(f"run id {run.id} is taken")
-        self._runs.put(run.id, run)
+        self._runs.put(run.id, storable(run, run.ready_at))
 
     async def update_run(self, run: Run) -> None:
-        self._runs.put(run.id, run)
+        self._runs.put(run.id, storable(run, run.ready_at))
 
     # -- exchanges and completions -------------------------------------------------------------------
 
@@ -329,66 +306,10 @@ class MemoryTables:
     async def insert_delivery(self, delivery: Delivery, owner: Principal) -> None:
         if delivery.id in self._deliveries:
             raise Conflict(f"delivery id {delivery.id} is taken")
-        self._deliveries.put(delivery.id, delivery)
+        self._deliveries.put(delivery.id, storable(delivery, delivery.ready_at))
 
     async def update_delivery(self, delivery: Delivery) -> None:
-        self._deliveries.put(delivery.id, delivery)
-
-    # -- facts ---------------------------------------------------------------------------------------
-
-    async def put_usage(self, row: LedgerRow) -> None:
-        known = self._ledger.get(row.id)
-        if known is None or known.estimated:
-            self._ledger.put(row.id, row)
-
-    async def usage(self, query: LedgerQuery) -> LedgerTotal:
-        calls, usage = 0, Usage()
-        for row in self._ledger:
-            tree = (row.key, *(self._lineage.get(row.key) or ()))
-            if (
-                query.key in (None, row.key)
-                and (query.tree_of is None or query.tree_of in tree)
-                and query.agent in (None, row.key.agent)
-                and query.principal in (None, row.principal)
-                and (query.since is None or row.at >= query.since)
-                and (query.until is None or row.at < query.until)
-            ):
-                calls, usage = calls + 1, usage.plus(row.usage)
-        return LedgerTotal(calls=calls, usage=usage)
-
-    async def insert_denial(self, denial: Denial) -> None:
-        self._denials.put(len(self._denials), denial)
-
-    async def denials(self, limit: int) -> tuple[Denial, ...]:
-        return tuple(reversed(tuple(self._denials)))[:limit]
-
-    async def insert_events(self, events: Sequence[Event]) -> None:
-        for event in events:
-            self._events.put((event.key, event.number), event)
-
-    async def events(self, key: SessionKey, after: int, limit: int) -> tuple[Event, ...]:
-        return tuple(event for event in self._events if event.key == key and event.number > after)[:limit]
-
-    # -- upkeep --------------------------------------------------------------------------------------
-
-    async def expired_sessions(self, cutoffs: Cutoffs) -> tuple[SessionKey, ...]:
-        held = owed_or_active(self._runs, self._inbound, self._deliveries, self._completions)
-        keys = [row.key for row in self._sessions if expired(row, cutoffs) and row.key not in held]
-        return tuple(sorted(keys, key=str))
-
-    async def count_expired(self, cutoffs: Cutoffs) -> tuple[int, int]:
-        events = sum(event.at < (cutoffs.events_before or 0) for event in self._events)
-        inbound = sum(self._forgettable(record, cutoffs) for record in self._inbound)
-        return events, inbound
-
-    async def delete_expired(self, cutoffs: Cutoffs) -> None:
-        self._events.drop_where(lambda event: event.at < (cutoffs.events_before or 0))
-        self._inbound.drop_where(lambda record: self._forgettable(record, cutoffs))
-
-    @staticmethod
-    def _forgettable(record: InboundRecord, cutoffs: Cutoffs) -> bool:
-        settled = record.state is not InboundState.PENDING
-        return settled and record.inbound.received_at < (cutoffs.dedupe_before or 0)
+        self._deliveries.put(delivery.id, storable(delivery, delivery.ready_at))
 
 
 def _apart(entry: Entry) -> Entry:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import apsw
 
-from roost.core.errors import StoreCorrupt, StoreUnavailable
+from roost.core.errors import InvalidInput, StoreCorrupt, StoreUnavailable
 
 MIGRATIONS = files("roost.stores.sqlite") / "migrations"
 # Older engines can lose committed pages when two connections write and checkpoint at once.
@@ -20,7 +20,8 @@ OLDEST_SAFE_ENGINE = (3, 51, 3)
 APPLICATION_ID = 0x526F6F73
 BUSY_TIMEOUT_MS = 5_000
 # A damaged row shows when it is made into values: text that is no longer text, a word that is not one of ours.
-EngineError: TypeAlias = apsw.Error | ValueError
+EngineError: TypeAlias = apsw.Error | UnicodeError | OverflowError
+ENGINE_ERRORS = (apsw.Error, UnicodeError, OverflowError)
 
 
 def open_writer(path: Path, vfs: str | None = None, synchronous: str = "FULL") -> apsw.Connection:
@@ -28,7 +29,7 @@ def open_writer(path: Path, vfs: str | None = None, synchronous: str = "FULL") -
     connection = _open(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, vfs)
     try:
         steps = migrations()
-        _refuse_foreign(connection, path)
+        refuse_foreign(connection, path)
         _refuse_newer(connection, steps)
         if connection.pragma("user_version") == 0:
             connection.pragma("auto_vacuum", "INCREMENTAL")
@@ -69,9 +70,10 @@ def refuse_unsafe_engine(version: str) -> None:
         )
 
 
-def _refuse_foreign(connection: apsw.Connection, path: Path) -> None:
-    mark = connection.pragma("application_id")
+def refuse_foreign(connection: apsw.Connection, path: Path) -> None:
+    # In this order: another process may be making the file, and writes tables and mark at once.
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
+    mark = connection.pragma("application_id")
     if mark != APPLICATION_ID and tables:
         raise StoreCorrupt(
             f"{path} is a SQLite file of another program",
@@ -117,8 +119,14 @@ def _refuse_newer(connection: apsw.Connection, steps: Sequence[Migration]) -> No
 
 def translated(error: EngineError, path: Path) -> Exception:
     """The error a caller can act on."""
-    if isinstance(error, apsw.CorruptError | apsw.NotADBError | ValueError):
+    if isinstance(error, UnicodeEncodeError | OverflowError | apsw.TooBigError):
+        return InvalidInput(f"that cannot be stored: {error}", hint="send valid Unicode, of a smaller size")
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError | UnicodeError):
         return StoreCorrupt(f"{path} is damaged: {error}", hint="restore a backup, or run the repair")
+    if isinstance(error, apsw.SQLError | apsw.ConstraintError | apsw.MismatchError | apsw.RangeError):
+        return StoreCorrupt(
+            f"{path} does not fit this Roost: {error}", hint="report it; trying again is no use"
+        )
     if isinstance(error, apsw.FullError):
         return StoreUnavailable(f"no space left for {path}", hint="free space; nothing was lost")
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError):

@@ -8,6 +8,7 @@ from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.messages import Usage
 from roost.core.queries import Cutoffs, LedgerQuery
 from roost.stores.codec import key_text, parse_key, parse_principal
+from roost.stores.names import moment
 from roost.stores.sqlite.rows import SQL, Binding, Rows, filtered
 
 
@@ -99,23 +100,43 @@ class FactRows(Rows):
     async def denials(self, limit: int) -> tuple[Denial, ...]:
         return tuple(_read_denial(row) for row in self._execute(SQL["denials"], (limit,)))
 
-    async def expired_sessions(self, cutoffs: Cutoffs) -> tuple[SessionKey, ...]:
+    async def has_work(self, key: SessionKey) -> bool:
+        row: Any = self._execute(SQL["has_work"], {"key": key_text(key)}).fetchone()
+        return bool(row[0])
+
+    async def expired_sessions(self, cutoffs: Cutoffs, limit: int) -> tuple[SessionKey, ...]:
         bindings: dict[str, Binding] = {
             "tenant": self._tenant,
-            "archived_before": cutoffs.archived_before or 0,
-            "cron_before": cutoffs.cron_before or 0,
-            "synthetic_before": cutoffs.synthetic_before or 0,
+            "archived_before": moment(cutoffs.archived_before),
+            "cron_before": moment(cutoffs.cron_before),
+            "synthetic_before": moment(cutoffs.synthetic_before),
+            "limit": limit,
         }
         return tuple(parse_key(row[0]) for row in self._execute(SQL["expired_sessions"], bindings))
 
-    async def count_expired(self, cutoffs: Cutoffs) -> tuple[int, int]:
-        events: Any = self._execute(SQL["count_old_events"], (cutoffs.events_before or 0,)).fetchone()
-        inbound: Any = self._execute(SQL["count_old_inbound"], (cutoffs.dedupe_before or 0,)).fetchone()
-        return events[0], inbound[0]
+    async def stale_feeds(self, before: int) -> tuple[SessionKey, ...]:
+        return tuple(parse_key(row[0]) for row in self._execute(SQL["stale_feeds"], (before,)))
 
-    async def delete_expired(self, cutoffs: Cutoffs) -> None:
-        self._execute(SQL["delete_old_events"], (cutoffs.events_before or 0,))
-        self._execute(SQL["delete_old_inbound"], (cutoffs.dedupe_before or 0,))
+    async def count_stale_events(self, key: SessionKey, before: int) -> int:
+        return self._counted(
+            "count_stale_events", {"tenant": self._tenant, "key": key_text(key), "before": before}
+        )
+
+    async def delete_stale_events(self, key: SessionKey, before: int) -> None:
+        self._execute(
+            SQL["delete_stale_events"], {"tenant": self._tenant, "key": key_text(key), "before": before}
+        )
+
+    async def count_stale_inbound(self, before: int) -> int:
+        return self._counted("count_stale_inbound", {"before": before})
+
+    async def delete_stale_inbound(self, before: int, limit: int) -> int:
+        self._execute(SQL["delete_stale_inbound"], {"before": before, "limit": limit})
+        return self._connection.changes()
+
+    def _counted(self, statement: str, bindings: dict[str, Binding]) -> int:
+        row: Any = self._execute(SQL[statement], bindings).fetchone()
+        return int(row[0])
 
 
 def _read_lease(row: Any) -> Lease:

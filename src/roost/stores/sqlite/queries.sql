@@ -65,16 +65,16 @@ AND (s.updated_at < :after_updated OR (s.updated_at = :after_updated AND s.key >
 AND s.principal = :owner;
 
 -- name: where_in_tree
-AND s.key IN (SELECT :self_key UNION SELECT descendant FROM lineage WHERE ancestor = :tree_of);
+AND s.key IN (SELECT :self_key UNION SELECT descendant FROM lineage WHERE ancestor = :tree_of AND live);
 
 -- name: where_of_agents
 AND ((s.agent IN (SELECT value FROM json_each(:agents)) AND (:owner IS NULL OR s.principal = :owner))
     OR s.key = :self_key
-    OR EXISTS (SELECT 1 FROM lineage l WHERE l.descendant = s.key AND l.ancestor = :tree_of));
+    OR EXISTS (SELECT 1 FROM lineage l WHERE l.descendant = s.key AND l.ancestor = :tree_of AND l.live));
 
 -- name: where_of_owner
 AND (s.principal = :owner OR s.key = :self_key
-    OR EXISTS (SELECT 1 FROM lineage l WHERE l.descendant = s.key AND l.ancestor = :tree_of));
+    OR EXISTS (SELECT 1 FROM lineage l WHERE l.descendant = s.key AND l.ancestor = :tree_of AND l.live));
 
 -- name: insert_session
 INSERT INTO sessions (key, agent, shape, heartbeat, principal, session_id, kind, channel, chat_type, account,
@@ -102,17 +102,20 @@ WHERE id = ?;
 DELETE FROM sessions WHERE id = ?;
 
 -- name: insert_parent
-INSERT OR REPLACE INTO lineage (descendant, distance, ancestor) VALUES (?, 1, ?);
+INSERT OR REPLACE INTO lineage (descendant, distance, ancestor, live) VALUES (?, 1, ?, 1);
 
 -- name: inherit_lineage
-INSERT OR REPLACE INTO lineage (descendant, distance, ancestor)
-SELECT ?, distance + 1, ancestor FROM lineage WHERE descendant = ?;
+INSERT OR REPLACE INTO lineage (descendant, distance, ancestor, live)
+SELECT ?, distance + 1, ancestor, live FROM lineage WHERE descendant = ?;
+
+-- name: end_parenthood
+UPDATE lineage SET live = 0 WHERE ancestor = ?;
 
 -- name: forget_lineage
 DELETE FROM lineage WHERE descendant = ?;
 
 -- name: ancestors
-SELECT ancestor FROM lineage WHERE descendant = ? ORDER BY distance;
+SELECT ancestor FROM lineage WHERE descendant = ? AND live ORDER BY distance;
 
 -- name: generation
 SELECT g.session_id, s.key, g.number, g.opened_at, g.opened_by, g.reset_rule, g.previous, g.base_session_id,
@@ -123,6 +126,9 @@ FROM generations g JOIN sessions s ON s.id = g.session WHERE g.session_id = ?;
 SELECT g.session_id, s.key, g.number, g.opened_at, g.opened_by, g.reset_rule, g.previous, g.base_session_id,
     g.base_seq, (SELECT coalesce(max(seq), 0) FROM entries e WHERE e.generation = g.id), g.archived, g.header
 FROM generations g JOIN sessions s ON s.id = g.session WHERE s.tenant = ? AND s.key = ? ORDER BY g.number;
+
+-- name: generation_count
+SELECT count(*) FROM generations WHERE session = ?;
 
 -- name: insert_generation
 INSERT INTO generations (session, session_id, number, opened_at, opened_by, reset_rule, previous,
@@ -224,15 +230,18 @@ SELECT body FROM runs WHERE key = ? AND state IN ('queued', 'running') ORDER BY 
 SELECT body FROM runs INDEXED BY runs_running WHERE state = 'running' ORDER BY seq;
 
 -- name: ready_runs
--- The oldest queued run of each session that has none running, the first few of each asker.
+-- The oldest queued run of each session that has none running; the first few of each asker, the first of each lane.
 SELECT body FROM (
-    SELECT seq, body, row_number() OVER (PARTITION BY asker ORDER BY seq) AS turn FROM (
-        SELECT q.seq, q.body, q.asker, q.ready_at, row_number() OVER (PARTITION BY q.key ORDER BY q.seq) AS place
-        FROM runs q
-        WHERE q.state = 'queued'
-            AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = q.key AND r.state = 'running')
-    ) WHERE place = 1 AND ready_at <= ?
-) WHERE turn <= ? ORDER BY seq LIMIT ?;
+    SELECT seq, body, row_number() OVER (PARTITION BY lane ORDER BY seq) AS place FROM (
+        SELECT seq, body, lane, row_number() OVER (PARTITION BY asker ORDER BY seq) AS turn FROM (
+            SELECT q.seq, q.body, q.asker, q.lane, q.ready_at,
+                row_number() OVER (PARTITION BY q.key ORDER BY q.seq) AS place
+            FROM runs q
+            WHERE q.state = 'queued'
+                AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = q.key AND r.state = 'running')
+        ) WHERE place = 1 AND ready_at <= ?
+    ) WHERE turn <= ?
+) WHERE place <= ? ORDER BY seq;
 
 -- name: put_exchange
 INSERT INTO exchanges (id, requester, target, body, tenant) VALUES (?, ?, ?, ?, ?)
@@ -280,14 +289,12 @@ SELECT body FROM deliveries WHERE id = ?;
 SELECT body FROM deliveries WHERE state = ? ORDER BY seq LIMIT ?;
 
 -- name: due_deliveries
--- The oldest unsent one of each address, unless it is being sent.
-SELECT d.body FROM deliveries d
-WHERE d.state = 'intent' AND d.ready_at <= ? AND NOT EXISTS (
-    SELECT 1 FROM deliveries earlier
-    WHERE earlier.address = d.address AND earlier.seq < d.seq AND earlier.state IN ('intent', 'sending')
-) AND NOT EXISTS (
-    SELECT 1 FROM deliveries other WHERE other.address = d.address AND other.state = 'sending'
-) ORDER BY d.seq LIMIT ?;
+-- The oldest unsent one of each address, unless it or a later one is being sent.
+SELECT d.body FROM deliveries d JOIN (
+    SELECT min(seq) AS first, max(state = 'sending') AS busy FROM deliveries INDEXED BY deliveries_waiting
+    WHERE state IN ('intent', 'sending') GROUP BY address
+) heads ON d.seq = heads.first
+WHERE NOT heads.busy AND d.ready_at <= ? ORDER BY d.seq LIMIT ?;
 
 -- name: put_usage
 INSERT INTO ledger (id, principal, at, key, agent, session_id, run_id, run_kind, provider, model, input, output,
@@ -348,19 +355,50 @@ WHERE s.tenant = :tenant AND s.pinned_at IS NULL
         SELECT 1 FROM deliveries d WHERE d.key = s.key AND d.state IN ('intent', 'sending', 'uncertain'))
     AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = s.key AND c.acknowledged_at IS NULL)
     AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child = s.key AND c.acknowledged_at IS NULL)
-ORDER BY s.key;
+ORDER BY s.key LIMIT :limit;
 
--- name: count_old_events
-SELECT count(*) FROM events WHERE at < ?;
+-- name: has_work
+SELECT EXISTS (SELECT 1 FROM runs WHERE key = :key AND state IN ('queued', 'running'))
+    OR EXISTS (SELECT 1 FROM inbound WHERE key = :key AND state = 'pending')
+    OR EXISTS (SELECT 1 FROM deliveries WHERE key = :key AND state IN ('intent', 'sending', 'uncertain'))
+    OR EXISTS (SELECT 1 FROM completions WHERE requester = :key AND acknowledged_at IS NULL)
+    OR EXISTS (SELECT 1 FROM completions WHERE child = :key AND acknowledged_at IS NULL);
 
--- name: count_old_inbound
-SELECT count(*) FROM inbound WHERE received_at < ? AND state <> 'pending';
+-- name: end_feed
+INSERT OR REPLACE INTO ended_feeds (key, last) SELECT key, events FROM sessions WHERE id = ?;
 
--- name: delete_old_events
-DELETE FROM events WHERE at < ?;
+-- name: last_event
+SELECT last FROM ended_feeds WHERE key = ?;
 
--- name: delete_old_inbound
-DELETE FROM inbound WHERE received_at < ? AND state <> 'pending';
+-- name: stale_feeds
+SELECT key FROM sessions WHERE id IN (SELECT DISTINCT session FROM events INDEXED BY events_by_age WHERE at < ?);
+
+-- name: count_stale_events
+-- The beginning of a feed: numbers never get a gap, whatever the clock did.
+SELECT count(*) FROM events
+WHERE session = (SELECT id FROM sessions WHERE tenant = :tenant AND key = :key) AND number < coalesce((
+    SELECT number FROM events
+    WHERE session = (SELECT id FROM sessions WHERE tenant = :tenant AND key = :key) AND at >= :before ORDER BY number LIMIT 1
+), 9223372036854775807);
+
+-- name: delete_stale_events
+DELETE FROM events
+WHERE session = (SELECT id FROM sessions WHERE tenant = :tenant AND key = :key) AND number < coalesce((
+    SELECT number FROM events
+    WHERE session = (SELECT id FROM sessions WHERE tenant = :tenant AND key = :key) AND at >= :before ORDER BY number LIMIT 1
+), 9223372036854775807);
+
+-- name: count_stale_inbound
+-- One merged into another stays while that one may still wait.
+SELECT count(*) FROM inbound i WHERE received_at < :before AND state <> 'pending' AND NOT (state = 'merged'
+    AND EXISTS (SELECT 1 FROM inbound p WHERE p.key = i.key AND p.state = 'pending'));
+
+-- name: delete_stale_inbound
+DELETE FROM inbound WHERE seq IN (
+    SELECT seq FROM inbound i WHERE received_at < :before AND state <> 'pending' AND NOT (state = 'merged'
+        AND EXISTS (SELECT 1 FROM inbound p WHERE p.key = i.key AND p.state = 'pending'))
+    LIMIT :limit
+);
 
 -- name: miscounted_sessions
 -- A session whose count of entries is not what its transcript holds.

@@ -9,8 +9,10 @@ from typing import Generic, Protocol, TypeVar
 
 import apsw
 
-from roost.stores.sqlite.connection import open_reader, translated
+from roost.core.errors import StoreUnavailable
+from roost.stores.sqlite.connection import ENGINE_ERRORS, open_reader, translated
 
+WAITING = 1_024
 Rows = TypeVar("Rows")
 Answer = TypeVar("Answer")
 
@@ -31,12 +33,18 @@ class Readers(Generic[Rows]):
         self._rows = rows
         self._local = threading.local()
         self._opened: list[apsw.Connection] = []
+        self._room = asyncio.Semaphore(WAITING)
+        self._closed = False
         self._pool = ThreadPoolExecutor(options.readers, thread_name_prefix="roost-reader")
 
     async def run(self, read: Callable[[Rows, apsw.Connection], Answer]) -> Answer:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, read)
+        async with self._room:
+            if self._closed:
+                raise StoreUnavailable("the store is closed")
+            return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, read)
 
     async def close(self) -> None:
+        self._closed = True
         await asyncio.to_thread(self._pool.shutdown)
         for connection in self._opened:
             connection.close()
@@ -49,7 +57,7 @@ class Readers(Generic[Rows]):
                 return read(rows, connection)
             finally:
                 connection.execute("ROLLBACK")
-        except (apsw.Error, ValueError) as error:
+        except ENGINE_ERRORS as error:
             raise translated(error, self._path) from error
 
     def _mine(self) -> tuple[apsw.Connection, Rows]:

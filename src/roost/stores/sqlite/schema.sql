@@ -66,11 +66,12 @@ CREATE INDEX sessions_by_parent ON sessions (parent) WHERE parent IS NOT NULL;
 CREATE INDEX sessions_by_label ON sessions (label) WHERE label IS NOT NULL;
 CREATE INDEX sessions_archived ON sessions (archived_at) WHERE archived_at IS NOT NULL;
 
--- Every ancestor of every session that was ever spawned; kept when a session goes, for the ledger's trees.
+-- Every ancestor of every session that was ever spawned; kept when one goes, for the ledger's trees, but no longer live.
 CREATE TABLE lineage (
     descendant TEXT NOT NULL,
     distance   INTEGER NOT NULL,
     ancestor   TEXT NOT NULL,
+    live       INTEGER NOT NULL,
     PRIMARY KEY (descendant, distance)
 ) STRICT, WITHOUT ROWID;
 
@@ -127,6 +128,12 @@ CREATE TABLE events (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX events_by_age ON events (at);
+
+-- Where the feed of a deleted session stopped: another one under its key goes on from there.
+CREATE TABLE ended_feeds (
+    key  TEXT PRIMARY KEY,
+    last INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE inbound (
     seq             INTEGER PRIMARY KEY,
@@ -221,7 +228,7 @@ CREATE TABLE deliveries (
     body      TEXT NOT NULL
 ) STRICT;
 
-CREATE INDEX deliveries_waiting ON deliveries (address, seq) WHERE state IN ('intent', 'sending');
+CREATE INDEX deliveries_waiting ON deliveries (address, seq, state) WHERE state IN ('intent', 'sending');
 CREATE INDEX deliveries_by_state ON deliveries (state, seq);
 CREATE INDEX deliveries_by_key ON deliveries (key);
 

@@ -26,7 +26,7 @@ from roost.core.sessions import (
     Times,
 )
 from roost.stores.codec import decode_shared, encode, key_text, parse_key, parse_principal
-from roost.stores.names import haystack
+from roost.stores.names import SYNTHETIC, haystack
 from roost.stores.scrub import without_content
 from roost.stores.sqlite.rows import SQL, Binding, Rows, filtered, inbound_update, scope_conditions
 
@@ -111,8 +111,16 @@ class SessionRows(Rows):
         # The identity of a message stays, so that its redelivery is recognised; what it said does not.
         for record in self._bodies("inbound_of_session", (text,), InboundRecord):
             self._execute(SQL["update_inbound"], inbound_update(without_content(record)))
+        # Whoever gets this key later is not the parent of these children; the ledger's tree stays as it was.
+        self._execute(SQL["end_parenthood"], (text,))
+        if key.kind not in SYNTHETIC:
+            self._execute(SQL["end_feed"], (number,))
         self._execute(SQL["delete_session"], (number,))
         self._numbers.pop(key, None)
+
+    async def last_event(self, key: SessionKey) -> int:
+        row = self._execute(SQL["last_event"], (key_text(key),)).fetchone()
+        return 0 if row is None else int(row[0])
 
     async def generation(self, session_id: str) -> Generation | None:
         row = self._execute(SQL["generation"], (session_id,)).fetchone()
@@ -121,6 +129,10 @@ class SessionRows(Rows):
     async def generations(self, key: SessionKey) -> tuple[Generation, ...]:
         rows = self._execute(SQL["generations"], (self._tenant, key_text(key)))
         return tuple(_read_generation(row) for row in rows)
+
+    async def generation_count(self, key: SessionKey) -> int:
+        row: Any = self._execute(SQL["generation_count"], (self._number(key),)).fetchone()
+        return int(row[0])
 
     async def insert_generation(self, generation: Generation) -> None:
         base = generation.base

@@ -16,7 +16,7 @@ from roost.stores.sqlite.connection import EngineError, open_writer, translated
 from roost.stores.sqlite.readers import Readers
 from roost.stores.sqlite.rows import SQL
 from roost.stores.sqlite.tables import SqliteTables, WriterTables
-from roost.stores.sqlite.writer import Writer
+from roost.stores.sqlite.writer import Work, Writer
 from roost.stores.tables import drive
 from roost.stores.unit import Unit
 from roost.stores.verbs import StoreVerbs
@@ -93,27 +93,41 @@ class SqliteStore(StoreVerbs):
         except apsw.Error as error:
             raise self._translate(error) from error
         finally:
-            self.topics.wake_all()
+            self.topics.close()
+
+    async def release_lease(self, lease: Lease) -> None:
+        await super().release_lease(lease)
+        if self._lease is not None and self._lease.epoch == lease.epoch:
+            self._lease = None
 
     async def _write(self, verb: WriteVerb[Answer]) -> Answer:
+        return await self._writer.run(self._work(self._fenced(verb)))  # type: ignore[no-any-return]
+
+    async def _write_first(self, verb: WriteVerb[Answer]) -> Answer:
+        return await self._writer.run_first(self._work(self._fenced(verb)))  # type: ignore[no-any-return]
+
+    async def _write_unleased(self, verb: WriteVerb[Answer]) -> Answer:
+        return await self._writer.run(self._work(verb))  # type: ignore[no-any-return]
+
+    def _fenced(self, verb: WriteVerb[Answer]) -> WriteVerb[Answer]:
         lease = self._lease
         if lease is None:
-            raise Fenced("this store was opened without a lease", hint="acquire the lease before writing")
+            raise Fenced("this store is open without a lease", hint="acquire the lease before writing")
 
         def fenced(unit: Unit) -> Coroutine[Any, Any, Answer]:
             self._refuse_lost(lease)
             return verb(unit)
 
-        return await self._write_unleased(fenced)
+        return fenced
 
-    async def _write_unleased(self, verb: WriteVerb[Answer]) -> Answer:
+    def _work(self, verb: WriteVerb[Answer]) -> Work:
         def work() -> tuple[Answer, Any]:
             unit = Unit(self._tables, self._clock)
             answer = drive(verb(unit))
             drive(unit.flush())
             return answer, unit.topics
 
-        return await self._writer.run(work)  # type: ignore[no-any-return]
+        return work
 
     async def _read(self, verb: ReadVerb[Answer]) -> Answer:
         return await self._readers.run(lambda tables, _: drive(verb(tables)))

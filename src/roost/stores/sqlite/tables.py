@@ -57,6 +57,8 @@ class WriterTables(SqliteTables):
     def _generation_row(self, session_id: str) -> int:
         row = self._rowids.get(session_id)
         if row is None:
+            if len(self._rowids) >= 2 * HOT_SESSIONS:
+                self._rowids.clear()
             row = self._rowids[session_id] = super()._generation_row(session_id)
         return row
 

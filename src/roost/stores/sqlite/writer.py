@@ -2,6 +2,7 @@
 
 A verb runs inside a savepoint: its failure undoes it alone. Its caller hears only after COMMIT, and before
 the log is moved into the file: trouble with that is no caller's, and it is tried again after the next batch.
+Callers beyond `WAITING` wait for room; urgent verbs (a lease runs out while others queue) go first.
 """
 
 import asyncio
@@ -10,28 +11,37 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import apsw
 
 from roost.core.errors import RoostError, StoreUnavailable
 from roost.ports import Topic
-from roost.stores.sqlite.connection import EngineError
+from roost.stores.sqlite.connection import ENGINE_ERRORS, EngineError
 
 BATCH = 256
+WAITING = 4_096
 LONG_LOG_PAGES = 1_000
+
+
+Work: TypeAlias = Callable[[], tuple[Any, Iterable[Topic]]]
 
 
 @dataclass(slots=True)
 class Job:
     """One verb on its way through the writer; `work` answers its result and whom to wake."""
 
-    work: Callable[[], tuple[Any, Iterable[Topic]]]
+    work: Work
     loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[Any]"
+    room: asyncio.Semaphore | None = None
     result: Any = None
     topics: Iterable[Topic] = ()
     error: BaseException | None = field(default=None)
+
+
+# Not a job: makes a writer that waits look at the urgent ones.
+_LOOK = cast(Job, object())
 
 
 class Writer:
@@ -51,51 +61,90 @@ class Writer:
         self._translate = translate
         self._wake = wake
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._urgent: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._room = asyncio.Semaphore(WAITING)
+        # Nobody comes in while it is shut: who came in before is either served or told.
+        self._door = threading.Lock()
         self._closed = False
         self._log_pages = 0
         connection.set_wal_hook(self._note_log)
         self._thread = threading.Thread(target=self._serve, name="roost-writer", daemon=True)
         self._thread.start()
 
-    async def run(self, work: Callable[[], tuple[Any, Iterable[Topic]]]) -> Any:
+    async def run(self, work: Work) -> Any:
         """Queue a verb and wait for its commit. A caller that stops waiting does not undo it."""
-        if self._closed:
-            raise StoreUnavailable("the store is closed")
+        await self._room.acquire()
+        return await self._submit(work, self._room)
+
+    async def run_first(self, work: Work) -> Any:
+        """Run a verb before those that wait."""
+        return await self._submit(work, None)
+
+    def _submit(self, work: Work, room: asyncio.Semaphore | None) -> "asyncio.Future[Any]":
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
-        self._queue.put(Job(work, loop, future))
-        return await future
+        job = Job(work, loop, loop.create_future(), room)
+        with self._door:
+            if not self._closed:
+                if room is None:
+                    self._urgent.put(job)
+                self._queue.put(_LOOK if room is None else job)
+                return job.future
+        if room is not None:
+            room.release()
+        raise StoreUnavailable("the store is closed")
 
     async def close(self) -> None:
         """Finish what was queued, then end the thread."""
-        if not self._closed:
-            self._closed = True
-            self._queue.put(None)
+        with self._door:
+            if not self._closed:
+                self._closed = True
+                self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
 
     def _serve(self) -> None:
-        while True:
-            job = self._queue.get()
-            if job is None:
-                return
-            batch, last = self._gather(job)
-            self._commit(batch)
-            _resolve(batch, self._wake)
-            self._shorten_log()
-            if last:
-                return
+        batch: list[Job] = []
+        try:
+            last = False
+            while not last:
+                batch, last = self._gather()
+                if batch:
+                    self._commit(batch)
+                    _resolve(batch, self._wake)
+                    batch = []
+                    self._shorten_log()
+        except BaseException as error:  # the thread's root: nobody may wait for a writer that is gone
+            with self._door:
+                self._closed = True
+            self._abandon(batch, error)
+            raise
 
-    def _gather(self, first: Job) -> tuple[list[Job], bool]:
-        batch = [first]
-        while len(batch) < BATCH:
-            try:
+    def _gather(self) -> tuple[list[Job], bool]:
+        """The next jobs, urgent ones first, and whether they are the last."""
+        waiting = [self._queue.get()]
+        with suppress(queue.Empty):
+            while len(waiting) < BATCH:
+                waiting.append(self._queue.get_nowait())
+        urgent = []
+        with suppress(queue.Empty):
+            while True:
+                urgent.append(self._urgent.get_nowait())
+        jobs = [job for job in waiting if job is not None and job is not _LOOK]
+        return [*urgent, *jobs], None in waiting
+
+    def _abandon(self, batch: list[Job], error: BaseException) -> None:
+        """Tell everybody who waits that the writer has stopped."""
+        with suppress(queue.Empty):
+            while True:
+                batch.append(self._urgent.get_nowait())
+        with suppress(queue.Empty):
+            while True:
                 job = self._queue.get_nowait()
-            except queue.Empty:
-                break
-            if job is None:
-                return batch, True
-            batch.append(job)
-        return batch, False
+                if job is not None and job is not _LOOK:
+                    batch.append(job)
+        stopped = StoreUnavailable(f"the writer stopped: {error!r}", hint="restart the gateway")
+        for job in batch:
+            job.error = stopped
+        _resolve(batch, self._wake)
 
     def _commit(self, batch: list[Job]) -> None:
         try:
@@ -132,9 +181,7 @@ class Writer:
                     "the transaction was lost", hint="try again; nothing of this request was written"
                 ) from error
             self._connection.execute("ROLLBACK TO verb")
-            job.error = (
-                self._translate(error) if isinstance(error, apsw.Error | UnicodeDecodeError) else error
-            )
+            job.error = self._translate(error) if isinstance(error, ENGINE_ERRORS) else error
         self._connection.execute("RELEASE verb")
 
     def _fail(self, batch: list[Job], error: Exception) -> None:
@@ -160,6 +207,8 @@ def _resolve(batch: list[Job], wake: Callable[[Iterable[Topic]], None]) -> None:
 
 def _tell(jobs: list[Job], wake: Callable[[Iterable[Topic]], None]) -> None:
     for job in jobs:
+        if job.room is not None:
+            job.room.release()
         if job.error is None:
             wake(job.topics)
         if job.future.done():

@@ -31,6 +31,10 @@ class Verbs(ABC):
         """Run a verb that acquires or releases a lease: what was lost cannot be needed for it."""
         return await self._write(verb)
 
+    async def _write_first(self, verb: WriteVerb[Answer]) -> Answer:
+        """Run a verb before those that wait: a lease runs out however much there is to do."""
+        return await self._write(verb)
+
     @abstractmethod
     async def _read(self, verb: ReadVerb[Answer]) -> Answer:
         """Run a verb that changes nothing on a consistent view."""

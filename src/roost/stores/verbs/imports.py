@@ -28,7 +28,7 @@ async def _import_new(unit: Unit, imported: ImportedSession) -> ImportOutcome:
     for generation in imported.generations:
         if await unit.tables.generation(generation.session_id) is not None:
             return ImportOutcome.TAKEN
-    await _add(unit, imported.session, imported.generations, known=())
+    await _add(unit, imported.session, imported.generations, number=0)
     return ImportOutcome.IMPORTED
 
 
@@ -42,44 +42,41 @@ async def _import_more(unit: Unit, imported: ImportedSession) -> ImportOutcome:
     for generation in missing:
         if await unit.tables.generation(generation.session_id) is not None:
             return ImportOutcome.TAKEN
-    grown = await _append_tail(unit, imported)
-    if not missing:
-        return ImportOutcome.RESUMED if grown else ImportOutcome.PRESENT
-    await _add(unit, await unit.existing(imported.session.key), missing, known=known)
-    return ImportOutcome.RESUMED
-
-
-async def _append_tail(unit: Unit, imported: ImportedSession) -> bool:
-    """The newer entries of the current transcript, if what is stored is its beginning."""
     session = await unit.existing(imported.session.key)
+    tail = await _tail(unit, session, imported)
+    if tail:
+        await apply(unit, (AppendEntries(key=session.key, drafts=tail),))
+    if missing:
+        # What does not come after the conversation here stands beside it, never in its place.
+        order = [generation.session_id for generation in imported.generations]
+        beside = set(order if tail is None else order[: order.index(session.session_id)])
+        missing = tuple(replace(g, archived=True) if g.session_id in beside else g for g in missing)
+        await _add(unit, session, missing, number=len(known))
+    return ImportOutcome.RESUMED if tail or missing else ImportOutcome.PRESENT
+
+
+async def _tail(unit: Unit, session: Session, imported: ImportedSession) -> tuple[EntryDraft, ...] | None:
+    """The newer entries of the current transcript; None if the conversation has gone on here without it."""
     current = next((g for g in imported.generations if g.session_id == session.session_id), None)
     if current is None:
-        return False
+        return None
     stored = [entry.id for entry in await unit.tables.entries(current.session_id, 0, None)]
-    offered = [draft.id for draft in current.drafts]
-    if len(stored) >= len(offered) or offered[: len(stored)] != stored:
-        return False
-    tail = current.drafts[len(stored) :]
-    await apply(unit, (AppendEntries(key=session.key, drafts=tail),))
-    return True
+    if [draft.id for draft in current.drafts[: len(stored)]] != stored:
+        return None
+    return current.drafts[len(stored) :]
 
 
 async def _add(
-    unit: Unit,
-    session: Session,
-    generations: tuple[ImportedGeneration, ...],
-    *,
-    known: tuple[Generation, ...],
+    unit: Unit, session: Session, generations: tuple[ImportedGeneration, ...], *, number: int
 ) -> None:
-    previous = known[-1].session_id if known else None
-    opened = bool(known)
+    previous = session.session_id if number else None
     # A session is opened by a current transcript; the branches that were left come after.
     in_order = sorted(generations, key=lambda generation: generation.archived)
-    for number, imported in enumerate(in_order, start=len(known) + 1):
+    for place, imported in enumerate(in_order, start=number + 1):
         generation = Generation(
             session_id=imported.session_id,
             key=session.key,
-            number=number,
+            number=place,
             opened_at=imported.opened_at,
             opened_by=OpenedBy.IMPORT,
             previous=previous,
@@ -92,8 +89,7 @@ async def _add(
             await unit.tables.insert_entries(session.key, _placed(imported.session_id, imported.drafts))
             continue
         opening = OpenGeneration(generation=generation)
-        await apply(unit, (opening if opened else OpenSession(session=session, generation=generation),))
-        opened = True
+        await apply(unit, (opening if previous else OpenSession(session=session, generation=generation),))
         previous = imported.session_id
         await apply(unit, (AppendEntries(key=session.key, drafts=imported.drafts),))
     after = await unit.existing(session.key)

@@ -50,7 +50,10 @@ class InboxVerbs(Verbs):
             if not inputs:
                 return ()
             merged = await unit.tables.merged_inputs([record.inbound.id for record in inputs])
-            entries = await unit.append(run.key, render(merged + inputs))
+            drafts = render(merged + inputs)
+            if not drafts:
+                raise InvalidInput(f"run {run.id} would take {len(inputs)} messages and keep no word of them")
+            entries = await unit.append(run.key, drafts)
             for record in inputs:
                 await unit.tables.update_inbound(replace(record, state=InboundState.TAKEN))
             unit.emit(run.key, EventKind.INPUT_TAKEN, *(record.inbound.id for record in inputs))

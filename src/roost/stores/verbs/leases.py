@@ -32,7 +32,7 @@ class LeaseVerbs(Verbs):
             await unit.tables.put_lease(renewed)
             return renewed
 
-        return await self._write(verb)
+        return await self._write_first(verb)
 
     async def release_lease(self, lease: Lease) -> None:
         async def verb(unit: Unit) -> None:

@@ -1,9 +1,10 @@
 """Runs: started under a claim, ended once, given a fate when their gateway is gone."""
 
 from dataclasses import replace
+from functools import partial
 
 from roost.core.effects import Advance
-from roost.core.errors import InvalidInput
+from roost.core.errors import InvalidInput, RoostError
 from roost.core.events import EventKind
 from roost.core.exchanges import Completion, Exchange
 from roost.core.keys import SessionKey
@@ -38,7 +39,12 @@ class RunVerbs(Verbs):
                 return ()
             backlog = Backlog(ready=ready, running=await unit.tables.running_runs())
             by_id = {run.id: run for run in ready}
-            return tuple([await _start(unit, by_id[run_id], lease) for run_id in choose(backlog)])
+            chosen = dict.fromkeys(choose(backlog))
+            if not chosen.keys() <= by_id.keys():
+                raise InvalidInput(
+                    f"a run was chosen that is not ready: {sorted(chosen.keys() - by_id.keys())}"
+                )
+            return tuple([await _start(unit, by_id[run_id], lease) for run_id in chosen])
 
         return await self._write(verb)
 
@@ -63,22 +69,32 @@ class RunVerbs(Verbs):
         return await self._write(verb)
 
     async def reap_runs(self, lease: Lease, recover: Recover) -> tuple[Run, ...]:
-        async def verb(unit: Unit) -> tuple[Run, ...]:
-            await hold(unit, lease)
-            reaped = []
-            for found in await unit.tables.running_runs():
-                # The fate of one before it may have been the end of this one.
-                run = await unit.tables.run(found.id)
-                if run is None or run.claim is None or await unit.holds(run.claim):
-                    continue
-                await apply(unit, recover(await unit.run_snapshot(run)))
-                after = await unit.known_run(run.id)
-                if after.state is RunState.RUNNING:
-                    raise InvalidInput(f"recovery left run {run.id} running under a void claim")
+        running = await self._read(lambda tables: tables.running_runs())
+        reaped, failures = [], []
+        for run in running:
+            try:
+                after = await self._write(partial(_reap, run_id=run.id, lease=lease, recover=recover))
+            except RoostError as error:
+                failures.append(error)
+                continue
+            if after is not None:
                 reaped.append(after)
-            return tuple(reaped)
+        if failures:
+            raise failures[0]
+        return tuple(reaped)
 
-        return await self._write(verb)
+
+async def _reap(unit: Unit, *, run_id: str, lease: Lease, recover: Recover) -> Run | None:
+    """Give one run its fate, if its claim is void; that of another may have been the end of this one."""
+    await hold(unit, lease)
+    run = await unit.tables.run(run_id)
+    if run is None or run.claim is None or await unit.holds(run.claim):
+        return None
+    await apply(unit, recover(await unit.run_snapshot(run)))
+    after = await unit.known_run(run.id)
+    if after.state is RunState.RUNNING:
+        raise InvalidInput(f"recovery left run {run.id} running under a void claim")
+    return after
 
 
 async def _start(unit: Unit, run: Run, lease: Lease) -> Run:

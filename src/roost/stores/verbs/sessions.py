@@ -76,6 +76,8 @@ class SessionVerbs(Verbs):
         async def verb(unit: Unit) -> tuple[Entry, ...]:
             if claim is not None and (await unit.writing_run(claim)).key != key:
                 raise InvalidInput(f"run {claim.id} does not run on {key}")
+            if not drafts:
+                return ()
             entries = await unit.append(key, drafts if claim is None else _steps(drafts, claim.id))
             unit.emit(key, EventKind.ENTRY, *(entry.id for entry in entries))
             return entries

@@ -62,10 +62,17 @@ def test_a_file_that_exists_is_not_overwritten(tmp_path: Path, reader: apsw.Conn
     assert (tmp_path / "copy.db").read_text() == "precious"
 
 
-def test_what_a_copy_that_was_cut_short_left_is_replaced(tmp_path: Path, reader: apsw.Connection) -> None:
-    (tmp_path / "copy.db.partial").write_text("half a copy")
-    copy_database(reader, tmp_path / "copy.db")
-    assert "copy.db.partial" not in names(tmp_path)
+def test_a_file_that_is_made_meanwhile_is_not_overwritten(tmp_path: Path, reader: apsw.Connection) -> None:
+    def overtake(statement: apsw.Cursor, sql: str, bindings: object) -> bool:
+        (tmp_path / "copy.db").write_text("precious")
+        return True
+
+    before = names(tmp_path)
+    reader.exec_trace = overtake
+    with pytest.raises(InvalidInput, match="exists already"):
+        copy_database(reader, tmp_path / "copy.db")
+    assert (tmp_path / "copy.db").read_text() == "precious"
+    assert names(tmp_path) - before == {"copy.db"}
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path, reader: apsw.Connection) -> None:

@@ -5,7 +5,7 @@ from random import Random
 import apsw
 import pytest
 
-from roost.core.errors import RoostError, StoreCorrupt, StoreUnavailable
+from roost.core.errors import InvalidInput, RoostError, StoreCorrupt, StoreUnavailable
 from roost.stores.sqlite.connection import (
     APPLICATION_ID,
     open_reader,
@@ -100,10 +100,26 @@ def test_a_damaged_file_opens_or_is_told_as_damaged(path: Path, seed: int) -> No
 
 
 @pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed"), InvalidInput),
+        (OverflowError("int too big"), InvalidInput),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), StoreCorrupt),
+    ],
+)
+def test_text_that_is_no_text_is_the_callers_fault_going_in_and_the_files_coming_out(
+    error: UnicodeError | OverflowError, kind: type[RoostError]
+) -> None:
+    assert isinstance(translated(error, Path("roost.db")), kind)
+
+
+@pytest.mark.parametrize(
     ("code", "kind", "message"),
     [
         (apsw.SQLITE_CORRUPT, StoreCorrupt, "damaged"),
         (apsw.SQLITE_NOTADB, StoreCorrupt, "damaged"),
+        (apsw.SQLITE_CONSTRAINT, StoreCorrupt, "does not fit"),
+        (apsw.SQLITE_TOOBIG, InvalidInput, "cannot be stored"),
         (apsw.SQLITE_FULL, StoreUnavailable, "no space"),
         (apsw.SQLITE_CANTOPEN, StoreUnavailable, "cannot be opened"),
         (apsw.SQLITE_READONLY, StoreUnavailable, "cannot be opened"),

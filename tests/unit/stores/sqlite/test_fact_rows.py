@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from roost.core.events import Event, EventKind
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
@@ -87,14 +88,24 @@ def test_denials_read_back_newest_first(tables: SqliteTables) -> None:
 def test_a_message_that_still_waits_is_never_old(tables: SqliteTables) -> None:
     for name, state in (("waits", InboundState.PENDING), ("taken", InboundState.TAKEN)):
         drive(tables.insert_inbound(InboundRecord(inbound=inbound(name), state=state)))
-    cutoffs = Cutoffs(dedupe_before=NOON + 1)
-    assert drive(tables.count_expired(cutoffs)) == (0, 1)
-    drive(tables.delete_expired(cutoffs))
+    assert drive(tables.count_stale_inbound(NOON)) == 0
+    assert drive(tables.count_stale_inbound(NOON + 1)) == 1
+    assert drive(tables.delete_stale_inbound(NOON + 1, 10)) == 1
     assert drive(tables.inbound("waits")) is not None
     assert drive(tables.inbound("taken")) is None
 
 
+def test_the_newest_event_of_a_feed_is_never_old(tables: SqliteTables) -> None:
+    open_session(tables)
+    events = [Event(key=MAIN, number=n, at=NOON + n, kind=EventKind.ENTRY, ref="e") for n in (1, 2, 3)]
+    drive(tables.insert_events(events))
+    before = NOON + 10
+    assert drive(tables.stale_feeds(before)) == (MAIN,)
+    stale = drive(tables.count_stale_events(MAIN, before))
+    drive(tables.delete_stale_events(MAIN, before))
+    assert drive(tables.events(MAIN, 0, 10)) == tuple(events[stale:])
+
+
 def test_without_a_cutoff_nothing_is_old(tables: SqliteTables) -> None:
     open_session(tables)
-    assert drive(tables.expired_sessions(Cutoffs())) == ()
-    assert drive(tables.count_expired(Cutoffs())) == (0, 0)
+    assert drive(tables.expired_sessions(Cutoffs(), 10)) == ()

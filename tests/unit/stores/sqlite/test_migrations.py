@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from roost.core.errors import StoreUnavailable
-from roost.stores.sqlite.connection import Migration, migrate, migrations, open_writer
+from roost.stores.sqlite.connection import Migration, migrate, migrations, open_writer, refuse_foreign
 from roost.testing.faultydisk import NO_SPACE, DiskCall, Fault, FaultyDisk
 
 SCHEMA = files("roost.stores.sqlite") / "schema.sql"
@@ -133,3 +133,19 @@ def test_a_store_of_a_newer_roost_is_refused_and_left_alone(tmp_path: Path) -> N
         open_writer(path)
     assert refused.value.hint == "upgrade Roost"
     assert path.read_bytes() == before
+
+
+def test_a_file_that_another_process_is_making_is_not_taken_for_a_foreign_one(tmp_path: Path) -> None:
+    path = tmp_path / "roost.db"
+    for statement in ("SELECT count(*) FROM sqlite_schema", "PRAGMA application_id"):
+        overtaken = apsw.Connection(str(path))
+
+        def overtake(cursor: apsw.Cursor, sql: str, bindings: object, at: str = statement) -> bool:
+            if sql.startswith(at):
+                open_writer(path).close()
+            return True
+
+        overtaken.exec_trace = overtake
+        refuse_foreign(overtaken, path)
+        overtaken.close()
+        path.unlink()

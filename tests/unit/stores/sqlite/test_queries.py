@@ -22,7 +22,7 @@ WHOLE = {
 }
 STATEMENTS = sorted(name for name in SQL if not name.startswith("where_") and name not in WHOLE)
 GROWING = re.compile(
-    r"SCAN (?!\(|f VIRTUAL|entry_search VIRTUAL|json_each|ends|CONSTANT)(\w+)\b(?! USING INDEX runs_)"
+    r"SCAN (?!\(|f VIRTUAL|entry_search VIRTUAL|json_each|ends|heads|CONSTANT)(\w+)\b(?! USING (COVERING )?INDEX (runs_|deliveries_waiting))"
 )
 
 

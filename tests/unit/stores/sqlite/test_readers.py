@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from roost.core.errors import NotFound, StoreUnavailable
+from roost.core.errors import NotFound, StoreCorrupt, StoreUnavailable
 from roost.stores.sqlite.connection import open_writer
 from roost.stores.sqlite.readers import Readers
 from roost.stores.sqlite.store import SqliteOptions
@@ -69,7 +69,7 @@ async def test_a_read_ends_its_transaction_when_it_fails(
 
 
 async def test_an_error_of_the_database_is_translated(readers: Readers[apsw.Connection]) -> None:
-    with pytest.raises(StoreUnavailable, match="no such table"):
+    with pytest.raises(StoreCorrupt, match="no such table"):
         await readers.run(lambda rows, connection: connection.execute("SELECT * FROM nowhere").get)
 
 
@@ -82,6 +82,12 @@ async def test_any_number_of_reads_opens_few_connections(readers: Readers[apsw.C
 async def test_reads_run_beside_each_other(readers: Readers[apsw.Connection]) -> None:
     both_here = threading.Barrier(READERS)
     assert len(await asyncio.gather(*(readers.run(lambda *_: both_here.wait()) for _ in range(READERS)))) == 2
+
+
+async def test_a_read_after_closing_is_refused(readers: Readers[apsw.Connection]) -> None:
+    await readers.close()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await readers.run(count_notes)
 
 
 async def test_closing_lets_go_of_threads_and_connections(

@@ -104,14 +104,22 @@ def test_a_generation_needs_its_session(tables: SqliteTables) -> None:
         drive(tables.insert_generation(generation(MAIN, "orphan")))
 
 
-def test_a_family_is_remembered_when_a_parent_goes(tables: SqliteTables) -> None:
+def test_whoever_gets_the_key_of_a_parent_that_went_is_not_the_parent(tables: SqliteTables) -> None:
     grandchild = SessionKey.named("main", "grandchild")
     open_session(tables)
     open_session(tables, CHILD, parent=MAIN)
     open_session(tables, grandchild, parent=CHILD)
+    assert drive(tables.ancestors(grandchild)) == (CHILD, MAIN)
     drive(tables.delete_session(CHILD))
     assert drive(tables.session(CHILD)) is None
-    assert drive(tables.ancestors(grandchild)) == (CHILD, MAIN)
+    assert CHILD not in drive(tables.ancestors(grandchild))
+
+
+def test_a_key_that_is_opened_again_counts_its_feed_on(tables: SqliteTables) -> None:
+    drive(tables.insert_session(replace(session(), events=12)))
+    drive(tables.delete_session(MAIN))
+    assert drive(tables.last_event(MAIN)) == 12
+    assert drive(tables.last_event(CHILD)) == 0
 
 
 @pytest.mark.requirement("P17")

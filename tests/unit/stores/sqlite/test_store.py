@@ -4,6 +4,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -226,6 +227,16 @@ async def test_a_refused_lease_takes_nothing_from_the_one_that_is_held(store: Sq
     with pytest.raises(LeaseHeld):
         await store.acquire_lease(THERE)
     await store.append(MAIN, (said("e-1", "hello"),))
+
+
+async def test_after_its_lease_was_released_a_store_writes_nothing(store: SqliteStore) -> None:
+    lease = await store.acquire_lease(HERE)
+    lease = await store.renew_lease(lease)
+    await store.release_lease(replace(lease, epoch=lease.epoch - 1))
+    await store.append(MAIN, (said("e-1", "hello"),))
+    await store.release_lease(lease)
+    with pytest.raises(Fenced, match="without a lease"):
+        await store.append(MAIN, (said("e-2", "hello"),))
 
 
 async def test_a_lease_won_back_starts_from_what_is_stored(

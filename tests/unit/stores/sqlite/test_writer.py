@@ -7,10 +7,10 @@ from typing import Any
 import apsw
 import pytest
 
-from roost.core.errors import Conflict, StoreUnavailable
+from roost.core.errors import Conflict, StoreCorrupt, StoreUnavailable
 from roost.ports import Topic, TopicKind
 from roost.stores.sqlite.connection import open_writer, translated
-from roost.stores.sqlite.writer import BATCH, Writer
+from roost.stores.sqlite.writer import BATCH, WAITING, Writer
 from roost.testing.faultydisk import DiskCall, Fault, FaultyDisk
 
 RUNS = Topic(TopicKind.RUNS)
@@ -113,6 +113,74 @@ async def test_a_batch_has_a_limit(desk: Desk, disk: FaultyDisk) -> None:
     assert desk.batches == 3
 
 
+async def test_what_is_urgent_goes_before_what_waits(desk: Desk, disk: FaultyDisk) -> None:
+    with disk.held_syncs() as waiting:
+        first = asyncio.gather(desk.writer.run(desk.note("first")))
+        assert await asyncio.to_thread(waiting.wait, 10)
+        rest = asyncio.gather(
+            *(desk.writer.run(desk.note(f"note {number}")) for number in range(BATCH + 1)),
+            desk.writer.run_first(desk.note("urgent")),
+        )
+        await asyncio.sleep(0)
+    await first
+    await rest
+    assert desk.notes()[:3] == ["first", "urgent", "note 0"]
+
+
+async def test_what_is_urgent_wakes_a_writer_that_has_nothing_to_do(desk: Desk) -> None:
+    assert await desk.writer.run_first(desk.note("urgent")) == "urgent"
+
+
+async def test_callers_beyond_the_room_wait_and_are_all_served(desk: Desk, disk: FaultyDisk) -> None:
+    with disk.held_syncs() as waiting:
+        first = asyncio.gather(desk.writer.run(desk.note("first")))
+        assert await asyncio.to_thread(waiting.wait, 10)
+        rest = asyncio.gather(
+            *(desk.writer.run(desk.note(f"note {number}")) for number in range(WAITING + 10))
+        )
+        await asyncio.sleep(0)
+        assert desk.writer._queue.qsize() < WAITING
+    await first
+    await rest
+    assert desk.notes() == ["first", *(f"note {number}" for number in range(WAITING + 10))]
+
+
+async def test_callers_without_room_are_told_when_the_store_closes(desk: Desk, disk: FaultyDisk) -> None:
+    with disk.held_syncs() as waiting:
+        first = asyncio.gather(desk.writer.run(desk.note("first")))
+        assert await asyncio.to_thread(waiting.wait, 10)
+        rest = asyncio.gather(
+            *(desk.writer.run(desk.note(f"note {number}")) for number in range(WAITING)),
+            return_exceptions=True,
+        )
+        await asyncio.sleep(0)
+        closing = asyncio.gather(desk.writer.close())
+        await asyncio.sleep(0)
+    await first
+    *served, refused = await rest
+    await closing
+    assert served == [f"note {number}" for number in range(WAITING - 1)]
+    assert isinstance(refused, StoreUnavailable)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_nobody_waits_for_a_writer_that_died(desk: Desk, disk: FaultyDisk) -> None:
+    with disk.held_syncs() as waiting:
+        first = asyncio.gather(desk.writer.run(desk.note("first")))
+        assert await asyncio.to_thread(waiting.wait, 10)
+        desk.trouble = ZeroDivisionError("a defect")
+        rest = asyncio.gather(
+            *(desk.writer.run(desk.note(f"note {number}")) for number in range(BATCH + 1)),
+            desk.writer.run_first(desk.note("urgent")),
+            return_exceptions=True,
+        )
+        await asyncio.sleep(0)
+    await first
+    assert {type(answer) for answer in await rest} == {StoreUnavailable}
+    with pytest.raises(StoreUnavailable):
+        await desk.writer.run(desk.note("late"))
+
+
 async def test_an_error_undoes_its_own_verb_and_no_other(desk: Desk, disk: FaultyDisk) -> None:
     before, failed, after = await in_one_batch(
         desk, disk, desk.note("before"), desk.note_and_raise("half", Conflict("no")), desk.note("after")
@@ -126,7 +194,7 @@ async def test_an_error_undoes_its_own_verb_and_no_other(desk: Desk, disk: Fault
 
 async def test_an_error_of_the_database_reaches_its_caller_translated(desk: Desk) -> None:
     await desk.writer.run(desk.note("a"))
-    with pytest.raises(StoreUnavailable, match="UNIQUE"):
+    with pytest.raises(StoreCorrupt, match="UNIQUE"):
         await desk.writer.run(desk.note("a"))
 
 
@@ -227,6 +295,8 @@ async def test_closing_finishes_what_was_queued_and_takes_no_more(desk: Desk, di
     await closing
     assert [*await first, *await queued] == list("abc")
     assert desk.notes() == list("abc")
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await desk.writer.run_first(desk.note("late"))
     await desk.writer.close()
 
 

@@ -1,0 +1,1 @@
+"""Platforms on which people write, one module each."""

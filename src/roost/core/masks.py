@@ -1,0 +1,40 @@
+"""Masks in a text that somebody wants to store: a mask written back would destroy the secret it stands for.
+
+Only what cannot be ordinary prose counts: `***` where a value belongs, and `head…tail` that is no pair of words.
+"""
+
+import re
+
+from roost.core.errors import InvalidInput
+
+_VALUE_IS_HIDDEN = re.compile(
+    r"""(?:[:=]\s{0,9}\\?["'`]?|\b(?:bearer|basic|bot|token)\s{1,9}|(?<!-)--[a-z][a-z-]{0,40}\s{1,9})\*\*\*(?=$|[\s"'`,;.&@)}\]\\])"""
+    r"""|-----BEGIN\ [A-Z ]{0,30}PRIVATE\ KEY-----\s{0,9}\S{0,8}…""",
+    re.IGNORECASE,
+)
+_SHORTENED = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z0-9_+/=.:~-]{6})…([A-Za-z0-9_+/=.:~-]{4})(?![A-Za-z0-9_])")
+_WORDS = re.compile(r"[\W_]*(?:[A-Z]?[a-z]+|[A-Z]+)[\W_]*")
+
+
+def masks(text: str) -> tuple[str, ...]:
+    """The masks of a text in order, each with what shows that it is one."""
+    hidden = ((found.start(), found[0]) for found in _VALUE_IS_HIDDEN.finditer(text))
+    shortened = (
+        (found.start(), found[0]) for found in _SHORTENED.finditer(text) if not _is_prose(found[1], found[2])
+    )
+    return tuple(found for _, found in sorted((*hidden, *shortened)))
+
+
+def refuse_masks(text: str, *, known: str) -> None:
+    """Raise when `text` brings a mask that `known`, the text it replaces, does not hold already."""
+    before = frozenset(masks(known))
+    brought = [found for found in masks(text) if found not in before]
+    if brought:
+        raise InvalidInput(
+            f"the text holds a masked secret ({brought[0]}), not the secret itself; nothing was written",
+            hint="leave that value out, refer to an environment variable, or ask the person to write it",
+        )
+
+
+def _is_prose(head: str, tail: str) -> bool:
+    return all(_WORDS.fullmatch(part) for part in (head, tail))

@@ -1,0 +1,81 @@
+"""One gateway: holds the lease and everything that works under it. Start order is code order, stop order its reverse."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+import anyio
+
+from roost.core import recovery
+from roost.core.effects import Effects, RunSnapshot
+from roost.core.envelopes import Envelope
+from roost.core.leases import RENEW_MS, Gateway, Lease
+from roost.core.recovery import Recovery
+from roost.engine.inbox import Inbox
+from roost.engine.outbox import Outbox
+from roost.engine.rules import NewId, Rules
+from roost.engine.runner import Runner, announcement
+from roost.engine.scheduler import Scheduler
+from roost.engine.stops import Stops
+from roost.ports import Channel, Clock, Store
+
+NO_CHANNEL_LONGEST = 100_000
+
+
+class Engine:
+    """A gateway's parts, put together over the ports."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        new_id: NewId,
+        rules: Rules,
+        channels: Sequence[Channel],
+        jitter: Callable[[], float],
+    ) -> None:
+        longest = min((channel.abilities.longest for channel in channels), default=NO_CHANNEL_LONGEST)
+        self.stops = Stops()
+        self.inbox = Inbox(store, clock, new_id, rules, self.stops)
+        self._store = store
+        self._clock = clock
+        self._rules = rules
+        self._channels = tuple(channels)
+        runner = Runner(store, clock, rules, self.stops, longest)
+        self._scheduler = Scheduler(store, clock, runner, rules.limits)
+        places = {(channel.name, channel.account): channel for channel in channels}
+        self._outbox = Outbox(store, clock, places, jitter)
+
+    @asynccontextmanager
+    async def serving(self, gateway: Gateway) -> AsyncIterator[Lease]:
+        """Serve under a fresh lease; what an earlier life of this gateway left is given its fate first."""
+        lease = await self._store.acquire_lease(gateway)
+        await self._recover(lease)
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._renew, lease, name="lease")
+            group.start_soon(self._outbox.serve, lease, name="outbox")
+            group.start_soon(self._scheduler.serve, lease, group, name="scheduler")
+            for channel in self._channels:
+                group.start_soon(channel.run, self._receive, name=f"channel {channel.name}")
+            yield lease
+            group.cancel_scope.cancel()
+        with anyio.CancelScope(shield=True):
+            await self._store.release_lease(lease)
+
+    async def _receive(self, envelope: Envelope) -> None:
+        await self.inbox.receive(envelope)
+
+    async def _recover(self, lease: Lease) -> None:
+        decided = Recovery(
+            now=self._clock.now(), announce=announcement, max_age_ms=self._rules.recovery_max_age_ms
+        )
+
+        def recover(snapshot: RunSnapshot) -> Effects:
+            return recovery.recover(snapshot, decided)
+
+        await self._store.reap_runs(lease, recover)
+        await self._outbox.reconcile(await self._store.reap_deliveries(lease))
+
+    async def _renew(self, lease: Lease) -> None:
+        while True:
+            await self._clock.sleep(RENEW_MS)
+            lease = await self._store.renew_lease(lease)

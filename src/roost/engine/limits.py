@@ -1,0 +1,41 @@
+"""Work that is given up when its time is over, by the engine's clock."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import anyio
+
+from roost.core.errors import RoostError
+from roost.ports import Clock
+
+Answer = TypeVar("Answer")
+
+
+class OutOfTime(RoostError):
+    """The work was given up."""
+
+    code = "timeout"
+
+
+async def watched(clock: Clock, left: Callable[[], int], work: Callable[[], Awaitable[Answer]]) -> Answer:
+    """The answer of `work`, which is cancelled once no milliseconds are left to it."""
+    answers: list[Answer] = []
+    failures: list[RoostError] = []
+    async with anyio.create_task_group() as group:
+
+        async def watch() -> None:
+            while (milliseconds := left()) > 0:
+                await clock.sleep(milliseconds)
+            failures.append(OutOfTime("it took too long"))
+            group.cancel_scope.cancel()
+
+        group.start_soon(watch)
+        try:
+            answers.append(await work())
+        except RoostError as error:
+            # Kept aside: what leaves a task group is wrapped in a group of its own.
+            failures.append(error)
+        group.cancel_scope.cancel()
+    if answers:
+        return answers[0]
+    raise failures[0]

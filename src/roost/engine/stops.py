@@ -1,0 +1,45 @@
+"""Runs that are under way in this process, and the way to end one."""
+
+from types import TracebackType
+
+import anyio
+
+
+class Stop:
+    """Around a run. If it was ended, what is inside is cancelled and `reason` says why."""
+
+    def __init__(self, runs: dict[str, "Stop"], run_id: str) -> None:
+        self._runs = runs
+        self._run_id = run_id
+        self._scope = anyio.CancelScope()
+        self.reason: str | None = None
+
+    def end(self, reason: str) -> None:
+        self.reason = self.reason or reason
+        self._scope.cancel()
+
+    def __enter__(self) -> "Stop":
+        self._runs[self._run_id] = self
+        self._scope.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        del self._runs[self._run_id]
+        return bool(self._scope.__exit__(kind, error, trace))
+
+
+class Stops:
+    def __init__(self) -> None:
+        self._runs: dict[str, Stop] = {}
+
+    def around(self, run_id: str) -> Stop:
+        return Stop(self._runs, run_id)
+
+    def end(self, run_id: str, reason: str) -> bool:
+        """End a run; False if it is not under way here."""
+        stop = self._runs.get(run_id)
+        if stop is not None:
+            stop.end(reason)
+        return stop is not None

@@ -1,0 +1,73 @@
+"""A prompt as turns: neighbours of one role joined, results before what a user says after them.
+
+Every provider wants this; how a turn is written is each adapter's own.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import assert_never
+
+from roost.core.messages import (
+    AssistantBlock,
+    AssistantMessage,
+    Image,
+    Message,
+    Text,
+    Thinking,
+    ToolResult,
+    UserBlock,
+    UserMessage,
+    text_of,
+)
+
+IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+NOT_SHOWN = Text("[an image that cannot be shown]")
+
+
+@dataclass(slots=True)
+class Turn:
+    """What a model said, or results and then what a user said."""
+
+    said: list[AssistantBlock] = field(default_factory=list)
+    results: list[ToolResult] = field(default_factory=list)
+    heard: list[UserBlock] = field(default_factory=list)
+
+
+def turns_of(messages: Iterable[Message]) -> list[Turn]:
+    turns: list[Turn] = []
+    for message in messages:
+        by_model = isinstance(message, AssistantMessage)
+        joins = bool(turns) and bool(turns[-1].said) == by_model
+        if not joins:
+            turns.append(Turn())
+        match message:
+            case AssistantMessage(content=content):
+                turns[-1].said += _accepted_again(content, opens=not joins)
+            case ToolResult() as result:
+                turns[-1].results.append(result)
+            case UserMessage(content=blocks):
+                turns[-1].heard += [shown(block) for block in blocks]
+            case _:
+                assert_never(message)
+    return turns
+
+
+def _accepted_again(content: Sequence[AssistantBlock], *, opens: bool) -> list[AssistantBlock]:
+    """The blocks; reasoning only where it opens a turn."""
+    reasoning = list(takewhile(lambda block: isinstance(block, Thinking), content)) if opens else []
+    return reasoning + [block for block in content if not isinstance(block, Thinking)]
+
+
+def shown(block: UserBlock) -> UserBlock:
+    """The block, or a note for an image that no provider takes."""
+    unknown = isinstance(block, Image) and (block.mime not in IMAGE_TYPES or not block.data)
+    return NOT_SHOWN if unknown else block
+
+
+def result_images(result: ToolResult) -> list[UserBlock]:
+    return [shown(block) for block in result.content if isinstance(block, Image)]
+
+
+def result_text(result: ToolResult) -> str:
+    return text_of(result) or f"[the result of {result.tool} is an image]"

@@ -1,0 +1,1 @@
+"""Where the programs that agents start are run."""

@@ -1,0 +1,111 @@
+"""Leases, the ledger, denials, the feed and what retention removes, in memory."""
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from roost.core.events import Event
+from roost.core.inbound import InboundState
+from roost.core.keys import SessionKey
+from roost.core.leases import Lease
+from roost.core.ledger import Denial, LedgerRow, LedgerTotal
+from roost.core.messages import Usage
+from roost.core.queries import Cutoffs, LedgerQuery
+from roost.stores.memory.filters import expired, owed_or_active
+from roost.stores.memory.state import State
+
+
+class FactTables(State):
+    # -- leases --------------------------------------------------------------------------------------
+
+    async def database_now(self) -> int:
+        return self._clock.now()
+
+    async def leases(self) -> tuple[Lease, ...]:
+        return tuple(sorted(self._leases, key=lambda lease: lease.gateway.name))
+
+    async def lock_leases(self) -> tuple[Lease, ...]:
+        return await self.leases()
+
+    async def put_lease(self, lease: Lease) -> None:
+        self._leases.put(lease.gateway.name, lease)
+
+    # -- facts ---------------------------------------------------------------------------------------
+
+    async def put_usage(self, row: LedgerRow) -> None:
+        known = self._ledger.get(row.id)
+        if known is None or known.estimated:
+            self._ledger.put(row.id, row)
+
+    async def usage(self, query: LedgerQuery) -> LedgerTotal:
+        calls, usage = 0, Usage()
+        for row in self._ledger:
+            tree = (row.key, *(self._trees.get(row.key) or ()))
+            if (
+                query.key in (None, row.key)
+                and (query.tree_of is None or query.tree_of in tree)
+                and query.agent in (None, row.key.agent)
+                and query.principal in (None, row.principal)
+                and (query.since is None or row.at >= query.since)
+                and (query.until is None or row.at < query.until)
+            ):
+                calls, usage = calls + 1, usage.plus(row.usage)
+        return LedgerTotal(calls=calls, usage=usage)
+
+    async def insert_denial(self, denial: Denial) -> None:
+        self._denials.put(len(self._denials), denial)
+
+    async def denials(self, limit: int) -> tuple[Denial, ...]:
+        return tuple(reversed(tuple(self._denials)))[:limit]
+
+    async def insert_events(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self._events.put((event.key, event.number), event)
+
+    async def events(self, key: SessionKey, after: int, limit: int) -> tuple[Event, ...]:
+        return tuple(event for event in self._events if event.key == key and event.number > after)[:limit]
+
+    # -- upkeep --------------------------------------------------------------------------------------
+
+    async def has_work(self, key: SessionKey) -> bool:
+        return key in self._held()
+
+    async def expired_sessions(self, cutoffs: Cutoffs, limit: int) -> tuple[SessionKey, ...]:
+        held = self._held()
+        keys = [row.key for row in self._sessions if expired(row, cutoffs) and row.key not in held]
+        return tuple(sorted(keys, key=str)[:limit])
+
+    def _held(self) -> set[SessionKey]:
+        return owed_or_active(self._runs, self._inbound, self._deliveries, self._completions)
+
+    async def stale_feeds(self, before: int) -> tuple[SessionKey, ...]:
+        return tuple(dict.fromkeys(event.key for event in self._events if event.at < before))
+
+    async def count_stale_events(self, key: SessionKey, before: int) -> int:
+        return len(self._stale(key, before))
+
+    async def delete_stale_events(self, key: SessionKey, before: int) -> None:
+        stale = self._stale(key, before)
+        self._events.drop_where(lambda event: event in stale)
+
+    def _stale(self, key: SessionKey, before: int) -> list[Event]:
+        """The beginning of a feed: numbers never get a gap, whatever the clock did."""
+        return list(takewhile(lambda event: event.at < before, (e for e in self._events if e.key == key)))
+
+    async def count_stale_inbound(self, before: int) -> int:
+        return len(self._forgettable(before))
+
+    async def delete_stale_inbound(self, before: int, limit: int) -> int:
+        ids = self._forgettable(before)[:limit]
+        self._inbound.drop_where(lambda record: record.inbound.id in ids)
+        return len(ids)
+
+    def _forgettable(self, before: int) -> list[str]:
+        """Old messages that came to their end; one merged into another stays while that one may still wait."""
+        waiting = {record.inbound.key for record in self._inbound if record.state is InboundState.PENDING}
+        return [
+            record.inbound.id
+            for record in self._inbound
+            if record.inbound.received_at < before
+            and record.state is not InboundState.PENDING
+            and not (record.state is InboundState.MERGED and record.inbound.key in waiting)
+        ]

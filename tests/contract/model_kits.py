@@ -1,0 +1,72 @@
+"""The models that must keep the contract, each told what to do in the same words."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
+from roost.core.models import ModelRef, ModelRequest, ModelSpec, ToolSpec
+from roost.core.secrets import Secret
+from roost.models.openai import Endpoint, OpenAIModel
+from roost.models.retry import RetryingModel
+from roost.ports import Model
+from roost.testing.clock import NOON, FakeClock
+from roost.testing.fake_openai import FakeOpenAI, reply_of
+from roost.testing.scripted import ScriptedModel
+from roost.testing.scripts import Script
+
+KEY = Secret("sk-contract-key")
+SPEC = ModelSpec(ref=ModelRef("local", "small"), context_window=8_000, max_tokens=500)
+READ = ToolSpec(name="read", description="Reads a file.", parameters={"type": "object", "properties": {}})
+
+
+class Provider(Protocol):
+    """What stands behind a model: it is told what to do, and sees calls come and go."""
+
+    async def asked(self, count: int) -> None: ...
+
+    async def left(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kit:
+    """A model, what stands behind it, and how that is told what to do next."""
+
+    model: Model
+    provider: Provider
+    told: Callable[[Script], None]
+
+
+def request(text: str = "hello") -> ModelRequest:
+    heard = UserMessage(content=(Text(text),), at=NOON, provenance=Provenance(kind=ProvenanceKind.HUMAN))
+    return ModelRequest(spec=SPEC, system="Be kind.", messages=(heard,), tools=(READ,))
+
+
+@asynccontextmanager
+async def scripted_kit() -> AsyncIterator[Kit]:
+    model = ScriptedModel(clock=FakeClock())
+    yield Kit(model=model, provider=model, told=model.add)
+
+
+@asynccontextmanager
+async def openai_kit() -> AsyncIterator[Kit]:
+    async with FakeOpenAI() as server:
+        endpoint = Endpoint(provider="local", base_url=server.base_url, key=KEY)
+        model = OpenAIModel(endpoint, FakeClock())
+        yield Kit(model=model, provider=server, told=lambda script: server.add(reply_of(script)))
+        await model.aclose()
+
+
+@asynccontextmanager
+async def retrying_kit() -> AsyncIterator[Kit]:
+    async with openai_kit() as kit:
+        model = RetryingModel(kit.model, FakeClock(), attempts=1)
+        yield Kit(model=model, provider=kit.provider, told=kit.told)
+
+
+KITS: dict[str, Callable[[], AbstractAsyncContextManager[Kit]]] = {
+    "scripted": scripted_kit,
+    "openai": openai_kit,
+    "retrying": retrying_kit,
+}

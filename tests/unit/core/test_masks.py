@@ -1,0 +1,57 @@
+import pytest
+
+from roost.core.errors import InvalidInput
+from roost.core.masks import masks, refuse_masks
+from roost.core.redaction import mask, redact
+from roost.scanners.stdlib import StdlibScanner
+from tests import credentials
+
+
+@pytest.mark.requirement("P24")
+def test_what_is_left_of_every_credential_that_says_what_it_is_is_known_as_a_mask() -> None:
+    unknown = [kind for kind, secret in credentials.bare().items() if not masks(f"key {mask(secret)} end")]
+    assert unknown == []
+
+
+@pytest.mark.requirement("P24")
+def test_what_is_left_of_credentials_in_their_surroundings_is_known_as_a_mask() -> None:
+    scanner = StdlibScanner()
+    redacted = [redact(planted.text, scanner)[0] for planted in credentials.in_context()]
+    assert [text for text in redacted if not masks(text) and "card" not in text] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Wait…then go on, MONDAY…then",
+        "waited…then",
+        "***\n\nA new part\n\n***",
+        "**Note:** ***important*** words",
+        "int ***p = ***q;",
+        'f"{ab}…{cd}"',
+        "loading…",
+        "0…255",
+    ],
+)
+def test_ordinary_text_holds_no_mask(text: str) -> None:
+    assert masks(text) == ()
+
+
+def test_masks_come_in_the_order_of_the_text() -> None:
+    assert masks("a: sk-abc…wxyz\nPASSWORD=***\n") == ("sk-abc…wxyz", "=***")
+
+
+@pytest.mark.requirement("P24")
+def test_a_mask_that_is_written_back_is_refused_with_the_reason() -> None:
+    with pytest.raises(InvalidInput, match=r"masked secret \(sk-abc…wxyz\)") as refusal:
+        refuse_masks("API_KEY=sk-abc…wxyz", known="API_KEY=the-real-one")
+    assert "environment variable" in refusal.value.hint
+
+
+def test_a_mask_that_the_file_held_before_may_stay() -> None:
+    refuse_masks("password: ***\nuser: bob", known="password: ***")
+
+
+@pytest.mark.parametrize("piece", ["-", "--a", ": ", "=", "***", "a…", "-----BEGIN ", "sk-abc…"])
+def test_looking_takes_time_in_proportion_to_the_text(piece: str) -> None:
+    assert len(masks(piece * 300_000)) in (0, 299_999)

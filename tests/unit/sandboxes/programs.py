@@ -1,0 +1,47 @@
+"""Running shell text through a sandbox, and looking for what it left."""
+
+import os
+from pathlib import Path
+
+from roost.core.tools import Place
+from roost.ports import Command, Ended, Sandbox
+
+PATH = (("PATH", "/usr/bin:/bin"),)
+
+
+async def shell(sandbox: Sandbox, where: Place, text: str, *, timeout_ms: int = 20_000) -> tuple[Ended, str]:
+    """Run a text with sh in the workspace: how it ended and what it wrote."""
+    written = bytearray()
+    command = Command(
+        argv=("/bin/sh", "-c", text),
+        place=where,
+        folder=where.workspace,
+        environment=PATH,
+        timeout_ms=timeout_ms,
+    )
+    ended = await sandbox.run(command, written.extend)
+    return ended, written.decode("utf-8", "replace")
+
+
+def alive(words: str) -> list[int]:
+    """The processes whose command line holds this."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            line = (entry / "cmdline").read_bytes().replace(b"\0", b" ") if entry.name.isdigit() else b""
+        except OSError:
+            continue
+        if words.encode() in line:
+            found.append(int(entry.name))
+    return found
+
+
+def zombies() -> list[str]:
+    """Our own children that have ended and were not waited for."""
+    tasks = Path("/proc/self/task").iterdir()
+    children = [pid for task in tasks for pid in (task / "children").read_text().split()]
+    return [pid for pid in children if "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()]
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
