@@ -256,7 +256,8 @@ class Store(Protocol):
     async def append(
         self, key: SessionKey, drafts: tuple[EntryDraft, ...], *, claim: Claim | None = None
     ) -> tuple[Entry, ...]:
-        """Add entries to the current generation; with a claim, as steps of that run."""
+        """Add entries to the current generation; with a claim, as steps of that run. The result of the tool call
+        that is its newest step marks the step as done."""
         ...
 
     async def entries(

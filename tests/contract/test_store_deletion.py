@@ -1,54 +1,73 @@
-"""Deletion: a session goes with its content, and only with it."""
+"""Deletion: a session goes with its content, once nothing is left to do in it, and takes nothing else along."""
 
 from dataclasses import replace
 
 import pytest
 
-from roost.core.deliveries import DeliveryState
+from roost.core.deliveries import Confirmed, DeliveryState, Unknown
 from roost.core.effects import (
+    AcceptInput,
+    AcknowledgeCompletion,
     AddDelivery,
     AppendEntries,
     BindThread,
     DeleteSession,
+    Effect,
+    KillInput,
     OweCompletion,
     Pin,
     PutExchange,
+    QueueRun,
     Snapshot,
     UnbindThread,
 )
-from roost.core.errors import NotFound
+from roost.core.errors import Conflict, NotFound
 from roost.core.exchanges import Completion, Exchange
+from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.principals import OWNER
-from roost.core.queries import HistoryQuery
+from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.sessions import Summary, ThreadBinding
+from roost.core.visibility import VisibleScope
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
 from roost.testing.clock import NOON
 from tests.contract import scenes
-from tests.contract.scenes import change, known, opened
+from tests.contract.homes import Reopen
+from tests.contract.scenes import change, known, opened, started
 
 CHILD = SessionKey.parse("agent:main:subagent:one")
+GRANDCHILD = SessionKey.parse("agent:main:subagent:two")
 NOWHERE = SessionKey.named("main", "nowhere")
+
+
+def owed(child: SessionKey, requester: SessionKey) -> OweCompletion:
+    return OweCompletion(
+        completion=Completion(child_run="c-1", child=child, requester=requester, batch="b", created_at=NOON)
+    )
 
 
 @pytest.mark.requirement("D37")
 async def test_deleting_a_session_removes_it_with_its_content(store: Store, lease: Lease) -> None:
     await opened(store, CHILD)
-    await scenes.accepted(store, "m-1", "r-1")
+    claim = await started(store, lease, "r-1")
     exchange = Exchange(id="x-1", requester=CHILD, target=MAIN, request="say", created_at=NOON, max_turns=5)
-    owed = Completion(child_run="c-1", child=CHILD, requester=MAIN, batch="r-1", created_at=NOON)
     binding = ThreadBinding(address=CHAT, key=MAIN, bound_by=OWNER, bound_at=NOON, used_at=NOON)
     await change(
         store,
         AppendEntries(key=MAIN, drafts=(builders.said("e-1", "words"),)),
         AddDelivery(delivery=builders.delivery("d-1")),
         PutExchange(exchange=exchange),
-        OweCompletion(completion=owed),
+        owed(CHILD, MAIN),
+        AcknowledgeCompletion(child_run="c-1", at=NOON),
         BindThread(binding=binding),
     )
+    (sending,) = await store.claim_deliveries(lease, 1)
+    assert sending.claim is not None
+    await store.settle_delivery(sending.claim, Confirmed())
+    await store.finish_run(claim, lambda snapshot: (builders.done("r-1"),))
     await scenes.reset(store, 2)
     other = await known(store, CHILD)
     assert (await change(store, DeleteSession(key=MAIN))) == Snapshot(key=MAIN)
@@ -63,20 +82,103 @@ async def test_deleting_a_session_removes_it_with_its_content(store: Store, leas
     assert await store.exchange("x-1") is None
     assert await store.completions(MAIN) == ()
     assert await store.thread_binding(CHAT) is None
-    assert await store.deliveries(DeliveryState.INTENT, 10) == ()
-    assert await store.claim_runs(lease, scenes.everything) == ()
+    assert await store.delivery("d-1") is None
     assert await known(store, CHILD) == other
 
 
+MESSAGE = builders.inbound("m-1")
+ACCEPT = AcceptInput(inbound=MESSAGE, run_id="r-1", mode=InputMode.OPEN)
+WORK: tuple[tuple[str, tuple[Effect, ...]], ...] = (
+    ("a queued run", (QueueRun(run=builders.run("r-1")),)),
+    ("a message", (QueueRun(run=builders.run("r-1")), ACCEPT)),
+    ("a delivery", (AddDelivery(delivery=builders.delivery("d-1")),)),
+    ("an answer it is owed", (owed(CHILD, MAIN),)),
+    ("an answer it owes", (owed(MAIN, CHILD),)),
+)
+
+
+@pytest.mark.requirement("P3")
+@pytest.mark.parametrize("effects", [effects for _, effects in WORK], ids=[name for name, _ in WORK])
+async def test_a_session_with_work_left_is_not_deleted(store: Store, effects: tuple[Effect, ...]) -> None:
+    await opened(store, CHILD)
+    await opened(store)
+    await change(store, *effects)
+    before = await known(store)
+    with pytest.raises(Conflict):
+        await change(store, DeleteSession(key=MAIN))
+    assert await known(store) == before
+
+
+@pytest.mark.requirement("P3")
+async def test_a_session_is_deleted_once_its_work_is_done(store: Store, lease: Lease) -> None:
+    claim = await started(store, lease, "r-1")
+    with pytest.raises(Conflict):
+        await change(store, DeleteSession(key=MAIN))
+    delivery = AddDelivery(delivery=builders.delivery("d-1"))
+    await store.finish_run(claim, lambda snapshot: (builders.done("r-1"), delivery))
+    (sending,) = await store.claim_deliveries(lease, 1)
+    assert sending.claim is not None
+    await store.settle_delivery(sending.claim, Unknown(error="no answer"))
+    with pytest.raises(Conflict):
+        await change(store, DeleteSession(key=MAIN))
+    await store.resolve_delivery("d-1", DeliveryState.DISMISSED, NOON)
+    await change(store, DeleteSession(key=MAIN))
+    assert await store.session(MAIN) is None
+
+
+async def test_the_decision_that_ends_the_work_may_delete_the_session(store: Store) -> None:
+    await scenes.accepted(store, "m-1", "r-1")
+    ended = (KillInput(inbound_id="m-1", reason="deleted"), builders.done("r-1"))
+    await change(store, *ended, DeleteSession(key=MAIN))
+    assert await store.session(MAIN) is None
+    assert await store.run("r-1") is None
+
+
 @pytest.mark.requirement("D37")
-async def test_a_deleted_key_can_be_opened_again_from_nothing(store: Store) -> None:
+async def test_a_deleted_key_can_be_opened_again_without_what_was_there(store: Store) -> None:
     await opened(store)
     await store.append(MAIN, (builders.said("e-1", "words"),))
     await change(store, DeleteSession(key=MAIN), builders.opening(builders.session(), "s-new"))
     assert (await known(store)).summary == Summary()
+    assert [one.session_id for one in await store.generations(MAIN)] == ["s-new"]
     assert await store.entries("s-new") == ()
+
+
+async def test_the_feed_of_a_key_goes_on_where_it_stopped(store: Store, reopen: Reopen) -> None:
+    """Who follows it from a number on misses nothing of the session that came after."""
+    await opened(store)
+    await store.append(MAIN, (builders.said("e-1", "words"), builders.said("e-2", "more")))
+    await change(store, DeleteSession(key=MAIN))
+    store = await reopen()
+    await change(store, builders.opening(builders.session(), "s-new"))
+    await store.append(MAIN, (builders.said("e-3", "again"),))
     events = await store.events(MAIN, after=0, limit=10)
-    assert [(event.number, event.ref) for event in events] == [(1, "s-new")]
+    assert [(event.number, event.ref) for event in events] == [(4, "s-new"), (5, "e-3")]
+    assert (await known(store)).events == 5
+
+
+@pytest.mark.requirement("P2")
+async def test_who_gets_a_deleted_key_is_not_the_parent_of_its_children(store: Store) -> None:
+    await opened(store)
+    await opened(store, row=builders.session(CHILD, parent=MAIN))
+    await opened(store, row=builders.session(GRANDCHILD, parent=CHILD))
+    await change(store, DeleteSession(key=MAIN))
+    await opened(store, row=replace(builders.session()))
+    assert await store.ancestors(CHILD) == ()
+    assert await store.ancestors(GRANDCHILD) == (CHILD,)
+    seen = await store.list_sessions(SessionQuery(scope=VisibleScope(self_key=MAIN, tree_of=MAIN)))
+    assert [row.key for row in seen.rows] == [MAIN]
+    below = await store.list_sessions(SessionQuery(scope=VisibleScope(tree_of=CHILD)))
+    assert [row.key for row in below.rows] == [GRANDCHILD]
+
+
+async def test_a_deleted_session_has_no_ancestors_and_gives_none_to_a_later_child(store: Store) -> None:
+    await opened(store)
+    await opened(store, row=builders.session(CHILD, parent=MAIN))
+    await change(store, DeleteSession(key=CHILD))
+    assert await store.ancestors(CHILD) == ()
+    await opened(store, row=builders.session(GRANDCHILD, parent=CHILD))
+    assert await store.ancestors(GRANDCHILD) == (CHILD,)
 
 
 @pytest.mark.parametrize("effect", [DeleteSession(key=NOWHERE), Pin(key=NOWHERE, at=1)])

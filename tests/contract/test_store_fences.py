@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core.deliveries import Confirmed
-from roost.core.effects import AddDelivery, DeleteSession, Effects, KillInput, RequeueRun, RunSnapshot
+from roost.core.effects import AddDelivery, Effects, KillInput, RequeueRun, RunSnapshot
 from roost.core.errors import Conflict, Fenced, InvalidInput
 from roost.core.keys import SessionKey
 from roost.core.leases import LEASE_MS, Gateway, Lease
@@ -110,10 +110,6 @@ async def lost_to_a_reaper(home: Home, clock: FakeClock, claim: Claim) -> None:
     await home.store.reap_runs(lease, requeue)
 
 
-async def lost_with_the_session(home: Home, clock: FakeClock, claim: Claim) -> None:
-    await change(home.store, DeleteSession(key=MAIN))
-
-
 LOSSES = (
     lost_to_its_end,
     lost_to_a_requeue,
@@ -124,7 +120,6 @@ LOSSES = (
     lost_by_release,
     lost_to_another_gateway,
     lost_to_a_reaper,
-    lost_with_the_session,
 )
 
 
@@ -339,15 +334,19 @@ async def test_the_fate_of_one_orphan_may_be_the_end_of_another(home: Home) -> N
     assert (await known_run(store, "r-2")).state is RunState.KILLED
 
 
-async def test_a_recovery_that_leaves_a_run_running_is_refused_whole(home: Home) -> None:
+@pytest.mark.requirement("P10")
+async def test_a_run_that_cannot_be_given_a_fate_keeps_no_other_from_theirs(home: Home) -> None:
     store = home.store
-    await started(store, home.lease, "r-1")
-    await started(store, home.lease, "r-2", SIDE)
+    for number, key in enumerate((MAIN, SIDE, SessionKey.named("main", "third"))):
+        await started(store, home.lease, f"r-{number}", key)
     lease = await store.acquire_lease(FIRST)
-    before = [await store.run("r-1"), await store.run("r-2")]
+    stuck = await store.run("r-1")
     with pytest.raises(InvalidInput):
-        await store.reap_runs(lease, lambda snapshot: interrupt(snapshot) if snapshot.run.id == "r-1" else ())
-    assert [await store.run("r-1"), await store.run("r-2")] == before
+        await store.reap_runs(lease, lambda snapshot: () if snapshot.run.id == "r-1" else interrupt(snapshot))
+    assert await store.run("r-1") == stuck
+    for run_id in ("r-0", "r-2"):
+        assert (await known_run(store, run_id)).state is RunState.INTERRUPTED
+    assert [run.id for run in await store.reap_runs(lease, requeue)] == ["r-1"]
 
 
 async def test_a_run_that_has_ended_does_not_go_back_to_the_queue(store: Store, lease: Lease) -> None:

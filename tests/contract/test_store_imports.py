@@ -155,6 +155,32 @@ async def test_what_was_said_since_is_never_touched(store: Store) -> None:
     assert await everything_of(store) == before
 
 
+async def test_a_transcript_that_does_not_follow_the_conversation_stands_beside_it(store: Store) -> None:
+    """What was said here since goes on; what went another way outside is kept as a branch."""
+    await store.import_session(ImportedSession(session=row(), generations=(transcript("s-1", 2),)))
+    await store.append(MAIN, (builders.said("mine", "said here"),))
+    assert await store.import_session(WHOLE) is ImportOutcome.RESUMED
+    assert (await known(store)).session_id == "s-1"
+    assert [entry_id for _, entry_id in await whole_history(store)] == ["s-1-1", "s-1-2", "mine"]
+    page = await store.history(HistoryQuery(key=MAIN, session_id="s-2"))
+    assert [entry.id for entry in page.entries] == ["s-2-1", "s-2-2", "s-2-3"]
+    before = await everything_of(store)
+    assert await store.import_session(WHOLE) is ImportOutcome.PRESENT
+    assert await everything_of(store) == before
+
+
+async def test_an_older_transcript_that_comes_late_stands_beside_too(store: Store) -> None:
+    await store.import_session(ImportedSession(session=row(), generations=(transcript("s-2", 3),)))
+    assert await store.import_session(WHOLE) is ImportOutcome.RESUMED
+    assert (await known(store)).session_id == "s-2"
+    assert [entry_id for _, entry_id in await whole_history(store)] == ["s-2-1", "s-2-2", "s-2-3"]
+    assert {one.session_id: one.archived for one in await store.generations(MAIN)} == {
+        "s-2": False,
+        "s-1": True,
+        "left": True,
+    }
+
+
 async def test_another_conversation_under_the_key_is_left_alone(store: Store) -> None:
     await opened(store)
     await store.append(MAIN, (builders.said("mine", "said here"),))

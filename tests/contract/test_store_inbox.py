@@ -156,10 +156,12 @@ async def test_a_deleted_session_leaves_the_identity_of_its_messages_and_none_of
     both = replace(BY_CHANNEL, idempotency_key="again")
     message = replace(builders.inbound("m-1", source=both, text="secret"), sender_name="Alice")
     await accept(store, message)
+    await change(store, KillInput(inbound_id="m-1", reason="cleared"), builders.done("run-m-1"))
     await change(store, DeleteSession(key=MAIN))
     store = await reopen()
     left = await known_inbound(store, "m-1")
     assert left.inbound == replace(message, content=(), sender_name=None)
+    assert (left.state, left.reason) == (InboundState.DEAD, "cleared")
     assert await store.inbound_by_key(OWNER, MAIN, "again") == left
     for source in (BY_CHANNEL, replace(BY_CLIENT, channel="cli")):
         again = builders.inbound("m-2", source=source)
@@ -167,17 +169,14 @@ async def test_a_deleted_session_leaves_the_identity_of_its_messages_and_none_of
     assert await store.session(MAIN) is None
 
 
-@pytest.mark.requirement("P3")
-async def test_what_waited_in_a_deleted_session_is_dead_and_does_not_wait_in_the_next(store: Store) -> None:
+async def test_what_a_merged_message_is_quoted_with_goes_with_its_session(store: Store) -> None:
     await accepted(store, "m-1", "r-1", text="secret")
     await joined(store, "m-2", "r-1", InputMode.OPEN)
     await change(store, MergeInput(inbound_id="m-1", into="m-2", reason="dropped: secret"))
+    await change(store, KillInput(inbound_id="m-2", reason="cleared"), builders.done("r-1"))
     await change(store, DeleteSession(key=MAIN))
-    merged, dead = await known_inbound(store, "m-1"), await known_inbound(store, "m-2")
+    merged = await known_inbound(store, "m-1")
     assert (merged.state, merged.merged_into, merged.reason) == (InboundState.MERGED, "m-2", None)
-    assert (dead.state, dead.reason) == (InboundState.DEAD, "session deleted")
-    await opened(store)
-    assert (await store.change_session(MAIN, always())).pending == ()
 
 
 async def test_a_message_is_found_by_the_key_its_sender_gave_it(store: Store) -> None:

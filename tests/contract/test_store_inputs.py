@@ -207,3 +207,26 @@ async def test_no_message_waits_for_a_run_that_will_not_take_it(store: Store, ru
     assert await known(store) == before
     assert await store.inbound("m-2") is None
     assert (await known_inbound(store, "m-1")).run_id == "r-1"
+
+
+@pytest.mark.requirement("P3")
+async def test_a_rendering_that_keeps_no_word_is_refused(store: Store, lease: Lease) -> None:
+    await accepted(store, "m-1", "r-1")
+    (run,) = await store.claim_runs(lease, everything)
+    with pytest.raises(InvalidInput):
+        await store.take_inputs(claim_of(run), lambda records: ())
+    assert (await known_inbound(store, "m-1")).state is InboundState.PENDING
+
+
+@pytest.mark.requirement("P3")
+async def test_a_message_ends_only_inside_one_that_is_there(store: Store) -> None:
+    await accepted(store, "m-1", "r-1")
+    merge = MergeInput(inbound_id="m-1", into="m-2", reason="full")
+    with pytest.raises(InvalidInput):
+        await change(store, merge)
+    assert (await known_inbound(store, "m-1")).state is InboundState.PENDING
+    message = builders.inbound("m-2")
+    await store.accept_inbound(
+        message, always(merge, AcceptInput(inbound=message, run_id="r-1", mode=InputMode.OPEN))
+    )
+    assert (await known_inbound(store, "m-1")).merged_into == "m-2"

@@ -11,6 +11,8 @@ from roost.core.effects import (
     Archive,
     DeleteSession,
     Effect,
+    KillInput,
+    MergeInput,
     OweCompletion,
     Pin,
     QueueRun,
@@ -29,6 +31,7 @@ from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
 from tests.contract.scenes import (
     accepted,
+    always,
     as_entries,
     change,
     claim_of,
@@ -197,6 +200,42 @@ async def test_old_events_go_and_numbers_go_on(store: Store, clock: FakeClock) -
     assert await store.events(MAIN, after=0, limit=10) == ()
 
 
+async def test_a_feed_loses_its_beginning_only_whatever_the_clock_did(store: Store, clock: FakeClock) -> None:
+    await opened(store)
+    for number, step in enumerate((10, -20, 15)):
+        clock.advance(step)
+        await store.append(MAIN, (builders.said(f"e-{number}", "x"),))
+    assert [event.at - NOON for event in await store.events(MAIN, after=0, limit=9)] == [0, 10, -10, 5]
+    assert await store.sweep(Cutoffs(events_before=NOON + 1)) == replace(NONE, events=1)
+    assert [event.number for event in await store.events(MAIN, after=0, limit=9)] == [2, 3, 4]
+
+
+@pytest.mark.requirement("P22")
+async def test_much_is_swept_at_once_and_reported_whole(store: Store) -> None:
+    hooks = [SessionKey.parse(f"agent:main:hook:h{number:03}") for number in range(120)]
+    for key in hooks:
+        message = builders.inbound(f"m of {key}", key)
+        dead = KillInput(inbound_id=message.id, reason="full", inbound=message)
+        await store.accept_inbound(
+            message, always(builders.opening(builders.session(key), f"s of {key}"), dead)
+        )
+    dry = await store.sweep(ALL, dry_run=True)
+    assert dry == Swept(sessions=tuple(hooks), events=240, inbound=120)
+    assert await store.sweep(ALL) == dry
+    assert await left(store) == set()
+    assert await store.sweep(ALL) == NONE
+
+
+async def test_what_a_waiting_message_absorbed_is_remembered_with_it(store: Store) -> None:
+    await accepted(store, "m-1", "r-1")
+    await joined(store, "m-2", "r-1", InputMode.OPEN)
+    await change(store, MergeInput(inbound_id="m-1", into="m-2", reason="full"))
+    assert await store.sweep(Cutoffs(dedupe_before=AFTER)) == NONE
+    await known_inbound(store, "m-1")
+    await change(store, KillInput(inbound_id="m-2", reason="cleared"), builders.done("r-1"))
+    assert await store.sweep(Cutoffs(dedupe_before=AFTER)) == replace(NONE, inbound=2)
+
+
 @pytest.mark.requirement("P14", "P22")
 async def test_messages_are_remembered_for_their_time_and_while_they_wait(store: Store, lease: Lease) -> None:
     source = Source(channel="telegram", external_id="7")
@@ -219,6 +258,7 @@ async def test_messages_are_remembered_for_their_time_and_while_they_wait(store:
 
 async def test_what_a_deleted_session_left_is_forgotten_in_its_time(store: Store) -> None:
     await accepted(store, "m-1", "r-1", HOOK)
-    await change(store, DeleteSession(key=HOOK), key=HOOK)
+    ended = (KillInput(inbound_id="m-1", reason="cleared"), builders.done("r-1"))
+    await change(store, *ended, DeleteSession(key=HOOK), key=HOOK)
     assert await store.sweep(Cutoffs(dedupe_before=AFTER)) == replace(NONE, inbound=1)
     assert await store.inbound("m-1") is None

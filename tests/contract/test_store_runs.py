@@ -9,6 +9,7 @@ from roost.core.effects import (
     AddDelivery,
     AppendEntries,
     DelayRun,
+    Effect,
     Effects,
     MoveInput,
     QueueRun,
@@ -19,7 +20,7 @@ from roost.core.events import EventKind
 from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
-from roost.core.runs import Claim, Outcome, Progress, Request, Run, RunKind, RunState, Step, StepKind
+from roost.core.runs import Claim, Lane, Outcome, Progress, Request, Run, RunKind, RunState, Step, StepKind
 from roost.core.scheduling import Backlog
 from roost.core.sessions import SessionStatus
 from roost.ports import Store
@@ -129,6 +130,24 @@ async def test_only_what_was_chosen_is_started(store: Store, lease: Lease) -> No
     assert (await known_run(store, "r-2")).state is RunState.QUEUED
 
 
+async def test_what_was_chosen_twice_is_started_once(store: Store, lease: Lease) -> None:
+    await opened(store)
+    await queued(store, "r-1")
+    (run,) = await store.claim_runs(lease, lambda backlog: ("r-1", "r-1"))
+    assert run.fence == 1
+    assert await store.run("r-1") == run
+
+
+async def test_a_choice_of_what_is_not_ready_is_refused(store: Store, lease: Lease) -> None:
+    await opened(store)
+    await queued(store, "r-1")
+    await queued(store, "r-2")
+    for choice in (("r-2",), ("r-1", "nowhere")):
+        with pytest.raises(InvalidInput):
+            await store.claim_runs(lease, lambda backlog, choice=choice: choice)
+    assert (await known_run(store, "r-1")).state is RunState.QUEUED
+
+
 async def test_a_choice_that_raises_starts_nothing(store: Store, lease: Lease) -> None:
     await opened(store)
     await queued(store, "r-1")
@@ -183,6 +202,23 @@ async def test_one_asker_does_not_fill_the_window_of_ready_runs(store: Store, le
     assert ready[-1] == "r-late"
     assert 1 < len(ready) < 40
     assert ready[:-1] == [f"run of {key.name}" for key in many[: len(ready) - 1]]
+
+
+@pytest.mark.requirement("P23")
+async def test_one_lane_does_not_fill_the_window_of_ready_runs(store: Store, lease: Lease) -> None:
+    effects: list[Effect] = []
+    for number in range(600):
+        key = SessionKey.parse(f"agent:main:cron:job{number}")
+        run = builders.run(f"r-{number}", key, request=Request(lane=Lane.CRON))
+        effects += [builders.opening(builders.session(key), f"s of {key}"), QueueRun(run=run)]
+    await change(store, *effects, builders.opening(builders.session(), "s-1"))
+    await queued(store, "r-late")
+    look: Seen[Backlog, tuple[str, ...]] = Seen(())
+    await store.claim_runs(lease, look)
+    ready = [run.id for run in look.last.ready]
+    assert ready[-1] == "r-late"
+    assert ready[:-1] == [f"r-{number}" for number in range(len(ready) - 1)]
+    assert len(ready) < 600
 
 
 @pytest.mark.requirement("P4")
@@ -257,6 +293,19 @@ async def test_a_session_shows_how_its_run_ended(store: Store, lease: Lease, sta
     run = await store.finish_run(claim, lambda snapshot: (builders.done("r-1", state=state),))
     assert run.state is state
     assert (await known(store)).status == SessionStatus(state)
+
+
+async def test_a_session_with_a_run_left_in_its_queue_shows_queued(store: Store, lease: Lease) -> None:
+    claim = await started(store, lease, "r-1")
+    await queued(store, "r-2")
+    await queued(store, "r-3")
+    assert (await known(store)).status is SessionStatus.RUNNING
+    await change(store, builders.done("r-3", state=RunState.KILLED))
+    assert (await known(store)).status is SessionStatus.RUNNING
+    await store.finish_run(claim, lambda snapshot: (builders.done("r-1"),))
+    assert (await known(store)).status is SessionStatus.QUEUED
+    await change(store, builders.done("r-2", state=RunState.KILLED))
+    assert (await known(store)).status is SessionStatus.KILLED
 
 
 async def test_a_decision_on_an_end_that_does_not_end_the_run_is_refused(store: Store, lease: Lease) -> None:

@@ -80,11 +80,15 @@ async def test_a_session_id_is_given_once(store: Store) -> None:
     assert await store.session(CHILD) is None
 
 
-async def test_two_generations_of_a_key_never_share_a_number(store: Store) -> None:
-    await opened(store)
-    with pytest.raises(Conflict):
-        await change(store, OpenGeneration(generation=builders.generation(MAIN, "again", 1)))
-    assert len(await store.generations(MAIN)) == 1
+async def test_generations_are_numbered_by_the_store_whatever_a_decision_says(store: Store) -> None:
+    first = replace(
+        builders.opening(builders.session(), "s-1"), generation=builders.generation(MAIN, "s-1", 7)
+    )
+    await change(store, first)
+    for number, session_id in ((1, "s-2"), (99, "s-3")):
+        await change(store, OpenGeneration(generation=builders.generation(MAIN, session_id, number)))
+    generations = await store.generations(MAIN)
+    assert [(one.number, one.session_id) for one in generations] == [(1, "s-1"), (2, "s-2"), (3, "s-3")]
 
 
 @pytest.mark.requirement("P4")

@@ -83,6 +83,12 @@ BODIES: tuple[Body, ...] = (
 )
 
 
+UNSTORABLE: tuple[Body, ...] = (
+    UserMessage(content=(Text("half \ud83d"),), at=NOON, provenance=HUMAN),
+    Notice(kind="n", at=NOON, data={"number": 2**70}),
+)
+
+
 def drafts(prefix: str, count: int) -> tuple[EntryDraft, ...]:
     return tuple(builders.said(f"{prefix}-{number}", f"words {number}") for number in range(1, count + 1))
 
@@ -134,6 +140,21 @@ async def test_a_part_of_a_generation_is_cut_by_its_places(store: Store) -> None
 async def test_nothing_is_appended_to_a_session_that_is_not_there(store: Store) -> None:
     with pytest.raises(NotFound):
         await store.append(NOWHERE, drafts("e", 1))
+
+
+async def test_appending_nothing_changes_nothing(store: Store) -> None:
+    before = await opened(store)
+    assert await store.append(MAIN, ()) == ()
+    assert await known(store) == before
+
+
+@pytest.mark.parametrize("body", UNSTORABLE, ids=["half a character", "a number beyond 64 bits"])
+async def test_what_cannot_be_stored_is_refused_and_leaves_nothing(store: Store, body: Body) -> None:
+    before = await opened(store)
+    with pytest.raises(InvalidInput):
+        await store.append(MAIN, (builders.said("e-1", "fine"), EntryDraft(id="e-2", body=body)))
+    assert await known(store) == before
+    assert await store.entries(before.session_id) == ()
 
 
 async def test_what_a_run_appends_carries_its_id(store: Store, lease: Lease) -> None:

@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from roost.core.effects import AddDelivery, DelayRun, DeleteSession, Pin, QueueRun
-from roost.core.errors import NotFound
+from roost.core.errors import NotFound, StoreUnavailable
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.queries import Cutoffs
@@ -261,6 +261,24 @@ async def test_what_was_asked_for_before_closing_is_finished(home: Home) -> None
         await anyio.wait_all_tasks_blocked()
         store = await home.reopen()
     assert (await known(store)).summary.entries == 50
+
+
+async def test_whoever_waits_when_the_store_closes_is_told(home: Home) -> None:
+    asked = anyio.Event()
+
+    async def check() -> None:
+        asked.set()
+
+    async def wait() -> None:
+        with pytest.raises(StoreUnavailable):
+            await home.store.wait_for(RUNS, check)
+
+    with anyio.fail_after(BOUND):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait)
+            await asked.wait()
+            await home.store.close()
+    await home.open()
 
 
 async def test_a_caller_that_stops_waiting_leaves_a_whole_verb_or_none(home: Home) -> None:

@@ -23,10 +23,18 @@ from roost.tools.exec import Exec
 from roost.tools.read import Read
 from roost.tools.write import Write
 from tests.parts import NeedPart
-from tests.unit.sandboxes.programs import alive, descriptors, zombies
+from tests.unit.sandboxes.programs import NAP, alive, descriptors, zombies
 from tests.unit.tools.calls import call, error_of, invocation, text_of
 
 SECRET = "a-secret-that-must-stay-outside"  # planted
+BYSTANDER = str(800_000_000 + os.getpid())
+
+# Root can do without user namespaces, where a machine has none.
+CONFINEMENTS = ("strictest", "without user namespaces") if os.geteuid() == 0 else ("strictest",)
+NO_USER_NAMESPACES = """#!/bin/sh
+case "$1" in --unshare-user) exit 1 ;; esac
+exec bwrap "$@"
+"""
 
 
 @pytest.fixture
@@ -40,9 +48,14 @@ def workspace(tmp_path: Path, need_part: NeedPart) -> Path:
     return folder
 
 
-@pytest.fixture
-def tool() -> Exec:
-    return Exec(Bubblewrap(patience=Patience(asked_s=0.3)), sandboxed=True)
+@pytest.fixture(params=CONFINEMENTS)
+def tool(request: pytest.FixtureRequest, tmp_path: Path) -> Exec:
+    program = "bwrap"
+    if request.param != "strictest":
+        (tmp_path / "bwrap").write_text(NO_USER_NAMESPACES)
+        (tmp_path / "bwrap").chmod(0o755)
+        program = str(tmp_path / "bwrap")
+    return Exec(Bubblewrap(program, Patience(asked_s=0.3)), sandboxed=True)
 
 
 def confined(
@@ -159,7 +172,7 @@ async def test_no_environment_of_the_gateway_is_visible(
 @contextmanager
 def bystander() -> Iterator[subprocess.Popen[bytes]]:
     """A process of the same user outside the sandbox."""
-    with subprocess.Popen(["/bin/sleep", "8812"]) as process:
+    with subprocess.Popen(["/bin/sleep", BYSTANDER]) as process:
         try:
             yield process
         finally:
@@ -170,7 +183,7 @@ async def test_processes_of_the_host_cannot_be_seen_signalled_or_traced(tool: Ex
     with bystander() as process:
         await run(tool, workspace, f"kill -9 {process.pid} {os.getpid()}; kill -9 -1")
         assert process.poll() is None
-        assert "8812" not in await said(tool, workspace, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
+        assert BYSTANDER not in await said(tool, workspace, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
         trace = f"import ctypes; print(ctypes.CDLL(None).ptrace(16, {process.pid}, 0, 0))"
         assert await said(tool, workspace, f'python3 -c "{trace}" || echo -1') != "0\n"
 
@@ -231,26 +244,26 @@ async def test_mounting_device_nodes_and_further_namespaces_are_refused(tool: Ex
 @pytest.mark.parametrize(
     "command",
     [
-        "sleep 8813 &",
-        "env -i setsid sleep 8813 >/dev/null 2>&1 & sleep 0.1",
-        "(setsid nohup sleep 8813 &) ; exit 4",
+        f"{NAP} &",
+        f"env -i setsid {NAP} >/dev/null 2>&1 & sleep 0.1",
+        f"(setsid nohup {NAP} &) ; exit 4",
     ],
 )
 async def test_what_is_left_in_the_background_ends_with_the_command(
     tool: Exec, workspace: Path, command: str
 ) -> None:
     await run(tool, workspace, command)
-    assert alive("sleep 8813") == []
+    assert alive(NAP) == []
 
 
 @pytest.mark.requirement("P27")
 async def test_out_of_time_or_cancelled_everything_inside_is_gone(tool: Exec, workspace: Path) -> None:
     await run(tool, workspace, "true")
     before = descriptors()
-    stubborn = "trap '' TERM; env -i setsid sleep 8814 & echo begun; while :; do sleep 8814; done"
+    stubborn = f"trap '' TERM; env -i setsid {NAP} & echo begun; while :; do {NAP}; done"
     outcome = await run(tool, workspace, stubborn, timeoutSeconds=1)
     assert "begun\n[stopped after 1 seconds" in error_of(outcome)
-    assert alive("sleep 8814") == []
+    assert alive(NAP) == []
 
     begun = anyio.Event()
 
@@ -262,7 +275,7 @@ async def test_out_of_time_or_cancelled_everything_inside_is_gone(tool: Exec, wo
         tasks.start_soon(tool.run, asked, report)
         await begun.wait()
         tasks.cancel_scope.cancel()
-    assert alive("sleep 8814") == []
+    assert alive(NAP) == []
     assert zombies() == []
     assert descriptors() == before
 
@@ -283,13 +296,13 @@ def gateway(workspace: Path, command: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 async def test_everything_inside_ends_when_the_gateway_is_killed(workspace: Path) -> None:
-    with anyio.fail_after(60), gateway(workspace, "setsid sleep 8815 & wait") as process:
+    with anyio.fail_after(60), gateway(workspace, f"setsid {NAP} & wait") as process:
         async for _ in moments():
-            if alive("sleep 8815"):
+            if alive(NAP):
                 break
         process.send_signal(signal.SIGKILL)
         async for _ in moments():
-            if not alive("sleep 8815"):
+            if not alive(NAP):
                 break
 
 

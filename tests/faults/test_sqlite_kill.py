@@ -29,11 +29,11 @@ def live_and_die(path: Path, life: str, chance: Random) -> set[Fact]:
 
 
 @pytest.mark.requirement("P4", "P3")
-@pytest.mark.parametrize("series", range(count(1, 25)))
+@pytest.mark.parametrize("series", range(count(1, 50)))
 async def test_whatever_a_killed_process_acknowledged_is_there_once(tmp_path: Path, series: int) -> None:
     chance = Random(series)
     path = tmp_path / "roost.db"
     facts: set[Fact] = set()
-    for number in range(count(5, 20)):
+    for number in range(count(5, 10)):
         facts |= live_and_die(path, f"life-{number}", chance)
         await judge(path, facts)

@@ -17,7 +17,6 @@ DECLARATIONS = frozenset(
         "src/roost/core/exchanges.py",
         "src/roost/core/inbound.py",
         "src/roost/core/ledger.py",
-        "src/roost/core/queries.py",
         "src/roost/core/tools.py",
         "src/roost/core/transfer.py",
     }

@@ -1,4 +1,4 @@
-"""`roost` by itself: what is configured and what is stored. There is no gateway to start yet."""
+"""`roost` by itself: what is configured and what is stored, then a conversation on this terminal."""
 
 import sys
 
@@ -6,6 +6,7 @@ import anyio
 
 from roost import __version__
 from roost.app import database_file, open_store
+from roost.cli.console import talk
 from roost.config import Loaded, from_environment
 from roost.core.errors import RoostError
 from roost.core.queries import SessionQuery
@@ -14,13 +15,17 @@ SHOWN = 200
 
 
 def main() -> int:
-    """Read the configuration, open the store, say what was found; 1 if either is refused."""
+    """Say what is there and talk until the input ends; 1 if the configuration or the store is refused."""
     try:
         loaded = from_environment().read()
         sys.stdout.write(anyio.run(_overview, loaded))
+        sys.stdout.flush()
+        anyio.run(talk, loaded)
     except RoostError as error:
         sys.stderr.write(f"roost: {error}\n")
         return 1
+    except KeyboardInterrupt:
+        return 0
     return 0
 
 
@@ -36,6 +41,6 @@ async def _overview(loaded: Loaded) -> str:
         f"sessions       {len(page.rows)}{' or more' if page.more else ''}",
         *(f"warning        {warning}" for warning in loaded.warnings),
         *(f"fault          {fault}" for fault in faults),
-        "There is no gateway to start yet.",
+        "Write a message and press return; /new starts afresh, the end of the input leaves.",
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n\n"

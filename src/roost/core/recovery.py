@@ -24,7 +24,7 @@ OUTCOME_UNKNOWN = "The call was interrupted when the gateway stopped; its outcom
 
 @dataclass(frozen=True, slots=True)
 class Requeue:
-    """Nothing had begun."""
+    """Nothing was under way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def fate(run: Run, now: int, max_age_ms: int = MAX_AGE_MS) -> Fate:
         return Interrupted(f"it was left for more than {max_age_ms // 1000} s")
     if progress.recoveries >= MOST_RECOVERIES:
         return Interrupted(f"it was taken up {progress.recoveries} times before")
-    if step is None:
+    if step is None or step.done:
         return Requeue()
     match step.kind:
         case StepKind.MODEL:

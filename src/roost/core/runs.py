@@ -47,13 +47,14 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """The newest thing a run began, recorded before it happens."""
+    """The newest thing a run began, recorded before it happens; `done` once its result is an entry."""
 
     kind: StepKind
     at: int
     tool: str | None = None
     call_id: str | None = None
     reenterable: bool = False
+    done: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,11 @@ class Cause:
     kind: ProvenanceKind
     trace: str
     hops: tuple[SessionKey, ...] = ()
+
+    @property
+    def by_owner(self) -> bool:
+        """Whether the gateway's owner said it in person: what privileged tools ask for."""
+        return self.kind is ProvenanceKind.HUMAN and self.principal.is_owner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 import anyio
 
 from roost.core import recovery
+from roost.core.deliveries import DeliveryState
 from roost.core.effects import Effects, RunSnapshot
 from roost.core.envelopes import Envelope
 from roost.core.leases import RENEW_MS, Gateway, Lease
@@ -19,6 +20,7 @@ from roost.engine.stops import Stops
 from roost.ports import Channel, Clock, Store
 
 NO_CHANNEL_LONGEST = 100_000
+MOST_UNCERTAIN = 10_000
 
 
 class Engine:
@@ -49,17 +51,19 @@ class Engine:
     async def serving(self, gateway: Gateway) -> AsyncIterator[Lease]:
         """Serve under a fresh lease; what an earlier life of this gateway left is given its fate first."""
         lease = await self._store.acquire_lease(gateway)
-        await self._recover(lease)
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._renew, lease, name="lease")
-            group.start_soon(self._outbox.serve, lease, name="outbox")
-            group.start_soon(self._scheduler.serve, lease, group, name="scheduler")
-            for channel in self._channels:
-                group.start_soon(channel.run, self._receive, name=f"channel {channel.name}")
-            yield lease
-            group.cancel_scope.cancel()
-        with anyio.CancelScope(shield=True):
-            await self._store.release_lease(lease)
+        try:
+            await self._recover(lease)
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._renew, lease, name="lease")
+                group.start_soon(self._outbox.serve, lease, name="outbox")
+                group.start_soon(self._scheduler.serve, lease, group, name="scheduler")
+                for channel in self._channels:
+                    group.start_soon(channel.run, self._receive, name=f"channel {channel.name}")
+                yield lease
+                group.cancel_scope.cancel()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._store.release_lease(lease)
 
     async def _receive(self, envelope: Envelope) -> None:
         await self.inbox.receive(envelope)
@@ -73,7 +77,9 @@ class Engine:
             return recovery.recover(snapshot, decided)
 
         await self._store.reap_runs(lease, recover)
-        await self._outbox.reconcile(await self._store.reap_deliveries(lease))
+        await self._store.reap_deliveries(lease)
+        # All of them: a start that was cut short here may have left some that nobody was asked about.
+        await self._outbox.reconcile(await self._store.deliveries(DeliveryState.UNCERTAIN, MOST_UNCERTAIN))
 
     async def _renew(self, lease: Lease) -> None:
         while True:

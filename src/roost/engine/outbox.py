@@ -1,5 +1,6 @@
 """Sends what waits to be sent: claimed, sent, settled; a send whose outcome nobody knows is never repeated blindly."""
 
+import logging
 from collections.abc import Callable, Mapping
 
 import anyio
@@ -12,6 +13,7 @@ from roost.core.deliveries import (
     Postponed,
     Rejected,
     SendResult,
+    Unknown,
 )
 from roost.core.leases import Lease
 from roost.ports import Channel, Clock, Store, Topic, TopicKind
@@ -21,6 +23,8 @@ AT_ONCE = 16
 POLL_MS = 1_000
 
 Place = tuple[str, str]
+
+_log = logging.getLogger(__name__)
 
 
 class Outbox:
@@ -35,13 +39,15 @@ class Outbox:
         self._clock = clock
         self._channels = channels
         self._jitter = jitter
+        self._under_way = 0
+        self._room = anyio.Event()
 
     async def serve(self, lease: Lease) -> None:
-        """Send until cancelled."""
-        while True:
-            due = await self._next(lease)
-            async with anyio.create_task_group() as group:
-                for delivery in due:
+        """Send until cancelled; a place that is slow to take a message keeps no other waiting."""
+        async with anyio.create_task_group() as group:
+            while True:
+                for delivery in await self._next(lease):
+                    self._under_way += 1
                     group.start_soon(self._send, delivery, name=f"delivery {delivery.id}")
 
     async def reconcile(self, deliveries: tuple[Delivery, ...]) -> None:
@@ -63,9 +69,14 @@ class Outbox:
 
     async def _next(self, lease: Lease) -> tuple[Delivery, ...]:
         due: tuple[Delivery, ...] = ()
+        while self._under_way >= AT_ONCE:
+            await self._room.wait()
+        free = AT_ONCE - self._under_way
 
         async def claim() -> tuple[Delivery, ...] | None:
-            return await self._store.claim_deliveries(lease, AT_ONCE) or None
+            # A claim that is committed and not heard of would never be sent.
+            with anyio.CancelScope(shield=True):
+                return await self._store.claim_deliveries(lease, free) or None
 
         async with anyio.create_task_group() as group:
 
@@ -80,16 +91,26 @@ class Outbox:
         return due
 
     async def _send(self, delivery: Delivery) -> None:
-        if delivery.claim is None:
-            return
-        await self._store.settle_delivery(delivery.claim, await self._result(delivery))
+        try:
+            if delivery.claim is not None:
+                result = await self._result(delivery)
+                with anyio.CancelScope(shield=True):
+                    await self._store.settle_delivery(delivery.claim, result)
+        finally:
+            self._under_way -= 1
+            self._room.set()
+            self._room = anyio.Event()
 
     async def _result(self, delivery: Delivery) -> SendResult:
         address = delivery.address
         channel = self._channels.get((address.channel, address.account))
         if channel is None:
             return Rejected(error=f"there is no channel {address.channel} with account {address.account}")
-        result = await channel.send(delivery)
+        try:
+            result = await channel.send(delivery)
+        except Exception as error:  # noqa: BLE001 — a channel that breaks must not end the gateway
+            _log.exception("channel %s broke while sending %s", address.channel, delivery.id)
+            return Unknown(error=f"the channel broke: {error!r}")
         if isinstance(result, Postponed):
             return after_failure(
                 delivery, result.error, self._clock.now(), self._jitter(), not_before=result.ready_at

@@ -1,5 +1,7 @@
 """Plays a claimed run to its end, whatever the end is, and commits what follows from it."""
 
+import logging
+from contextlib import suppress
 from dataclasses import dataclass
 
 import anyio
@@ -14,7 +16,6 @@ from roost.core.errors import Fenced, RoostError
 from roost.core.exchanges import Completion
 from roost.core.ledger import Denial
 from roost.core.messages import AssistantMessage, text_of
-from roost.core.models import ModelFailed
 from roost.core.notices import derived_id, notice
 from roost.core.runs import Outcome, Run, RunKind, RunState
 from roost.core.splitting import split
@@ -23,6 +24,8 @@ from roost.engine.rules import Rules
 from roost.engine.stops import Stops
 from roost.engine.turn import Turn
 from roost.ports import Clock, Store
+
+_log = logging.getLogger(__name__)
 
 ANSWERED = frozenset({RunKind.TURN, RunKind.GREETING, RunKind.CONTINUATION})
 
@@ -45,21 +48,28 @@ class Runner:
 
     async def run(self, run: Run) -> None:
         """Play one claimed run. One that is no longer ours is left to whoever has it now."""
+        end = await self._end(run)
+        with anyio.CancelScope(shield=True), suppress(Fenced):
+            await self._finish(run, end)
+
+    async def _end(self, run: Run) -> _End:
+        """How a run ended, whatever happened in it: one without an end would hold its session for good."""
         try:
-            end = await self._play(run)
-            with anyio.CancelScope(shield=True):
-                await self._finish(run, end)
-        except Fenced:
-            return
+            return await self._play(run)
+        except Fenced as error:
+            # The claim is gone, or only the generation: the store knows which when the run is finished.
+            return self._failed(RunState.KILLED, error)
+        except RoostError as error:
+            return self._failed(RunState.FAILED, error)
+        except Exception:  # noqa: BLE001 — the root of the run's task: one broken run must not end the gateway
+            _log.exception("run %s broke", run.id)
+            return self._failed(RunState.FAILED, RoostError("something broke in the gateway"))
 
     async def _play(self, run: Run) -> _End:
         session = await self._store.session(run.key)
         if session is None or run.claim is None:
             raise Fenced(f"run {run.id} has no session to run on")
-        try:
-            part = self._rules.cast(session, run)
-        except RoostError as error:
-            return self._failed(RunState.FAILED, error)
+        part = self._rules.cast(session, run)
         turn = Turn(self._store, self._clock, run, run.claim, session, part, self._rules.most_steps)
         with self._stops.around(run.id) as stop:
             return await self._watched(run, turn)
@@ -79,8 +89,6 @@ class Runner:
             words = await watched(self._clock, left, turn.play)
         except OutOfTime as error:
             return self._failed(RunState.TIMEOUT, error)
-        except ModelFailed as error:
-            return self._failed(RunState.FAILED, error)
         return _End(outcome=self._outcome(RunState.DONE, turn), words=words)
 
     def _outcome(self, state: RunState, turn: Turn) -> Outcome:
@@ -153,6 +161,7 @@ class Runner:
                 )
             )
             for number, part in enumerate(split(ending.said, self._longest))
+            if part.text.strip()
         )
 
     def _apology(self, snapshot: RunSnapshot, end: _End) -> Effects:

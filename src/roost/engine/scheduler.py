@@ -25,6 +25,7 @@ class Scheduler:
         self._runner = runner
         self._limits = limits
         self._under_way = 0
+        self._room = anyio.Event()
 
     async def serve(self, lease: Lease, group: TaskGroup) -> None:
         """Start runs in a task group until cancelled."""
@@ -36,13 +37,14 @@ class Scheduler:
     async def _next(self, lease: Lease) -> tuple[Run, ...]:
         """Runs that were claimed: looked for at every piece of news, and now and then without any."""
         claimed: tuple[Run, ...] = ()
+        while self._under_way >= self._limits.ceiling:
+            await self._room.wait()
+        limits = replace(self._limits, ceiling=self._limits.ceiling - self._under_way)
 
         async def claim() -> tuple[Run, ...] | None:
-            free = self._limits.ceiling - self._under_way
-            if free <= 0:
-                return None
-            limits = replace(self._limits, ceiling=free)
-            return await self._store.claim_runs(lease, partial(choose, limits=limits)) or None
+            # A claim that is committed and not heard of would hold its session for good.
+            with anyio.CancelScope(shield=True):
+                return await self._store.claim_runs(lease, partial(choose, limits=limits)) or None
 
         async with anyio.create_task_group() as group:
 
@@ -61,3 +63,5 @@ class Scheduler:
             await self._runner.run(run)
         finally:
             self._under_way -= 1
+            self._room.set()
+            self._room = anyio.Event()

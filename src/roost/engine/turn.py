@@ -3,6 +3,7 @@
 The last answer is not written here: it goes into the transaction that ends the run.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -16,12 +17,15 @@ from roost.core.ledger import LedgerRow
 from roost.core.messages import AssistantMessage, StopReason, Text, ToolCall, ToolResult, tool_calls
 from roost.core.models import FailureKind, Finished, ModelFailed, ModelRequest, TextDelta
 from roost.core.notices import derived_id
+from roost.core.recovery import OUTCOME_UNKNOWN
 from roost.core.runs import Claim, Run, Step, StepKind
 from roost.core.sessions import Session
-from roost.core.tools import Invocation, ToolOutcome
+from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.transcript import build_prompt
 from roost.engine.rules import Part
 from roost.ports import Clock, Store, Tool
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -47,6 +51,7 @@ class Turn:
     async def play(self) -> AssistantMessage:
         """The last answer of the run. What is said to it after that is the next run's."""
         await self._read_context()
+        await self._answer_open_calls()
         await self._take_inputs()
         for _ in range(self.most_steps):
             answer = await self._ask()
@@ -83,6 +88,18 @@ class Turn:
 
     async def _take_inputs(self) -> None:
         self.entries += await self.store.take_inputs(self.claim, entries_of)
+
+    async def _answer_open_calls(self) -> None:
+        """Calls that an earlier life of the gateway left without a result. Beside others they may all have begun,
+        though only the first was recorded: of those, one that must not run twice is not run again."""
+        step = self.run.progress.step
+        begun = step is None or step.kind is StepKind.TOOL
+        calls = _open_calls(self.entries, self.run.id)
+        for call in calls:
+            traits = next((one.traits for one in self.part.tools if one.spec.name == call.name), ToolTraits())
+            if begun and traits.parallel and not traits.reenterable:
+                await self._keep(self._result(call, _failure(OUTCOME_UNKNOWN)))
+        await self._run_tools(_open_calls(self.entries, self.run.id))
 
     async def _ask(self) -> AssistantMessage:
         at = self.clock.now()
@@ -174,7 +191,9 @@ class Turn:
         await self.store.begin_step(self.claim, step)
 
     async def _run_tool(self, call: ToolCall, tool: Tool | None) -> ToolResult:
-        outcome = await self._outcome(call, tool)
+        return self._result(call, await self._outcome(call, tool))
+
+    def _result(self, call: ToolCall, outcome: ToolOutcome) -> ToolResult:
         return ToolResult(
             call_id=call.id,
             tool=call.name,
@@ -188,6 +207,10 @@ class Turn:
         if tool is None:
             offered = ", ".join(sorted(one.spec.name for one in self.part.tools)) or "none"
             return _failure(f"There is no tool {call.name!r} here. Tools: {offered}.")
+        if tool.traits.privileged and not self.run.cause.by_owner:
+            return _failure(
+                f"{call.name} needs the owner's own word as the cause of this run; tell the owner what you need."
+            )
         invocation = Invocation(
             run_id=self.run.id,
             call_id=call.id,
@@ -201,6 +224,21 @@ class Turn:
             return await tool.run(invocation, _unheard)
         except RoostError as error:
             return _failure(str(error))
+        except Exception:  # noqa: BLE001 — a tool that breaks is told to the model, and does not end the run
+            _log.exception("tool %s broke in run %s", call.name, self.run.id)
+            return _failure(f"{call.name} broke; what it did until then is not known.")
+
+
+def _open_calls(entries: Sequence[Entry], run_id: str) -> tuple[ToolCall, ...]:
+    answered: set[str] = set()
+    for entry in reversed(entries):
+        if isinstance(entry.body, ToolResult):
+            answered.add(entry.body.call_id)
+        elif isinstance(entry.body, AssistantMessage) and entry.run_id == run_id:
+            return tuple(call for call in tool_calls(entry.body) if call.id not in answered)
+        else:
+            break
+    return ()
 
 
 def _failure(text: str) -> ToolOutcome:

@@ -1,6 +1,6 @@
 """A request in the wire shape of chat completions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import urlsplit
@@ -69,16 +69,10 @@ def request_body(request: ModelRequest, dialect: Dialect, extra: JsonObject) -> 
 
 def _encoded(body: JsonObject) -> bytes:
     try:
-        return orjson.dumps(body, default=_plain)
+        return orjson.dumps(body, default=dict)
     except TypeError:
         # Half a character or an integer beyond 64 bits, in the schema of a tool or in what a caller made.
         return compact(body).encode("utf-8", "replace")
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
 def _with_system(request: ModelRequest, dialect: Dialect) -> list[JsonObject]:

@@ -7,7 +7,7 @@ import anyio
 from roost.core.errors import Forbidden, InvalidInput, RoostError
 from roost.core.jsonvalue import JsonObject
 from roost.core.models import ToolSpec
-from roost.core.tools import Invocation, Place, ToolOutcome, ToolTraits
+from roost.core.tools import Invocation, Place, ToolOutcome, ToolTraits, WorkspaceAccess
 from roost.ports import Command, Ended, Report, Sandbox
 from roost.tools.arguments import Arguments, object_schema
 from roost.tools.outcomes import refused, told
@@ -118,8 +118,7 @@ class Exec:
             raise InvalidInput("`command` is empty or holds a NUL", hint="give a shell command")
         if len(text.encode("utf-8", "replace")) > LONGEST_COMMAND:
             raise InvalidInput("`command` is too long", hint="write a script with `write` and run that")
-        if invocation.place.sandboxed is not self._sandboxed:
-            raise Forbidden("this tool was made for another kind of place", hint="tell the person")
+        self._refuse_place(invocation.place)
         return Command(
             argv=("/bin/sh", "-c", text.encode("utf-8", "replace").decode()),
             place=invocation.place,
@@ -127,6 +126,15 @@ class Exec:
             environment=_environment(invocation.place),
             timeout_ms=seconds * 1000,
         )
+
+    def _refuse_place(self, place: Place) -> None:
+        if place.sandboxed is not self._sandboxed:
+            raise Forbidden("this tool was made for another kind of place", hint="tell the person")
+        if not place.sandboxed and place.access is not WorkspaceAccess.WRITE:
+            raise Forbidden(
+                "outside a sandbox nothing keeps a command from writing to the workspace",
+                hint="go on without `exec`",
+            )
 
     async def _watched(self, command: Command, output: Output, report: Report) -> Ended:
         failure: RoostError | None = None

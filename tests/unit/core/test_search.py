@@ -99,6 +99,12 @@ def test_a_query_without_a_word_is_refused_with_advice(text: str) -> None:
         parse_query(text)
 
 
+@pytest.mark.parametrize("phrases", [(), ((),), (("zebra",), ())])
+def test_a_query_is_never_made_without_a_word(phrases: tuple[tuple[str, ...], ...]) -> None:
+    with pytest.raises(InvalidInput, match="no word"):
+        Query(phrases)
+
+
 def test_a_query_of_too_many_words_is_refused_with_advice() -> None:
     assert len(parse_query(" ".join(f"w{number}" for number in range(64))).phrases) == 64
     with pytest.raises(InvalidInput, match=r"more than 64 words .*fewer"):

@@ -81,13 +81,11 @@ def test_why_an_answer_ends_is_kept(finish: str | None, stop: StopReason, error:
 
 def test_an_answer_is_whole_after_its_reason_or_the_mark_of_the_end() -> None:
     answer = Answer(SPEC)
-    answer.take(chunk(content="a"))
-    assert not answer.whole
-    answer.take(chunk(finish="stop"))
-    assert answer.whole
-    assert not answer.ended
-    answer.take(b"[DONE]")
-    assert answer.ended
+    seen: list[tuple[bool, bool]] = []
+    for data in (chunk(content="a"), chunk(finish="stop"), b"[DONE]"):
+        answer.take(data)
+        seen.append((answer.whole, answer.ended))
+    assert seen == [(False, False), (True, False), (True, True)]
 
 
 def test_calls_are_joined_by_their_index() -> None:

@@ -147,10 +147,3 @@ def test_a_conversation_with_calls_breaks_no_rule_of_the_endpoint() -> None:
 def test_what_the_fast_writer_refuses_is_written_all_the_same() -> None:
     assert body(heard(Text("half \ud800")))["messages"] == [{"role": "user", "content": "half ?"}]
     assert body(extra={"seed": 2**70})["seed"] == 2**70
-
-
-def test_what_is_no_json_is_refused() -> None:
-    asked = ModelRequest(spec=SPEC, system="", messages=(heard(Text("a")),))
-    extra: JsonObject = {"x": {1, 2}}  # type: ignore[dict-item]
-    with pytest.raises(TypeError):
-        request_body(asked, Dialect(), extra)

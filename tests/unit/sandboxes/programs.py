@@ -7,6 +7,8 @@ from roost.core.tools import Place
 from roost.ports import Command, Ended, Sandbox
 
 PATH = (("PATH", "/usr/bin:/bin"),)
+# A command line that no other process of the machine has.
+NAP = f"sleep {900_000_000 + os.getpid()}"
 
 
 async def shell(sandbox: Sandbox, where: Place, text: str, *, timeout_ms: int = 20_000) -> tuple[Ended, str]:

@@ -8,7 +8,7 @@ from roost.core.errors import Forbidden, InvalidInput
 from roost.core.tools import Place
 from roost.ports import Command, Ended
 from roost.sandboxes.processes import Patience, Processes
-from tests.unit.sandboxes.programs import alive, descriptors, shell, zombies
+from tests.unit.sandboxes.programs import NAP, alive, descriptors, shell, zombies
 
 QUICK = Patience(asked_s=0.3, killed_s=5, drained_s=1)
 
@@ -51,22 +51,22 @@ async def test_a_signal_that_ends_it_is_no_status(where: Place) -> None:
 
 
 async def test_a_program_out_of_time_is_stopped_with_what_it_wrote_kept(where: Place) -> None:
-    ended, text = await shell(Processes(QUICK), where, "echo begun; sleep 9871", timeout_ms=200)
+    ended, text = await shell(Processes(QUICK), where, f"echo begun; {NAP}", timeout_ms=200)
     assert ended == Ended(status=None, timed_out=True)
     assert text == "begun\n"
-    assert alive("sleep 9871") == []
+    assert alive(NAP) == []
 
 
 async def test_a_program_that_ignores_being_asked_is_killed(where: Place) -> None:
-    text = "trap '' TERM INT HUP; while :; do sleep 9872; done"
+    text = f"trap '' TERM INT HUP; while :; do {NAP}; done"
     with anyio.fail_after(10):
         ended, _ = await shell(Processes(QUICK), where, text, timeout_ms=200)
     assert ended.timed_out
-    assert alive("sleep 9872") == []
+    assert alive(NAP) == []
 
 
 async def test_a_program_that_is_asked_may_clean_up(where: Place) -> None:
-    text = "trap 'echo cleaned; exit 0' TERM; sleep 9873 & wait"
+    text = f"trap 'echo cleaned; exit 0' TERM; {NAP} & wait"
     _, written = await shell(Processes(), where, text, timeout_ms=300)
     assert written == "cleaned\n"
 
@@ -75,24 +75,24 @@ async def test_a_program_that_is_asked_may_clean_up(where: Place) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "sleep 9874 &",
-        "setsid sleep 9874 &",
-        "nohup setsid sh -c 'sleep 9874 & sleep 9874' >/dev/null 2>&1 &",
-        "(setsid sh -c 'trap \"\" TERM; sleep 9874; sleep 9874' &)",
+        f"{NAP} &",
+        f"setsid {NAP} &",
+        f"nohup setsid sh -c '{NAP} & {NAP}' >/dev/null 2>&1 &",
+        f"(setsid sh -c 'trap \"\" TERM; {NAP}; {NAP}' &)",
     ],
 )
 async def test_what_is_left_in_the_background_ends_with_the_program(where: Place, text: str) -> None:
     with anyio.fail_after(15):
         ended, _ = await shell(Processes(QUICK), where, f"{text}\nsleep 0.2")
     assert ended == Ended(status=0)
-    assert alive("sleep 9874") == []
+    assert alive(NAP) == []
 
 
 @pytest.mark.requirement("P27")
 async def test_being_cancelled_ends_everything_before_it_returns(where: Place) -> None:
     begun = anyio.Event()
     command = Command(
-        argv=("/bin/sh", "-c", "env -i setsid sleep 9875 & setsid sleep 9875 & echo begun; wait"),
+        argv=("/bin/sh", "-c", f"env -i setsid {NAP} & setsid {NAP} & echo begun; wait"),
         place=where,
         folder=where.workspace,
     )
@@ -100,7 +100,7 @@ async def test_being_cancelled_ends_everything_before_it_returns(where: Place) -
         tasks.start_soon(Processes(QUICK).run, command, lambda _: begun.set())
         await begun.wait()
         tasks.cancel_scope.cancel()
-    assert alive("sleep 9875") == []
+    assert alive(NAP) == []
     assert zombies() == []
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from roost.core.addresses import Address, ChatType, Origin
 from roost.core.deliveries import Delivery, DeliveryKind, DeliveryState
-from roost.core.errors import StoreCorrupt
+from roost.core.errors import InvalidInput, StoreCorrupt
 from roost.core.exchanges import Completion, CompletionStatus, Exchange, ExchangeState, Phase
 from roost.core.inbound import InboundRecord, InboundState, InputMode, Source
 from roost.core.keys import SessionKey
@@ -148,11 +148,20 @@ def test_a_new_field_with_a_default_needs_no_migration() -> None:
     assert decode(After, encode(Before(name="old"))) == After(name="old")
 
 
+def test_a_field_that_a_newer_version_wrote_is_passed_over() -> None:
+    assert decode(Before, encode(After(name="new", count=9))) == Before(name="new")
+
+
+@pytest.mark.parametrize("value", [Labels(label="half \ud83d"), Counters(total=2**70)])
+def test_what_json_cannot_hold_is_refused(value: object) -> None:
+    with pytest.raises(InvalidInput):
+        encode(value)
+
+
 @pytest.mark.parametrize(
     ("hint", "text"),
     [
         (Labels, "{"),
-        (Labels, '{"unknown":1}'),
         (Labels, "[]"),
         (Address, '{"channel":"web"}'),
         (Origin, '{"chat_type":"crowd"}'),

@@ -1,6 +1,7 @@
 import anyio
 import pytest
 
+from roost.core.errors import StoreUnavailable
 from roost.ports import Topic, TopicKind
 from roost.stores.topics import Topics
 
@@ -93,16 +94,27 @@ async def test_one_that_stops_waiting_does_not_take_others_along() -> None:
     assert found == ["found"]
 
 
-async def test_everybody_can_be_woken_at_once() -> None:
-    topics, found = Topics(), []
+async def test_at_the_end_everybody_who_waits_is_told() -> None:
+    topics, told = Topics(), []
 
     async def wait(topic: Topic) -> None:
-        found.append(await topics.wait_for(topic, Answers(None, str(topic.kind))))
+        with pytest.raises(StoreUnavailable):
+            await topics.wait_for(topic, Answers(None, None))
+        told.append(topic)
 
     with anyio.fail_after(BOUND):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(wait, RUNS)
             tasks.start_soon(wait, DELIVERIES)
             await anyio.wait_all_tasks_blocked()
-            topics.wake_all()
-    assert sorted(found) == ["deliveries", "runs"]
+            topics.close()
+    assert len(told) == 2
+    assert topics._waiters == {}
+
+
+async def test_after_the_end_an_answer_that_is_there_is_still_given() -> None:
+    topics = Topics()
+    topics.close()
+    assert await topics.wait_for(RUNS, Answers("found")) == "found"
+    with pytest.raises(StoreUnavailable):
+        await topics.wait_for(RUNS, Answers(None))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from roost.core.errors import Forbidden
-from roost.core.tools import Place, ToolTraits
+from roost.core.tools import Place, ToolTraits, WorkspaceAccess
 from roost.ports import Command, Ended
 from roost.tools.exec import HEAD, LONGEST_COMMAND, MOST_REPORTED, TAIL, Exec, Output
 from tests.unit.tools.calls import call, error_of, invocation, place, text_of
@@ -101,6 +101,15 @@ async def test_outside_a_sandbox_it_is_privileged_and_each_kind_keeps_to_its_pla
     error_of(await call(inside, place(tmp_path), command="true"))
     error_of(await call(outside, Place(workspace=str(tmp_path), sandboxed=True), command="true"))
     assert sandbox.commands == []
+
+
+async def test_outside_a_sandbox_a_workspace_that_may_not_be_written_has_no_commands(tmp_path: Path) -> None:
+    sandbox = Scripted()
+    for access in (WorkspaceAccess.READ, WorkspaceAccess.NONE):
+        error_of(await call(tool(sandbox), place(tmp_path, access), command="true"))
+        confined = Place(workspace=str(tmp_path), access=access, sandboxed=True)
+        assert not (await call(tool(sandbox, sandboxed=True), confined, command="true")).is_error
+    assert len(sandbox.commands) == 2
 
 
 async def test_output_is_reported_as_it_comes_and_characters_stay_whole(tmp_path: Path) -> None:

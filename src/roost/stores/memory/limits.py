@@ -18,5 +18,5 @@ def storable(row: Row, *numbers: int) -> Row:
 
 def refuse_oversized(*numbers: int) -> None:
     for number in numbers:
-        if not -LARGEST <= number <= LARGEST:
+        if not -LARGEST - 1 <= number <= LARGEST:
             raise InvalidInput(f"{number} cannot be stored", hint="send numbers of at most 64 bits")

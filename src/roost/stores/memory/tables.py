@@ -81,9 +81,11 @@ class MemoryTables(FactTables):
             if record.inbound.key == key:
                 self._inbound.put(record.inbound.id, without_content(record))
         # Whoever gets this key later is not the parent of these children; the ledger's tree stays as it was.
-        for child, above in self._lineage.items():
+        self._lineage.drop(key)
+        for session in self._sessions:
+            above = self._lineage.get(session.key) or ()
             if key in above:
-                self._lineage.put(child, tuple(one for one in above if one != key))
+                self._lineage.put(session.key, tuple(one for one in above if one != key))
         if key.kind not in SYNTHETIC and (deleted := self._sessions.get(key)):
             self._ended_feeds.put(key, deleted.events)
         self._sessions.drop(key)

@@ -108,8 +108,8 @@ INSERT OR REPLACE INTO lineage (descendant, distance, ancestor, live) VALUES (?,
 INSERT OR REPLACE INTO lineage (descendant, distance, ancestor, live)
 SELECT ?, distance + 1, ancestor, live FROM lineage WHERE descendant = ?;
 
--- name: end_parenthood
-UPDATE lineage SET live = 0 WHERE ancestor = ?;
+-- name: end_kinship
+UPDATE lineage SET live = 0 WHERE ancestor = ?1 OR descendant = ?1;
 
 -- name: forget_lineage
 DELETE FROM lineage WHERE descendant = ?;

@@ -112,7 +112,7 @@ class SessionRows(Rows):
         for record in self._bodies("inbound_of_session", (text,), InboundRecord):
             self._execute(SQL["update_inbound"], inbound_update(without_content(record)))
         # Whoever gets this key later is not the parent of these children; the ledger's tree stays as it was.
-        self._execute(SQL["end_parenthood"], (text,))
+        self._execute(SQL["end_kinship"], (text,))
         if key.kind not in SYNTHETIC:
             self._execute(SQL["end_feed"], (number,))
         self._execute(SQL["delete_session"], (number,))

@@ -8,6 +8,7 @@ from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.events import EventKind
 from roost.core.keys import SessionKey
+from roost.core.messages import ToolResult
 from roost.core.queries import (
     HistoryPage,
     HistoryQuery,
@@ -17,7 +18,7 @@ from roost.core.queries import (
     SearchQuery,
     SessionQuery,
 )
-from roost.core.runs import Claim
+from roost.core.runs import Claim, Run
 from roost.core.sessions import Generation, Session, ThreadBinding
 from roost.stores.applying import apply
 from roost.stores.tables import Tables
@@ -74,10 +75,13 @@ class SessionVerbs(Verbs):
         self, key: SessionKey, drafts: tuple[EntryDraft, ...], *, claim: Claim | None = None
     ) -> tuple[Entry, ...]:
         async def verb(unit: Unit) -> tuple[Entry, ...]:
-            if claim is not None and (await unit.writing_run(claim)).key != key:
-                raise InvalidInput(f"run {claim.id} does not run on {key}")
+            run = None if claim is None else await unit.writing_run(claim)
+            if run is not None and run.key != key:
+                raise InvalidInput(f"run {run.id} does not run on {key}")
             if not drafts:
                 return ()
+            if run is not None and _ends_step(run, drafts):
+                await unit.tables.update_run(_step_done(run))
             entries = await unit.append(key, drafts if claim is None else _steps(drafts, claim.id))
             unit.emit(key, EventKind.ENTRY, *(entry.id for entry in entries))
             return entries
@@ -97,6 +101,18 @@ class SessionVerbs(Verbs):
 
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
         return await self._read(lambda tables: tables.search(query))
+
+
+def _ends_step(run: Run, drafts: tuple[EntryDraft, ...]) -> bool:
+    step = run.progress.step
+    return step is not None and any(
+        isinstance(draft.body, ToolResult) and draft.body.call_id == step.call_id for draft in drafts
+    )
+
+
+def _step_done(run: Run) -> Run:
+    step = run.progress.step
+    return replace(run, progress=replace(run.progress, step=step and replace(step, done=True)))
 
 
 def _steps(drafts: tuple[EntryDraft, ...], run_id: str) -> tuple[EntryDraft, ...]:

@@ -1,5 +1,7 @@
 import anyio
+import pytest
 
+from roost.core.errors import StoreUnavailable
 from roost.core.leases import LEASE_MS, Gateway
 from roost.ports import Store, Topic, TopicKind
 from roost.stores.memory import MemoryStore
@@ -31,16 +33,18 @@ async def test_without_a_clock_of_its_own_the_database_goes_by_the_gateways() ->
     assert lease.expires_at == 7 + LEASE_MS
 
 
-async def test_closing_wakes_everybody_who_waits() -> None:
+async def test_closing_tells_everybody_who_waits() -> None:
     store = MemoryStore(FakeClock())
-    answers = ["closed", None]
 
-    async def check() -> str | None:
-        return answers.pop()
+    async def check() -> None:
+        return None
+
+    async def wait() -> None:
+        with pytest.raises(StoreUnavailable):
+            await store.wait_for(Topic(TopicKind.RUNS), check)
 
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(store.wait_for, Topic(TopicKind.RUNS), check)
+            tasks.start_soon(wait)
             await anyio.wait_all_tasks_blocked()
             await store.close()
-    assert answers == []

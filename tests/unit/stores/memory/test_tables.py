@@ -15,7 +15,7 @@ from roost.core.leases import Gateway, Lease
 from roost.core.ledger import Denial, LedgerRow
 from roost.core.messages import Notice, Usage
 from roost.core.principals import OWNER
-from roost.core.queries import Cutoffs, LedgerQuery
+from roost.core.queries import LedgerQuery
 from roost.core.runs import RunKind
 from roost.core.sessions import ThreadBinding
 from roost.stores.memory.tables import MemoryTables
@@ -91,7 +91,8 @@ async def upset(tables: Tables) -> None:
     await tables.update_delivery(replace(builders.delivery("d-1"), attempts=9))
     await tables.delete_session(MAIN)
     await tables.delete_binding(CHAT)
-    await tables.delete_expired(Cutoffs(events_before=NOON + 1, dedupe_before=NOON + 1))
+    await tables.delete_stale_events(MAIN, NOON + 1)
+    await tables.delete_stale_inbound(NOON + 1, 10)
 
 
 def test_what_was_not_committed_is_undone_to_the_last_row() -> None:

@@ -1,0 +1,75 @@
+from dataclasses import replace
+
+import pytest
+
+from roost.core.events import Event, EventKind
+from roost.core.inbound import InboundRecord, InboundState
+from roost.core.keys import SessionKey
+from roost.core.queries import Cutoffs
+from roost.stores.memory.tables import MemoryTables
+from roost.stores.tables import drive
+from roost.testing import builders
+from roost.testing.builders import MAIN
+from roost.testing.clock import NOON, FakeClock
+
+SIDE = SessionKey.named("main", "side")
+HOOKS = tuple(SessionKey.parse(f"agent:main:hook:{name}") for name in "abc")
+
+
+@pytest.fixture
+def tables() -> MemoryTables:
+    return MemoryTables(FakeClock())
+
+
+def happened(key: SessionKey, number: int, at: int) -> Event:
+    return Event(key=key, number=number, at=at, kind=EventKind.ENTRY, ref=f"e-{number}")
+
+
+def test_a_feed_is_old_up_to_its_first_event_that_is_not(tables: MemoryTables) -> None:
+    feed = [happened(MAIN, 1, NOON), happened(MAIN, 2, NOON + 9), happened(MAIN, 3, NOON - 9)]
+    other = [happened(SIDE, 1, NOON + 9)]
+    drive(tables.insert_events([*feed, *other]))
+    before = NOON + 1
+    assert drive(tables.stale_feeds(before)) == (MAIN,)
+    assert drive(tables.stale_feeds(NOON - 9)) == ()
+    assert drive(tables.count_stale_events(MAIN, before)) == 1
+    drive(tables.delete_stale_events(MAIN, before))
+    assert drive(tables.events(MAIN, 0, 10)) == tuple(feed[1:])
+    assert drive(tables.events(SIDE, 0, 10)) == tuple(other)
+    assert drive(tables.count_stale_events(MAIN, before)) == 0
+
+
+def test_old_messages_go_a_few_at_a_time_and_those_that_wait_stay(tables: MemoryTables) -> None:
+    states = (
+        *(InboundState.TAKEN, InboundState.DEAD, InboundState.MERGED),
+        *(InboundState.PENDING, InboundState.TAKEN),
+    )
+    for number, state in enumerate(states):
+        record = InboundRecord(inbound=builders.inbound(f"m-{number}"), state=state)
+        drive(tables.insert_inbound(record))
+    young = InboundRecord(inbound=builders.inbound("young", at=NOON + 9), state=InboundState.TAKEN)
+    drive(tables.insert_inbound(young))
+    assert drive(tables.count_stale_inbound(NOON)) == 0
+    assert drive(tables.count_stale_inbound(NOON + 1)) == 3
+    assert [drive(tables.delete_stale_inbound(NOON + 1, 2)) for _ in range(3)] == [2, 1, 0]
+    left = [number for number in range(5) if drive(tables.inbound(f"m-{number}"))]
+    assert left == [2, 3]
+    assert drive(tables.inbound("young")) == young
+
+
+def test_expired_sessions_come_by_key_up_to_the_limit(tables: MemoryTables) -> None:
+    for key in reversed(HOOKS):
+        drive(tables.insert_session(builders.session(key)))
+    cutoffs = Cutoffs(synthetic_before=NOON + 1)
+    assert drive(tables.expired_sessions(cutoffs, 2)) == HOOKS[:2]
+    drive(tables.insert_delivery(builders.delivery("d-1", HOOKS[0]), builders.session().owner))
+    assert drive(tables.has_work(HOOKS[0]))
+    assert not drive(tables.has_work(HOOKS[1]))
+    assert drive(tables.expired_sessions(cutoffs, 9)) == HOOKS[1:]
+
+
+@pytest.mark.parametrize("at", [-5, -(2**62), -(2**63)])
+def test_without_a_cutoff_nothing_is_old_whatever_its_time(tables: MemoryTables, at: int) -> None:
+    row = builders.session(HOOKS[0], at=at)
+    drive(tables.insert_session(replace(row, times=replace(row.times, archived=at))))
+    assert drive(tables.expired_sessions(Cutoffs(), 9)) == ()
