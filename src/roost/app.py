@@ -69,12 +69,12 @@ async def open_store(loaded: Loaded, clock: Clock | None = None) -> AsyncIterato
 @asynccontextmanager
 async def open_engine(
     loaded: Loaded, channels: Sequence[Channel], doors: Mapping[str, ChannelPolicy]
-) -> AsyncIterator[tuple[Engine, Store]]:
+) -> AsyncIterator[Engine]:
     """An engine over the configured store and models; `doors` are those of channels the file does not name."""
     clock = SystemClock()
     async with open_store(loaded, clock) as store, _open_models(loaded.settings, clock) as registry:
         rules = _rules(loaded, registry, doors)
-        yield Engine(store, clock, FreshIds(clock), rules, channels, jitter=random.random), store
+        yield Engine(store, clock, FreshIds(clock), rules, channels, jitter=random.random)
 
 
 def secret_scanner(loaded: Loaded) -> SecretScanner:

@@ -26,8 +26,11 @@ from roost.core.exchanges import Completion, Exchange
 from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
+from roost.core.ledger import LedgerRow
+from roost.core.messages import Usage
 from roost.core.principals import OWNER
-from roost.core.queries import HistoryQuery, SessionQuery
+from roost.core.queries import HistoryQuery, LedgerQuery, SessionQuery
+from roost.core.runs import RunKind
 from roost.core.sessions import Summary, ThreadBinding
 from roost.core.visibility import VisibleScope
 from roost.ports import Store
@@ -155,6 +158,38 @@ async def test_the_feed_of_a_key_goes_on_where_it_stopped(store: Store, reopen: 
     events = await store.events(MAIN, after=0, limit=10)
     assert [(event.number, event.ref) for event in events] == [(4, "s-new"), (5, "e-3")]
     assert (await known(store)).events == 5
+
+
+async def test_the_feed_of_a_key_that_is_never_used_again_is_forgotten(store: Store) -> None:
+    for key in (CHILD, SessionKey.parse("agent:main:acp:one"), SessionKey.parse("agent:main:hook:one")):
+        await opened(store, key)
+        await change(store, DeleteSession(key=key), key=key)
+        assert (await opened(store, key)).events == 1
+
+
+@pytest.mark.requirement("P19")
+async def test_the_total_of_a_tree_outlives_its_root(store: Store) -> None:
+    await opened(store)
+    await opened(store, row=builders.session(CHILD, parent=MAIN))
+    await opened(store, row=builders.session(GRANDCHILD, parent=CHILD))
+    row = LedgerRow(
+        id="u-1",
+        at=NOON,
+        key=GRANDCHILD,
+        session_id=f"{GRANDCHILD}-1",
+        principal=OWNER,
+        run_id="r-1",
+        run_kind=RunKind.TURN,
+        provider="demo",
+        model="demo-1",
+        usage=Usage(input=7),
+    )
+    await store.record_usage(row)
+    await change(store, DeleteSession(key=CHILD))
+    await change(store, DeleteSession(key=MAIN))
+    await opened(store)
+    for root in (MAIN, CHILD, GRANDCHILD):
+        assert (await store.usage(LedgerQuery(tree_of=root))).usage == Usage(input=7)
 
 
 @pytest.mark.requirement("P2")

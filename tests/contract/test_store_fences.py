@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core.deliveries import Confirmed
-from roost.core.effects import AddDelivery, Effects, KillInput, RequeueRun, RunSnapshot
+from roost.core.effects import AddDelivery, DeleteSession, Effects, KillInput, RequeueRun, RunSnapshot
 from roost.core.errors import Conflict, Fenced, InvalidInput
 from roost.core.keys import SessionKey
 from roost.core.leases import LEASE_MS, Gateway, Lease
@@ -110,6 +110,10 @@ async def lost_to_a_reaper(home: Home, clock: FakeClock, claim: Claim) -> None:
     await home.store.reap_runs(lease, requeue)
 
 
+async def lost_with_the_session(home: Home, clock: FakeClock, claim: Claim) -> None:
+    await change(home.store, builders.done(claim.id, state=RunState.KILLED), DeleteSession(key=MAIN))
+
+
 LOSSES = (
     lost_to_its_end,
     lost_to_a_requeue,
@@ -120,6 +124,7 @@ LOSSES = (
     lost_by_release,
     lost_to_another_gateway,
     lost_to_a_reaper,
+    lost_with_the_session,
 )
 
 

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.effects import DeleteSession
+from roost.core.effects import DeleteSession, Effects, Snapshot
 from roost.core.entries import EntryDraft
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.jsonl import Importer, line_of, read_entry
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, person
 from roost.core.queries import HistoryQuery, SearchQuery
+from roost.core.resets import Reset, open_generation
 from roost.core.search import parse_query
 from roost.core.sessions import Labels, OpenedBy, Session, Summary, Times
 from roost.core.transfer import ImportedGeneration, ImportedSession, ImportOutcome
@@ -179,6 +180,42 @@ async def test_an_older_transcript_that_comes_late_stands_beside_too(store: Stor
         "s-1": True,
         "left": True,
     }
+
+
+async def test_a_conversation_with_branches_goes_on_and_can_be_reset(store: Store) -> None:
+    await store.import_session(WHOLE)
+    current = (await known(store)).session_id
+
+    def start_over(snapshot: Snapshot) -> Effects:
+        return open_generation(
+            snapshot, Reset(reason=OpenedBy.NEW, session_id="fresh", at=NOON, rule="asked")
+        )
+
+    await store.change_session(MAIN, start_over)
+    await store.append(MAIN, (builders.said("mine", "said here"),))
+    fresh = (await store.generations(MAIN))[-1]
+    assert (fresh.session_id, fresh.number, fresh.previous) == ("fresh", 4, current)
+    assert [entry_id for _, entry_id in await whole_history(store)][-1] == "mine"
+
+
+async def test_a_transcript_that_came_later_follows_the_current_one_not_a_branch(store: Store) -> None:
+    branched = (transcript("s-1", 2), transcript("left", 1, archived=True))
+    await store.import_session(ImportedSession(session=row(), generations=branched))
+    await store.import_session(WHOLE)
+    previous = {one.session_id: one.previous for one in await store.generations(MAIN)}
+    assert previous["s-2"] == "s-1"
+    assert (await known(store)).session_id == "s-2"
+
+
+async def test_after_a_reset_here_nothing_from_outside_takes_its_place(store: Store) -> None:
+    await store.import_session(ImportedSession(session=row(), generations=(transcript("s-1", 2),)))
+    live = await reset(store, 2)
+    assert await store.import_session(WHOLE) is ImportOutcome.RESUMED
+    assert (await known(store)).session_id == live
+    generations = {one.session_id: one for one in await store.generations(MAIN)}
+    assert (generations["s-2"].archived, generations["s-2"].previous) == (True, live)
+    (entry,) = await store.append(MAIN, (builders.said("mine", "said here"),))
+    assert entry.session_id == live
 
 
 async def test_another_conversation_under_the_key_is_left_alone(store: Store) -> None:

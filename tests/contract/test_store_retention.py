@@ -99,6 +99,22 @@ async def test_each_kind_goes_after_its_own_time(
     assert await store.sweep(cutoffs) == NONE
 
 
+@pytest.mark.requirement("P22")
+async def test_without_cutoffs_nothing_goes_whatever_its_time(store: Store, clock: FakeClock) -> None:
+    clock.advance(-NOON - 5)
+    message = builders.inbound("m-1", HOOK, at=-5)
+    row = builders.session(HOOK, at=-5)
+    dead = KillInput(inbound_id="m-1", reason="full", inbound=message)
+    await store.accept_inbound(message, always(builders.opening(row, "s-1"), dead, Archive(key=HOOK, at=-5)))
+    assert [event.at for event in await store.events(HOOK, after=0, limit=1)] == [-5]
+    exactly = Cutoffs(
+        archived_before=-5, synthetic_before=-5, cron_before=-5, events_before=-5, dedupe_before=-5
+    )
+    for cutoffs in (Cutoffs(), exactly):
+        assert await store.sweep(cutoffs, dry_run=True) == await store.sweep(cutoffs) == NONE
+    assert (await store.sweep(Cutoffs(archived_before=-4))).sessions == (HOOK,)
+
+
 async def test_a_session_that_was_touched_since_stays(store: Store, clock: FakeClock) -> None:
     await planted(store)
     clock.advance(10)

@@ -181,7 +181,8 @@ def bystander() -> Iterator[subprocess.Popen[bytes]]:
 
 async def test_processes_of_the_host_cannot_be_seen_signalled_or_traced(tool: Exec, workspace: Path) -> None:
     with bystander() as process:
-        await run(tool, workspace, f"kill -9 {process.pid} {os.getpid()}; kill -9 -1")
+        # Only the bystander: what is tried here must do no harm where it succeeds.
+        await run(tool, workspace, f"kill -9 {process.pid}")
         assert process.poll() is None
         assert BYSTANDER not in await said(tool, workspace, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
         trace = f"import ctypes; print(ctypes.CDLL(None).ptrace(16, {process.pid}, 0, 0))"
@@ -298,7 +299,7 @@ def gateway(workspace: Path, command: str) -> Iterator[subprocess.Popen[bytes]]:
 async def test_everything_inside_ends_when_the_gateway_is_killed(workspace: Path) -> None:
     with anyio.fail_after(60), gateway(workspace, f"setsid {NAP} & wait") as process:
         async for _ in moments():
-            if alive(NAP):
+            if NAP in alive(NAP):
                 break
         process.send_signal(signal.SIGKILL)
         async for _ in moments():

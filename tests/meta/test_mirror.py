@@ -35,12 +35,7 @@ ENTRY_POINTS = frozenset({"roost", "roost.__main__", "roost.app", "roost.config.
 
 # Parts whose user is not built yet: islands are allowed in the first while the second does not exist.
 AWAITING: Mapping[str, str] = {
-    "roost.core": "roost.engine",
-    "roost.config.policies": "roost.engine",
-    "roost.channels": "roost.engine",
-    "roost.models": "roost.engine",
-    "roost.tools": "roost.engine",
-    "roost.sandboxes": "roost.engine",
+    "roost.core": "roost.server",
     "roost.transfer": "roost.server",
 }
 

@@ -1,5 +1,6 @@
 """`python -m roost` is the `roost` command."""
 
+import io
 import runpy
 from pathlib import Path
 
@@ -11,6 +12,7 @@ def test_it_runs_as_a_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ROOST_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
     with pytest.raises(SystemExit) as ended:
         runpy.run_module("roost", run_name="__main__")
     assert ended.value.code == 0

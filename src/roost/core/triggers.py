@@ -9,6 +9,12 @@ DEFAULT_TRIGGERS = ("/new", "/reset")
 _SHORTEST_GUESS = 6
 
 
+GREETING = (
+    "[Gateway] The person has just started a new conversation. Greet them in one to three sentences, in your own voice, "
+    "and ask what you can do. Say nothing about this note or about how the gateway works."
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
     """`word` is the trigger as configured, in lower case; `rest` is the first turn, line breaks kept."""

@@ -10,16 +10,21 @@ from roost.core.deliveries import DeliveryState
 from roost.core.effects import Effects, RunSnapshot
 from roost.core.envelopes import Envelope
 from roost.core.leases import RENEW_MS, Gateway, Lease
+from roost.core.queries import SessionQuery
 from roost.core.recovery import Recovery
+from roost.core.sessions import SessionStatus
 from roost.engine.inbox import Inbox
-from roost.engine.outbox import Outbox
+from roost.engine.outbox import DELIVERIES, Outbox
 from roost.engine.rules import NewId, Rules
 from roost.engine.runner import Runner, announcement
-from roost.engine.scheduler import Scheduler
+from roost.engine.scheduler import RUNS, Scheduler
 from roost.engine.stops import Stops
 from roost.ports import Channel, Clock, Store
 
 NO_CHANNEL_LONGEST = 100_000
+NEWEST = 200
+ACTIVE = frozenset({SessionStatus.QUEUED, SessionStatus.RUNNING})
+UNSENT = (DeliveryState.INTENT, DeliveryState.SENDING)
 MOST_UNCERTAIN = 10_000
 
 
@@ -64,6 +69,20 @@ class Engine:
         finally:
             with anyio.CancelScope(shield=True):
                 await self._store.release_lease(lease)
+
+    async def settled(self) -> None:
+        """Return once nothing is queued, running or waiting to be sent."""
+
+        async def at_rest() -> bool | None:
+            newest = await self._store.list_sessions(SessionQuery(limit=NEWEST))
+            return None if any(session.status in ACTIVE for session in newest.rows) else True
+
+        async def sent() -> bool | None:
+            waiting = [await self._store.deliveries(state, 1) for state in UNSENT]
+            return None if any(waiting) else True
+
+        await self._store.wait_for(RUNS, at_rest)
+        await self._store.wait_for(DELIVERIES, sent)
 
     async def _receive(self, envelope: Envelope) -> None:
         await self.inbox.receive(envelope)

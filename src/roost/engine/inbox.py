@@ -15,7 +15,7 @@ from roost.core.principals import person
 from roost.core.resets import Reset
 from roost.core.runs import Request, RunKind
 from roost.core.sessions import OpenedBy
-from roost.core.triggers import Trigger, find_trigger
+from roost.core.triggers import GREETING, Trigger, find_trigger
 from roost.engine.rules import NewId, Rules
 from roost.engine.stops import Stops
 from roost.ports import Accepted, Clock, Store
@@ -105,7 +105,7 @@ class Inbox:
             rule=f"trigger {trigger.word}",
         )
         if not trigger.rest:
-            return replace(arrival, reset=reset, request=Request(kind=RunKind.GREETING))
+            return replace(arrival, reset=reset, request=Request(kind=RunKind.GREETING, prompt=GREETING))
         inbound = replace(arrival.inbound, content=(Text(trigger.rest),))
         return replace(arrival, reset=reset, inbound=inbound)
 

@@ -75,8 +75,10 @@ class Outbox:
 
         async def claim() -> tuple[Delivery, ...] | None:
             # A claim that is committed and not heard of would never be sent.
+            found: tuple[Delivery, ...] = ()
             with anyio.CancelScope(shield=True):
-                return await self._store.claim_deliveries(lease, free) or None
+                found = await self._store.claim_deliveries(lease, free)
+            return found or None
 
         async with anyio.create_task_group() as group:
 

@@ -43,8 +43,10 @@ class Scheduler:
 
         async def claim() -> tuple[Run, ...] | None:
             # A claim that is committed and not heard of would hold its session for good.
+            found: tuple[Run, ...] = ()
             with anyio.CancelScope(shield=True):
-                return await self._store.claim_runs(lease, partial(choose, limits=limits)) or None
+                found = await self._store.claim_runs(lease, partial(choose, limits=limits))
+            return found or None
 
         async with anyio.create_task_group() as group:
 

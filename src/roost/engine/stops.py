@@ -1,6 +1,7 @@
 """Runs that are under way in this process, and the way to end one."""
 
 from types import TracebackType
+from typing import Self
 
 import anyio
 
@@ -18,7 +19,7 @@ class Stop:
         self.reason = self.reason or reason
         self._scope.cancel()
 
-    def __enter__(self) -> "Stop":
+    def __enter__(self) -> Self:
         self._runs[self._run_id] = self
         self._scope.__enter__()
         return self

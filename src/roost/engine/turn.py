@@ -14,14 +14,22 @@ from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import RoostError
 from roost.core.inputs import entries_of
 from roost.core.ledger import LedgerRow
-from roost.core.messages import AssistantMessage, StopReason, Text, ToolCall, ToolResult, tool_calls
+from roost.core.messages import (
+    AssistantMessage,
+    StopReason,
+    Text,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+    tool_calls,
+)
 from roost.core.models import FailureKind, Finished, ModelFailed, ModelRequest, TextDelta
 from roost.core.notices import derived_id
 from roost.core.recovery import OUTCOME_UNKNOWN
 from roost.core.runs import Claim, Run, Step, StepKind
 from roost.core.sessions import Session
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
-from roost.core.transcript import build_prompt
+from roost.core.transcript import build_prompt, gateway_message
 from roost.engine.rules import Part
 from roost.ports import Clock, Store, Tool
 
@@ -107,7 +115,7 @@ class Turn:
         request = ModelRequest(
             spec=self.part.spec,
             system=self.part.system,
-            messages=build_prompt(self.entries).messages,
+            messages=(*build_prompt(self.entries).messages, *self._asked_by_gateway(at)),
             tools=tuple(tool.spec for tool in self.part.tools),
             thinking=self.part.thinking,
         )
@@ -127,6 +135,11 @@ class Turn:
             raise ModelFailed("the answer has no end", kind=FailureKind.TRANSIENT)
         await self._account(answer)
         return answer
+
+    def _asked_by_gateway(self, at: int) -> tuple[UserMessage, ...]:
+        """What the gateway itself asks of this run; it is no part of the transcript."""
+        prompt = self.run.request.prompt
+        return () if prompt is None else (gateway_message(prompt, at),)
 
     async def _account(self, answer: AssistantMessage) -> None:
         self.calls += 1

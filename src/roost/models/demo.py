@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from itertools import takewhile
+from typing import assert_never
 
 import anyio.lowlevel
 
@@ -87,6 +88,8 @@ def reply_to(request: ModelRequest, at: int) -> AssistantMessage:
             content = _heard(request, last)
         case AssistantMessage():
             content = (Text(NOT_A_MODEL),)
+        case _:
+            assert_never(last)
     ref = request.spec.ref
     calling = any(isinstance(block, ToolCall) for block in content)
     return AssistantMessage(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Self, TypeAlias, assert_never
 
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
 from roost.core.messages import StopReason, ToolCall, Usage
@@ -132,6 +132,8 @@ def _pieces(step: Step, index: int) -> list[Piece]:
             return [event({"error": {"message": message, "code": _ERRORS[kind][1]}}), Cut()]
         case Spend() | Stop():
             return []
+        case _:
+            assert_never(step)
 
 
 def _call_pieces(call: ToolCall, index: int) -> Iterator[bytes]:
@@ -252,6 +254,8 @@ async def _answer(reply: Reply, reader: asyncio.StreamReader, writer: asyncio.St
                 writer.close()
                 await writer.wait_closed()
                 return False
+            case _:
+                assert_never(piece)
     writer.write(b"0\r\n\r\n")
     await writer.drain()
     return True

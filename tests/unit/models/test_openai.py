@@ -227,6 +227,7 @@ async def test_how_long_to_wait_is_passed_on() -> None:
     assert (failed.kind, failed.retry_after_ms) == (FailureKind.RATE_LIMIT, 3_000)
 
 
+@pytest.mark.requirement("S24")
 @pytest.mark.parametrize(
     "reply",
     [

@@ -116,6 +116,7 @@ def test_images_are_sent_where_the_model_takes_them_and_named_where_not() -> Non
     ]
 
 
+@pytest.mark.requirement("P12")
 def test_a_conversation_with_calls_breaks_no_rule_of_the_endpoint() -> None:
     call = ToolCall(id="c1", name="read", arguments={"n": 2**70, "t": "é"})
     messages: tuple[Message, ...] = (

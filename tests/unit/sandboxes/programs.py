@@ -25,17 +25,16 @@ async def shell(sandbox: Sandbox, where: Place, text: str, *, timeout_ms: int = 
     return ended, written.decode("utf-8", "replace")
 
 
-def alive(words: str) -> list[int]:
-    """The processes whose command line holds this."""
+def alive(words: str) -> list[str]:
+    """The command lines that hold these words."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            line = (entry / "cmdline").read_bytes().replace(b"\0", b" ") if entry.name.isdigit() else b""
+            line = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
         except OSError:
             continue
-        if words.encode() in line:
-            found.append(int(entry.name))
-    return found
+        found.append(line.replace(b"\0", b" ").decode("utf-8", "replace").strip())
+    return [line for line in found if words in line]
 
 
 def zombies() -> list[str]:

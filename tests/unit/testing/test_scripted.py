@@ -6,7 +6,7 @@ import pytest
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.models import Finished, ModelFailed, ModelRequest
 from roost.testing.scripted import ScriptedModel
-from roost.testing.scripts import Hang, Say, Script, says
+from roost.testing.scripts import Hang, Say, Script, Until, says
 from tests.contract.model_kits import request
 
 
@@ -44,5 +44,16 @@ async def test_calls_are_seen_to_come_and_go() -> None:
         await model.asked(1)
         assert model.open_calls == 1
         group.cancel_scope.cancel()
-    await model.left()
+    assert model.open_calls == 0
+
+
+async def test_the_end_of_the_last_call_can_be_waited_for() -> None:
+    gate = anyio.Event()
+    model = ScriptedModel([Until(gate)])
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(answer, model, request())
+            await model.asked(1)
+            gate.set()
+            await model.left()
     assert model.open_calls == 0

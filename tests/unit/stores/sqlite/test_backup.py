@@ -75,6 +75,41 @@ def test_a_file_that_is_made_meanwhile_is_not_overwritten(tmp_path: Path, reader
     assert names(tmp_path) - before == {"copy.db"}
 
 
+def test_a_copy_that_vanishes_before_it_has_its_name_is_told(tmp_path: Path, reader: apsw.Connection) -> None:
+    def take_away(statement: apsw.Cursor, sql: str, bindings: object) -> bool:
+        for file in tmp_path.glob(".copy.db.*"):
+            file.unlink()
+        return True
+
+    before = names(tmp_path)
+    reader.exec_trace = take_away
+    with pytest.raises(InvalidInput, match="cannot be written"):
+        copy_database(reader, tmp_path / "copy.db")
+    assert names(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["copy.db.partial", ".copy.db.partial"])
+def test_a_file_that_looks_like_half_a_copy_is_left_alone(
+    tmp_path: Path, reader: apsw.Connection, name: str
+) -> None:
+    (tmp_path / name).write_text("precious")
+    copy_database(reader, tmp_path / "copy.db")
+    assert (tmp_path / name).read_text() == "precious"
+
+
+def test_two_copies_to_one_place_do_not_meet(tmp_path: Path, reader: apsw.Connection) -> None:
+    def second(statement: apsw.Cursor, sql: str, bindings: object) -> bool:
+        reader.exec_trace = None
+        with pytest.raises(InvalidInput, match="cannot be written"):
+            copy_database(reader, tmp_path / "copy.db")
+        return True
+
+    before = names(tmp_path)
+    reader.exec_trace = second
+    copy_database(reader, tmp_path / "copy.db")
+    assert names(tmp_path) - before == {"copy.db"}
+
+
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path, reader: apsw.Connection) -> None:
     with pytest.raises(InvalidInput, match="cannot be written"):
         copy_database(reader, tmp_path / "no such folder" / "copy.db")

@@ -95,15 +95,24 @@ def test_a_message_that_still_waits_is_never_old(tables: SqliteTables) -> None:
     assert drive(tables.inbound("taken")) is None
 
 
-def test_the_newest_event_of_a_feed_is_never_old(tables: SqliteTables) -> None:
+def test_a_feed_is_old_up_to_its_first_event_that_is_not(tables: SqliteTables) -> None:
     open_session(tables)
-    events = [Event(key=MAIN, number=n, at=NOON + n, kind=EventKind.ENTRY, ref="e") for n in (1, 2, 3)]
-    drive(tables.insert_events(events))
-    before = NOON + 10
-    assert drive(tables.stale_feeds(before)) == (MAIN,)
-    stale = drive(tables.count_stale_events(MAIN, before))
-    drive(tables.delete_stale_events(MAIN, before))
-    assert drive(tables.events(MAIN, 0, 10)) == tuple(events[stale:])
+    open_session(tables, CHILD)
+    feed = [
+        Event(key=MAIN, number=number, at=at, kind=EventKind.ENTRY, ref="e")
+        for number, at in ((1, NOON), (2, NOON + 9), (3, NOON - 9))
+    ]
+    other = Event(key=CHILD, number=1, at=NOON + 9, kind=EventKind.ENTRY, ref="e")
+    drive(tables.insert_events([*feed, other]))
+    assert drive(tables.stale_feeds(NOON + 1)) == (MAIN,)
+    assert drive(tables.stale_feeds(NOON - 9)) == ()
+    assert drive(tables.count_stale_events(MAIN, NOON + 1)) == 1
+    drive(tables.delete_stale_events(MAIN, NOON + 1))
+    assert drive(tables.events(MAIN, 0, 10)) == tuple(feed[1:])
+    assert drive(tables.count_stale_events(MAIN, NOON + 10)) == 2
+    drive(tables.delete_stale_events(MAIN, NOON + 10))
+    assert drive(tables.events(MAIN, 0, 10)) == ()
+    assert drive(tables.events(CHILD, 0, 10)) == (other,)
 
 
 def test_without_a_cutoff_nothing_is_old(tables: SqliteTables) -> None:

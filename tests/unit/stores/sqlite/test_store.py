@@ -125,6 +125,16 @@ async def test_closing_leaves_one_file_and_no_thread(path: Path, clock: FakeCloc
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("roost-")]
 
 
+async def test_after_closing_nothing_is_read_or_written(path: Path, clock: FakeClock) -> None:
+    store = SqliteStore.open(path, clock)
+    await store.acquire_lease(HERE)
+    await store.close()
+    for verb in (store.gateways(), store.check(), store.append(MAIN, ()), store.acquire_lease(HERE)):
+        with pytest.raises(StoreUnavailable, match="closed"):
+            await verb
+    await store.close()
+
+
 async def test_closing_wakes_those_who_wait(path: Path, clock: FakeClock) -> None:
     store = SqliteStore.open(path, clock)
     asked = 0

@@ -2,10 +2,11 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
+import apsw
 import pytest
 
 from roost.core.deliveries import DeliveryState
-from roost.core.errors import Conflict
+from roost.core.errors import Conflict, StoreCorrupt
 from roost.core.exchanges import Completion, Exchange
 from roost.core.inbound import InboundRecord, InboundState, Source
 from roost.core.keys import SessionKey
@@ -128,3 +129,25 @@ def test_a_thread_is_bound_to_one_session_at_a_time(tables: SqliteTables) -> Non
     assert binding.key == OTHER
     drive(tables.delete_binding(CHAT))
     assert drive(tables.binding(CHAT)) is None
+
+
+def test_a_row_with_a_field_of_a_newer_version_is_read_without_it(
+    tables: SqliteTables, connection: apsw.Connection
+) -> None:
+    drive(tables.insert_run(run("run-1")))
+    drive(tables.insert_inbound(RECORD))
+    drive(tables.insert_delivery(delivery("d-1"), OWNER))
+    for table in ("runs", "inbound", "deliveries"):
+        connection.execute(f"UPDATE {table} SET body = json_set(body, '$.priority', json('[5]'))")
+    assert drive(tables.run("run-1")) == run("run-1")
+    assert drive(tables.inbound("in-1")) == RECORD
+    assert drive(tables.delivery("d-1")) == delivery("d-1")
+
+
+def test_a_row_that_lacks_what_this_version_needs_is_told_as_damaged(
+    tables: SqliteTables, connection: apsw.Connection
+) -> None:
+    drive(tables.insert_run(run("run-1")))
+    connection.execute("UPDATE runs SET body = json_remove(body, '$.cause')")
+    with pytest.raises(StoreCorrupt):
+        drive(tables.run("run-1"))

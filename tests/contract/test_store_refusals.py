@@ -1,0 +1,137 @@
+"""What no store can keep is refused at once, whole, and is the caller's to mend."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from roost.core.deliveries import Delivery
+from roost.core.effects import AcceptInput, AddDelivery, DelayRun, Effects, KillInput, QueueRun
+from roost.core.entries import EntryDraft
+from roost.core.errors import InvalidInput
+from roost.core.inbound import Inbound, InputMode, Source
+from roost.core.jsonvalue import JsonValue
+from roost.core.messages import Notice, Usage
+from roost.core.runs import Request, Run
+from roost.ports import Store
+from roost.testing import builders
+from roost.testing.builders import CHAT, MAIN
+from roost.testing.clock import NOON
+from tests.contract.scenes import always, change, known, known_run, opened, queued
+
+HALF = f"half {chr(0xD83D)}"
+LARGE = 2**63
+
+
+def nested(depth: int) -> JsonValue:
+    value: JsonValue = None
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def noted(data: JsonValue) -> EntryDraft:
+    return EntryDraft(id="e-1", body=Notice(kind="n", at=NOON, data={"found": data}))
+
+
+SPOKEN = builders.said("e-1", "words")
+ENTRIES: dict[str, EntryDraft] = {
+    "half a character": builders.said("e-1", HALF),
+    "half a character as its id": replace(SPOKEN, id=HALF),
+    "half a character in its source": replace(SPOKEN, source=HALF),
+    "a number beyond 64 bits": noted(2**70),
+    "a time beyond 64 bits": builders.said("e-1", "words", at=LARGE),
+    "data nested too deep": noted(nested(2_000)),
+}
+
+
+@pytest.mark.parametrize("draft", ENTRIES.values(), ids=ENTRIES)
+async def test_an_entry_that_cannot_be_stored_is_refused_with_its_neighbours(
+    store: Store, draft: EntryDraft
+) -> None:
+    before = await opened(store)
+    with pytest.raises(InvalidInput):
+        await store.append(MAIN, (builders.said("fine", "words"), draft))
+    assert await known(store) == before
+    assert await store.entries(before.session_id) == ()
+    await store.append(MAIN, (SPOKEN,))
+
+
+async def test_a_count_that_would_not_fit_refuses_the_entry_that_raises_it(store: Store) -> None:
+    await opened(store)
+    await store.append(MAIN, (builders.answered("e-1", "much", usage=Usage(output=LARGE - 1)),))
+    before = await known(store)
+    with pytest.raises(InvalidInput):
+        await store.append(MAIN, (builders.answered("e-2", "more", usage=Usage(output=1)),))
+    assert await known(store) == before
+
+
+MESSAGES: dict[str, Inbound] = {
+    "its text": builders.inbound("m-1", text=HALF),
+    "its sender": replace(builders.inbound("m-1"), sender_name=HALF),
+    "its id": builders.inbound(HALF),
+    "the id of its channel": builders.inbound("m-1", source=Source(channel="web", external_id=HALF)),
+    "its time": builders.inbound("m-1", at=LARGE),
+}
+
+
+def accepting(message: Inbound) -> Effects:
+    accept = AcceptInput(inbound=message, run_id="r-1", mode=InputMode.OPEN)
+    return (QueueRun(run=builders.run("r-1")), accept)
+
+
+def killing(message: Inbound) -> Effects:
+    return (KillInput(inbound_id=message.id, reason="full", inbound=message),)
+
+
+@pytest.mark.parametrize("decision", [accepting, killing])
+@pytest.mark.parametrize("message", MESSAGES.values(), ids=MESSAGES)
+async def test_a_message_that_cannot_be_stored_is_refused(
+    store: Store, message: Inbound, decision: Callable[[Inbound], Effects]
+) -> None:
+    before = await opened(store)
+    with pytest.raises(InvalidInput):
+        await store.accept_inbound(message, always(*decision(message)))
+    assert await known(store) == before
+    assert await store.inbound("m-1") is None
+    assert await store.run("r-1") is None
+
+
+RUNS: dict[str, Run] = {
+    "its model": builders.run("r-1", request=Request(model=HALF)),
+    "its id": builders.run(HALF),
+    "its moment": builders.run("r-1", ready_at=LARGE),
+}
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+async def test_a_run_that_cannot_be_stored_is_refused(store: Store, run: Run) -> None:
+    before = await opened(store)
+    with pytest.raises(InvalidInput):
+        await change(store, QueueRun(run=run))
+    assert await known(store) == before
+
+
+async def test_a_run_cannot_be_moved_to_a_moment_that_cannot_be_stored(store: Store) -> None:
+    await opened(store)
+    await queued(store, "r-1")
+    before = await known_run(store, "r-1")
+    with pytest.raises(InvalidInput):
+        await change(store, DelayRun(run_id="r-1", ready_at=LARGE))
+    assert await known_run(store, "r-1") == before
+
+
+DELIVERIES: dict[str, Delivery] = {
+    "its text": builders.delivery("d-1", text=HALF),
+    "its address": builders.delivery("d-1", address=replace(CHAT, to=HALF)),
+    "its moment": replace(builders.delivery("d-1"), ready_at=LARGE),
+}
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES.values(), ids=DELIVERIES)
+async def test_a_delivery_that_cannot_be_stored_is_refused(store: Store, delivery: Delivery) -> None:
+    before = await opened(store)
+    with pytest.raises(InvalidInput):
+        await change(store, AddDelivery(delivery=delivery))
+    assert await known(store) == before
+    assert await store.delivery("d-1") is None

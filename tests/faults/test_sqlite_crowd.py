@@ -1,0 +1,78 @@
+"""Much to do at once: a lease is renewed whatever waits, and upkeep lets others in."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from roost.core.effects import Effects, Snapshot
+from roost.core.keys import SessionKey
+from roost.core.leases import Gateway, Lease
+from roost.core.queries import Cutoffs
+from roost.stores.sqlite import SqliteStore
+from roost.stores.sqlite.writer import BATCH, WAITING
+from roost.stores.verbs.facts import STEP
+from roost.testing.builders import MAIN, opening, said, session
+from roost.testing.clock import NOON, FakeClock
+
+HOOKS = [SessionKey.parse(f"agent:main:hook:{number}") for number in range(3 * STEP)]
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore.open(tmp_path / "roost.db", FakeClock())
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def lease(store: SqliteStore) -> Lease:
+    lease = await store.acquire_lease(Gateway(name="gateway", holder="process"))
+    await store.change_session(MAIN, lambda snapshot: (opening(session(), "s-1"),))
+    return lease
+
+
+@pytest.mark.requirement("P24")
+async def test_a_lease_is_renewed_before_everything_that_waits(store: SqliteStore, lease: Lease) -> None:
+    begun, going_on = threading.Event(), threading.Event()
+
+    def take_long(snapshot: Snapshot) -> Effects:
+        begun.set()
+        going_on.wait(10)
+        return ()
+
+    async def append(number: int) -> None:
+        await store.append(MAIN, (said(f"e-{number}", "hello"),))
+        done.append("entry")
+
+    async def renew() -> None:
+        await store.renew_lease(lease)
+        done.append("lease")
+
+    done: list[str] = []
+    long = asyncio.gather(store.change_session(MAIN, take_long))
+    assert await asyncio.to_thread(begun.wait, 10)
+    crowd = asyncio.gather(*map(append, range(WAITING + BATCH)))
+    await asyncio.sleep(0)
+    renewing = asyncio.gather(renew())
+    await asyncio.sleep(0)
+    going_on.set()
+    await asyncio.gather(long, crowd, renewing)
+    assert done[0] == "lease"
+    assert len(done) == WAITING + BATCH + 1
+
+
+async def test_a_sweep_of_much_lets_others_write_meanwhile(store: SqliteStore, lease: Lease) -> None:
+    effects = tuple(opening(session(key), f"s of {key}") for key in HOOKS)
+    await store.change_session(MAIN, lambda snapshot: effects)
+    sweeping = asyncio.ensure_future(store.sweep(Cutoffs(synthetic_before=NOON + 1)))
+    left = set()
+    while not sweeping.done():
+        await store.append(MAIN, (said("e", "hello"),))
+        rows = [await store.session(HOOKS[number]) for number in (0, STEP, 2 * STEP)]
+        left.add(sum(row is not None for row in rows))
+    assert len((await sweeping).sessions) == len(HOOKS)
+    assert left & {1, 2}, "others saw it half done"
+    assert await store.check() == ()
