@@ -190,7 +190,6 @@ class Scene:
 async def scenes(
     kind: str, folder: Path, abilities: ChannelAbilities, traits: ToolTraits
 ) -> AsyncIterator[Scene]:
-    folder.mkdir()
     scene = Scene(kind, folder, LoopbackChannel(abilities=abilities), Counting(traits))
     try:
         yield scene

@@ -34,7 +34,6 @@ async def lease(store: SqliteStore) -> Lease:
     return lease
 
 
-@pytest.mark.requirement("P24")
 async def test_a_lease_is_renewed_before_everything_that_waits(store: SqliteStore, lease: Lease) -> None:
     begun, going_on = threading.Event(), threading.Event()
 
@@ -67,12 +66,13 @@ async def test_a_lease_is_renewed_before_everything_that_waits(store: SqliteStor
 async def test_a_sweep_of_much_lets_others_write_meanwhile(store: SqliteStore, lease: Lease) -> None:
     effects = tuple(opening(session(key), f"s of {key}") for key in HOOKS)
     await store.change_session(MAIN, lambda snapshot: effects)
-    sweeping = asyncio.ensure_future(store.sweep(Cutoffs(synthetic_before=NOON + 1)))
+    sweeping = asyncio.gather(store.sweep(Cutoffs(synthetic_before=NOON + 1)))
     left = set()
     while not sweeping.done():
         await store.append(MAIN, (said("e", "hello"),))
         rows = [await store.session(HOOKS[number]) for number in (0, STEP, 2 * STEP)]
         left.add(sum(row is not None for row in rows))
-    assert len((await sweeping).sessions) == len(HOOKS)
+    (swept,) = await sweeping
+    assert len(swept.sessions) == len(HOOKS)
     assert left & {1, 2}, "others saw it half done"
     assert await store.check() == ()

@@ -74,6 +74,18 @@ def broken_off(provider: str, error: JsonValue, secrets: Iterable[Secret]) -> Mo
     )
 
 
+def unreachable(provider: str, reason: str) -> ModelFailed:
+    """No connection was made. A certificate that is refused now is refused again."""
+    refused = "CERTIFICATE_VERIFY_FAILED" in reason
+    return ModelFailed(
+        f"{provider} could not be reached: {_quoted(reason, ())}",
+        kind=FailureKind.PERMANENT if refused else FailureKind.TRANSIENT,
+        hint="check the provider's baseUrl and its certificate"
+        if refused
+        else "check the provider's baseUrl",
+    )
+
+
 def transient(message: str) -> ModelFailed:
     return ModelFailed(message, kind=FailureKind.TRANSIENT, hint=_HINTS[FailureKind.TRANSIENT])
 

@@ -11,7 +11,7 @@ from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject
 from roost.core.models import FailureKind, ModelEvent, ModelFailed, ModelRequest
 from roost.core.secrets import Secret
-from roost.models.failures import broken_off, refusal, transient
+from roost.models.failures import broken_off, refusal, transient, unreachable
 from roost.models.openai_answer import Answer, ErrorChunk, Events, MalformedChunk
 from roost.models.openai_wire import Dialect, request_body
 from roost.models.sse import EventReader, EventTooLong
@@ -138,7 +138,9 @@ class OpenAIModel:
         try:
             yield
         except httpx2.ConnectTimeout as error:
-            raise transient(f"{provider} could not be reached in {self._endpoint.connect_ms} ms") from error
+            raise unreachable(provider, f"no connection in {self._endpoint.connect_ms} ms") from error
+        except httpx2.ConnectError as error:
+            raise unreachable(provider, str(error)) from error
         except httpx2.TimeoutException as error:
             raise transient(f"{provider} sent nothing for {self._endpoint.idle_ms} ms") from error
         except (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol) as error:

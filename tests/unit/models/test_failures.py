@@ -6,7 +6,7 @@ import pytest
 
 from roost.core.models import FailureKind, ModelFailed
 from roost.core.secrets import Secret
-from roost.models.failures import LONGEST_WAIT_MS, QUOTED_CHARS, broken_off, refusal, transient
+from roost.models.failures import LONGEST_WAIT_MS, QUOTED_CHARS, broken_off, refusal, transient, unreachable
 
 KEY = Secret("sk-very-secret-key")
 NOW = 1_750_000_000_000  # 2025-06-15 15:06:40 UTC
@@ -139,6 +139,20 @@ def test_an_error_in_the_middle_of_an_answer_is_classed(
     failed = broken_off("local", reported, (KEY,))
     assert failed.kind is kind
     assert KEY.reveal() not in str(failed)
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("[Errno 111] Connection refused", FailureKind.TRANSIENT),
+        ("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed certificate", FailureKind.PERMANENT),
+    ],
+)
+def test_a_provider_that_is_not_reached_is_told_with_the_reason(reason: str, kind: FailureKind) -> None:
+    failed = unreachable("local", reason)
+    assert failed.kind is kind
+    assert reason in failed.message
+    assert "baseUrl" in failed.hint
 
 
 def test_a_passing_failure_says_to_try_again() -> None:

@@ -23,8 +23,6 @@ def copy_database(source: apsw.Connection, path: Path) -> None:
     try:
         _fill(source, partial)
         os.link(partial, path)  # unlike a rename, never over a file that was made meanwhile
-    except FileExistsError:
-        raise InvalidInput(f"{path} exists already", hint="name a new file for the backup") from None
     except OSError as error:
         raise _unwritable(path, error) from error
     finally:
