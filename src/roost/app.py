@@ -27,6 +27,7 @@ from roost.core.tools import Place, WorkspaceAccess
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
 from roost.engine.rules import Part, Rules
+from roost.models.demo import SPEC as DEMO
 from roost.models.demo import DemoModel
 from roost.models.openai import Endpoint, OpenAIModel
 from roost.models.registry import Registry
@@ -41,7 +42,6 @@ from roost.tools.list_files import ListFiles
 from roost.tools.read import Read
 from roost.tools.write import Write
 
-DEMO = ModelSpec(ref=ModelRef("roost", "demo"), context_window=200_000, max_tokens=4_096)
 CONTEXT_WINDOW, MAX_TOKENS = 128_000, 8_192
 CEILING = 64
 

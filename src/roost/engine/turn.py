@@ -23,7 +23,14 @@ from roost.core.messages import (
     UserMessage,
     tool_calls,
 )
-from roost.core.models import FailureKind, Finished, ModelFailed, ModelRequest, TextDelta
+from roost.core.models import (
+    FailureKind,
+    Finished,
+    ModelFailed,
+    ModelRequest,
+    TextDelta,
+    unreadable_arguments,
+)
 from roost.core.notices import derived_id
 from roost.core.recovery import OUTCOME_UNKNOWN
 from roost.core.runs import Claim, Run, Step, StepKind
@@ -220,6 +227,8 @@ class Turn:
         if tool is None:
             offered = ", ".join(sorted(one.spec.name for one in self.part.tools)) or "none"
             return _failure(f"There is no tool {call.name!r} here. Tools: {offered}.")
+        if (raw := unreadable_arguments(call)) is not None:
+            return _failure(f"The arguments are not a JSON object; write them again. They were: {raw[:500]}")
         if tool.traits.privileged and not self.run.cause.by_owner:
             return _failure(
                 f"{call.name} needs the owner's own word as the cause of this run; tell the owner what you need."

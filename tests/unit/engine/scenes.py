@@ -1,0 +1,93 @@
+"""A store in memory with work waiting in it, and the smallest parts that do the work."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from roost.core.leases import Gateway, Lease
+from roost.core.messages import Text
+from roost.core.models import ToolSpec
+from roost.core.queries import HistoryQuery
+from roost.core.runs import Request, Run
+from roost.core.scheduling import Backlog
+from roost.core.sessions import Session
+from roost.core.tools import Invocation, Place, ToolOutcome, ToolTraits
+from roost.engine.rules import Part, Rules
+from roost.ports import Report, Store, Tool
+from roost.stores.memory import MemoryStore
+from roost.testing import builders
+from roost.testing.builders import CHAT, MAIN
+from roost.testing.clock import FakeClock
+from roost.testing.scripted import ScriptedModel
+from tests.flows.gateways import SPEC
+
+HOME = Gateway(name="home", holder="this process")
+
+
+@dataclass
+class Doing:
+    """A tool that does what it is given to do."""
+
+    name: str
+    act: Callable[[], Awaitable[str]]
+    traits: ToolTraits = field(default_factory=ToolTraits)
+
+    @property
+    def spec(self) -> ToolSpec:
+        return ToolSpec(name=self.name, description="Does it.", parameters={})
+
+    async def run(self, invocation: Invocation, report: Report) -> ToolOutcome:
+        await report("under way")
+        return ToolOutcome(content=(Text(await self.act()),))
+
+
+@dataclass
+class Scene:
+    clock: FakeClock = field(default_factory=FakeClock)
+    model: ScriptedModel = field(default_factory=ScriptedModel)
+    tools: tuple[Tool, ...] = ()
+    store: Store = field(init=False)
+    rules: Rules = field(init=False)
+    lease: Lease = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.store = MemoryStore(self.clock)
+        self.rules = Rules(cast=self.cast)
+
+    def cast(self, session: Session, run: Run) -> Part:
+        return Part(
+            model=self.model,
+            spec=SPEC,
+            reason="the only model",
+            system="You are a test.",
+            place=Place(workspace="/nonexistent"),
+            tools=self.tools,
+        )
+
+    async def hear(self, name: str, *, text: str | None = None, request: Request | None = None) -> None:
+        """A message that opens a run of the same name."""
+        message = builders.inbound(name, text=text or name, at=self.clock.now())
+        row = builders.session()
+        run = builders.run(name, at=self.clock.now(), request=request or Request(reply_to=CHAT))
+        await self.store.accept_inbound(
+            message,
+            lambda snapshot: (
+                *(() if snapshot.session else (builders.opening(row, "gen-1"),)),
+                builders.QueueRun(run=run),
+                builders.AcceptInput(inbound=message, run_id=name, mode=builders.InputMode.OPEN),
+            ),
+        )
+
+    async def claimed(self, name: str = "r1", *, request: Request | None = None) -> Run:
+        """A run that has begun, with one message to take."""
+        await self.hear(name, request=request)
+        self.lease = await self.store.acquire_lease(HOME)
+        runs = await self.store.claim_runs(self.lease, everything)
+        return runs[0]
+
+    async def bodies(self) -> list[object]:
+        page = await self.store.history(HistoryQuery(key=MAIN, limit=100))
+        return [entry.body for entry in page.entries]
+
+
+def everything(backlog: Backlog) -> tuple[str, ...]:
+    return tuple(run.id for run in backlog.ready)

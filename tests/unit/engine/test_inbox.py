@@ -1,0 +1,122 @@
+from dataclasses import replace
+
+import pytest
+
+from roost.core.addresses import Address, ChatType
+from roost.core.admission import ChannelPolicy, DmPolicy, PairingRequired
+from roost.core.effects import BindThread, Effects, Snapshot
+from roost.core.envelopes import Conversation, Envelope, Sender
+from roost.core.inbound import InputMode
+from roost.core.keys import SessionKey
+from roost.core.messages import Text
+from roost.core.principals import OWNER
+from roost.core.queries import SessionQuery
+from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
+from roost.core.runs import RunKind
+from roost.core.sessions import OpenedBy, ThreadBinding
+from roost.engine.ids import FreshIds
+from roost.engine.inbox import INTERRUPTED, Inbox, TurnedAway
+from roost.engine.stops import Stops
+from roost.ports import Accepted
+from roost.testing import builders
+from roost.testing.builders import MAIN
+from tests.unit.engine.scenes import HOME, Scene, everything
+
+BOUND = SessionKey.named("main", "bound")
+THREAD = Address(channel="loopback", to="ada", thread="t1")
+
+
+def dm(text: str, external_id: str, *, thread: str | None = None) -> Envelope:
+    return Envelope(
+        channel="loopback",
+        sender=Sender(id="ada", name="Ada"),
+        conversation=Conversation(chat_type=ChatType.DIRECT, peer="ada", thread=thread),
+        text=text,
+        external_id=external_id,
+    )
+
+
+@pytest.fixture
+def scene() -> Scene:
+    scene = Scene()
+    door = ChannelPolicy(dm_policy=DmPolicy.OPEN, owner_ids=("loopback:ada",))
+    scene.rules = replace(scene.rules, doors={"loopback": door})
+    return scene
+
+
+def inbox(scene: Scene, stops: Stops | None = None) -> Inbox:
+    return Inbox(scene.store, scene.clock, FreshIds(scene.clock), scene.rules, stops or Stops())
+
+
+async def received(scene: Scene, envelope: Envelope) -> Accepted:
+    accepted = await inbox(scene).receive(envelope)
+    assert isinstance(accepted, Accepted)
+    return accepted
+
+
+async def test_who_is_not_let_in_leaves_a_denial_and_nothing_else(scene: Scene) -> None:
+    scene.rules = replace(scene.rules, doors={})
+    away = await inbox(scene).receive(dm("hi", "e1"))
+    assert isinstance(away, TurnedAway)
+    assert isinstance(away.decision, PairingRequired)
+    (denial,) = await scene.store.denials(10)
+    assert (denial.operation, denial.rule, denial.at) == ("inbound", away.decision.rule, scene.clock.now())
+    assert str(denial.principal) == "user:loopback:ada"
+    assert (await scene.store.list_sessions(SessionQuery())).rows == ()
+
+
+async def test_a_message_that_comes_again_is_the_first_one(scene: Scene) -> None:
+    first = await received(scene, dm("hi", "e1"))
+    again = await received(scene, dm("hi", "e1"))
+    assert (first.duplicate, again.duplicate) == (False, True)
+    assert again.record.inbound.id == first.record.inbound.id
+
+
+async def test_a_message_that_interrupts_ends_the_run_under_way(scene: Scene) -> None:
+    mode = QueueSettings(mode=QueueMode.INTERRUPT, debounce_ms=0)
+    scene.rules = replace(scene.rules, queue=QueuePolicy(base=mode))
+    first = await received(scene, dm("one", "e1"))
+    lease = await scene.store.acquire_lease(HOME)
+    (run,) = await scene.store.claim_runs(lease, everything)
+    assert run.id == first.record.run_id
+    stops = Stops()
+    with stops.around(run.id) as stop:
+        await inbox(scene, stops).receive(dm("two", "e2"))
+    assert stop.reason == INTERRUPTED
+
+
+async def test_a_reset_word_opens_a_generation_with_what_follows_it(scene: Scene) -> None:
+    await received(scene, dm("one", "e1"))
+    accepted = await received(scene, dm("/new two", "e2"))
+    assert accepted.record.inbound.content == (Text("two"),)
+    generations = await scene.store.generations(MAIN)
+    assert [generation.opened_by for generation in generations] == [OpenedBy.FIRST, OpenedBy.NEW]
+    assert generations[-1].rule == "trigger /new"
+
+
+async def test_a_lone_reset_word_asks_for_a_greeting(scene: Scene) -> None:
+    accepted = await received(scene, dm("/new", "e1"))
+    run = await scene.store.run(accepted.record.run_id or "")
+    assert run is not None
+    assert run.request.kind is RunKind.GREETING
+    assert accepted.record.mode is InputMode.OPEN
+
+
+@pytest.mark.parametrize(("idle_ms", "key"), [(0, BOUND), (1, MAIN)])
+async def test_a_thread_bound_to_a_session_goes_there_until_the_binding_is_over(
+    scene: Scene, idle_ms: int, key: SessionKey
+) -> None:
+    now = scene.clock.now()
+    binding = ThreadBinding(
+        address=THREAD, key=BOUND, bound_by=OWNER, bound_at=now, used_at=now, idle_ms=idle_ms
+    )
+
+    def bind(snapshot: Snapshot) -> Effects:
+        return (builders.opening(builders.session(BOUND), "gen-bound"), BindThread(binding=binding))
+
+    await scene.store.change_session(BOUND, bind)
+    scene.clock.advance(1000)
+    accepted = await received(scene, dm("hi", "e1", thread="t1"))
+    assert accepted.record.inbound.reply_to == THREAD
+    agent_part = accepted.record.inbound.key
+    assert (agent_part == BOUND) == (key == BOUND)
