@@ -142,9 +142,10 @@ async def test_a_choice_of_what_is_not_ready_is_refused(store: Store, lease: Lea
     await opened(store)
     await queued(store, "r-1")
     await queued(store, "r-2")
-    for choice in (("r-2",), ("r-1", "nowhere")):
+    for chosen in (("r-2",), ("r-1", "nowhere")):
+        choice: Seen[Backlog, tuple[str, ...]] = Seen(chosen)
         with pytest.raises(InvalidInput):
-            await store.claim_runs(lease, lambda backlog, choice=choice: choice)
+            await store.claim_runs(lease, choice)
     assert (await known_run(store, "r-1")).state is RunState.QUEUED
 
 

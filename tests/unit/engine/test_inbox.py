@@ -61,7 +61,7 @@ async def test_who_is_not_let_in_leaves_a_denial_and_nothing_else(scene: Scene) 
     assert isinstance(away.decision, PairingRequired)
     (denial,) = await scene.store.denials(10)
     assert (denial.operation, denial.rule, denial.at) == ("inbound", away.decision.rule, scene.clock.now())
-    assert str(denial.principal) == "user:loopback:ada"
+    assert str(denial.principal) == "person:loopback:ada"
     assert (await scene.store.list_sessions(SessionQuery())).rows == ()
 
 
@@ -102,9 +102,9 @@ async def test_a_lone_reset_word_asks_for_a_greeting(scene: Scene) -> None:
     assert accepted.record.mode is InputMode.OPEN
 
 
-@pytest.mark.parametrize(("idle_ms", "key"), [(0, BOUND), (1, MAIN)])
+@pytest.mark.parametrize(("idle_ms", "routed"), [(0, True), (1, False)])
 async def test_a_thread_bound_to_a_session_goes_there_until_the_binding_is_over(
-    scene: Scene, idle_ms: int, key: SessionKey
+    scene: Scene, idle_ms: int, *, routed: bool
 ) -> None:
     now = scene.clock.now()
     binding = ThreadBinding(
@@ -118,5 +118,4 @@ async def test_a_thread_bound_to_a_session_goes_there_until_the_binding_is_over(
     scene.clock.advance(1000)
     accepted = await received(scene, dm("hi", "e1", thread="t1"))
     assert accepted.record.inbound.reply_to == THREAD
-    agent_part = accepted.record.inbound.key
-    assert (agent_part == BOUND) == (key == BOUND)
+    assert (accepted.record.inbound.key == BOUND) is routed

@@ -1,11 +1,13 @@
 """A few connections for reading, each on its own thread, so that no read waits for a writer."""
 
 import asyncio
+import queue
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import apsw
 
@@ -24,45 +26,90 @@ class ReaderOptions(Protocol):
     def vfs(self) -> str | None: ...
 
 
+@dataclass(slots=True)
+class _Read:
+    """One read on its way: what to ask, and who waits for the answer."""
+
+    ask: Callable[[Any, apsw.Connection], Any]
+    loop: asyncio.AbstractEventLoop
+    future: "asyncio.Future[Any]"
+
+
 class Readers(Generic[Rows]):
-    """Runs reads in one consistent view each."""
+    """Runs reads in one consistent view each.
+
+    Threads and a queue of its own: an executor's futures cost more than most reads.
+    """
 
     def __init__(self, path: Path, options: ReaderOptions, rows: Callable[[apsw.Connection], Rows]) -> None:
         self._path = path
         self._vfs = options.vfs
         self._rows = rows
-        self._local = threading.local()
-        self._opened: list[apsw.Connection] = []
         self._room = asyncio.Semaphore(WAITING)
         self._closed = False
-        self._pool = ThreadPoolExecutor(options.readers, thread_name_prefix="roost-reader")
+        self._queue: queue.SimpleQueue[_Read | None] = queue.SimpleQueue()
+        self._threads = [
+            threading.Thread(target=self._serve, name=f"roost-reader-{number}", daemon=True)
+            for number in range(options.readers)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     async def run(self, read: Callable[[Rows, apsw.Connection], Answer]) -> Answer:
         async with self._room:
             if self._closed:
                 raise StoreUnavailable("the store is closed")
-            return await asyncio.get_running_loop().run_in_executor(self._pool, self._read, read)
+            loop = asyncio.get_running_loop()
+            future: asyncio.Future[Answer] = loop.create_future()
+            self._queue.put(_Read(read, loop, future))
+            return await future
 
     async def close(self) -> None:
-        self._closed = True
-        await asyncio.to_thread(self._pool.shutdown)
-        for connection in self._opened:
+        """Finish the reads that were begun, then end the threads."""
+        if not self._closed:
+            self._closed = True
+            for _ in self._threads:
+                self._queue.put(None)
+        for thread in self._threads:
+            await asyncio.to_thread(thread.join)
+
+    def _serve(self) -> None:
+        connection: apsw.Connection | None = None
+        rows: Rows | None = None
+        while (job := self._queue.get()) is not None:
+            answer: object = None
+            error: BaseException | None = None
+            try:
+                if connection is None or rows is None:
+                    connection = open_reader(self._path, self._vfs)
+                    rows = self._rows(connection)
+                answer = _in_one_view(connection, rows, job.ask)
+            except ENGINE_ERRORS as failure:
+                error = translated(failure, self._path)
+                error.__cause__ = failure
+            except BaseException as failure:  # noqa: BLE001 — the thread's root: the caller gets what was raised
+                error = failure
+            # A loop that was closed has nobody left to tell.
+            with suppress(RuntimeError):
+                job.loop.call_soon_threadsafe(_tell, job.future, answer, error)
+        if connection is not None:
             connection.close()
 
-    def _read(self, read: Callable[[Rows, apsw.Connection], Answer]) -> Answer:
-        try:
-            connection, rows = self._mine()
-            connection.execute("BEGIN")
-            try:
-                return read(rows, connection)
-            finally:
-                connection.execute("ROLLBACK")
-        except ENGINE_ERRORS as error:
-            raise translated(error, self._path) from error
 
-    def _mine(self) -> tuple[apsw.Connection, Rows]:
-        if not hasattr(self._local, "rows"):
-            connection = open_reader(self._path, self._vfs)
-            self._opened.append(connection)
-            self._local.connection, self._local.rows = connection, self._rows(connection)
-        return self._local.connection, self._local.rows
+def _in_one_view(
+    connection: apsw.Connection, rows: Rows, ask: Callable[[Rows, apsw.Connection], Answer]
+) -> Answer:
+    connection.execute("BEGIN")
+    try:
+        return ask(rows, connection)
+    finally:
+        connection.execute("ROLLBACK")
+
+
+def _tell(future: "asyncio.Future[Any]", answer: object, error: BaseException | None) -> None:
+    if future.done():
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(answer)

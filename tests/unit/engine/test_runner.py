@@ -1,0 +1,212 @@
+from dataclasses import replace
+
+import anyio
+import pytest
+
+from roost.core.deliveries import Confirmed, Delivery, DeliveryKind, DeliveryState
+from roost.core.effects import Effects, OpenGeneration, Snapshot
+from roost.core.errors import InvalidInput
+from roost.core.exchanges import Completion, CompletionStatus
+from roost.core.messages import AssistantMessage, text_of
+from roost.core.runs import Request, Run, RunKind, RunState
+from roost.core.sendpolicy import Action, SendPolicy
+from roost.core.sessions import Session
+from roost.engine.rules import Part
+from roost.engine.runner import Runner, announcement
+from roost.engine.stops import Stops
+from roost.testing import builders
+from roost.testing.builders import CHAT, MAIN
+from roost.testing.scripts import Hang, Say, Until, calls
+from tests.unit.engine.scenes import HOME, Doing, Scene
+from tests.unit.engine.test_turn import call
+
+
+def runner(scene: Scene, stops: Stops | None = None, longest: int = 4000) -> Runner:
+    return Runner(scene.store, scene.clock, scene.rules, stops or Stops(), longest)
+
+
+async def outcome(scene: Scene, run: Run) -> tuple[RunState, str | None]:
+    after = await scene.store.run(run.id)
+    assert after is not None
+    assert after.outcome is not None
+    return after.outcome.state, after.outcome.code
+
+
+async def waiting(scene: Scene) -> tuple[Delivery, ...]:
+    return await scene.store.deliveries(DeliveryState.INTENT, 10)
+
+
+async def test_an_answer_is_in_the_transcript_and_on_its_way_with_the_model_and_its_reason() -> None:
+    scene = Scene()
+    scene.model.add((Say("Hello."),))
+    run = await scene.claimed()
+    await runner(scene).run(run)
+    (delivery,) = await waiting(scene)
+    assert (delivery.text, delivery.address, delivery.kind) == ("Hello.", CHAT, DeliveryKind.REPLY)
+    after = await scene.store.run(run.id)
+    assert after is not None
+    assert after.outcome is not None
+    assert (after.outcome.model, after.outcome.model_reason) == ("scripted/one", "the only model")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (InvalidInput("no model x", hint="pick another"), "invalid_input", "no model x (pick another)"),
+        (ZeroDivisionError(), "internal", "something broke"),
+    ],
+)
+async def test_a_run_that_cannot_be_cast_is_told_to_who_asked(error: Exception, code: str, told: str) -> None:
+    def refuse(session: Session, run: Run) -> Part:
+        raise error
+
+    scene = Scene()
+    scene.rules = replace(scene.rules, cast=refuse)
+    run = await scene.claimed()
+    await runner(scene).run(run)
+    assert await outcome(scene, run) == (RunState.FAILED, code)
+    assert any(told in delivery.text for delivery in await waiting(scene))
+    assert {delivery.kind for delivery in await waiting(scene)} == {DeliveryKind.NOTICE}
+
+
+async def test_what_breaks_within_a_run_ends_that_run_only() -> None:
+    def broken(request: object) -> tuple[Say, ...]:
+        raise ZeroDivisionError
+
+    scene = Scene()
+    scene.model.add(broken)
+    run = await scene.claimed()
+    await runner(scene).run(run)
+    assert await outcome(scene, run) == (RunState.FAILED, "internal")
+
+
+async def test_a_run_past_its_deadline_is_given_up() -> None:
+    scene = Scene()
+    scene.model.add((Say("so"), Hang()))
+    run = await scene.claimed(request=Request(reply_to=CHAT, deadline=scene.clock.now() + 1000))
+    async with anyio.create_task_group() as group:
+        group.start_soon(runner(scene).run, run)
+        await anyio.wait_all_tasks_blocked()
+        scene.clock.advance(1000)
+    assert await outcome(scene, run) == (RunState.TIMEOUT, "timeout")
+    assert [delivery.kind for delivery in await waiting(scene)] == [DeliveryKind.NOTICE]
+
+
+async def test_a_run_in_which_nothing_happens_is_given_up() -> None:
+    scene = Scene()
+    scene.rules = replace(scene.rules, idle_ms=500)
+    scene.model.add((Hang(),))
+    run = await scene.claimed()
+    async with anyio.create_task_group() as group:
+        group.start_soon(runner(scene).run, run)
+        await anyio.wait_all_tasks_blocked()
+        scene.clock.advance(500)
+    assert (await outcome(scene, run))[0] is RunState.TIMEOUT
+
+
+async def test_an_answer_that_may_not_be_sent_is_recorded_as_denied() -> None:
+    scene = Scene()
+    scene.rules = replace(scene.rules, sending=SendPolicy(default=Action.DENY))
+    scene.model.add((Say("secret"),))
+    await runner(scene).run(await scene.claimed())
+    assert await waiting(scene) == ()
+    (denial,) = await scene.store.denials(10)
+    assert (denial.operation, denial.caller) == ("send", MAIN)
+
+
+async def test_a_long_answer_is_split_and_parts_without_words_are_left_out() -> None:
+    scene = Scene()
+    scene.model.add((Say("abcde" + " " * 10 + "fghij"),))
+    await runner(scene, longest=5).run(await scene.claimed())
+    texts = []
+    lease = scene.lease
+    while due := await scene.store.claim_deliveries(lease, 1):
+        texts += [delivery.text for delivery in due]
+        claim = due[0].claim
+        assert claim is not None
+        await scene.store.settle_delivery(claim, Confirmed())
+    assert [text.strip() for text in texts] == ["abcde", "fghij"]
+
+
+async def test_an_exchange_is_not_answered_in_a_chat() -> None:
+    scene = Scene()
+    scene.model.add((Say("between us"),))
+    run = await scene.claimed(request=Request(kind=RunKind.EXCHANGE, reply_to=CHAT))
+    await runner(scene).run(run)
+    assert await waiting(scene) == ()
+
+
+async def reset(scene: Scene) -> None:
+    def again(snapshot: Snapshot) -> Effects:
+        return (OpenGeneration(generation=builders.generation(MAIN, "gen-2", 2)),)
+
+    await scene.store.change_session(MAIN, again)
+
+
+async def test_the_last_words_of_a_run_whose_session_was_reset_belong_nowhere() -> None:
+    scene = Scene()
+    release = anyio.Event()
+    scene.model.add((Until(release), Say("too late")))
+    run = await scene.claimed()
+    async with anyio.create_task_group() as group:
+        group.start_soon(runner(scene).run, run)
+        await scene.model.asked(1)
+        await reset(scene)
+        release.set()
+    assert (await outcome(scene, run))[0] is RunState.DONE
+    assert await scene.store.entries("gen-2") == ()
+
+
+@pytest.mark.requirement("P9")
+async def test_a_run_whose_steps_are_refused_because_of_a_reset_is_ended_and_the_session_goes_on() -> None:
+    scene = Scene()
+
+    async def resets() -> str:
+        await reset(scene)
+        return "ok"
+
+    scene.tools = (Doing("resets", resets),)
+    scene.model.add(calls(call("resets")))
+    run = await scene.claimed()
+    await runner(scene).run(run)
+    assert await outcome(scene, run) == (RunState.KILLED, "fenced")
+    assert (await scene.claimed("r2")).id == "r2"
+
+
+async def test_a_run_that_is_no_longer_ours_is_left_alone() -> None:
+    scene = Scene()
+    scene.model.add((Say("lost"),))
+    run = await scene.claimed()
+    await scene.store.acquire_lease(HOME)
+    await runner(scene).run(run)
+    after = await scene.store.run(run.id)
+    assert after is not None
+    assert after.state is RunState.RUNNING
+    assert await waiting(scene) == ()
+
+
+async def test_a_run_that_was_stopped_keeps_what_it_had_said_and_sends_nothing() -> None:
+    scene, stops = Scene(), Stops()
+    scene.model.add((Say("half"), Hang()))
+    run = await scene.claimed()
+    async with anyio.create_task_group() as group:
+        group.start_soon(runner(scene, stops).run, run)
+        await anyio.wait_all_tasks_blocked()
+        assert stops.end(run.id, "enough")
+    assert await outcome(scene, run) == (RunState.KILLED, "stopped")
+    assert [text_of(body) for body in await scene.bodies() if isinstance(body, AssistantMessage)] == ["half"]
+    assert await waiting(scene) == ()
+
+
+def test_an_announcement_names_the_child() -> None:
+    completion = Completion(
+        child_run="c",
+        child=MAIN,
+        requester=MAIN,
+        batch="b",
+        created_at=0,
+        status=CompletionStatus.DONE,
+        result="found it",
+    )
+    assert "found it" in announcement(completion, None)
+    assert announcement(completion, "in my own words") != announcement(completion, None)

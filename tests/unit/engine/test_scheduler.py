@@ -1,0 +1,124 @@
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+
+from roost.core.keys import SessionKey
+from roost.core.leases import Lease
+from roost.core.runs import Run
+from roost.core.scheduling import Choose, Limits
+from roost.engine.runner import Runner
+from roost.engine.scheduler import POLL_MS, Scheduler
+from roost.engine.stops import Stops
+from roost.ports import Store
+from roost.stores.memory import MemoryStore
+from roost.testing import builders
+from roost.testing.clock import FakeClock
+from roost.testing.scripts import Hang, Say, Until
+from tests.unit.engine.scenes import HOME, Scene
+
+
+@asynccontextmanager
+async def serving(scene: Scene, ceiling: int = 8, store: Store | None = None) -> AsyncIterator[None]:
+    store = store or scene.store
+    runner = Runner(store, scene.clock, scene.rules, Stops(), 4000)
+    lease = await store.acquire_lease(HOME)
+    async with anyio.create_task_group() as group:
+        group.start_soon(Scheduler(store, scene.clock, runner, Limits(ceiling=ceiling)).serve, lease, group)
+        yield
+        group.cancel_scope.cancel()
+
+
+async def ask(scene: Scene, name: str, *, ready_in: int = 0) -> None:
+    """A message to a session of its own."""
+    key = SessionKey.named("main", name)
+    message = builders.inbound(name, key)
+    run = builders.run(name, key, ready_at=scene.clock.now() + ready_in)
+    await scene.store.accept_inbound(
+        message,
+        lambda snapshot: (
+            builders.opening(builders.session(key), f"gen-{name}"),
+            builders.QueueRun(run=run),
+            builders.AcceptInput(inbound=message, run_id=name, mode=builders.InputMode.OPEN),
+        ),
+    )
+
+
+async def test_runs_of_different_sessions_are_under_way_at_once_up_to_the_ceiling() -> None:
+    scene = Scene()
+    release = anyio.Event()
+    scene.model.add((Until(release),), (Hang(),), (Hang(),))
+    for name in ("a", "b", "c"):
+        await ask(scene, name)
+    async with serving(scene, ceiling=2):
+        await anyio.wait_all_tasks_blocked()
+        assert len(scene.model.requests) == 2
+        release.set()
+        with anyio.fail_after(5):
+            await scene.model.asked(3)
+
+
+async def test_room_is_used_as_soon_as_there_is_some() -> None:
+    """By news alone: the clock stands still, so nothing here is found by looking now and then."""
+    scene = Scene()
+    scene.model.add(*[(Say("ok"),)] * 20)
+    for number in range(20):
+        await ask(scene, f"s{number}")
+    async with serving(scene, ceiling=1):
+        with anyio.fail_after(5):
+            await scene.model.asked(20)
+
+
+async def test_one_session_has_one_run_at_a_time() -> None:
+    scene = Scene()
+    release = anyio.Event()
+    scene.model.add((Until(release), Say("one")), (Say("two"),))
+    await scene.hear("a")
+    await scene.hear("b")
+    async with serving(scene):
+        await anyio.wait_all_tasks_blocked()
+        assert len(scene.model.requests) == 1
+        release.set()
+        with anyio.fail_after(5):
+            await scene.model.asked(2)
+
+
+async def test_a_run_that_waits_for_its_moment_is_started_when_it_comes() -> None:
+    scene = Scene()
+    scene.model.add((Say("now"),))
+    await ask(scene, "later", ready_in=2 * POLL_MS)
+    async with serving(scene):
+        for _ in range(2):
+            await anyio.wait_all_tasks_blocked()
+            assert scene.model.requests == []
+            scene.clock.advance(POLL_MS)
+        with anyio.fail_after(5):
+            await scene.model.asked(1)
+
+
+class SlowToTell(MemoryStore):
+    """Claims at once, and is slow to say so."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__(clock)
+        self.told = anyio.Event()
+
+    async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
+        claimed = await super().claim_runs(lease, choose)
+        if claimed:
+            await self.told.wait()
+        return claimed
+
+
+async def test_a_claim_that_is_answered_after_the_poll_is_not_lost() -> None:
+    scene = Scene()
+    scene.store = store = SlowToTell(scene.clock)
+    scene.model.add((Say("found"),))
+    await ask(scene, "a")
+    async with serving(scene):
+        await anyio.wait_all_tasks_blocked()
+        scene.clock.advance(POLL_MS)
+        await anyio.wait_all_tasks_blocked()
+        store.told.set()
+        with anyio.fail_after(5):
+            await scene.model.asked(1)
