@@ -1,6 +1,6 @@
 """Every seam of Roost. What is not here cannot be swapped.
 
-A docstring is the contract; the suites in `roost.testing` run it against every implementation.
+A docstring is the contract; one suite a port runs it against every implementation.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -256,6 +256,20 @@ async def test_a_step_is_recorded_and_calls_to_the_model_are_counted(
     assert (await known_run(store, "r-1")).progress == Progress(step=tool, model_calls=2)
 
 
+@pytest.mark.requirement("P10")
+async def test_the_result_of_the_call_a_run_has_begun_marks_its_step_as_done(
+    store: Store, lease: Lease, reopen: Reopen
+) -> None:
+    claim = await started(store, lease, "r-1")
+    tool = Step(kind=StepKind.TOOL, at=NOON, tool="exec", call_id="c-1")
+    await store.begin_step(claim, tool)
+    await store.append(MAIN, (builders.returned("e-1", "another", "exec", "ok"),), claim=claim)
+    assert (await known_run(store, "r-1")).progress.step == tool
+    await store.append(MAIN, (builders.returned("e-2", "c-1", "exec", "ok"),), claim=claim)
+    store = await reopen()
+    assert (await known_run(store, "r-1")).progress.step == replace(tool, done=True)
+
+
 # -- the end -----------------------------------------------------------------------------------------
 
 

@@ -7,9 +7,9 @@ Keys and principals are written in their text form; members of a union carry the
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
-from functools import cache, lru_cache
+from functools import cache, lru_cache, wraps
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import orjson
 
@@ -19,6 +19,8 @@ from roost.core.principals import Principal
 
 Dump = Callable[[Any], Any]
 Load = Callable[[Any], Any]
+Stored = TypeVar("Stored")
+Value = TypeVar("Value")
 TAG = "type"
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, InvalidInput)
 
@@ -35,6 +37,22 @@ def unreadable(error: Exception) -> StoreCorrupt:
     return StoreCorrupt(
         f"a stored value cannot be read: {error!r}", hint="restore a backup, or run the repair"
     )
+
+
+def sound(read: Callable[[Stored], Value]) -> Callable[[Stored], Value]:
+    """What reads a stored value; where it finds no sense, there is damage."""
+
+    @wraps(read)
+    def reading(stored: Stored) -> Value:
+        try:
+            return read(stored)
+        except UNREADABLE as error:
+            raise unreadable(error) from error
+
+    return reading
+
+
+stored_key = sound(parse_key)
 
 
 def encode(value: object, hint: Any = None) -> str:

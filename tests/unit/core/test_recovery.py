@@ -57,6 +57,7 @@ def kinds(effects: tuple[Effect, ...]) -> list[type[Effect]]:
     [
         (lost(), Requeue()),
         (lost(recoveries=1), Requeue()),
+        (lost(replace(TOOL, done=True)), Requeue()),
         (lost(MODEL), CallAgain()),
         (lost(MODEL, recalls=1, recoveries=1), CallAgain()),
         (lost(SAFE_TOOL), RunToolAgain()),

@@ -3,8 +3,10 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from roost.core.effects import AcceptInput, QueueRun
+from roost.core.inbound import InputMode
 from roost.core.leases import Gateway, Lease
-from roost.core.messages import Text
+from roost.core.messages import Text, ToolCall
 from roost.core.models import ToolSpec
 from roost.core.queries import HistoryQuery
 from roost.core.runs import Request, Run
@@ -72,8 +74,8 @@ class Scene:
             message,
             lambda snapshot: (
                 *(() if snapshot.session else (builders.opening(row, "gen-1"),)),
-                builders.QueueRun(run=run),
-                builders.AcceptInput(inbound=message, run_id=name, mode=builders.InputMode.OPEN),
+                QueueRun(run=run),
+                AcceptInput(inbound=message, run_id=name, mode=InputMode.OPEN),
             ),
         )
 
@@ -91,3 +93,7 @@ class Scene:
 
 def everything(backlog: Backlog) -> tuple[str, ...]:
     return tuple(run.id for run in backlog.ready)
+
+
+def call(name: str, call_id: str | None = None) -> ToolCall:
+    return ToolCall(id=call_id or name, name=name, arguments={})

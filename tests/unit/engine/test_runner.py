@@ -17,8 +17,7 @@ from roost.engine.stops import Stops
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
 from roost.testing.scripts import Hang, Say, Until, calls
-from tests.unit.engine.scenes import HOME, Doing, Scene
-from tests.unit.engine.test_turn import call
+from tests.unit.engine.scenes import HOME, Doing, Scene, call
 
 
 def runner(scene: Scene, stops: Stops | None = None, longest: int = 4000) -> Runner:
@@ -205,7 +204,7 @@ def test_an_announcement_names_the_child() -> None:
         requester=MAIN,
         batch="b",
         created_at=0,
-        status=CompletionStatus.DONE,
+        status=CompletionStatus.OK,
         result="found it",
     )
     assert "found it" in announcement(completion, None)

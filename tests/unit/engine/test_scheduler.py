@@ -3,6 +3,8 @@ from contextlib import asynccontextmanager
 
 import anyio
 
+from roost.core.effects import AcceptInput, QueueRun
+from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.runs import Run
@@ -38,8 +40,8 @@ async def ask(scene: Scene, name: str, *, ready_in: int = 0) -> None:
         message,
         lambda snapshot: (
             builders.opening(builders.session(key), f"gen-{name}"),
-            builders.QueueRun(run=run),
-            builders.AcceptInput(inbound=message, run_id=name, mode=builders.InputMode.OPEN),
+            QueueRun(run=run),
+            AcceptInput(inbound=message, run_id=name, mode=InputMode.OPEN),
         ),
     )
 

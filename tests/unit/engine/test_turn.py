@@ -6,9 +6,10 @@ import anyio
 import pytest
 
 from roost.core.effects import AcceptInput, AppendEntries, Effects, OpenGeneration, RunSnapshot, Snapshot
+from roost.core.entries import EntryDraft
 from roost.core.errors import Forbidden
 from roost.core.inbound import InputMode
-from roost.core.messages import AssistantMessage, StopReason, ToolCall, ToolResult, text_of
+from roost.core.messages import AssistantMessage, ProvenanceKind, StopReason, Text, ToolResult, text_of
 from roost.core.models import ModelEvent, ModelFailed, ModelRequest, TextDelta
 from roost.core.queries import LedgerQuery
 from roost.core.recovery import OUTCOME_UNKNOWN, Recovery, recover
@@ -19,8 +20,9 @@ from roost.engine.runner import announcement
 from roost.engine.turn import Turn
 from roost.testing import builders
 from roost.testing.builders import MAIN
+from roost.testing.clock import NOON
 from roost.testing.scripts import Hang, Say, Think, calls
-from tests.unit.engine.scenes import HOME, Doing, Scene, everything
+from tests.unit.engine.scenes import HOME, Doing, Scene, call, everything
 
 PARALLEL = ToolTraits(parallel=True)
 
@@ -31,10 +33,6 @@ async def turn(scene: Scene, run: Run, *, most_steps: int = 5) -> Turn:
     assert run.claim is not None
     part = scene.cast(session, run)
     return Turn(scene.store, scene.clock, run, run.claim, session, part, most_steps)
-
-
-def call(name: str, call_id: str | None = None) -> ToolCall:
-    return ToolCall(id=call_id or name, name=name, arguments={})
 
 
 def results(bodies: list[object]) -> list[tuple[str, str, bool]]:
@@ -116,7 +114,7 @@ async def test_a_privileged_tool_needs_the_owners_own_word() -> None:
     scene.tools = (Doing("danger", lambda: says("done"), ToolTraits(privileged=True)),)
     scene.model.add(calls(call("danger")), (Say("I see"),))
     run = await scene.claimed()
-    stranger = replace(run.cause, kind=builders.ProvenanceKind.INTER_SESSION)
+    stranger = replace(run.cause, kind=ProvenanceKind.INTER_SESSION)
     await (await turn(scene, replace(run, cause=stranger))).play()
     assert [is_error for _, _, is_error in results(await scene.bodies())] == [True]
 
@@ -221,7 +219,7 @@ async def interrupted(scene: Scene, step: Step | None, *ids: str) -> Run:
     await played.store.take_inputs(run.claim, lambda records: (builders.said("opening", "go"),))
     asked = AssistantMessage(content=tuple(call(name) for name in ids), at=scene.clock.now())
     await scene.store.begin_step(run.claim, Step(kind=StepKind.MODEL, at=scene.clock.now()))
-    await scene.store.append(MAIN, (builders.EntryDraft(id="asked", body=asked),), claim=run.claim)
+    await scene.store.append(MAIN, (EntryDraft(id="asked", body=asked),), claim=run.claim)
     if step is not None:
         await scene.store.begin_step(run.claim, step)
     lease = await scene.store.acquire_lease(HOME)
@@ -236,7 +234,7 @@ async def interrupted(scene: Scene, step: Step | None, *ids: str) -> Run:
 
 
 def begun(name: str, *, reenterable: bool = False) -> Step:
-    return Step(kind=StepKind.TOOL, at=builders.NOON, tool=name, call_id=name, reenterable=reenterable)
+    return Step(kind=StepKind.TOOL, at=NOON, tool=name, call_id=name, reenterable=reenterable)
 
 
 @pytest.mark.requirement("P10")
@@ -270,9 +268,9 @@ async def test_a_call_whose_result_was_kept_gets_no_second_one() -> None:
     scene = Scene()
     run = await scene.claimed()
     assert run.claim is not None
-    result = ToolResult(call_id="a", tool="a", content=(builders.Text("ran"),), at=scene.clock.now())
+    result = ToolResult(call_id="a", tool="a", content=(Text("ran"),), at=scene.clock.now())
     await scene.store.begin_step(run.claim, begun("a"))
-    await scene.store.append(MAIN, (builders.EntryDraft(id="result", body=result),), claim=run.claim)
+    await scene.store.append(MAIN, (EntryDraft(id="result", body=result),), claim=run.claim)
     lease = await scene.store.acquire_lease(HOME)
     recovery = Recovery(now=scene.clock.now(), announce=announcement)
     await scene.store.reap_runs(lease, lambda snapshot: recover(snapshot, recovery))

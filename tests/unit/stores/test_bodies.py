@@ -2,6 +2,7 @@
 
 import pytest
 
+from roost.core.errors import InvalidInput, StoreCorrupt
 from roost.core.messages import (
     AssistantMessage,
     Body,
@@ -68,3 +69,14 @@ BODIES: list[Body] = [
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: type(body).__name__)
 def test_a_body_is_read_back_as_it_was_written(body: Body) -> None:
     assert load_body(dump_body(body)) == body
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"t":"riddle"}', '{"t":"user","at":1}'])
+def test_a_text_that_is_no_body_is_told_as_damage(text: str) -> None:
+    with pytest.raises(StoreCorrupt):
+        load_body(text)
+
+
+def test_a_body_that_no_text_can_hold_is_the_callers_fault() -> None:
+    with pytest.raises(InvalidInput):
+        dump_body(Notice(kind="n", at=1, data={"number": 2**70}))

@@ -14,7 +14,16 @@ from roost.core.messages import AssistantMessage, Body, Image, Notice, Text, Too
 from roost.core.principals import OWNER, person
 from roost.core.runs import Claim, Outcome, Progress, Request, RunKind, RunState, Step, StepKind
 from roost.core.sessions import Counters, Labels, Overrides, SendOverride, ThreadBinding
-from roost.stores.codec import decode, decode_shared, encode, key_text, parse_key, parse_principal
+from roost.stores.codec import (
+    decode,
+    decode_shared,
+    encode,
+    key_text,
+    parse_key,
+    parse_principal,
+    sound,
+    stored_key,
+)
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
 from roost.testing.clock import NOON
@@ -173,6 +182,16 @@ def test_what_json_cannot_hold_is_refused(value: object) -> None:
 def test_what_cannot_be_read_is_reported_as_damage(hint: object, text: str) -> None:
     with pytest.raises(StoreCorrupt):
         decode(hint, text)
+
+
+def test_what_reads_a_column_tells_damage_from_bad_input() -> None:
+    assert stored_key(key_text(THREAD)) == THREAD
+    with pytest.raises(InvalidInput):
+        parse_key("nonsense")
+    with pytest.raises(StoreCorrupt):
+        stored_key("nonsense")
+    with pytest.raises(StoreCorrupt):
+        sound(ChatType)("crowd")
 
 
 def test_what_many_rows_share_is_read_once() -> None:

@@ -11,7 +11,7 @@ from roost.core.queries import Position, SearchHit, SearchQuery
 from roost.core.search import Query, index_text, searchable_text
 from roost.core.sessions import Generation
 from roost.stores.bodies import dump_body, load_body
-from roost.stores.codec import key_text, parse_key
+from roost.stores.codec import key_text, sound, stored_key
 from roost.stores.sqlite.rows import SQL, Binding, filtered, scope_conditions
 from roost.stores.sqlite.session_rows import SessionRows
 
@@ -57,7 +57,7 @@ class EntryRows(SessionRows):
             conditions.append("where_key")
             bindings["key"] = key_text(query.key)
         return tuple(
-            SearchHit(key=parse_key(row[0]), entry=_read_entry(row[1], row[2:]))
+            SearchHit(key=stored_key(row[0]), entry=_read_entry(row[1], row[2:]))
             for row in self._execute(filtered("search", conditions), bindings)
         )
 
@@ -70,9 +70,14 @@ class EntryRows(SessionRows):
     async def events(self, key: SessionKey, after: int, limit: int) -> tuple[Event, ...]:
         rows = self._execute(SQL["events"], (self._tenant, key_text(key), after, limit))
         return tuple(
-            Event(key=key, number=number, at=at, kind=EventKind(kind), ref=ref)
+            Event(key=key, number=number, at=at, kind=_event_kind(kind), ref=ref)
             for number, at, kind, ref in rows
         )
+
+
+@sound
+def _event_kind(text: str) -> EventKind:
+    return EventKind(text)
 
 
 def match_text(query: Query) -> str:

@@ -7,7 +7,7 @@ from roost.core.leases import Gateway, Lease
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.messages import Usage
 from roost.core.queries import Cutoffs, LedgerQuery
-from roost.stores.codec import key_text, parse_key, parse_principal
+from roost.stores.codec import key_text, parse_key, parse_principal, sound, stored_key
 from roost.stores.names import moment
 from roost.stores.sqlite.rows import SQL, Binding, Rows, filtered
 
@@ -112,10 +112,10 @@ class FactRows(Rows):
             "synthetic_before": moment(cutoffs.synthetic_before),
             "limit": limit,
         }
-        return tuple(parse_key(row[0]) for row in self._execute(SQL["expired_sessions"], bindings))
+        return tuple(stored_key(row[0]) for row in self._execute(SQL["expired_sessions"], bindings))
 
     async def stale_feeds(self, before: int) -> tuple[SessionKey, ...]:
-        return tuple(parse_key(row[0]) for row in self._execute(SQL["stale_feeds"], (before,)))
+        return tuple(stored_key(row[0]) for row in self._execute(SQL["stale_feeds"], (before,)))
 
     async def count_stale_events(self, key: SessionKey, before: int) -> int:
         return self._counted(
@@ -145,6 +145,7 @@ def _read_lease(row: Any) -> Lease:
     return Lease(gateway=gateway, epoch=epoch, expires_at=expires_at)
 
 
+@sound
 def _read_denial(row: Any) -> Denial:
     principal, at, operation, rule, reason, caller, target = row
     return Denial(

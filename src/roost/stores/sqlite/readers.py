@@ -56,13 +56,14 @@ class Readers(Generic[Rows]):
             thread.start()
 
     async def run(self, read: Callable[[Rows, apsw.Connection], Answer]) -> Answer:
-        async with self._room:
-            if self._closed:
-                raise StoreUnavailable("the store is closed")
-            loop = asyncio.get_running_loop()
-            future: asyncio.Future[Answer] = loop.create_future()
-            self._queue.put(_Read(read, loop, future))
-            return await future
+        await self._room.acquire()
+        if self._closed:
+            self._room.release()
+            raise StoreUnavailable("the store is closed")
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Answer] = loop.create_future()
+        self._queue.put(_Read(read, loop, future))
+        return await future
 
     async def close(self) -> None:
         """Finish the reads that were begun, then end the threads."""
@@ -91,9 +92,19 @@ class Readers(Generic[Rows]):
                 error = failure
             # A loop that was closed has nobody left to tell.
             with suppress(RuntimeError):
-                job.loop.call_soon_threadsafe(_tell, job.future, answer, error)
+                job.loop.call_soon_threadsafe(self._tell, job.future, answer, error)
         if connection is not None:
             connection.close()
+
+    def _tell(self, future: "asyncio.Future[Any]", answer: object, error: BaseException | None) -> None:
+        # Only now: a read whose caller stopped waiting takes its place in the queue all the same.
+        self._room.release()
+        if future.done():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(answer)
 
 
 def _in_one_view(
@@ -104,12 +115,3 @@ def _in_one_view(
         return ask(rows, connection)
     finally:
         connection.execute("ROLLBACK")
-
-
-def _tell(future: "asyncio.Future[Any]", answer: object, error: BaseException | None) -> None:
-    if future.done():
-        return
-    if error is not None:
-        future.set_exception(error)
-    else:
-        future.set_result(answer)

@@ -25,7 +25,15 @@ from roost.core.sessions import (
     Summary,
     Times,
 )
-from roost.stores.codec import decode_shared, encode, key_text, parse_key, parse_principal
+from roost.stores.codec import (
+    decode_shared,
+    encode,
+    key_text,
+    parse_key,
+    parse_principal,
+    sound,
+    stored_key,
+)
 from roost.stores.names import SYNTHETIC, haystack
 from roost.stores.scrub import without_content
 from roost.stores.sqlite.rows import SQL, Binding, Rows, filtered, inbound_update, scope_conditions
@@ -44,7 +52,7 @@ class SessionRows(Rows):
         return None if row is None else read_session(row)
 
     async def ancestors(self, key: SessionKey) -> tuple[SessionKey, ...]:
-        return tuple(parse_key(row[0]) for row in self._execute(SQL["ancestors"], (key_text(key),)))
+        return tuple(stored_key(row[0]) for row in self._execute(SQL["ancestors"], (key_text(key),)))
 
     async def sessions(self, query: SessionQuery) -> Sequence[Session]:
         bindings: dict[str, Binding] = {
@@ -248,6 +256,7 @@ def _same_but_hot(was: Session, now: Session) -> bool:
     )
 
 
+@sound
 def read_session(row: Any) -> Session:
     (_, key, owner, session_id, kind, channel, chat_type, account, peer, thread, rule) = row[:11]
     (parent, depth, created, archived, pinned, labels, origin, route, overrides) = row[11:20]
@@ -299,6 +308,7 @@ def read_session(row: Any) -> Session:
 _TOP = Lineage()
 
 
+@sound
 def _read_generation(row: Any) -> Generation:
     (
         session_id,

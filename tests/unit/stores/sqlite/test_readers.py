@@ -9,7 +9,7 @@ import pytest
 
 from roost.core.errors import NotFound, StoreCorrupt, StoreUnavailable
 from roost.stores.sqlite.connection import open_writer
-from roost.stores.sqlite.readers import Readers
+from roost.stores.sqlite.readers import WAITING, Readers
 from roost.stores.sqlite.store import SqliteOptions
 
 READERS = 2
@@ -82,6 +82,51 @@ async def test_any_number_of_reads_opens_few_connections(readers: Readers[apsw.C
 async def test_reads_run_beside_each_other(readers: Readers[apsw.Connection]) -> None:
     both_here = threading.Barrier(READERS)
     assert len(await asyncio.gather(*(readers.run(lambda *_: both_here.wait()) for _ in range(READERS)))) == 2
+
+
+@pytest.mark.requirement("P21")
+async def test_reads_beyond_the_room_wait_although_their_callers_give_up(
+    readers: Readers[apsw.Connection],
+) -> None:
+    all_busy, go_on = threading.Barrier(READERS + 1), threading.Event()
+
+    def take_long(rows: apsw.Connection, connection: apsw.Connection) -> None:
+        all_busy.wait(10)
+        go_on.wait(10)
+
+    busy = asyncio.gather(*(readers.run(take_long) for _ in range(READERS)))
+    await asyncio.to_thread(all_busy.wait, 10)
+    for _ in range(2):
+        impatient = asyncio.gather(*(readers.run(count_notes) for _ in range(WAITING)))
+        await asyncio.sleep(0)
+        impatient.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await impatient
+    assert readers._queue.qsize() == WAITING - READERS
+    go_on.set()
+    await busy
+    assert await readers.run(count_notes) == 0
+
+
+async def test_reads_without_room_are_told_when_the_store_closes(readers: Readers[apsw.Connection]) -> None:
+    all_busy, go_on = threading.Barrier(READERS + 1), threading.Event()
+
+    def take_long(rows: apsw.Connection, connection: apsw.Connection) -> None:
+        all_busy.wait(10)
+        go_on.wait(10)
+
+    busy = asyncio.gather(*(readers.run(take_long) for _ in range(READERS)))
+    await asyncio.to_thread(all_busy.wait, 10)
+    rest = asyncio.gather(*(readers.run(count_notes) for _ in range(WAITING)), return_exceptions=True)
+    await asyncio.sleep(0)
+    closing = asyncio.gather(readers.close())
+    await asyncio.sleep(0)
+    go_on.set()
+    answers = await rest
+    await closing
+    await busy
+    assert answers[:-READERS] == [0] * (WAITING - READERS)
+    assert {type(answer) for answer in answers[-READERS:]} == {StoreUnavailable}
 
 
 async def test_a_read_after_closing_is_refused(readers: Readers[apsw.Connection]) -> None:

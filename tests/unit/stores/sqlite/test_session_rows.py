@@ -4,7 +4,8 @@ import apsw
 import pytest
 
 from roost.core.addresses import Address, ChatType, Origin
-from roost.core.errors import Conflict, NotFound
+from roost.core.errors import Conflict, NotFound, StoreCorrupt
+from roost.core.events import Event, EventKind
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER
@@ -26,6 +27,7 @@ from roost.stores.sqlite.session_rows import list_conditions
 from roost.stores.sqlite.tables import SqliteTables
 from roost.stores.tables import drive
 from roost.testing.builders import CHAT, MAIN, generation, inbound, session
+from roost.testing.clock import NOON
 from tests.unit.stores.sqlite.conftest import open_session
 
 CHILD = SessionKey.named("main", "child")
@@ -177,3 +179,34 @@ def test_a_route_is_optional(tables: SqliteTables) -> None:
     found = drive(tables.session(MAIN))
     assert found is not None
     assert (was.route, found.route) == (None, CHAT)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE sessions SET status = 'weird'",
+        "UPDATE sessions SET kind = 'weird'",
+        "UPDATE sessions SET principal = 'nobody'",
+        "UPDATE sessions SET parent = 'nonsense'",
+        "UPDATE sessions SET labels = '{'",
+        "UPDATE generations SET opened_by = 'weird'",
+        "UPDATE lineage SET ancestor = 'nonsense'",
+        "UPDATE events SET kind = 'weird'",
+    ],
+)
+def test_a_word_that_is_not_one_of_ours_is_told_as_damage(
+    tables: SqliteTables, connection: apsw.Connection, damage: str
+) -> None:
+    open_session(tables)
+    open_session(tables, CHILD, parent=MAIN)
+    drive(tables.insert_events([Event(key=CHILD, number=1, at=NOON, kind=EventKind.ENTRY, ref="e")]))
+    connection.execute(damage)
+    with pytest.raises(StoreCorrupt):
+        drive(all_of(tables, CHILD))
+
+
+async def all_of(tables: SqliteTables, key: SessionKey) -> None:
+    await tables.session(key)
+    await tables.generations(key)
+    await tables.ancestors(key)
+    await tables.events(key, 0, 10)

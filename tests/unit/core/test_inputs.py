@@ -1,0 +1,65 @@
+from dataclasses import replace
+
+from roost.core.inbound import InboundRecord, InboundState, InputMode
+from roost.core.inputs import entries_of
+from roost.core.messages import Image, Text, UserMessage, text_of
+from tests.samples import NOON, inbound, pending
+
+PICTURE = Image(data="aGk=", mime="image/png")
+
+
+def dropped(name: str, reason: str | None) -> InboundRecord:
+    return InboundRecord(inbound=inbound(name), state=InboundState.MERGED, reason=reason)
+
+
+def bodies(*records: InboundRecord) -> list[UserMessage]:
+    found = [draft.body for draft in entries_of(records)]
+    assert all(isinstance(body, UserMessage) for body in found)
+    return [body for body in found if isinstance(body, UserMessage)]
+
+
+def test_a_lone_message_is_an_entry_with_its_own_words_sender_and_time() -> None:
+    message = replace(inbound("m1", text="hello", at=NOON + 5), sender_name="Ada")
+    (draft,) = entries_of((pending(message, "r1"),))
+    assert draft.id == "m1"
+    assert draft.body == UserMessage(
+        content=(Text("hello"),), at=NOON + 5, provenance=message.provenance, sender="Ada"
+    )
+
+
+def test_messages_that_open_a_run_together_are_one_entry_of_no_one_sender() -> None:
+    named = replace(inbound("m1"), sender_name="Ada")
+    (body,) = bodies(pending(named, "r1"), pending(inbound("m2"), "r1"))
+    assert "m1" in text_of(body)
+    assert "m2" in text_of(body)
+    assert body.sender is None
+
+
+def test_pictures_of_all_messages_come_after_the_words() -> None:
+    shown = replace(inbound("m2"), content=(PICTURE, Text("look")))
+    (body,) = bodies(pending(inbound("m1"), "r1"), pending(shown, "r1"))
+    assert [type(block) for block in body.content] == [Text, Image]
+
+
+def test_each_steer_is_an_entry_of_its_own_after_the_opening() -> None:
+    steers = [pending(inbound(name), "r1", InputMode.STEER) for name in ("s1", "s2")]
+    drafts = entries_of((steers[0], pending(inbound("m1"), "r1"), steers[1]))
+    assert [draft.id for draft in drafts] == ["m1", "s1", "s2"]
+
+
+def test_what_fell_out_is_told_once_with_the_opening() -> None:
+    steer = pending(inbound("s1"), "r1", InputMode.STEER)
+    opening, steered = bodies(dropped("d1", "the line of d1"), pending(inbound("m1"), "r1"), steer)
+    assert "- the line of d1" in text_of(opening)
+    assert "Dropped" not in text_of(steered)
+
+
+def test_what_fell_out_is_told_once_with_the_first_steer_where_there_is_no_opening() -> None:
+    steers = [pending(inbound(name), "r1", InputMode.STEER) for name in ("s1", "s2")]
+    first, second = bodies(dropped("d1", None), *steers)
+    assert "Dropped 1 message(s)" in text_of(first)
+    assert text_of(second) == "s2"
+
+
+def test_nothing_to_take_is_no_entry() -> None:
+    assert entries_of(()) == ()
