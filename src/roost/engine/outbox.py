@@ -16,6 +16,7 @@ from roost.core.deliveries import (
     Unknown,
 )
 from roost.core.leases import Lease
+from roost.engine.intake import Intake
 from roost.ports import Channel, Clock, Store, Topic, TopicKind
 
 DELIVERIES = Topic(TopicKind.DELIVERIES)
@@ -39,15 +40,17 @@ class Outbox:
         self._clock = clock
         self._channels = channels
         self._jitter = jitter
-        self._under_way = 0
-        self._room = anyio.Event()
+        self._intake: Intake[Delivery] = Intake(store, clock, DELIVERIES, most=AT_ONCE, poll_ms=POLL_MS)
 
     async def serve(self, lease: Lease) -> None:
         """Send until cancelled; a place that is slow to take a message keeps no other waiting."""
+
+        async def claim(free: int) -> tuple[Delivery, ...]:
+            return await self._store.claim_deliveries(lease, free)
+
         async with anyio.create_task_group() as group:
             while True:
-                for delivery in await self._next(lease):
-                    self._under_way += 1
+                for delivery in await self._intake.take(claim):
                     group.start_soon(self._send, delivery, name=f"delivery {delivery.id}")
 
     async def reconcile(self, deliveries: tuple[Delivery, ...]) -> None:
@@ -67,41 +70,12 @@ class Outbox:
                 case Knowledge.UNKNOWN:
                     pass
 
-    async def _next(self, lease: Lease) -> tuple[Delivery, ...]:
-        due: tuple[Delivery, ...] = ()
-        while self._under_way >= AT_ONCE:
-            await self._room.wait()
-        free = AT_ONCE - self._under_way
-
-        async def claim() -> tuple[Delivery, ...] | None:
-            # A claim that is committed and not heard of would never be sent.
-            found: tuple[Delivery, ...] = ()
-            with anyio.CancelScope(shield=True):
-                found = await self._store.claim_deliveries(lease, free)
-            return found or None
-
-        async with anyio.create_task_group() as group:
-
-            async def poll() -> None:
-                # One that was put off makes no news when its moment comes.
-                await self._clock.sleep(POLL_MS)
-                group.cancel_scope.cancel()
-
-            group.start_soon(poll)
-            due = await self._store.wait_for(DELIVERIES, claim)
-            group.cancel_scope.cancel()
-        return due
-
     async def _send(self, delivery: Delivery) -> None:
-        try:
+        with self._intake.underway():
             if delivery.claim is not None:
                 result = await self._result(delivery)
                 with anyio.CancelScope(shield=True):
                     await self._store.settle_delivery(delivery.claim, result)
-        finally:
-            self._under_way -= 1
-            self._room.set()
-            self._room = anyio.Event()
 
     async def _result(self, delivery: Delivery) -> SendResult:
         address = delivery.address

@@ -34,9 +34,7 @@ parse_principal: Callable[[str], Principal] = lru_cache(CACHED_TEXTS)(Principal.
 
 
 def unreadable(error: Exception) -> StoreCorrupt:
-    return StoreCorrupt(
-        f"a stored value cannot be read: {error!r}", hint="restore a backup, or run the repair"
-    )
+    return StoreCorrupt(f"a stored value cannot be read: {error!r}", hint="restore a backup")
 
 
 def sound(read: Callable[[Stored], Value]) -> Callable[[Stored], Value]:

@@ -122,7 +122,7 @@ def translated(error: EngineError, path: Path) -> Exception:
     if isinstance(error, UnicodeEncodeError | OverflowError | apsw.TooBigError):
         return InvalidInput(f"that cannot be stored: {error}", hint="send valid Unicode, of a smaller size")
     if isinstance(error, apsw.CorruptError | apsw.NotADBError | UnicodeError):
-        return StoreCorrupt(f"{path} is damaged: {error}", hint="restore a backup, or run the repair")
+        return StoreCorrupt(f"{path} is damaged: {error}", hint="restore a backup")
     if isinstance(error, apsw.SQLError | apsw.ConstraintError | apsw.MismatchError | apsw.RangeError):
         return StoreCorrupt(
             f"{path} does not fit this Roost: {error}", hint="report it; trying again is no use"
