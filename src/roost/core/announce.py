@@ -107,15 +107,19 @@ def _result(completion: Completion) -> str:
     return freeze_result("" if failed else (completion.result or "").strip()) or NOT_AVAILABLE
 
 
-def announce_text(completion: Completion, stats: Stats, report: Report | None = None) -> str:
-    """How a child ended, for the requester's chat. After a success its report replaces result and notes."""
+def announce_text(completion: Completion, stats: Stats | None, report: Report | None = None) -> str:
+    """How a child ended, for the requester's chat. After a success its report replaces result and notes.
+
+    Without stats there is no line about them: an unknown figure is not a zero.
+    """
     said = report if report and completion.status is CompletionStatus.OK else Report()
     result = freeze_result(said.result) if said.result else _result(completion)
     lines = [f"Status: {_status(completion)}", f"Result: {_quoted(result)}"]
     notes = said.notes or (None if completion.status is CompletionStatus.ERROR else completion.error)
     if notes:
         lines.append(f"Notes: {_quoted(freeze_result(notes))}")
-    lines.append(stats_line(stats))
+    if stats is not None:
+        lines.append(stats_line(stats))
     return "\n".join(lines)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import anyio
 
 from roost.core import finishing, sendpolicy
-from roost.core.announce import Stats, announce_text, read_report
+from roost.core.announce import announce_text, read_report
 from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.effects import AddDelivery, AppendEntries, Effects, RecordDenial, RunSnapshot
 from roost.core.endings import Ending
@@ -174,5 +174,5 @@ class Runner:
 
 
 def announcement(completion: Completion, written: str | None) -> str:
-    stats = Stats(runtime_ms=0, tokens_in=0, tokens_out=0, key=str(completion.child), session_id="-")
-    return announce_text(completion, stats, read_report(written) if written else None)
+    """How a child ended, around what it wrote for its requester."""
+    return announce_text(completion, None, read_report(written) if written else None)

@@ -212,3 +212,7 @@ def test_long_findings_share_the_room_and_none_is_left_out() -> None:
     assert many.count("x") == 20 * (4_096 // 20)
     assert all(f"subagent:u{n}\n" in many for n in range(20))
     assert findings_text([]).startswith("All 0 sub-agents")
+
+
+def test_without_figures_no_line_pretends_to_know_them() -> None:
+    assert "Stats" not in announce_text(completion(CompletionStatus.OK), None)
