@@ -9,6 +9,7 @@ from roost.core.errors import RoostError
 from roost.ports import Clock
 
 Answer = TypeVar("Answer")
+LONGEST_WAIT_MS = 5_000
 
 
 class OutOfTime(RoostError):
@@ -25,7 +26,8 @@ async def watched(clock: Clock, left: Callable[[], int], work: Callable[[], Awai
 
         async def watch() -> None:
             while (milliseconds := left()) > 0:
-                await clock.sleep(milliseconds)
+                # Not for longer at once: what is left may also become less.
+                await clock.sleep(min(milliseconds, LONGEST_WAIT_MS))
             failures.append(OutOfTime("it took too long"))
             group.cancel_scope.cancel()
 

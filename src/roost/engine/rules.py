@@ -40,7 +40,10 @@ Cast: TypeAlias = Callable[[Session, Run], Part]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """`doors` say who is let in, by channel; a channel without one lets in nobody but by pairing."""
+    """`doors` say who is let in, by channel; a channel without one lets in nobody but by pairing.
+
+    A run in which nothing happens for `idle_ms`, or whose model says nothing for `stream_idle_ms`, is given up.
+    """
 
     cast: Cast
     doors: Mapping[str, ChannelPolicy] = field(default_factory=dict)
@@ -53,6 +56,7 @@ class Rules:
     limits: Limits = field(default_factory=lambda: Limits(ceiling=32))
     recovery_max_age_ms: int = MAX_AGE_MS
     idle_ms: int = 1_800_000
+    stream_idle_ms: int = 120_000
     most_steps: int = 200
 
     def door(self, channel: str) -> ChannelPolicy:

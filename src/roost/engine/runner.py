@@ -82,7 +82,9 @@ class Runner:
 
         def left() -> int:
             now = self._clock.now()
-            idle = self._rules.idle_ms - (now - turn.moved_at)
+            longest = self._rules.idle_ms
+            limit = min(longest, self._rules.stream_idle_ms) if turn.asking else longest
+            idle = limit - (now - turn.moved_at)
             return idle if run.request.deadline is None else min(idle, run.request.deadline - now)
 
         try:

@@ -59,6 +59,7 @@ class Turn:
     partial: list[str] = field(default_factory=list)
     calls: int = 0
     moved_at: int = 0
+    asking: bool = False
 
     def __post_init__(self) -> None:
         self.moved_at = self.clock.now()
@@ -128,6 +129,7 @@ class Turn:
         )
         self.partial.clear()
         answer = None
+        self.asking, self.moved_at = True, at
         async with self.part.model.stream(request) as events:
             async for event in events:
                 self.moved_at = self.clock.now()
@@ -138,6 +140,7 @@ class Turn:
                         answer = event.message
                     case _:
                         pass
+        self.asking = False
         if answer is None:
             raise ModelFailed("the answer has no end", kind=FailureKind.TRANSIENT)
         await self._account(answer)

@@ -79,6 +79,23 @@ async def test_what_breaks_within_a_run_ends_that_run_only() -> None:
     assert await outcome(scene, run) == (RunState.FAILED, "internal")
 
 
+async def test_a_model_that_says_nothing_for_too_long_is_given_up_long_before_the_run_is() -> None:
+    scene = Scene()
+    scene.model.add((Say("well"), Hang()))
+    scene.rules = replace(scene.rules, idle_ms=1_000_000, stream_idle_ms=7_000)
+    run = await scene.claimed()
+    async with anyio.create_task_group() as group:
+        group.start_soon(runner(scene).run, run)
+        await scene.model.asked(1)
+        await anyio.wait_all_tasks_blocked()
+        for _ in range(8):
+            scene.clock.advance(1_000)
+            await anyio.wait_all_tasks_blocked()
+    ended = await scene.store.run(run.id)
+    assert ended is not None
+    assert ended.state is RunState.TIMEOUT
+
+
 async def test_a_run_past_its_deadline_is_given_up() -> None:
     scene = Scene()
     scene.model.add((Say("so"), Hang()))
