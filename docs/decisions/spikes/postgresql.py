@@ -92,6 +92,9 @@ class SpikeTables:
             "UPDATE sessions SET body = $2 WHERE key = $1", key_text(was.key), encode(now)
         )
 
+    async def last_event(self, key: SessionKey) -> int:
+        return 0
+
     async def generation(self, session_id: str) -> Generation | None:
         return await self._body(Generation, "SELECT body FROM generations WHERE session_id = $1", session_id)
 
