@@ -13,6 +13,7 @@ run: $(READY) ## start Roost
 	$(BIN)/python -m roost
 
 test: $(READY) ## every kind of test; SCALE=full for the full counts
+	scripts/parts
 	$(PYTEST) --cov --cov-report=
 
 check: lint test ## the gate: format, lint, types, every test, coverage of each package
