@@ -22,7 +22,7 @@ from roost.core.scheduling import Limits
 from roost.core.secrets import Secret
 from roost.core.sessions import Session
 from roost.core.systemtext import system_text
-from roost.core.toolpolicy import Profile, Scope, ToolPolicy, effective_tools
+from roost.core.toolpolicy import Scope, ToolPolicy, effective_tools
 from roost.core.tools import Place, WorkspaceAccess
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
@@ -199,7 +199,7 @@ def _place(loaded: Loaded, agent: Agent, session: Session) -> Place:
     sandboxed = sandbox.mode is SandboxMode.ALL or (sandbox.mode is SandboxMode.NON_MAIN and not main)
     folder = Path(agent.workspace) if agent.workspace else loaded.sources.home / "workspace" / agent.id
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    access = WorkspaceAccess(sandbox.workspace_access) if sandboxed else WorkspaceAccess.WRITE
+    access = sandbox.workspace_access if sandboxed else WorkspaceAccess.WRITE
     return Place(workspace=str(folder), access=access, sandboxed=sandboxed)
 
 
@@ -218,7 +218,7 @@ def _tools(settings: Settings, agent: Agent, place: Place) -> tuple[Tool, ...]:
 
 def _scope(scope: ToolScope) -> Scope:
     return Scope(
-        profile=Profile(scope.profile) if scope.profile else None,
+        profile=scope.profile,
         allow=scope.allow,
         also_allow=scope.also_allow,
         deny=scope.deny,

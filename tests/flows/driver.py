@@ -17,7 +17,8 @@ from roost.core.envelopes import Conversation, Envelope, Sender, labels_of, orig
 from roost.core.errors import Fenced
 from roost.core.exchanges import Completion
 from roost.core.facts import facts_of, session_owner
-from roost.core.inbound import Inbound, InboundRecord, InboundState, InputMode, Source
+from roost.core.inbound import Inbound, Source
+from roost.core.inputs import entries_of
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
@@ -31,7 +32,6 @@ from roost.core.messages import (
 )
 from roost.core.queries import HistoryQuery
 from roost.core.queuesettings import QueuePolicy, QueueSettings
-from roost.core.queuetext import collect_prompt
 from roost.core.recovery import Recovery
 from roost.core.resets import Reset
 from roost.core.routing import RoutingRules
@@ -99,27 +99,6 @@ def in_group(
 ) -> Envelope:
     chat = Conversation(chat_type=ChatType.GROUP, peer=group, topic=topic, subject="Kitchen")
     return Envelope(channel="telegram", sender=Sender(id=sender, name=name), conversation=chat, text=text)
-
-
-def render(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
-    """One entry for what opens a run, with one line for each message that fell out; one a steer."""
-    dropped = [record.reason or "" for record in records if record.state is InboundState.MERGED]
-    waiting = [record for record in records if record.state is InboundState.PENDING]
-    opening = [record.inbound for record in waiting if record.mode is InputMode.OPEN]
-    steering = [record.inbound for record in waiting if record.mode is InputMode.STEER]
-    together = [(opening, dropped)] if opening else []
-    apart = [([inbound], () if together or number else dropped) for number, inbound in enumerate(steering)]
-    return tuple(
-        EntryDraft(
-            id=f"entry-{inputs[0].id}",
-            body=UserMessage(
-                content=(Text(collect_prompt(inputs, lines)),),
-                at=inputs[0].received_at,
-                provenance=inputs[0].provenance,
-            ),
-        )
-        for inputs, lines in (*together, *apart)
-    )
 
 
 def announcement(completion: Completion, written: str | None) -> str:
@@ -239,7 +218,7 @@ class Driver:
         return run
 
     async def take(self, run: Run) -> tuple[Entry, ...]:
-        return await self.store.take_inputs(claim_of(run), render)
+        return await self.store.take_inputs(claim_of(run), entries_of)
 
     async def finish(self, run: Run, said: Said) -> Run:
         return await self.store.finish_run(claim_of(run), self._advance(said))

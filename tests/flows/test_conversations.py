@@ -10,6 +10,7 @@ from roost.core.deliveries import DeliveryKind
 from roost.core.envelopes import Envelope
 from roost.core.errors import Fenced
 from roost.core.inbound import InboundState
+from roost.core.inputs import entries_of
 from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetPolicy
 from roost.core.principals import OWNER, Principal, person
@@ -21,7 +22,7 @@ from roost.core.scopes import DmScope
 from roost.core.sessions import Facts, OpenedBy, SessionKind, SessionStatus
 from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
-from tests.flows.driver import NO_RESET, Driver, House, Said, claim_of, dm, in_group, render
+from tests.flows.driver import NO_RESET, Driver, House, Said, claim_of, dm, in_group
 from tests.samples import HOUR
 from tests.scale import count
 
@@ -186,7 +187,7 @@ async def test_a_run_that_was_reset_away_ends_without_a_word_in_the_new_generati
     await driver.hear(dm("and this"))
     await driver.hear(dm("/new fresh"))
     with pytest.raises(Fenced):
-        await driver.store.take_inputs(claim_of(run), render)
+        await driver.store.take_inputs(claim_of(run), entries_of)
     ended = await driver.store.run(run.id)
     assert ended is not None
     assert ended.state is RunState.KILLED

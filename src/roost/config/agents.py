@@ -27,6 +27,7 @@ from roost.config.spelling import (
     whole,
 )
 from roost.config.tools import ToolRules
+from roost.core.tools import WorkspaceAccess
 
 FALLBACK_AGENT = "main"
 
@@ -41,12 +42,6 @@ class SandboxScope(StrEnum):
     SESSION = "session"
     AGENT = "agent"
     SHARED = "shared"
-
-
-class WorkspaceAccess(StrEnum):
-    NONE = "none"
-    READ_ONLY = "ro"
-    READ_WRITE = "rw"
 
 
 class SandboxVisibility(StrEnum):

@@ -1,7 +1,6 @@
 """`tools`: what agents may use, and whom the session tools may reach."""
 
 from collections.abc import Iterable
-from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
@@ -10,20 +9,14 @@ from roost.config.amounts import ByteSize
 from roost.config.frozen import FrozenMap
 from roost.config.section import Loc, Section, Takes, about
 from roost.config.spelling import Flag, Positive, Size, Text, Texts, word
+from roost.core.toolpolicy import Profile
 from roost.core.visibility import Level
-
-
-class ToolProfile(StrEnum):
-    MINIMAL = "minimal"
-    CODING = "coding"
-    MESSAGING = "messaging"
-    FULL = "full"
 
 
 class ToolScope(Section):
     """One stage of the tool policy. An empty list is a list: it allows nothing."""
 
-    profile: Annotated[ToolProfile | None, about("The set to begin with. Unset: `full`.")] = None
+    profile: Annotated[Profile | None, about("The set to begin with. Unset: `full`.")] = None
     allow: Annotated[Texts | None, about("Only these tools; not together with `alsoAllow`.")] = None
     also_allow: Annotated[Texts | None, about("Tools added to the profile; not together with `allow`.")] = (
         None
