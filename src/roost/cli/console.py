@@ -1,5 +1,6 @@
 """Talk to the agent on this terminal, through the same engine as every channel."""
 
+import os
 import sys
 from uuid import uuid4
 
@@ -28,7 +29,7 @@ async def talk(loaded: Loaded) -> None:
     channel = LoopbackChannel(name=CHANNEL, abilities=ChannelAbilities(longest=100_000, dedupes=True))
     async with (
         open_engine(loaded, [channel], {CHANNEL: DOOR}) as engine,
-        engine.serving(Gateway(name="roost", holder=CHANNEL)),
+        engine.serving(_gateway()),
         anyio.create_task_group() as group,
     ):
         group.start_soon(_show, channel)
@@ -40,6 +41,11 @@ async def talk(loaded: Loaded) -> None:
         await engine.settled()
         await anyio.lowlevel.checkpoint()
         group.cancel_scope.cancel()
+
+
+def _gateway() -> Gateway:
+    """A name of its own: a second terminal on the same store is refused, instead of taking it from the first."""
+    return Gateway(name=f"{CHANNEL}-{os.getpid()}", holder=f"process {os.getpid()}")
 
 
 async def _show(channel: LoopbackChannel) -> None:

@@ -1,6 +1,7 @@
 """`roost` by itself: what is configured and what is stored, then a conversation on this terminal."""
 
 import sys
+from collections.abc import Iterator
 
 import anyio
 
@@ -22,11 +23,29 @@ def main() -> int:
         sys.stdout.flush()
         anyio.run(talk, loaded)
     except RoostError as error:
-        sys.stderr.write(f"roost: {error}\n")
-        return 1
+        return _refused(error)
+    except ExceptionGroup as group:
+        known, unknown = group.split(RoostError)
+        if known is None or unknown is not None:
+            raise
+        return _refused(*leaves(known))
     except KeyboardInterrupt:
         return 0
     return 0
+
+
+def leaves(group: ExceptionGroup[Exception]) -> Iterator[Exception]:
+    """What went wrong, without the tasks it went wrong in."""
+    for error in group.exceptions:
+        if isinstance(error, ExceptionGroup):
+            yield from leaves(error)
+        else:
+            yield error
+
+
+def _refused(*errors: Exception) -> int:
+    sys.stderr.write("".join(f"roost: {error}\n" for error in errors))
+    return 1
 
 
 async def _overview(loaded: Loaded) -> str:

@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from roost.cli.console import talk
 from roost.cli.overview import main
+from roost.clock import SystemClock
+from roost.config import load
+from roost.core.errors import LeaseHeld
+from roost.core.leases import Gateway
+from roost.stores.sqlite import SqliteStore
 from tests.unit.cli.conftest import Typed
 
 
@@ -32,3 +38,13 @@ def test_a_model_that_is_not_there_is_told_to_who_asked(
     typed("hello\n")
     assert main() == 0
     assert "there is no model nobody/nothing" in capsys.readouterr().out
+
+
+async def test_a_second_terminal_on_the_same_store_is_told_who_has_it(home: Path) -> None:
+    store = SqliteStore.open(home / "roost.db", SystemClock())
+    try:
+        await store.acquire_lease(Gateway(name="terminal-1", holder="process 1"))
+        with pytest.raises(LeaseHeld, match="process 1"):
+            await talk(load({"ROOST_HOME": str(home)}))
+    finally:
+        await store.close()

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from roost import __version__
-from roost.cli.overview import main
+from roost.cli.overview import leaves, main
+from roost.core.errors import Fenced, NotFound
 
 
 def test_it_opens_the_store_and_says_what_is_there(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,3 +34,9 @@ def test_what_the_owner_should_hear_about_the_configuration_is_said(
     (home / "roost.json").write_text('{ session: { reset: { mode: "idle" } } }')
     assert main() == 0
     assert "warning " in capsys.readouterr().out
+
+
+def test_errors_are_told_without_the_tasks_they_happened_in() -> None:
+    lost, gone = Fenced("lost"), NotFound("gone")
+    inner: Exception = ExceptionGroup("inner", [lost])
+    assert list(leaves(ExceptionGroup("outer", [inner, gone]))) == [lost, gone]
