@@ -22,30 +22,28 @@ def main() -> int:
         sys.stdout.write(anyio.run(_overview, loaded))
         sys.stdout.flush()
         anyio.run(talk, loaded)
-    except RoostError as error:
-        return _refused(error)
-    except ExceptionGroup as group:
-        known, unknown = group.split(RoostError)
-        if known is None or unknown is not None:
-            raise
-        return _refused(*leaves(known))
+    except (RoostError, ExceptionGroup) as error:
+        return refused(error)
     except KeyboardInterrupt:
         return 0
     return 0
 
 
-def leaves(group: ExceptionGroup[Exception]) -> Iterator[Exception]:
-    """What went wrong, without the tasks it went wrong in."""
-    for error in group.exceptions:
-        if isinstance(error, ExceptionGroup):
-            yield from leaves(error)
-        else:
-            yield error
-
-
-def _refused(*errors: Exception) -> int:
-    sys.stderr.write("".join(f"roost: {error}\n" for error in errors))
+def refused(error: Exception) -> int:
+    """Say what went wrong, without the tasks it went wrong in; what is no error of Roost's own goes on its way."""
+    told = list(_leaves(error))
+    if not all(isinstance(one, RoostError) for one in told):
+        raise error
+    sys.stderr.write("".join(f"roost: {one}\n" for one in told))
     return 1
+
+
+def _leaves(error: Exception) -> Iterator[Exception]:
+    if isinstance(error, ExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
 
 
 async def _overview(loaded: Loaded) -> str:

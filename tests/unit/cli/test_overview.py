@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from roost import __version__
-from roost.cli.overview import leaves, main
+from roost.cli.overview import main, refused
 from roost.core.errors import Fenced, NotFound
 
 
@@ -36,7 +36,13 @@ def test_what_the_owner_should_hear_about_the_configuration_is_said(
     assert "warning " in capsys.readouterr().out
 
 
-def test_errors_are_told_without_the_tasks_they_happened_in() -> None:
-    lost, gone = Fenced("lost"), NotFound("gone")
-    inner: Exception = ExceptionGroup("inner", [lost])
-    assert list(leaves(ExceptionGroup("outer", [inner, gone]))) == [lost, gone]
+def test_errors_are_told_without_the_tasks_they_happened_in(capsys: pytest.CaptureFixture[str]) -> None:
+    inner: Exception = ExceptionGroup("inner", [Fenced("the lease is lost")])
+    assert refused(ExceptionGroup("outer", [inner, NotFound("no such run")])) == 1
+    assert capsys.readouterr().err == "roost: the lease is lost\nroost: no such run\n"
+
+
+def test_an_error_that_is_not_roosts_own_is_not_made_to_look_like_one() -> None:
+    failed = ExceptionGroup("outer", [Fenced("lost"), ValueError("a defect")])
+    with pytest.raises(ExceptionGroup, match="outer"):
+        refused(failed)
