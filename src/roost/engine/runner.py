@@ -23,6 +23,7 @@ from roost.engine.limits import OutOfTime, watched
 from roost.engine.rules import Rules
 from roost.engine.stops import Stops
 from roost.engine.turn import Turn
+from roost.engine.work import Work
 from roost.ports import Clock, Store
 
 _log = logging.getLogger(__name__)
@@ -70,32 +71,34 @@ class Runner:
         if session is None or run.claim is None:
             raise Fenced(f"run {run.id} has no session to run on")
         part = self._rules.cast(session, run)
-        turn = Turn(self._store, self._clock, run, run.claim, session, part, self._rules.most_steps)
+        work = Work(self._store, self._clock, run, run.claim, session, part)
+        turn = Turn(work, self._rules.most_steps)
         with self._stops.around(run.id) as stop:
-            return await self._watched(run, turn)
+            return await self._watched(work, turn)
         reason = stop.reason or "stopped"
         outcome = Outcome(state=RunState.KILLED, at=self._clock.now(), error=reason, code="stopped")
         return _End(outcome=outcome, words=turn.left_off(reason))
 
-    async def _watched(self, run: Run, turn: Turn) -> _End:
+    async def _watched(self, work: Work, turn: Turn) -> _End:
         """The end of a turn that is given up when nothing happens in it for too long, or at its deadline."""
+        deadline = work.run.request.deadline
 
         def left() -> int:
             now = self._clock.now()
             longest = self._rules.idle_ms
-            limit = min(longest, self._rules.stream_idle_ms) if turn.asking else longest
-            idle = limit - (now - turn.moved_at)
-            return idle if run.request.deadline is None else min(idle, run.request.deadline - now)
+            limit = min(longest, self._rules.stream_idle_ms) if work.asking else longest
+            idle = limit - (now - work.moved_at)
+            return idle if deadline is None else min(idle, deadline - now)
 
         try:
             words = await watched(self._clock, left, turn.play)
         except OutOfTime as error:
             return self._failed(RunState.TIMEOUT, error)
-        return _End(outcome=self._outcome(RunState.DONE, turn), words=words)
+        return _End(outcome=self._outcome(RunState.DONE, work), words=words)
 
-    def _outcome(self, state: RunState, turn: Turn) -> Outcome:
+    def _outcome(self, state: RunState, work: Work) -> Outcome:
         return Outcome(
-            state=state, at=self._clock.now(), model=str(turn.part.spec.ref), model_reason=turn.part.reason
+            state=state, at=self._clock.now(), model=str(work.part.spec.ref), model_reason=work.part.reason
         )
 
     def _failed(self, state: RunState, error: RoostError) -> _End:

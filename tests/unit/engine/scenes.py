@@ -14,6 +14,8 @@ from roost.core.scheduling import Backlog
 from roost.core.sessions import Session
 from roost.core.tools import Invocation, Place, ToolOutcome, ToolTraits
 from roost.engine.rules import Part, Rules
+from roost.engine.turn import Turn
+from roost.engine.work import Work
 from roost.ports import Report, Store, Tool
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
@@ -85,6 +87,15 @@ class Scene:
         self.lease = await self.store.acquire_lease(HOME)
         runs = await self.store.claim_runs(self.lease, everything)
         return runs[0]
+
+    async def turn(self, run: Run, *, most_steps: int = 5) -> Turn:
+        return Turn(await self.work(run), most_steps)
+
+    async def work(self, run: Run) -> Work:
+        session = await self.store.session(run.key)
+        assert session is not None
+        assert run.claim is not None
+        return Work(self.store, self.clock, run, run.claim, session, self.cast(session, run))
 
     async def bodies(self) -> list[object]:
         page = await self.store.history(HistoryQuery(key=MAIN, limit=100))

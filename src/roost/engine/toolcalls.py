@@ -1,0 +1,143 @@
+"""The tool calls of one run: each recorded before it begins, and never an error that ends the run."""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+import anyio
+
+from roost.core.entries import Entry
+from roost.core.errors import RoostError
+from roost.core.messages import AssistantMessage, Text, ToolCall, ToolResult, tool_calls
+from roost.core.models import unreadable_arguments
+from roost.core.recovery import OUTCOME_UNKNOWN
+from roost.core.runs import Step, StepKind
+from roost.core.tools import Invocation, ToolOutcome, ToolTraits
+from roost.engine.work import Work
+from roost.ports import Tool
+
+_log = logging.getLogger(__name__)
+
+Keep: TypeAlias = Callable[..., Awaitable[None]]
+
+
+class ToolCalls:
+    """`keep` writes results into the transcript."""
+
+    def __init__(self, work: Work, keep: Keep) -> None:
+        self._work = work
+        self._keep = keep
+        self._tools = {tool.spec.name: tool for tool in work.part.tools}
+
+    async def run(self, calls: Sequence[ToolCall]) -> None:
+        """One after another, unless every tool says that it may run beside the others."""
+        together = len(calls) > 1 and all(
+            call.name in self._tools and self._tools[call.name].traits.parallel for call in calls
+        )
+        if together:
+            await self._run_together(calls)
+            return
+        for call in calls:
+            await self._begin(call)
+            await self._keep(self._result(call, await self._outcome(call)))
+
+    async def resume(self, entries: Sequence[Entry]) -> tuple[ToolCall, ...]:
+        """Calls that an earlier life of the gateway left without a result, after those were answered that may not
+        run again. Beside others they may all have begun, though only the first was recorded."""
+        run = self._work.run
+        step = run.progress.step
+        begun = step is None or step.kind is StepKind.TOOL
+        again = []
+        for call in _open_calls(entries, run.id):
+            tool = self._tools.get(call.name)
+            traits = tool.traits if tool else ToolTraits()
+            if begun and traits.parallel and not traits.reenterable:
+                await self._keep(self._result(call, _failure(OUTCOME_UNKNOWN)))
+            else:
+                again.append(call)
+        return tuple(again)
+
+    async def _run_together(self, calls: Sequence[ToolCall]) -> None:
+        results: dict[str, ToolResult] = {}
+
+        async def run(call: ToolCall) -> None:
+            results[call.id] = self._result(call, await self._outcome(call))
+
+        await self._begin(calls[0])
+        async with anyio.create_task_group() as group:
+            for call in calls:
+                group.start_soon(run, call)
+        await self._keep(*(results[call.id] for call in calls))
+
+    async def _begin(self, call: ToolCall) -> None:
+        tool = self._tools.get(call.name)
+        step = Step(
+            kind=StepKind.TOOL,
+            at=self._work.clock.now(),
+            tool=call.name,
+            call_id=call.id,
+            reenterable=tool is not None and tool.traits.reenterable,
+        )
+        await self._work.store.begin_step(self._work.claim, step)
+
+    def _result(self, call: ToolCall, outcome: ToolOutcome) -> ToolResult:
+        return ToolResult(
+            call_id=call.id,
+            tool=call.name,
+            content=outcome.content,
+            at=self._work.clock.now(),
+            is_error=outcome.is_error,
+            details=outcome.details,
+        )
+
+    async def _outcome(self, call: ToolCall) -> ToolOutcome:
+        run = self._work.run
+        tool = self._tools.get(call.name)
+        if tool is None:
+            offered = ", ".join(sorted(self._tools)) or "none"
+            return _failure(f"There is no tool {call.name!r} here. Tools: {offered}.")
+        if (raw := unreadable_arguments(call)) is not None:
+            return _failure(f"The arguments are not a JSON object; write them again. They were: {raw[:500]}")
+        if tool.traits.privileged and not run.cause.by_owner:
+            return _failure(
+                f"{call.name} needs the owner's own word as the cause of this run; tell the owner what you need."
+            )
+        invocation = Invocation(
+            run_id=run.id,
+            call_id=call.id,
+            agent=run.key.agent,
+            key=run.key,
+            cause=run.cause,
+            place=self._work.part.place,
+            arguments=call.arguments,
+        )
+        return await self._invoked(tool, invocation)
+
+    async def _invoked(self, tool: Tool, invocation: Invocation) -> ToolOutcome:
+        try:
+            return await tool.run(invocation, _unheard)
+        except RoostError as error:
+            return _failure(str(error))
+        except Exception:  # noqa: BLE001 — a tool that breaks is told to the model, and does not end the run
+            _log.exception("tool %s broke in run %s", tool.spec.name, invocation.run_id)
+            return _failure(f"{tool.spec.name} broke; what it did until then is not known.")
+
+
+def _open_calls(entries: Sequence[Entry], run_id: str) -> tuple[ToolCall, ...]:
+    answered: set[str] = set()
+    for entry in reversed(entries):
+        if isinstance(entry.body, ToolResult):
+            answered.add(entry.body.call_id)
+        elif isinstance(entry.body, AssistantMessage) and entry.run_id == run_id:
+            return tuple(call for call in tool_calls(entry.body) if call.id not in answered)
+        else:
+            break
+    return ()
+
+
+def _failure(text: str) -> ToolOutcome:
+    return ToolOutcome(content=(Text(text),), is_error=True)
+
+
+async def _unheard(output: str) -> None:
+    """Live output has no listener until there is a feed; the result holds it all the same."""

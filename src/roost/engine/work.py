@@ -1,0 +1,29 @@
+"""A claimed run being played: what it works with, and when something last happened in it."""
+
+from dataclasses import dataclass, field
+
+from roost.core.runs import Claim, Run
+from roost.core.sessions import Session
+from roost.engine.rules import Part
+from roost.ports import Clock, Store
+
+
+@dataclass(slots=True)
+class Work:
+    """`asking` while a model is expected to say something."""
+
+    store: Store
+    clock: Clock
+    run: Run
+    claim: Claim
+    session: Session
+    part: Part
+    asking: bool = False
+    moved_at: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.moved_at = self.clock.now()
+
+    def move(self) -> None:
+        """Something happened."""
+        self.moved_at = self.clock.now()

@@ -1,0 +1,169 @@
+from dataclasses import replace
+
+import anyio
+import pytest
+
+from roost.core.effects import Effects, RunSnapshot
+from roost.core.entries import EntryDraft
+from roost.core.errors import Forbidden
+from roost.core.messages import AssistantMessage, ProvenanceKind, Text, ToolResult, text_of
+from roost.core.recovery import OUTCOME_UNKNOWN, Recovery, recover
+from roost.core.runs import Run, Step, StepKind
+from roost.core.tools import ToolTraits
+from roost.engine.runner import announcement
+from roost.testing import builders
+from roost.testing.builders import MAIN
+from roost.testing.clock import NOON
+from roost.testing.scripts import Say, calls
+from tests.unit.engine.scenes import HOME, Doing, Scene, call, everything
+
+PARALLEL = ToolTraits(parallel=True)
+
+
+def results(bodies: list[object]) -> list[tuple[str, str, bool]]:
+    return [(body.call_id, text_of(body), body.is_error) for body in bodies if isinstance(body, ToolResult)]
+
+
+async def says(text: str) -> str:
+    return text
+
+
+async def test_tools_that_may_run_beside_each_other_do_and_their_results_keep_the_order_of_the_calls() -> (
+    None
+):
+    scene = Scene()
+    second = anyio.Event()
+
+    async def waits() -> str:
+        await second.wait()
+        return "slow"
+
+    async def sets() -> str:
+        second.set()
+        return "quick"
+
+    scene.tools = (Doing("slow", waits, PARALLEL), Doing("quick", sets, PARALLEL))
+    scene.model.add(calls(call("slow"), call("quick")), (Say("done"),))
+    with anyio.fail_after(5):
+        answer = await (await scene.turn(await scene.claimed())).play()
+    assert text_of(answer) == "done"
+    assert results(await scene.bodies()) == [("slow", "slow", False), ("quick", "quick", False)]
+
+
+async def test_one_tool_that_must_run_alone_makes_all_run_one_after_another() -> None:
+    scene = Scene()
+    order: list[str] = []
+
+    async def first() -> str:
+        order.append("first begins")
+        await anyio.lowlevel.checkpoint()
+        order.append("first ends")
+        return "1"
+
+    async def second() -> str:
+        order.append("second")
+        return "2"
+
+    scene.tools = (Doing("first", first, PARALLEL), Doing("second", second))
+    scene.model.add(calls(call("first"), call("second")), (Say("done"),))
+    await (await scene.turn(await scene.claimed())).play()
+    assert order == ["first begins", "first ends", "second"]
+    assert [name for name, _, _ in results(await scene.bodies())] == ["first", "second"]
+
+
+async def test_what_a_tool_cannot_do_is_told_to_the_model() -> None:
+    scene = Scene()
+
+    async def refuses() -> str:
+        raise Forbidden("not yours", hint="ask the owner")
+
+    async def breaks() -> str:
+        raise ZeroDivisionError
+
+    scene.tools = (
+        Doing("refuses", refuses),
+        Doing("breaks", breaks),
+        Doing("owners", refuses, ToolTraits(privileged=True)),
+    )
+    scene.model.add(calls(*map(call, ("nothing", "refuses", "breaks"))), (Say("I see"),))
+    await (await scene.turn(await scene.claimed())).play()
+    told = results(await scene.bodies())
+    assert [is_error for _, _, is_error in told] == [True] * 3
+    assert "breaks, owners, refuses" in told[0][1]
+    assert told[1][1] == "not yours (ask the owner)"
+    assert "breaks broke" in told[2][1]
+
+
+async def test_a_privileged_tool_needs_the_owners_own_word() -> None:
+    scene = Scene()
+    scene.tools = (Doing("danger", lambda: says("done"), ToolTraits(privileged=True)),)
+    scene.model.add(calls(call("danger")), (Say("I see"),))
+    run = await scene.claimed()
+    stranger = replace(run.cause, kind=ProvenanceKind.INTER_SESSION)
+    await (await scene.turn(replace(run, cause=stranger))).play()
+    assert [is_error for _, _, is_error in results(await scene.bodies())] == [True]
+
+
+async def interrupted(scene: Scene, step: Step | None, *ids: str) -> Run:
+    """A run whose gateway died after the model had called tools, as the next gateway claims it."""
+    run = await scene.claimed()
+    assert run.claim is not None
+    await scene.store.take_inputs(run.claim, lambda records: (builders.said("opening", "go"),))
+    asked = AssistantMessage(content=tuple(call(name) for name in ids), at=scene.clock.now())
+    await scene.store.begin_step(run.claim, Step(kind=StepKind.MODEL, at=scene.clock.now()))
+    await scene.store.append(MAIN, (EntryDraft(id="asked", body=asked),), claim=run.claim)
+    if step is not None:
+        await scene.store.begin_step(run.claim, step)
+    lease = await scene.store.acquire_lease(HOME)
+    recovery = Recovery(now=scene.clock.now(), announce=announcement)
+
+    def fate(snapshot: RunSnapshot) -> Effects:
+        return recover(snapshot, recovery)
+
+    await scene.store.reap_runs(lease, fate)
+    (again,) = await scene.store.claim_runs(lease, everything)
+    return again
+
+
+def begun(name: str, *, reenterable: bool = False) -> Step:
+    return Step(kind=StepKind.TOOL, at=NOON, tool=name, call_id=name, reenterable=reenterable)
+
+
+@pytest.mark.requirement("P10")
+@pytest.mark.parametrize(
+    ("traits", "step", "expected"),
+    [
+        (ToolTraits(), None, [("a", "ran", False), ("b", "ran", False)]),
+        (ToolTraits(), begun("a"), [("a", OUTCOME_UNKNOWN, True), ("b", "ran", False)]),
+        (
+            ToolTraits(reenterable=True),
+            begun("a", reenterable=True),
+            [("a", "ran", False), ("b", "ran", False)],
+        ),
+        (PARALLEL, None, [("a", "ran", False), ("b", "ran", False)]),
+        (PARALLEL, begun("a"), [("a", OUTCOME_UNKNOWN, True), ("b", OUTCOME_UNKNOWN, True)]),
+    ],
+)
+async def test_calls_left_open_are_run_unless_they_may_have_begun_and_must_not_run_twice(
+    traits: ToolTraits, step: Step | None, expected: list[tuple[str, str, bool]]
+) -> None:
+    scene = Scene()
+    scene.tools = (Doing("a", lambda: says("ran"), traits), Doing("b", lambda: says("ran"), traits))
+    scene.model.add((Say("going on"),))
+    run = await interrupted(scene, step, "a", "b")
+    await (await scene.turn(run)).play()
+    assert results(await scene.bodies()) == expected
+
+
+@pytest.mark.requirement("P10")
+async def test_a_call_whose_result_was_kept_gets_no_second_one() -> None:
+    scene = Scene()
+    run = await scene.claimed()
+    assert run.claim is not None
+    result = ToolResult(call_id="a", tool="a", content=(Text("ran"),), at=scene.clock.now())
+    await scene.store.begin_step(run.claim, begun("a"))
+    await scene.store.append(MAIN, (EntryDraft(id="result", body=result),), claim=run.claim)
+    lease = await scene.store.acquire_lease(HOME)
+    recovery = Recovery(now=scene.clock.now(), announce=announcement)
+    await scene.store.reap_runs(lease, lambda snapshot: recover(snapshot, recovery))
+    assert results(await scene.bodies()) == [("a", "ran", False)]
