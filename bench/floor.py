@@ -16,7 +16,7 @@ Work = Callable[[], object]
 
 
 class BareWriter:
-    """A thread with group commit and a savepoint a job, and nothing else."""
+    """A thread with group commit, and nothing else."""
 
     def __init__(self, path: Path) -> None:
         self.connection = open_writer(path)
@@ -52,9 +52,7 @@ class BareWriter:
                 batch.append(more)
             execute("BEGIN IMMEDIATE")
             for work, _, _ in batch:
-                execute("SAVEPOINT verb")
                 work()
-                execute("RELEASE verb")
             execute("COMMIT")
             batch[0][1].call_soon_threadsafe(_tell, [future for _, _, future in batch])
 

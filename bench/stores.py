@@ -30,7 +30,7 @@ SAID = (PROSE * 6)[:900]
 USAGE = Usage(input=812, output=233, cache_read=512, total=1557, cost_micros=4120)
 WRITERS = 64
 APPENDS = 40
-ROUNDS = 6
+WARMING, ROUNDS = 4, 12
 MESSAGES = 10_000
 
 
@@ -66,8 +66,8 @@ async def opened(path: Path, keys: list[SessionKey]) -> SqliteStore:
 Append = Callable[[int, int], Awaitable[object]]
 
 
-async def rate(append: Append, round_number: int) -> float:
-    """Transactions a second when all writers append at once."""
+async def seconds(append: Append, round_number: int) -> float:
+    """How long it takes all writers, appending at once, to append their share of a round."""
 
     async def write(writer: int) -> None:
         for place in range(APPENDS):
@@ -75,13 +75,13 @@ async def rate(append: Append, round_number: int) -> float:
 
     began = time.perf_counter()
     await asyncio.gather(*(write(writer) for writer in range(WRITERS)))
-    return WRITERS * APPENDS / (time.perf_counter() - began)
+    return time.perf_counter() - began
 
 
 async def many_writers(folder: Path) -> list[Figure]:
-    """Both in turns, each judged by its best round: the machine's other work hits both alike."""
+    """Both in turns and over all rounds, after some that do not count: an empty search index has nothing to merge."""
     keys = [SessionKey.named("main", f"writer-{number}") for number in range(WRITERS)]
-    turns = [turn(str(number), number) for number in range(ROUNDS * APPENDS)]
+    turns = [turn(str(number), number) for number in range((WARMING + ROUNDS) * APPENDS)]
     rows = [prepared(drafts) for drafts in turns]
     store = await opened(folder / "ours.db", keys)
     await (await opened(folder / "bare.db", keys)).close()
@@ -95,13 +95,15 @@ async def many_writers(folder: Path) -> list[Figure]:
     async def append_bare(writer: int, number: int) -> None:
         await bare.run(lambda: sessions[writer].append(rows[number], clock.now()))
 
-    ours = floor = 0.0
-    for number in range(ROUNDS):
-        ours = max(ours, await rate(append, number))
-        floor = max(floor, await rate(append_bare, number))
+    spent, floor = 0.0, 0.0
+    for number in range(WARMING + ROUNDS):
+        counts = number >= WARMING
+        spent += counts * await seconds(append, number)
+        floor += counts * await seconds(append_bare, number)
     await store.close()
     bare.close()
-    return [at_least(f"append, {WRITERS} writers", ours, floor, "txn/s", 0.6)]
+    appends = WRITERS * APPENDS * ROUNDS
+    return [at_least(f"append, {WRITERS} writers", appends / spent, appends / floor, "txn/s", 0.6)]
 
 
 async def one_writer(folder: Path) -> list[Figure]:

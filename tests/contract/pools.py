@@ -78,7 +78,8 @@ moments = st.sampled_from((NOON - 2, NOON - 1, NOON, NOON, NOON + 1, NOON + 60, 
 ages = st.sampled_from((0, 0, 0, 1, 2))
 rare_keys = st.sampled_from((None, None, None, *KEYS))
 modes = st.sampled_from(InputMode)
-usages = st.builds(Usage, input=st.integers(0, 9), output=st.integers(0, 9), total=st.integers(0, 9))
+few = st.integers(0, 9)
+usages = st.builds(Usage, **dict.fromkeys(Usage._fields, few))
 labels = st.builds(Labels, label=st.sampled_from((None, "home", "work")), display_name=st.none() | texts)
 sources = st.builds(
     Source,
@@ -199,7 +200,7 @@ effects: st.SearchStrategy[fx.Effect] = st.one_of(
         key=keys,
         labels=st.none() | labels,
         overrides=st.none() | st.builds(Overrides, model=texts),
-        counters=st.none() | st.builds(Counters, total=st.integers(0, 9)),
+        counters=st.none() | st.builds(Counters, **dict.fromkeys(Counters._fields, few)),
         origin=st.none() | st.builds(Origin, sender=texts),
         route=st.none() | addresses,
         status=st.none() | st.sampled_from(SessionStatus),

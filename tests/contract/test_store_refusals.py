@@ -11,8 +11,11 @@ from roost.core.entries import EntryDraft
 from roost.core.errors import InvalidInput
 from roost.core.inbound import Inbound, InputMode, Source
 from roost.core.jsonvalue import JsonValue
+from roost.core.ledger import LedgerRow
 from roost.core.messages import Notice, Usage
-from roost.core.runs import Request, Run
+from roost.core.principals import OWNER
+from roost.core.queries import LedgerQuery
+from roost.core.runs import Request, Run, RunKind
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
@@ -64,6 +67,25 @@ async def test_a_count_that_would_not_fit_refuses_the_entry_that_raises_it(store
     with pytest.raises(InvalidInput):
         await store.append(MAIN, (builders.answered("e-2", "more", usage=Usage(output=1)),))
     assert await known(store) == before
+
+
+async def test_a_call_whose_numbers_do_not_fit_is_refused(store: Store) -> None:
+    row = LedgerRow(
+        id="u-1",
+        at=NOON,
+        key=MAIN,
+        session_id="s",
+        principal=OWNER,
+        run_id="r-1",
+        run_kind=RunKind.TURN,
+        provider="demo",
+        model="demo-1",
+        usage=Usage(cost_micros=LARGE),
+    )
+    await opened(store)
+    with pytest.raises(InvalidInput):
+        await store.record_usage(row)
+    assert (await store.usage(LedgerQuery(key=MAIN))).calls == 0
 
 
 MESSAGES: dict[str, Inbound] = {

@@ -302,7 +302,7 @@ async def test_a_reset_opens_a_generation_and_keeps_what_a_person_set(store: Sto
         session_id="s-2",
         counters=Counters(context_window=200_000),
         summary=Summary(),
-        times=replace(before.times, started=clock.now(), updated=clock.now()),
+        times=before.times._replace(started=clock.now(), updated=clock.now()),
         version=before.version + 1,
         events=before.events + 1,
     )

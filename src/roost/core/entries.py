@@ -1,6 +1,7 @@
 """One row of a transcript. Entries are linear: (generation, seq) is their place and their order."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from roost.core.messages import Body
 
@@ -20,9 +21,8 @@ class EntryDraft:
     source: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """An entry in its place."""
+class Entry(NamedTuple):
+    """An entry in its place. A tuple, because a store makes one of every row it reads."""
 
     session_id: str
     seq: int

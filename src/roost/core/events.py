@@ -3,8 +3,8 @@
 Numbers count per session without gaps. What streams while a model speaks is a preview and no event.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from roost.core.keys import SessionKey
 
@@ -26,8 +26,7 @@ class EventKind(StrEnum):
     CHILD = "child"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(NamedTuple):
     """`ref` names the row the event is about: an entry id, run id, inbound id, delivery id, …"""
 
     key: SessionKey

@@ -6,7 +6,7 @@ Values only. How a message is written to JSON is `core.jsonl`; how a list of the
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from roost.core.jsonvalue import JsonObject
 from roost.core.principals import OWNER, Principal
@@ -66,8 +66,7 @@ UserBlock: TypeAlias = Text | Image
 AssistantBlock: TypeAlias = Text | Thinking | ToolCall
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(NamedTuple):
     """Tokens of one model call, as the provider counted them; cost in millionths of a dollar."""
 
     input: int = 0
@@ -156,7 +155,10 @@ Body: TypeAlias = Message | Compaction | Notice
 
 def text_of(message: Message) -> str:
     """The visible text of a message, blocks joined by line breaks."""
-    return "\n".join(block.text for block in message.content if isinstance(block, Text))
+    content = message.content
+    if len(content) == 1 and isinstance(content[0], Text):  # nearly every message
+        return content[0].text
+    return "\n".join(block.text for block in content if isinstance(block, Text))
 
 
 def tool_calls(message: Message) -> tuple[ToolCall, ...]:

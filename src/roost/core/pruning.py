@@ -113,7 +113,7 @@ def project(entries: Sequence[Entry], projection: Projection) -> tuple[Entry, ..
     """The entries as the projection shows them; those it does not name are the same objects."""
     cuts = {cut.entry_id: cut for cut in projection.cuts}
     return tuple(
-        replace(entry, body=_reduced(entry.body, cut))
+        entry._replace(body=_reduced(entry.body, cut))
         if (cut := cuts.get(entry.id)) and isinstance(entry.body, UserMessage | ToolResult)
         else entry
         for entry in entries

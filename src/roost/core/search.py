@@ -22,6 +22,7 @@ from roost.core.messages import (
     UserMessage,
 )
 
+_UNSPOKEN = (Compaction, Notice)
 INDEXED_CHARS = 65_536
 """How much of one entry is searchable, in characters."""
 
@@ -115,7 +116,7 @@ def snippet(text: str, query: Query, width: int) -> str:
 
 def searchable_text(body: Body) -> str:
     """What of an entry can be found: what was said, what tools were given and what they answered."""
-    if isinstance(body, Compaction | Notice):
+    if isinstance(body, _UNSPOKEN):
         return ""
     if len(body.content) == 1 and isinstance(body.content[0], Text):  # nearly every message
         return body.content[0].text[:INDEXED_CHARS]

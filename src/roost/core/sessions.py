@@ -88,8 +88,7 @@ class Overrides:
     activation: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counters:
+class Counters(NamedTuple):
     """Tokens of the current generation; `total` is the size of its context now."""
 
     input: int = 0
@@ -102,8 +101,7 @@ class Counters:
     compactions: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class Summary(NamedTuple):
     """What a list row shows of the transcript, kept at write time so that no list reads one."""
 
     title: str | None = None
@@ -112,8 +110,7 @@ class Summary:
     model: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Times:
+class Times(NamedTuple):
     """UTC milliseconds. `interacted` moves only when a person speaks; freshness is judged by it."""
 
     created: int

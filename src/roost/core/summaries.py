@@ -1,11 +1,11 @@
 """What a session row remembers of its transcript, worked out entry by entry as it is written."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from roost.core.messages import AssistantMessage, Body, Compaction, Usage, UserMessage, text_of
 from roost.core.sessions import Counters, Summary
 
+_SPOKEN = (UserMessage, AssistantMessage)
 _WORD = "".join(map(chr, range(0x21, 0x7F)))
 
 TITLE_CHARS = 80
@@ -14,17 +14,21 @@ PREVIEW_CHARS = 200
 
 def summarise(summary: Summary, bodies: Sequence[Body]) -> Summary:
     """The summary after more entries. Title: what was asked first; preview: what was said last."""
-    title, preview, model = summary.title, summary.preview, summary.model
-    for body in bodies:
-        if isinstance(body, UserMessage):
-            title = title or _line(text_of(body), TITLE_CHARS) or None
-        elif isinstance(body, AssistantMessage):
-            model = _model(body) or model
+    title, preview, model = summary.title, None, summary.model
     for body in reversed(bodies):
-        if isinstance(body, UserMessage | AssistantMessage) and (line := _line(text_of(body), PREVIEW_CHARS)):
-            preview = line
-            break
-    return Summary(title=title, preview=preview, entries=summary.entries + len(bodies), model=model)
+        if isinstance(body, _SPOKEN):
+            preview = preview or _line(text_of(body), PREVIEW_CHARS)
+    for body in bodies:
+        if isinstance(body, AssistantMessage):
+            model = _model(body) or model
+        elif title is None and isinstance(body, UserMessage):
+            title = _line(text_of(body), TITLE_CHARS) or None
+    return Summary(
+        title=title,
+        preview=preview or summary.preview,
+        entries=summary.entries + len(bodies),
+        model=model,
+    )
 
 
 def count(counters: Counters, bodies: Sequence[Body]) -> Counters:
@@ -34,7 +38,7 @@ def count(counters: Counters, bodies: Sequence[Body]) -> Counters:
             counters = _add(counters, body.usage)
         elif isinstance(body, Compaction):
             total = counters.total if body.tokens_after is None else body.tokens_after
-            counters = replace(counters, compactions=counters.compactions + 1, total=total)
+            counters = counters._replace(compactions=counters.compactions + 1, total=total)
     return counters
 
 

@@ -1,7 +1,6 @@
 """What a call costs."""
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 from roost.core.messages import Usage
@@ -22,4 +21,4 @@ def cost_micros(usage: Usage, prices: Prices | None) -> int:
 
 
 def priced(usage: Usage, prices: Prices | None) -> Usage:
-    return replace(usage, cost_micros=cost_micros(usage, prices))
+    return usage._replace(cost_micros=cost_micros(usage, prices))

@@ -56,7 +56,7 @@ async def open_generation(unit: Unit, effect: fx.OpenGeneration) -> SessionKey:
             session_id=generation.session_id,
             counters=Counters(context_window=session.counters.context_window),
             summary=Summary(),
-            times=replace(session.times, started=generation.opened_at, updated=unit.now),
+            times=session.times._replace(started=generation.opened_at, updated=unit.now),
         )
     )
     return generation.key
@@ -64,8 +64,7 @@ async def open_generation(unit: Unit, effect: fx.OpenGeneration) -> SessionKey:
 
 async def change_session(unit: Unit, effect: fx.ChangeSession) -> SessionKey:
     session = await unit.existing(effect.key)
-    times = replace(
-        session.times,
+    times = session.times._replace(
         updated=max(session.times.updated, effect.touched or 0),
         interacted=max(session.times.interacted, effect.interacted or 0),
     )
@@ -87,13 +86,13 @@ async def change_session(unit: Unit, effect: fx.ChangeSession) -> SessionKey:
 async def archive(unit: Unit, effect: fx.Archive) -> SessionKey:
     session = await unit.existing(effect.key)
     pinned = session.times.pinned if effect.at is None else None
-    unit.put(replace(session, times=replace(session.times, archived=effect.at, pinned=pinned)))
+    unit.put(replace(session, times=session.times._replace(archived=effect.at, pinned=pinned)))
     return effect.key
 
 
 async def pin(unit: Unit, effect: fx.Pin) -> SessionKey:
     session = await unit.existing(effect.key)
-    unit.put(replace(session, times=replace(session.times, pinned=effect.at)))
+    unit.put(replace(session, times=session.times._replace(pinned=effect.at)))
     return effect.key
 
 

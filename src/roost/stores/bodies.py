@@ -1,11 +1,12 @@
 """Entry bodies to JSON text and back, written out: they are most of what a store reads and writes.
 
-The text is the store's own; what other programs read is made by `core.jsonl`.
+The text is the store's own, a row of values by place; what other programs read is made by `core.jsonl`. A value that
+is added goes to the end, with a default for rows that lack it.
 """
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -27,7 +28,7 @@ from roost.core.messages import (
 )
 from roost.stores.codec import UNREADABLE, parse_principal, to_text, unreadable
 
-Json = dict[str, Any]
+Block: TypeAlias = Text | Thinking | ToolCall | Image
 _STOPS = {str(reason): reason for reason in StopReason}
 
 
@@ -37,65 +38,65 @@ def dump_body(body: Body) -> str:
 
 def load_body(text: str) -> Body:
     try:
-        data = orjson.loads(text)
-        return _LOAD[data["t"]](data)
+        row = orjson.loads(text)
+        return _LOAD[row[0]](*row)
     except UNREADABLE as error:
         raise unreadable(error) from error
 
 
-def _dump_content(content: tuple[Text | Thinking | ToolCall | Image, ...]) -> Any:
+def _dump_content(content: tuple[Block, ...]) -> Any:
     """A lone text, which nearly every message is, as that text; else a list of blocks."""
-    if len(content) == 1 and isinstance(content[0], Text):
+    if len(content) == 1 and type(content[0]) is Text:
         return content[0].text
     return [_dump_block(block) for block in content]
 
 
 def _load_content(data: Any) -> tuple[Any, ...]:
-    return (Text(data),) if isinstance(data, str) else tuple([_load_block(block) for block in data])
+    return (Text(data),) if type(data) is str else tuple([_load_block(block) for block in data])
 
 
-def _dump_block(block: Text | Thinking | ToolCall | Image) -> Json:
+def _dump_block(block: Block) -> tuple[Any, ...]:
     match block:
         case Text():
-            return {"text": block.text}
+            return ("text", block.text)
         case ToolCall():
-            return {"id": block.id, "name": block.name, "arguments": block.arguments}
+            return ("call", block.id, block.name, block.arguments)
         case Thinking():
-            return {"thinking": block.thinking, "signature": block.signature}
+            return ("thinking", block.thinking, block.signature)
         case Image():
-            return {"mime": block.mime, "data": block.data}
+            return ("image", block.mime, block.data)
 
 
-def _load_block(data: Json) -> Any:
-    if "text" in data:
-        return Text(data["text"])
-    if "name" in data:
-        return ToolCall(id=data["id"], name=data["name"], arguments=data["arguments"])
-    if "thinking" in data:
-        return Thinking(thinking=data["thinking"], signature=data["signature"])
-    return Image(mime=data["mime"], data=data["data"])
+def _load_block(row: list[Any]) -> Block:
+    match row:
+        case ["text", text]:
+            return Text(text)
+        case ["call", call_id, name, arguments]:
+            return ToolCall(id=call_id, name=name, arguments=arguments)
+        case ["thinking", thinking, signature]:
+            return Thinking(thinking=thinking, signature=signature)
+        case ["image", mime, data]:
+            return Image(mime=mime, data=data)
+    raise ValueError(f"a message has no part like {row!r}")
 
 
-def _dump_user(body: UserMessage) -> Json:
+def _dump_user(body: UserMessage) -> tuple[Any, ...]:
     origin = body.provenance
-    return {
-        "t": "user",
-        "at": body.at,
-        "content": _dump_content(body.content),
-        "sender": body.sender,
-        "kind": origin.kind,
-        "principal": str(origin.principal),
-        "source": (origin.source_session, origin.source_channel, origin.source_tool),
-    }
-
-
-def _load_user(data: Json) -> UserMessage:
-    return UserMessage(
-        content=_load_content(data["content"]),
-        at=data["at"],
-        provenance=_provenance(data["kind"], data["principal"], *data["source"]),
-        sender=data["sender"],
+    return (
+        "user",
+        body.at,
+        _dump_content(body.content),
+        body.sender,
+        origin.kind,
+        str(origin.principal),
+        origin.source_session,
+        origin.source_channel,
+        origin.source_tool,
     )
+
+
+def _load_user(_: str, at: int, content: Any, sender: str | None, *origin: Any) -> UserMessage:
+    return UserMessage(content=_load_content(content), at=at, provenance=_provenance(*origin), sender=sender)
 
 
 @lru_cache(4096)
@@ -111,36 +112,30 @@ def _provenance(
     )
 
 
-def _dump_assistant(body: AssistantMessage) -> Json:
+def _dump_assistant(body: AssistantMessage) -> tuple[Any, ...]:
     usage = body.usage
-    return {
-        "t": "assistant",
-        "at": body.at,
-        "content": _dump_content(body.content),
-        "provider": body.provider,
-        "model": body.model,
-        "api": body.api,
-        "usage": (
-            usage.input,
-            usage.output,
-            usage.cache_read,
-            usage.cache_write,
-            usage.total,
-            usage.cost_micros,
-        ),
-        "stop": body.stop,
-        "error": body.error,
-    }
+    return (
+        "assistant",
+        body.at,
+        _dump_content(body.content),
+        (body.provider, body.model, body.api),
+        (usage.input, usage.output, usage.cache_read, usage.cache_write, usage.total, usage.cost_micros),
+        body.stop,
+        body.error,
+    )
 
 
-def _load_assistant(data: Json) -> AssistantMessage:
-    tokens_in, tokens_out, cache_read, cache_write, total, cost = data["usage"]
+def _load_assistant(
+    _: str, at: int, content: Any, source: list[Any], counts: list[int], stop: str, error: str | None
+) -> AssistantMessage:
+    provider, model, api = source
+    tokens_in, tokens_out, cache_read, cache_write, total, cost = counts
     return AssistantMessage(
-        content=_load_content(data["content"]),
-        at=data["at"],
-        provider=data["provider"],
-        model=data["model"],
-        api=data["api"],
+        content=_load_content(content),
+        at=at,
+        provider=provider,
+        model=model,
+        api=api,
         usage=Usage(
             input=tokens_in,
             output=tokens_out,
@@ -149,71 +144,64 @@ def _load_assistant(data: Json) -> AssistantMessage:
             total=total,
             cost_micros=cost,
         ),
-        stop=_STOPS[data["stop"]],
-        error=data["error"],
+        stop=_STOPS[stop],
+        error=error,
     )
 
 
-def _dump_result(body: ToolResult) -> Json:
-    return {
-        "t": "tool",
-        "at": body.at,
-        "content": _dump_content(body.content),
-        "call": body.call_id,
-        "tool": body.tool,
-        "error": body.is_error,
-        "details": body.details,
-    }
+def _dump_result(body: ToolResult) -> tuple[Any, ...]:
+    return (
+        "tool",
+        body.at,
+        _dump_content(body.content),
+        body.call_id,
+        body.tool,
+        body.is_error,
+        body.details,
+    )
 
 
-def _load_result(data: Json) -> ToolResult:
+def _load_result(
+    _: str, at: int, content: Any, call_id: str, tool: str, is_error: bool, details: Any
+) -> ToolResult:
     return ToolResult(
-        call_id=data["call"],
-        tool=data["tool"],
-        content=_load_content(data["content"]),
-        at=data["at"],
-        is_error=data["error"],
-        details=data["details"],
+        call_id=call_id,
+        tool=tool,
+        content=_load_content(content),
+        at=at,
+        is_error=is_error,
+        details=details,
     )
 
 
-def _dump_compaction(body: Compaction) -> Json:
-    return {
-        "t": "compaction",
-        "at": body.at,
-        "summary": body.summary,
-        "first_kept_id": body.first_kept_id,
-        "tokens_before": body.tokens_before,
-        "tokens_after": body.tokens_after,
-    }
+def _dump_compaction(body: Compaction) -> tuple[Any, ...]:
+    return ("compaction", body.at, body.summary, body.first_kept_id, body.tokens_before, body.tokens_after)
 
 
-def _load_compaction(data: Json) -> Compaction:
+def _load_compaction(
+    _: str, at: int, summary: str, first_kept_id: str | None, before: int, after: int | None
+) -> Compaction:
     return Compaction(
-        summary=data["summary"],
-        first_kept_id=data["first_kept_id"],
-        tokens_before=data["tokens_before"],
-        at=data["at"],
-        tokens_after=data["tokens_after"],
+        summary=summary, first_kept_id=first_kept_id, tokens_before=before, at=at, tokens_after=after
     )
 
 
-def _dump_notice(body: Notice) -> Json:
-    return {"t": "notice", "at": body.at, "kind": body.kind, "data": body.data}
+def _dump_notice(body: Notice) -> tuple[Any, ...]:
+    return ("notice", body.at, body.kind, body.data)
 
 
-def _load_notice(data: Json) -> Notice:
-    return Notice(kind=data["kind"], at=data["at"], data=data["data"])
+def _load_notice(_: str, at: int, kind: str, data: Any) -> Notice:
+    return Notice(kind=kind, at=at, data=data)
 
 
-_DUMP: dict[type, Callable[[Any], Json]] = {
+_DUMP: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     UserMessage: _dump_user,
     AssistantMessage: _dump_assistant,
     ToolResult: _dump_result,
     Compaction: _dump_compaction,
     Notice: _dump_notice,
 }
-_LOAD: dict[str, Callable[[Json], Body]] = {
+_LOAD: dict[str, Callable[..., Body]] = {
     "user": _load_user,
     "assistant": _load_assistant,
     "tool": _load_result,

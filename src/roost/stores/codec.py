@@ -89,8 +89,8 @@ def _make_dumper(hint: Any) -> Dump:
         return key_text
     if hint is Principal:
         return str
-    if is_dataclass(hint):
-        return _dataclass_dumper(hint)
+    if _is_record(hint):
+        return _record_dumper(hint)
     if get_origin(hint) is tuple:
         inner = _dumper(get_args(hint)[0])
         return lambda value: [inner(item) for item in value]
@@ -98,7 +98,7 @@ def _make_dumper(hint: Any) -> Dump:
     if len(members) == 1:
         inner = _dumper(members[0])
         return lambda value: None if value is None else inner(value)
-    if members and all(is_dataclass(member) for member in members):
+    if members and all(_is_record(member) for member in members):
         return _dump_tagged
     return _same
 
@@ -108,8 +108,8 @@ def _make_loader(hint: Any) -> Load:
         return parse_key
     if hint is Principal:
         return parse_principal
-    if is_dataclass(hint):
-        return _dataclass_loader(hint)
+    if _is_record(hint):
+        return _record_loader(hint)
     if get_origin(hint) is tuple:
         inner = _loader(get_args(hint)[0])
         return lambda value: tuple([inner(item) for item in value])
@@ -119,7 +119,7 @@ def _make_loader(hint: Any) -> Load:
     if len(members) == 1:
         inner = _loader(members[0])
         return lambda value: None if value is None else inner(value)
-    if members and all(is_dataclass(member) for member in members):
+    if members and all(_is_record(member) for member in members):
         return _tagged_loader(members)
     return _same
 
@@ -131,6 +131,17 @@ def _members(hint: Any) -> tuple[Any, ...]:
     return tuple(member for member in get_args(hint) if member is not NoneType)
 
 
+def _is_record(hint: Any) -> bool:
+    return is_dataclass(hint) or hasattr(hint, "_fields")
+
+
+def _defaults(hint: Any) -> dict[str, Any]:
+    """The fields of a dataclass or a named tuple, with their defaults."""
+    if not is_dataclass(hint):
+        return {name: hint._field_defaults.get(name, MISSING) for name in hint._fields}
+    return {field.name: _default(field) for field in fields(hint)}
+
+
 def _default(field: Any) -> Any:
     return field.default_factory() if field.default_factory is not MISSING else field.default
 
@@ -139,9 +150,9 @@ _dumper: Callable[[Any], Dump] = cache(_make_dumper)
 _loader: Callable[[Any], Load] = cache(_make_loader)
 
 
-def _dataclass_dumper(hint: Any) -> Dump:
+def _record_dumper(hint: Any) -> Dump:
     hints = get_type_hints(hint, localns=_RECURSIVE)
-    parts = [(field.name, _default(field), _dumper(hints[field.name])) for field in fields(hint)]
+    parts = [(name, default, _dumper(hints[name])) for name, default in _defaults(hint).items()]
 
     def dump(value: Any) -> dict[str, Any]:
         out = {}
@@ -154,9 +165,9 @@ def _dataclass_dumper(hint: Any) -> Dump:
     return dump
 
 
-def _dataclass_loader(hint: Any) -> Load:
+def _record_loader(hint: Any) -> Load:
     hints = get_type_hints(hint, localns=_RECURSIVE)
-    inner = {field.name: _loader(hints[field.name]) for field in fields(hint)}
+    inner = {name: _loader(hints[name]) for name in _defaults(hint)}
 
     def load(data: Mapping[str, Any]) -> Any:
         # A field that this version does not know was written by a newer one beside it.

@@ -4,7 +4,7 @@ A unit sees each session once and writes it once, so that a verb with many effec
 and raises the version by one.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from roost.core.effects import RunSnapshot, Snapshot
 from roost.core.entries import Entry, EntryDraft
@@ -21,6 +21,36 @@ from roost.stores.codec import key_text
 from roost.stores.tables import Tables
 
 
+@dataclass(slots=True)
+class _Held:
+    """A session this transaction holds: as its row is, as it shall be, the number of its newest event, and what new
+    entries add to it."""
+
+    row: Session
+    session: Session
+    events: int
+    growth: Growth | None = None
+
+    def settled(self) -> Session:
+        """The session with what its new entries change."""
+        if self.growth is not None:
+            self.session = grown(
+                self.session, self.growth, version=self.session.version, events=self.session.events
+            )
+            self.growth = None
+        return self.session
+
+    def changed(self) -> bool:
+        return self.session is not self.row or self.growth is not None or self.events != self.row.events
+
+    def written(self) -> Session:
+        """The session as its row shall be, one version later."""
+        version = self.row.version + 1
+        if self.growth is not None:
+            return grown(self.session, self.growth, version=version, events=self.events)
+        return replace(self.session, version=version, events=self.events)
+
+
 class Unit:
     """Rows as this transaction sees them, and what it will write when it is flushed."""
 
@@ -28,11 +58,8 @@ class Unit:
         self.tables = tables
         self.now = clock.now()
         self.topics: set[Topic] = set()
-        self._loaded: dict[SessionKey, Session] = {}
-        self._sessions: dict[SessionKey, Session] = {}
+        self._held: dict[SessionKey, _Held] = {}
         self._events: list[Event] = []
-        self._emitted: dict[SessionKey, int] = {}
-        self._growth: dict[SessionKey, Growth] = {}
         self._queued: set[tuple[SessionKey, str]] = set()
         self._shifted: set[SessionKey] = set()
         self._absorbing: set[str] = set()
@@ -41,18 +68,24 @@ class Unit:
 
     async def session(self, key: SessionKey) -> Session | None:
         """A session as it stands in this transaction, its row locked."""
-        if key in self._sessions:
-            return self._settled(key)
-        session = await self.tables.lock_session(key)
-        if session is not None:
-            self._loaded[key] = self._sessions[key] = session
-        return session
+        held = self._held.get(key) or await self._hold(key)
+        return None if held is None else held.settled()
 
     async def existing(self, key: SessionKey) -> Session:
-        session = await self.session(key)
-        if session is None:
+        return (await self._existing(key)).settled()
+
+    async def _existing(self, key: SessionKey) -> _Held:
+        held = self._held.get(key) or await self._hold(key)
+        if held is None:
             raise NotFound(f"no session {key}", hint="take the key from the list of sessions")
-        return session
+        return held
+
+    async def _hold(self, key: SessionKey) -> _Held | None:
+        session = await self.tables.lock_session(key)
+        if session is None:
+            return None
+        held = self._held[key] = _Held(session, session, session.events)
+        return held
 
     async def snapshot(self, key: SessionKey) -> Snapshot:
         session = await self.session(key)
@@ -127,32 +160,30 @@ class Unit:
 
     def emit(self, key: SessionKey, kind: EventKind, *refs: str) -> None:
         """Number events of a session this transaction holds."""
-        number = self._emitted.get(key) or self._sessions[key].events
+        held = self._held[key]
         for ref in refs:
-            number += 1
-            self._events.append(Event(key=key, number=number, at=self.now, kind=kind, ref=ref))
-        self._emitted[key] = number
+            held.events += 1
+            self._events.append(Event(key=key, number=held.events, at=self.now, kind=kind, ref=ref))
 
     def put(self, session: Session) -> None:
-        """A session as it shall be; written once, when the unit is flushed."""
-        self._sessions[session.key] = session
+        """A session this transaction holds as it shall be; written once, when the unit is flushed."""
+        self._held[session.key].session = session
 
     def put_new(self, session: Session) -> None:
         """A session whose row was just inserted."""
-        self._loaded[session.key] = self._sessions[session.key] = session
+        self._held[session.key] = _Held(session, session, session.events)
 
     def forget(self, key: SessionKey) -> None:
         """A session whose row was just deleted."""
-        del self._sessions[key], self._loaded[key]
+        del self._held[key]
         self._events = [event for event in self._events if event.key != key]
-        self._emitted.pop(key, None)
-        self._growth.pop(key, None)
         self._queued = {(other, run_id) for other, run_id in self._queued if other != key}
         self.topics.add(Topic(TopicKind.SESSION, key_text(key)))
 
     async def append(self, key: SessionKey, drafts: tuple[EntryDraft, ...]) -> tuple[Entry, ...]:
         """Entries in their place; the caller emits their events."""
-        session = await self.existing(key)
+        held = await self._existing(key)
+        session = held.settled()
         seq = session.summary.entries
         entries = tuple(
             [
@@ -170,21 +201,12 @@ class Unit:
         )
         await self.tables.insert_entries(key, entries)
         bodies = [draft.body for draft in drafts]
-        self._growth[key] = Growth(
+        held.growth = Growth(
             summary=summarise(session.summary, bodies),
             counters=count(session.counters, bodies),
             at=self.now,
         )
         return entries
-
-    def _settled(self, key: SessionKey) -> Session:
-        """The session with what its new entries change."""
-        growth = self._growth.pop(key, None)
-        session = self._sessions[key]
-        if growth is not None:
-            session = grown(session, growth, version=session.version, events=session.events)
-            self._sessions[key] = session
-        return session
 
     async def flush(self) -> None:
         """Write every changed session once, then the events; what follows is a new change."""
@@ -194,26 +216,19 @@ class Unit:
             absorbing = self._absorbing.pop()
             if await self.tables.inbound(absorbing) is None:
                 raise InvalidInput(f"a message cannot be merged into {absorbing}, which is not there")
-        for key in self._sessions:
-            await self._write(key)
+        for held in self._held.values():
+            if held.changed():
+                await self._write(held)
         if self._events:
             await self.tables.insert_events(self._events)
             self._events = []
-        self._emitted.clear()
 
-    async def _write(self, key: SessionKey) -> None:
-        was, session = self._loaded[key], self._sessions[key]
-        growth, number = self._growth.pop(key, None), self._emitted.get(key)
-        if session is was and growth is None and number is None:
-            return
-        version, events = was.version + 1, number or session.events
-        if growth is not None:
-            written = grown(session, growth, version=version, events=events)
-        else:
-            written = replace(session, version=version, events=events)
-        await self.tables.update_session(was, written)
-        self._loaded[key] = self._sessions[key] = written
-        self.topics.add(Topic(TopicKind.SESSION, key_text(key)))
+    async def _write(self, held: _Held) -> None:
+        written = held.written()
+        await self.tables.update_session(held.row, written)
+        held.row = held.session = written
+        held.growth = None
+        self.topics.add(Topic(TopicKind.SESSION, key_text(written.key)))
 
     async def _refuse_stranded(self, key: SessionKey) -> None:
         """Every pending input belongs to a run of its session that has not ended."""

@@ -3,7 +3,6 @@
 import base64
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import replace
 from typing import TypeAlias
 
 from roost.core.entries import Entry
@@ -131,5 +130,5 @@ def _line(entry: Entry, previous: str | None) -> bytes:
         if isinstance(held, str):
             return base64.b64decode(held)
     if entry.source is None and entry.parent_id is None:
-        entry = replace(entry, parent_id=previous)
+        entry = entry._replace(parent_id=previous)
     return line_of(entry).encode()

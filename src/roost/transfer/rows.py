@@ -2,7 +2,7 @@
 configured, never from the import."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from roost.core.facts import chat_type, classify, session_owner
 from roost.core.identities import Identity, person_of
@@ -102,4 +102,4 @@ def _counters(said: Counters, current: ImportedGeneration) -> Counters:
     )
     if counted:
         return Counters(context_window=said.context_window)
-    return replace(said, compactions=0) if current.drafts else said
+    return said._replace(compactions=0) if current.drafts else said

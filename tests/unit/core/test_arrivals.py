@@ -128,6 +128,6 @@ def test_a_schedule_that_asks_for_a_fresh_generation_gets_it() -> None:
 
 def test_a_persons_message_brings_an_archived_session_back() -> None:
     session = samples.session()
-    hidden = replace(session, times=replace(session.times, archived=5))
+    hidden = replace(session, times=session.times._replace(archived=5))
     effects = begin(replace(samples.snapshot(), session=hidden), samples.arrival())
     assert effects[-1] == Archive(key=MAIN, at=None)

@@ -46,7 +46,7 @@ def test_a_session_grows_in_summary_counters_and_activity_and_nothing_else(at: i
     before = samples.session()
     growth = Growth(summary=Summary(entries=3), counters=Counters(total=9), at=at)
     after = grown(before, growth, version=4, events=7)
-    times = replace(before.times, updated=updated)
+    times = before.times._replace(updated=updated)
     same = replace(
         after, summary=before.summary, counters=before.counters, version=1, events=0, times=before.times
     )

@@ -11,6 +11,7 @@ from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.messages import Usage
 from roost.core.queries import Cutoffs, LedgerQuery
 from roost.stores.memory.filters import expired, owed_or_active
+from roost.stores.memory.limits import refuse_oversized
 from roost.stores.memory.state import State
 
 
@@ -32,6 +33,7 @@ class FactTables(State):
     # -- facts ---------------------------------------------------------------------------------------
 
     async def put_usage(self, row: LedgerRow) -> None:
+        refuse_oversized(row.at, *row.usage)
         known = self._ledger.get(row.id)
         if known is None or known.estimated:
             self._ledger.put(row.id, row)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 
 from roost.core.addresses import Address
 from roost.core.deliveries import Delivery, DeliveryState
@@ -63,7 +63,7 @@ class MemoryTables(FactTables):
         self._trees.put(session.key, (parent, *(self._trees.get(parent) or ())) if parent else ())
 
     async def update_session(self, was: Session, now: Session) -> None:
-        refuse_oversized(*astuple(now.counters))
+        refuse_oversized(*now.counters)
         self._sessions.put(was.key, now)
 
     async def delete_session(self, key: SessionKey) -> None:
@@ -316,4 +316,4 @@ class MemoryTables(FactTables):
 
 def _apart(entry: Entry) -> Entry:
     """The same entry, sharing no JSON object with it: those are the only parts of a row that can be changed."""
-    return replace(entry, body=load_body(dump_body(entry.body)))
+    return entry._replace(body=load_body(dump_body(entry.body)))

@@ -225,20 +225,7 @@ def _hot(session: Session) -> tuple[Binding, ...]:
         summary.title,
         summary.preview,
         summary.model,
-        *_counted(session.counters),
-    )
-
-
-def _counted(counters: Counters) -> tuple[int, ...]:
-    return (
-        counters.input,
-        counters.output,
-        counters.total,
-        counters.context_window,
-        counters.cache_read,
-        counters.cache_write,
-        counters.cost_micros,
-        counters.compactions,
+        *session.counters,
     )
 
 

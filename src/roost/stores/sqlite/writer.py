@@ -1,7 +1,9 @@
 """The writer thread. Verbs that arrive while a commit is under way share the next one.
 
-A verb runs inside a savepoint: its failure undoes it alone. Its caller hears only after COMMIT, and before
-the log is moved into the file: trouble with that is no caller's, and it is tried again after the next batch.
+A verb's failure undoes it alone: a batch in which one fails after it wrote is begun again with a savepoint around
+each. Not at once, because every savepoint makes the search index write out what it holds. A caller hears only after
+COMMIT, and before the log is moved into the file: trouble with that is no caller's, and it is tried again after the
+next batch.
 Callers beyond `WAITING` wait for room; urgent verbs (a lease runs out while others queue) go first.
 """
 
@@ -148,10 +150,12 @@ class Writer:
 
     def _commit(self, batch: list[Job]) -> None:
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            self._began()
-            for job in batch:
-                self._attempt(job)
+            self._begin()
+            if not all(self._attempt(job) for job in batch):
+                self._connection.execute("ROLLBACK")
+                self._begin()
+                for job in batch:
+                    self._attempt_apart(job)
             self._connection.execute("COMMIT")
         except apsw.Error as error:
             self._fail(batch, self._translate(error))
@@ -167,22 +171,41 @@ class Writer:
             with suppress(apsw.Error):
                 self._connection.wal_checkpoint()
 
-    def _attempt(self, job: Job) -> None:
+    def _begin(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._began()
+
+    def _attempt(self, job: Job) -> bool:
+        """Run a verb; False when it failed and left something behind."""
+        before = self._connection.total_changes()
+        try:
+            job.result, job.topics = job.work()
+        except BaseException as error:  # noqa: BLE001 — the verb's root: its caller gets what was raised
+            self._take_failure(job, error)
+            return self._connection.total_changes() == before
+        return True
+
+    def _attempt_apart(self, job: Job) -> None:
+        """Run a verb so that its failure undoes it alone."""
+        job.error = None
         self._connection.execute("SAVEPOINT verb")
         try:
             job.result, job.topics = job.work()
-        except BaseException as error:
-            self._undone()
-            if not self._connection.in_transaction:
-                # SQLite itself ended the transaction: nothing of this batch can be committed.
-                if isinstance(error, apsw.Error):
-                    raise
-                raise StoreUnavailable(
-                    "the transaction was lost", hint="try again; nothing of this request was written"
-                ) from error
+        except BaseException as error:  # noqa: BLE001 — the verb's root: its caller gets what was raised
+            self._take_failure(job, error)
             self._connection.execute("ROLLBACK TO verb")
-            job.error = self._translate(error) if isinstance(error, ENGINE_ERRORS) else error
         self._connection.execute("RELEASE verb")
+
+    def _take_failure(self, job: Job, error: BaseException) -> None:
+        self._undone()
+        if not self._connection.in_transaction:
+            # SQLite itself ended the transaction: nothing of this batch can be committed.
+            if isinstance(error, apsw.Error):
+                raise error
+            raise StoreUnavailable(
+                "the transaction was lost", hint="try again; nothing of this request was written"
+            ) from error
+        job.error = self._translate(error) if isinstance(error, ENGINE_ERRORS) else error
 
     def _fail(self, batch: list[Job], error: Exception) -> None:
         self._undone()

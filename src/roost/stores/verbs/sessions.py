@@ -127,17 +127,18 @@ async def _history(tables: Tables, query: HistoryQuery) -> HistoryPage:
         if generation.session_id == query.session_id or (query.session_id is None and not generation.archived)
     ]
     wanted = query.limit + 1
-    found: list[tuple[Position, Entry]] = []
+    found: list[tuple[int, Entry]] = []
     for generation in reversed(generations):
         if query.before is not None and generation.number > query.before.generation:
             continue
         batch = await tables.entries_before(generation, query.before, wanted - len(found), tools=query.tools)
-        found.extend((Position(generation.number, entry.seq), entry) for entry in batch)
+        found += [(generation.number, entry) for entry in batch]
         if len(found) >= wanted:
             break
     page = found[: query.limit]
+    number, oldest = page[-1] if len(found) > query.limit else (0, None)
     return HistoryPage(
-        entries=tuple(entry for _, entry in reversed(page)),
+        entries=tuple([entry for _, entry in reversed(page)]),
         generations=tuple(generations),
-        before=page[-1][0] if len(found) > query.limit else None,
+        before=None if oldest is None else Position(number, oldest.seq),
     )

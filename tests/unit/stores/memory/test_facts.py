@@ -71,5 +71,5 @@ def test_expired_sessions_come_by_key_up_to_the_limit(tables: MemoryTables) -> N
 @pytest.mark.parametrize("at", [-5, -(2**62), -(2**63)])
 def test_without_a_cutoff_nothing_is_old_whatever_its_time(tables: MemoryTables, at: int) -> None:
     row = builders.session(HOOKS[0], at=at)
-    drive(tables.insert_session(replace(row, times=replace(row.times, archived=at))))
+    drive(tables.insert_session(replace(row, times=row.times._replace(archived=at))))
     assert drive(tables.expired_sessions(Cutoffs(), 9)) == ()

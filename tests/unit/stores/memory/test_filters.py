@@ -47,7 +47,7 @@ def test_a_row_is_wanted_when_every_filter_holds(query: SessionQuery, is_wanted:
 
 
 def test_an_archived_row_is_wanted_where_archived_ones_are() -> None:
-    row = replace(ROW, times=replace(ROW.times, archived=NOON))
+    row = replace(ROW, times=ROW.times._replace(archived=NOON))
     asked = (SessionQuery(), SessionQuery(archived=True), SessionQuery(archived=None))
     assert [wanted(row, query) for query in asked] == [False, True, True]
 
@@ -63,7 +63,7 @@ def test_a_row_is_in_scope_by_its_owner_its_agent_and_its_ancestors() -> None:
 
 def row(key: SessionKey, kind: SessionKind = SessionKind.OTHER, **times: int) -> Session:
     base = builders.session(key)
-    return replace(base, facts=Facts(kind=kind), times=replace(base.times, **times))
+    return replace(base, facts=Facts(kind=kind), times=base.times._replace(**times))
 
 
 CRON = SessionKey.parse("agent:main:cron:nightly")

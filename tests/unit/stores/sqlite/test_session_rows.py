@@ -63,7 +63,7 @@ def test_a_session_reads_back_as_it_was_written(tables: SqliteTables) -> None:
 
 def test_every_part_of_a_session_that_may_change_is_written_when_it_does(tables: SqliteTables) -> None:
     was = open_session(tables, CHILD, parent=MAIN)
-    now = replace(FULL, facts=was.facts, times=replace(FULL.times, created=was.times.created))
+    now = replace(FULL, facts=was.facts, times=FULL.times._replace(created=was.times.created))
     drive(tables.update_session(was, now))
     assert drive(tables.session(CHILD)) == now
 
@@ -72,7 +72,7 @@ def test_what_an_append_moves_is_written_alone(tables: SqliteTables, connection:
     drive(tables.insert_session(FULL))
     was = drive(tables.session(CHILD))
     assert was is not None
-    now = replace(was, version=10, events=13, summary=replace(was.summary, entries=4, preview="Newer"))
+    now = replace(was, version=10, events=13, summary=was.summary._replace(entries=4, preview="Newer"))
     connection.execute("UPDATE sessions SET labels = 'left alone'")
     drive(tables.update_session(was, now))
     row = connection.execute("SELECT labels, version, events, entries, preview FROM sessions").get

@@ -85,14 +85,14 @@ async def desk(tmp_path: Path, disk: FaultyDisk) -> AsyncIterator[Desk]:
     await desk.close()
 
 
-async def in_one_batch(desk: Desk, disk: FaultyDisk, *works: Work) -> list[Any]:
+async def in_one_batch(desk: Desk, disk: FaultyDisk, *works: Work, first: str = "first") -> list[Any]:
     """The answers to verbs that arrive while a commit is under way."""
     with disk.held_syncs() as waiting:
-        first = asyncio.gather(desk.writer.run(desk.note("first")))
+        under_way = asyncio.gather(desk.writer.run(desk.note(first)))
         assert await asyncio.to_thread(waiting.wait, 10)
         rest = asyncio.gather(*map(desk.writer.run, works), return_exceptions=True)
         await asyncio.sleep(0)
-    await first
+    await under_way
     return await rest
 
 
@@ -187,9 +187,31 @@ async def test_an_error_undoes_its_own_verb_and_no_other(desk: Desk, disk: Fault
     )
     assert (before, after) == ("before", "after")
     assert isinstance(failed, Conflict)
-    assert desk.batches == 2
-    assert desk.undone == 1
     assert desk.notes() == ["first", "before", "after"]
+    assert desk.woken == [RUNS] * 3
+
+
+async def test_a_batch_is_begun_again_only_for_an_error_that_left_something(
+    desk: Desk, disk: FaultyDisk
+) -> None:
+    def refuse() -> tuple[str, tuple[Topic, ...]]:
+        raise Conflict("no")
+
+    refused, noted = await in_one_batch(desk, disk, refuse, desk.note("a"))
+    assert (type(refused), noted) == (Conflict, "a")
+    assert (desk.batches, desk.undone) == (2, 1)
+    refused, _, failed, noted = await in_one_batch(
+        desk,
+        disk,
+        refuse,
+        desk.note("b"),
+        desk.note_and_raise("half", Conflict("no")),
+        desk.note("c"),
+        first="second",
+    )
+    assert (type(refused), type(failed), noted) == (Conflict, Conflict, "c")
+    assert desk.batches == 5
+    assert desk.notes() == ["first", "a", "second", "b", "c"]
 
 
 async def test_an_error_of_the_database_reaches_its_caller_translated(desk: Desk) -> None:
