@@ -11,6 +11,7 @@ from roost.core.errors import NotFound, StoreUnavailable
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.queries import Cutoffs
+from roost.core.runs import Step, StepKind
 from roost.ports import Store, Topic, TopicKind
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
@@ -182,6 +183,20 @@ async def act_finish(store: Store, lease: Lease) -> None:
 
 async def act_deliver(store: Store, lease: Lease) -> None:
     await change(store, AddDelivery(delivery=builders.delivery("d-1")))
+
+
+async def test_a_run_that_leaves_its_place_is_news_for_those_who_start_runs(
+    store: Store, lease: Lease
+) -> None:
+    await opened(store)
+    claim = await started(store, lease, "r-1")
+    watcher = Watcher(store, RUNS)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watcher.run)
+        await watcher.asked(1)
+        await store.begin_step(claim, Step(kind=StepKind.TOOL, at=NOON, call_id="c", waits=True))
+        await watcher.asked(2)
+        tasks.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize(

@@ -47,13 +47,15 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """The newest thing a run began, recorded before it happens; `done` once its result is an entry."""
+    """The newest thing a run began, recorded before it happens; `done` once its result is an entry. While it `waits`
+    for other runs, it takes no place among those that are under way."""
 
     kind: StepKind
     at: int
     tool: str | None = None
     call_id: str | None = None
     reenterable: bool = False
+    waits: bool = False
     done: bool = False
 
 
@@ -149,3 +151,9 @@ class Run:
     claim: Claim | None = None
     fence: int = 0
     session_id: str | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it has left its place to the runs it waits for."""
+        step = self.progress.step
+        return step is not None and step.waits and not step.done

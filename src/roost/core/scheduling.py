@@ -55,7 +55,9 @@ def choose(backlog: Backlog, limits: Limits) -> tuple[str, ...]:
 class _Room:
     """What the limits still leave."""
 
-    def __init__(self, running: tuple[Run, ...], limits: Limits) -> None:
+    def __init__(self, under_way: tuple[Run, ...], limits: Limits) -> None:
+        # A run that waits for others keeps no place from them: a limit of one would wait for itself.
+        running = tuple(run for run in under_way if not run.waiting)
         self._limits = limits
         self._lanes = Counter(run.request.lane for run in running)
         self._agents = Counter(run.key.agent for run in running)

@@ -18,11 +18,13 @@ class WorkspaceAccess(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolTraits:
     """What the engine must know. `reenterable`: may run again after a crash. `privileged`: needs the owner's own
-    word as the cause of the run. `parallel`: may run beside other calls of the same answer."""
+    word as the cause of the run. `parallel`: may run beside other calls of the same answer. `waits`: mostly waits for
+    other runs, to which it leaves its place meanwhile."""
 
     reenterable: bool = False
     privileged: bool = False
     parallel: bool = False
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

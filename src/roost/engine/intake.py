@@ -56,6 +56,19 @@ class Intake(Generic[Job]):
         try:
             yield
         finally:
-            self._taken -= 1
-            self._room.set()
-            self._room = anyio.Event()
+            self._leave()
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Around a wait inside such work: its place is free for others. Afterwards it goes on at once, even if that
+        is one too many: to wait again for a place could be to wait for ever."""
+        self._leave()
+        try:
+            yield
+        finally:
+            self._taken += 1
+
+    def _leave(self) -> None:
+        self._taken -= 1
+        self._room.set()
+        self._room = anyio.Event()

@@ -1,7 +1,7 @@
 """Plays a claimed run to its end, whatever the end is, and commits what follows from it."""
 
 import logging
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 
 import anyio
@@ -23,7 +23,7 @@ from roost.engine.limits import OutOfTime, watched
 from roost.engine.rules import Rules
 from roost.engine.stops import Stops
 from roost.engine.turn import Turn
-from roost.engine.work import Work
+from roost.engine.work import Lent, Work
 from roost.ports import Clock, Store
 
 _log = logging.getLogger(__name__)
@@ -47,16 +47,16 @@ class Runner:
         self._stops = stops
         self._longest = longest
 
-    async def run(self, run: Run) -> None:
+    async def run(self, run: Run, lent: Lent = nullcontext) -> None:
         """Play one claimed run. One that is no longer ours is left to whoever has it now."""
-        end = await self._end(run)
+        end = await self._end(run, lent)
         with anyio.CancelScope(shield=True), suppress(Fenced):
             await self._finish(run, end)
 
-    async def _end(self, run: Run) -> _End:
+    async def _end(self, run: Run, lent: Lent) -> _End:
         """How a run ended, whatever happened in it: one without an end would hold its session for good."""
         try:
-            return await self._play(run)
+            return await self._play(run, lent)
         except Fenced as error:
             # The claim is gone, or only the generation: the store knows which when the run is finished.
             return self._failed(RunState.KILLED, error)
@@ -66,12 +66,12 @@ class Runner:
             _log.exception("run %s broke", run.id)
             return self._failed(RunState.FAILED, RoostError("something broke in the gateway"))
 
-    async def _play(self, run: Run) -> _End:
+    async def _play(self, run: Run, lent: Lent) -> _End:
         session = await self._store.session(run.key)
         if session is None or run.claim is None:
             raise Fenced(f"run {run.id} has no session to run on")
         part = self._rules.cast(session, run)
-        work = Work(self._store, self._clock, run, run.claim, session, part)
+        work = Work(self._store, self._clock, run, run.claim, session, part, lent)
         turn = Turn(work, self._rules.most_steps)
         with self._stops.around(run.id) as stop:
             return await self._watched(work, turn)

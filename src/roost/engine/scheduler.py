@@ -36,4 +36,4 @@ class Scheduler:
 
     async def _run(self, run: Run) -> None:
         with self._intake.underway():
-            await self._runner.run(run)
+            await self._runner.run(run, self._intake.lent)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TypeAlias
 
 import anyio
@@ -38,8 +39,9 @@ class ToolCalls:
             await self._run_together(calls)
             return
         for call in calls:
-            await self._begin(call)
-            await self._keep(self._result(call, await self._outcome(call)))
+            with await self._begun(call):
+                outcome = await self._outcome(call)
+            await self._keep(self._result(call, outcome))
 
     async def resume(self, entries: Sequence[Entry]) -> tuple[ToolCall, ...]:
         """Calls that an earlier life of the gateway left without a result, after those were answered that may not
@@ -49,8 +51,7 @@ class ToolCalls:
         begun = step is None or step.kind is StepKind.TOOL
         again = []
         for call in _open_calls(entries, run.id):
-            tool = self._tools.get(call.name)
-            traits = tool.traits if tool else ToolTraits()
+            traits = self._traits(call)
             if begun and traits.parallel and not traits.reenterable:
                 await self._keep(self._result(call, _failure(OUTCOME_UNKNOWN)))
             else:
@@ -63,22 +64,29 @@ class ToolCalls:
         async def run(call: ToolCall) -> None:
             results[call.id] = self._result(call, await self._outcome(call))
 
-        await self._begin(calls[0])
-        async with anyio.create_task_group() as group:
-            for call in calls:
-                group.start_soon(run, call)
+        with await self._begun(*calls):
+            async with anyio.create_task_group() as group:
+                for call in calls:
+                    group.start_soon(run, call)
         await self._keep(*(results[call.id] for call in calls))
 
-    async def _begin(self, call: ToolCall) -> None:
-        tool = self._tools.get(call.name)
+    async def _begun(self, *calls: ToolCall) -> AbstractContextManager[None]:
+        """Record that calls begin; within what this answers, they run."""
+        traits = [self._traits(call) for call in calls]
         step = Step(
             kind=StepKind.TOOL,
             at=self._work.clock.now(),
-            tool=call.name,
-            call_id=call.id,
-            reenterable=tool is not None and tool.traits.reenterable,
+            tool=calls[0].name,
+            call_id=calls[0].id,
+            reenterable=traits[0].reenterable,
+            waits=all(one.waits for one in traits),
         )
         await self._work.store.begin_step(self._work.claim, step)
+        return self._work.lent() if step.waits else nullcontext()
+
+    def _traits(self, call: ToolCall) -> ToolTraits:
+        tool = self._tools.get(call.name)
+        return tool.traits if tool else ToolTraits()
 
     def _result(self, call: ToolCall, outcome: ToolOutcome) -> ToolResult:
         return ToolResult(

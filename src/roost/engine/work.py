@@ -1,16 +1,21 @@
 """A claimed run being played: what it works with, and when something last happened in it."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from roost.core.runs import Claim, Run
 from roost.core.sessions import Session
 from roost.engine.rules import Part
 from roost.ports import Clock, Store
 
+Lent: TypeAlias = Callable[[], AbstractContextManager[None]]
+
 
 @dataclass(slots=True)
 class Work:
-    """`asking` while a model is expected to say something."""
+    """`asking` while a model is expected to say something; within `lent` the run leaves its place to others."""
 
     store: Store
     clock: Clock
@@ -18,6 +23,7 @@ class Work:
     claim: Claim
     session: Session
     part: Part
+    lent: Lent
     asking: bool = False
     moved_at: int = field(init=False)
 

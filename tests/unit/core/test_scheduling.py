@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
 from roost.core.keys import SessionKey
-from roost.core.runs import Lane, Request, Run
+from roost.core.runs import Lane, Progress, Request, Run, Step, StepKind
 from roost.core.scheduling import Backlog, Limits, asker, choose
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -93,3 +95,13 @@ def test_a_run_that_does_not_fit_does_not_hold_back_the_next_of_its_asker() -> N
     limits = Limits(ceiling=9, per_agent=1)
     first, second = child(1), child(2, agent="ops")
     assert chosen(first, second, limits=limits, running=(turn("x"),)) == ["main-2"]
+
+
+@pytest.mark.requirement("P23")
+def test_a_run_that_waits_for_others_leaves_them_its_place() -> None:
+    call = Step(kind=StepKind.TOOL, at=1, tool="sessions_send", call_id="c", waits=True)
+    limits = Limits(ceiling=1, lanes={Lane.MAIN: 1}, per_agent=1, per_requester=1)
+    waiting = replace(turn("x"), progress=Progress(step=call))
+    assert chosen(turn("a"), limits=limits, running=(waiting,)) == ["a"]
+    back = replace(turn("x"), progress=Progress(step=replace(call, done=True)))
+    assert chosen(turn("a"), limits=limits, running=(back,)) == []

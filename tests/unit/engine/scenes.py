@@ -1,6 +1,7 @@
 """A store in memory with work waiting in it, and the smallest parts that do the work."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from roost.core.effects import AcceptInput, QueueRun
@@ -95,7 +96,7 @@ class Scene:
         session = await self.store.session(run.key)
         assert session is not None
         assert run.claim is not None
-        return Work(self.store, self.clock, run, run.claim, session, self.cast(session, run))
+        return Work(self.store, self.clock, run, run.claim, session, self.cast(session, run), nullcontext)
 
     async def bodies(self) -> list[object]:
         page = await self.store.history(HistoryQuery(key=MAIN, limit=100))

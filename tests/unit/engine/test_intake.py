@@ -50,3 +50,24 @@ async def test_without_news_it_looks_again_after_a_while() -> None:
         assert taken == []
         clock.advance(500)
     assert taken == [()]
+
+
+async def test_a_job_that_waits_lends_its_place_and_goes_on_when_others_have_it() -> None:
+    asked: list[int] = []
+
+    async def claim(free: int) -> tuple[str, ...]:
+        asked.append(free)
+        return ("job",)
+
+    taking = intake(FakeClock(), most=1)
+    await taking.take(claim)
+    with taking.underway():
+        with taking.lent():
+            await taking.take(claim)
+        assert asked == [1, 1]
+        with anyio.move_on_after(0.05) as waiting:
+            await taking.take(claim)
+        assert waiting.cancelled_caught
+    with anyio.move_on_after(0.05) as waiting:
+        await taking.take(claim)
+    assert waiting.cancelled_caught

@@ -1,4 +1,7 @@
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import anyio
 import pytest
@@ -11,6 +14,7 @@ from roost.core.recovery import OUTCOME_UNKNOWN, Recovery, recover
 from roost.core.runs import Run, Step, StepKind
 from roost.core.tools import ToolTraits
 from roost.engine.runner import announcement
+from roost.engine.turn import Turn
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON
@@ -167,3 +171,36 @@ async def test_a_call_whose_result_was_kept_gets_no_second_one() -> None:
     recovery = Recovery(now=scene.clock.now(), announce=announcement)
     await scene.store.reap_runs(lease, lambda snapshot: recover(snapshot, recovery))
     assert results(await scene.bodies()) == [("a", "ran", False)]
+
+
+@pytest.mark.requirement("P23")
+async def test_a_call_that_waits_for_other_runs_lends_its_place_and_says_so_in_the_store() -> None:
+    scene = Scene()
+    lent: list[str] = []
+    seen: list[bool] = []
+
+    @contextmanager
+    def lending() -> Iterator[None]:
+        lent.append("given")
+        yield
+        lent.append("taken back")
+
+    run = await scene.claimed()
+
+    async def waits() -> str:
+        lent.append("waits")
+        stored = await scene.store.run(run.id)
+        assert stored is not None
+        seen.append(stored.waiting)
+        return "heard"
+
+    scene.tools = (Doing("send", waits, ToolTraits(waits=True)), Doing("look", partial(says, "ok")))
+    scene.model.add(calls(call("look"), call("send")), (Say("done"),))
+    work = await scene.work(run)
+    work.lent = lending
+    await Turn(work, 5).play()
+    assert lent == ["given", "waits", "taken back"]
+    assert seen == [True]
+    stored = await scene.store.run(run.id)
+    assert stored is not None
+    assert not stored.waiting

@@ -13,7 +13,7 @@ from roost.core.runs import Claim, Run, RunState, Step, StepKind
 from roost.core.scheduling import Backlog, Choose
 from roost.core.sessions import SessionStatus
 from roost.ports import Recover
-from roost.stores.applying import apply
+from roost.stores.applying import RUNS, apply
 from roost.stores.unit import Unit
 from roost.stores.verbs.base import Verbs, hold
 
@@ -54,6 +54,8 @@ class RunVerbs(Verbs):
             calls = run.progress.model_calls + (step.kind is StepKind.MODEL)
             progress = replace(run.progress, step=step, model_calls=calls)
             await unit.tables.update_run(replace(run, progress=progress))
+            if step.waits:
+                unit.topics.add(RUNS)
 
         await self._write(verb)
 
