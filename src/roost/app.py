@@ -159,6 +159,7 @@ def _rules(loaded: Loaded, registry: Registry, doors: Mapping[str, ChannelPolicy
         triggers=policies.extra_triggers(settings),
         sending=policies.send_policy(settings),
         limits=Limits(ceiling=CEILING, lanes=lanes),
+        budgets=policies.budget_limits(settings),
     )
 
 

@@ -22,6 +22,7 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.models import ModelEvent, ModelRequest, ToolSpec
+from roost.core.parking import Rule
 from roost.core.principals import Principal
 from roost.core.queries import (
     Cutoffs,
@@ -38,7 +39,7 @@ from roost.core.redaction import SecretScanner
 from roost.core.runs import Claim, Run, Step
 from roost.core.scheduling import Choose
 from roost.core.sessions import Generation, Session, ThreadBinding
-from roost.core.tools import Invocation, Place, ToolOutcome, ToolTraits
+from roost.core.tools import Command, Ended, Invocation, ToolOutcome, ToolTraits
 from roost.core.transfer import ImportedSession, ImportOutcome
 
 __all__ = [
@@ -155,25 +156,6 @@ class Tool(Protocol):
         """Do it. `report` shows output as it comes. Arguments that do not fit the schema, and anything a model can
         put right, are an outcome with `is_error` that says how; being cancelled ends everything it began."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """A program to run: in a folder, for at most so long, with this environment and no other."""
-
-    argv: tuple[str, ...]
-    place: Place
-    folder: str
-    environment: tuple[tuple[str, str], ...] = ()
-    timeout_ms: int = 120_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """`status` is None when the program was stopped; `timed_out` says why."""
-
-    status: int | None
-    timed_out: bool = False
 
 
 class Sandbox(Protocol):
@@ -324,6 +306,20 @@ class Store(Protocol):
         """
         ...
 
+    async def reserve(self, claim: Claim, names: tuple[str, ...], rule: Rule) -> Run:
+        """Ask for the means of a model call. `rule` sees the run and the balances of these names, locked in order;
+        the run as it is after it: no longer running if it has to wait. A call that holds its means already is
+        not asked for again."""
+        ...
+
+    async def release(self, call_id: str) -> None:
+        """Give back what a call holds that was not made; a call that holds nothing is no error."""
+        ...
+
+    async def wake_parked(self, lease: Lease) -> tuple[Run, ...]:
+        """Every run that a budget keeps waiting is ready now; it is asked again whether it may go on."""
+        ...
+
     async def exchange(self, exchange_id: str) -> Exchange | None: ...
 
     async def completions(self, requester: SessionKey) -> tuple[Completion, ...]:
@@ -356,7 +352,8 @@ class Store(Protocol):
     # -- facts ---------------------------------------------------------------------------------------
 
     async def record_usage(self, row: LedgerRow) -> None:
-        """Add one model call; a row already there, by id, is replaced only if it was an estimate."""
+        """Add one model call and settle what it holds; a row already there, by id, is replaced only if it was an
+        estimate. The call of a run that ends or is queued again before this becomes an estimate of what it held."""
         ...
 
     async def usage(self, query: LedgerQuery) -> LedgerTotal: ...

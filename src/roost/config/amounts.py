@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them: `30m`, `1.5h`, `10gb`."""
+"""Durations, sizes and sums of money as people write them: `30m`, `1.5h`, `10gb`, `2.50`."""
 
 import re
 from collections.abc import Mapping
@@ -7,6 +7,8 @@ from decimal import Decimal
 
 _DURATION_UNITS: Mapping[str, int] = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _SIZE_UNITS: Mapping[str, int] = {"b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "tb": 1 << 40}
+_DOLLAR = "$"
+_DOLLAR_UNITS: Mapping[str, int] = {_DOLLAR: 1_000_000}
 _AMOUNT = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*([a-z]*)", re.ASCII)
 
 
@@ -59,3 +61,18 @@ class ByteSize:
 
     def __str__(self) -> str:
         return _write(self.bytes, _SIZE_UNITS)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Dollars:
+    """Counted in millionths."""
+
+    micros: int
+
+    @classmethod
+    def parse(cls, found: object) -> "Dollars":
+        """Read `2`, `2.5` or `"2.50"`; at most six decimals."""
+        return cls(_parse(found, _DOLLAR_UNITS, _DOLLAR))
+
+    def __str__(self) -> str:
+        return f"{Decimal(self.micros) / _DOLLAR_UNITS[_DOLLAR]:f}"

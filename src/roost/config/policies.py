@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from roost.config.agents import Agent, SandboxVisibility
+from roost.config.budgets import DayBudget
 from roost.config.channels import Account, Channel
 from roost.config.context import PruningMode
 from roost.config.session import Reset
@@ -10,6 +11,7 @@ from roost.config.settings import Settings
 from roost.core.addresses import DEFAULT_ACCOUNT
 from roost.core.admission import ChannelPolicy
 from roost.core.bindings import Binding, Match, PeerMatch
+from roost.core.budgets import BudgetScope, Limit, Measure, Period
 from roost.core.compaction import CompactionSettings
 from roost.core.facts import ConversationType
 from roost.core.identities import IdentityLink, Links
@@ -165,6 +167,34 @@ def lane_limits(settings: Settings, cores: int) -> Mapping[Lane, int]:
     defaults = settings.agents.defaults
     main = defaults.max_concurrent or max(8, 4 * cores)
     return {Lane.MAIN: main, Lane.SUBAGENT: defaults.subagents.max_concurrent}
+
+
+def budget_limits(settings: Settings) -> tuple[Limit, ...]:
+    """Every limit that is set."""
+    own = settings.budgets
+    scopes: tuple[tuple[BudgetScope, DayBudget, Period], ...] = (
+        (BudgetScope.SESSION, own.per_session, own.per_session.period),
+        (BudgetScope.TREE, own.per_tree, own.per_tree.period),
+        (BudgetScope.AGENT, own.per_agent, own.per_agent.period),
+        (BudgetScope.PERSON, own.per_person, own.per_person.period),
+        (BudgetScope.DAY, own.per_day, Period.DAY),
+    )
+    limits = (limit for scope in scopes for limit in _limits(*scope))
+    return tuple(limit for limit in limits if (limit.soft, limit.hard) != (None, None))
+
+
+def _limits(scope: BudgetScope, budget: DayBudget, period: Period) -> tuple[Limit, Limit]:
+    tokens, cost = budget.tokens, budget.cost
+    return (
+        Limit(scope=scope, measure=Measure.TOKENS, period=period, soft=tokens.soft, hard=tokens.hard),
+        Limit(
+            scope=scope,
+            measure=Measure.COST,
+            period=period,
+            soft=cost.soft.micros if cost.soft else None,
+            hard=cost.hard.micros if cost.hard else None,
+        ),
+    )
 
 
 def pruning(settings: Settings) -> PruningSettings:

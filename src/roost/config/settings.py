@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 from roost.config.agents import Agents
 from roost.config.amounts import SpellingError
 from roost.config.automation import Cron, Hooks, Recovery
+from roost.config.budgets import Budgets
 from roost.config.channels import Binding, Channel
 from roost.config.frozen import FrozenMap
 from roost.config.gateway import Gateway
@@ -43,6 +44,7 @@ class Settings(Section):
         tuple[Binding, ...], about("Which agent answers whom; the most exact match wins.")
     ] = ()
     models: Annotated[Models, about("Model providers.")] = Models()
+    budgets: Annotated[Budgets, about("How much may be spent on models.")] = Budgets()
     messages: Annotated[Messages, about("Queueing and joining of messages.")] = Messages()
     commands: Annotated[Commands, about("Chat commands.", Takes.AT_ONCE)] = Commands()
     channels: Annotated[FrozenMap[ChannelName, Channel], about("Who is let in, by channel.")] = FrozenMap()

@@ -4,20 +4,20 @@ Only what a person said counts as interaction; nothing here looks at a clock. Lo
 the caller gives.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import tzinfo
 from enum import StrEnum
 from typing import TypeAlias
 
 from roost.core.addresses import ChatType
 from roost.core.facts import ConversationType, conversation_type
 from roost.core.keys import SessionKey
+from roost.core.localtime import next_hour
 from roost.core.sessions import Facts
 
 DEFAULT_HOUR = 4
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MINUTE_MS = 60_000
 
 
@@ -129,7 +129,7 @@ def next_reset(rule: ResetRule, last_interaction: int, zone: tzinfo) -> Stale | 
         return None
     ends: list[tuple[int, StaleReason]] = []
     if rule.mode is ResetMode.DAILY:
-        ends.append((_next_hour(last_interaction, rule.at_hour, zone), StaleReason.DAILY))
+        ends.append((next_hour(last_interaction, rule.at_hour, zone), StaleReason.DAILY))
     if rule.idle_minutes:
         ends.append((last_interaction + rule.idle_minutes * _MINUTE_MS + 1, StaleReason.IDLE))
     if not ends:
@@ -163,41 +163,3 @@ def _rule(setting: ResetSetting, name: str) -> ResetRule:
         idle_minutes=setting.idle_minutes or 0,
         setting=name,
     )
-
-
-def _next_hour(after: int, hour: int, zone: tzinfo) -> int:
-    """The first start of that local hour later than `after`."""
-    # Clocks that go back over midnight make the local date fall behind for a while: look on both sides.
-    today = _local(after, zone).date()
-    days = (today + timedelta(days=offset) for offset in (-1, 0, 1, 2))
-    return min(start for day in days if (start := _hour_start(day, hour, zone)) > after)
-
-
-def _hour_start(day: date, hour: int, zone: tzinfo) -> int:
-    """The first instant whose local time is that hour or later: an hour the clocks skip begins where they land."""
-    wanted = datetime.combine(day, time(hour))
-    # fold=0 reads with the offset before a change: the first of two occurrences, or too late in a gap.
-    earliest = _millis(wanted.replace(tzinfo=zone, fold=0))
-    before = _millis(wanted.replace(tzinfo=zone, fold=1))
-    if before >= earliest:
-        return earliest
-    return _first(before, earliest, lambda instant: _local(instant, zone).replace(tzinfo=None) >= wanted)
-
-
-def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The first instant in (low, high] at which `holds` is true, given that it then stays true."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-def _local(instant: int, zone: tzinfo) -> datetime:
-    return (_EPOCH + timedelta(milliseconds=instant)).astimezone(zone)
-
-
-def _millis(moment: datetime) -> int:
-    return (moment.astimezone(UTC) - _EPOCH) // timedelta(milliseconds=1)

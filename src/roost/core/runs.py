@@ -135,8 +135,17 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Parked:
+    """That a budget has kept a run waiting: since when, which one and why. Its user was told then."""
+
+    at: int
+    setting: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """`ready_at` is when it may start (debounce); `fence` counts its claims."""
+    """`ready_at` is when it may start (debounce, budgets); `fence` counts its claims."""
 
     id: str
     key: SessionKey
@@ -151,6 +160,7 @@ class Run:
     claim: Claim | None = None
     fence: int = 0
     session_id: str | None = None
+    parked: Parked | None = None
 
     @property
     def waiting(self) -> bool:

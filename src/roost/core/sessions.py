@@ -24,10 +24,11 @@ class SessionKind(StrEnum):
 
 
 class SessionStatus(StrEnum):
-    """How the newest run stands."""
+    """How the newest run stands. `PARKED`: a budget keeps it, and what was said after it, waiting."""
 
     IDLE = "idle"
     QUEUED = "queued"
+    PARKED = "parked"
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"

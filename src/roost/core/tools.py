@@ -57,3 +57,22 @@ class ToolOutcome:
     content: tuple[UserBlock, ...]
     is_error: bool = False
     details: JsonObject | None = field(default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A program to run: in a folder, for at most so long, with this environment and no other."""
+
+    argv: tuple[str, ...]
+    place: Place
+    folder: str
+    environment: tuple[tuple[str, str], ...] = ()
+    timeout_ms: int = 120_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """`status` is None when the program was stopped; `timed_out` says why."""
+
+    status: int | None
+    timed_out: bool = False

@@ -1,25 +1,28 @@
 """The model calls of one run: each recorded before it begins, read as it is written, and accounted for."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from roost.core.budgets import unbilled
 from roost.core.ledger import LedgerRow
-from roost.core.messages import AssistantMessage, Message, StopReason, Text
+from roost.core.messages import AssistantMessage, Message, StopReason, Text, Usage
 from roost.core.models import FailureKind, Finished, ModelFailed, ModelRequest, TextDelta
 from roost.core.notices import derived_id
 from roost.core.runs import Step, StepKind
+from roost.engine.means import Means
 from roost.engine.work import Work
 
 
 class Asking:
     def __init__(self, work: Work) -> None:
         self._work = work
+        self._means = Means(work)
         self._calls = 0
         self._partial: list[str] = []
 
     async def ask(self, messages: Sequence[Message]) -> AssistantMessage:
         """The whole answer to these messages."""
         work, part = self._work, self._work.part
-        await work.store.begin_step(work.claim, Step(kind=StepKind.MODEL, at=work.clock.now()))
         request = ModelRequest(
             spec=part.spec,
             system=part.system,
@@ -27,8 +30,19 @@ class Asking:
             tools=tuple(tool.spec for tool in part.tools),
             thinking=part.thinking,
         )
-        answer = await self._read(request)
-        await self._account(answer)
+        self._calls += 1
+        call = self._call()
+        await self._means.reserve(call, request)
+        await work.store.begin_step(work.claim, Step(kind=StepKind.MODEL, at=work.clock.now()))
+        try:
+            answer = await self._read(request)
+        except ModelFailed as failed:
+            if unbilled(failed.kind, said=bool(self._partial)):
+                await self._means.release(call)
+            raise
+        await work.store.record_usage(
+            replace(call, at=answer.at, provider=answer.provider, model=answer.model, usage=answer.usage)
+        )
         return answer
 
     def forget(self) -> None:
@@ -69,20 +83,18 @@ class Asking:
             raise ModelFailed("the answer has no end", kind=FailureKind.TRANSIENT)
         return answer
 
-    async def _account(self, answer: AssistantMessage) -> None:
-        self._calls += 1
-        run = self._work.run
-        await self._work.store.record_usage(
-            LedgerRow(
-                id=derived_id(run.id, "call", str(run.progress.recoveries), str(self._calls)),
-                at=answer.at,
-                key=run.key,
-                session_id=self._work.session.session_id,
-                principal=run.cause.principal,
-                run_id=run.id,
-                run_kind=run.request.kind,
-                provider=answer.provider,
-                model=answer.model,
-                usage=answer.usage,
-            )
+    def _call(self) -> LedgerRow:
+        """The next call as the ledger has it. Its id is that of no call of an earlier claim of the run."""
+        work, run, ref = self._work, self._work.run, self._work.part.spec.ref
+        return LedgerRow(
+            id=derived_id(run.id, "call", str(work.claim.fence), str(self._calls)),
+            at=work.clock.now(),
+            key=run.key,
+            session_id=work.session.session_id,
+            principal=run.cause.principal,
+            run_id=run.id,
+            run_kind=run.request.kind,
+            provider=ref.provider,
+            model=ref.model,
+            usage=Usage(),
         )

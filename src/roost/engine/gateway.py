@@ -96,6 +96,8 @@ class Engine:
             return recovery.recover(snapshot, decided)
 
         await self._store.reap_runs(lease, recover)
+        # The limits may have been raised since: each is asked again, and none is told again.
+        await self._store.wake_parked(lease)
         await self._store.reap_deliveries(lease)
         # All of them: a start that was cut short here may have left some that nobody was asked about.
         await self._outbox.reconcile(await self._store.deliveries(DeliveryState.UNCERTAIN, MOST_UNCERTAIN))

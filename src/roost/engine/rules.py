@@ -6,6 +6,7 @@ from datetime import UTC, tzinfo
 from typing import TypeAlias
 
 from roost.core.admission import ChannelPolicy
+from roost.core.budgets import Limit
 from roost.core.lifecycle import ResetPolicy
 from roost.core.models import ModelSpec
 from roost.core.queuesettings import QueuePolicy
@@ -54,6 +55,7 @@ class Rules:
     sending: SendPolicy | None = None
     zone: tzinfo = UTC
     limits: Limits = field(default_factory=lambda: Limits(ceiling=32))
+    budgets: tuple[Limit, ...] = ()
     recovery_max_age_ms: int = MAX_AGE_MS
     idle_ms: int = 1_800_000
     stream_idle_ms: int = 120_000

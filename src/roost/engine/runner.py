@@ -8,6 +8,7 @@ import anyio
 
 from roost.core import finishing, sendpolicy
 from roost.core.announce import announce_text, read_report
+from roost.core.budgets import Budgets
 from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.effects import AddDelivery, AppendEntries, Effects, RecordDenial, RunSnapshot
 from roost.core.endings import Ending
@@ -20,6 +21,7 @@ from roost.core.notices import derived_id, notice
 from roost.core.runs import Outcome, Run, RunKind, RunState
 from roost.core.splitting import split
 from roost.engine.limits import OutOfTime, watched
+from roost.engine.means import HasToWait
 from roost.engine.rules import Rules
 from roost.engine.stops import Stops
 from roost.engine.turn import Turn
@@ -50,13 +52,20 @@ class Runner:
     async def run(self, run: Run, lent: Lent = nullcontext) -> None:
         """Play one claimed run. One that is no longer ours is left to whoever has it now."""
         end = await self._end(run, lent)
+        if end is None:
+            return
         with anyio.CancelScope(shield=True), suppress(Fenced):
             await self._finish(run, end)
 
-    async def _end(self, run: Run, lent: Lent) -> _End:
-        """How a run ended, whatever happened in it: one without an end would hold its session for good."""
+    async def _end(self, run: Run, lent: Lent) -> _End | None:
+        """How a run ended, whatever happened in it: one without an end would hold its session for good.
+
+        One that has to wait for its budget has not ended.
+        """
         try:
             return await self._play(run, lent)
+        except HasToWait:
+            return None
         except Fenced as error:
             # The claim is gone, or only the generation: the store knows which when the run is finished.
             return self._failed(RunState.KILLED, error)
@@ -71,7 +80,8 @@ class Runner:
         if session is None or run.claim is None:
             raise Fenced(f"run {run.id} has no session to run on")
         part = self._rules.cast(session, run)
-        work = Work(self._store, self._clock, run, run.claim, session, part, lent)
+        budgets = Budgets(limits=self._rules.budgets, zone=self._rules.zone)
+        work = Work(self._store, self._clock, run, run.claim, session, part, lent, budgets)
         turn = Turn(work, self._rules.most_steps)
         with self._stops.around(run.id) as stop:
             return await self._watched(work, turn)

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from roost.core.budgets import Budgets
 from roost.core.runs import Claim, Run
 from roost.core.sessions import Session
 from roost.engine.rules import Part
@@ -24,6 +25,7 @@ class Work:
     session: Session
     part: Part
     lent: Lent
+    budgets: Budgets = field(default_factory=Budgets)
     asking: bool = False
     moved_at: int = field(init=False)
 

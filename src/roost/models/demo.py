@@ -31,6 +31,7 @@ from roost.core.models import (
     ModelRef,
     ModelRequest,
     ModelSpec,
+    Prices,
     TextDelta,
     ToolCallBegun,
 )
@@ -42,7 +43,7 @@ from roost.models.demo_results import summary_of
 from roost.ports import Clock
 
 API = "demo"
-SPEC = ModelSpec(ref=ModelRef("demo", "demo"), context_window=128_000, max_tokens=4_000)
+SPEC = ModelSpec(ref=ModelRef("demo", "demo"), context_window=128_000, max_tokens=4_000, prices=Prices())
 
 _WORD = re.compile(r"\s*\S+\s*")
 _MARKED = re.compile(rf"\A[^\n]* isUser=false\n[^\n]*\n(?P<text>.*?)\n?{re.escape(END)}\s*\Z", re.DOTALL)

@@ -154,7 +154,7 @@ async def queue_run(unit: Unit, effect: fx.QueueRun) -> SessionKey:
     session = await unit.existing(effect.run.key)
     await unit.tables.insert_run(effect.run)
     unit.queued(effect.run)
-    if session.status is not SessionStatus.RUNNING:
+    if session.status not in (SessionStatus.RUNNING, SessionStatus.PARKED):
         await unit.set_status(effect.run.key, SessionStatus.QUEUED)
     unit.topics.add(RUNS)
     return effect.run.key
@@ -180,6 +180,7 @@ async def requeue_run(unit: Unit, effect: fx.RequeueRun) -> SessionKey:
             fence=run.fence + 1,
         )
     )
+    unit.left(run)
     await unit.set_status(run.key, SessionStatus.QUEUED)
     unit.topics.add(RUNS)
     return run.key
@@ -194,6 +195,7 @@ async def end_run(unit: Unit, effect: fx.EndRun) -> SessionKey:
     await unit.tables.update_run(
         replace(run, state=effect.outcome.state, outcome=effect.outcome, claim=None, fence=run.fence + 1)
     )
+    unit.left(run)
     left = await unit.tables.active_runs(run.key)
     if not left:
         await unit.set_status(run.key, SessionStatus(effect.outcome.state))

@@ -18,6 +18,7 @@ from roost.core.sessions import Growth, Session, SessionStatus, grown
 from roost.core.summaries import count, summarise
 from roost.ports import Clock, Topic, TopicKind
 from roost.stores.codec import key_text
+from roost.stores.settling import settle_left
 from roost.stores.tables import Tables
 
 
@@ -63,6 +64,7 @@ class Unit:
         self._queued: set[tuple[SessionKey, str]] = set()
         self._shifted: set[SessionKey] = set()
         self._absorbing: set[str] = set()
+        self._left: set[str] = set()
 
     # -- reading under the lock ----------------------------------------------------------------------
 
@@ -216,6 +218,10 @@ class Unit:
             absorbing = self._absorbing.pop()
             if await self.tables.inbound(absorbing) is None:
                 raise InvalidInput(f"a message cannot be merged into {absorbing}, which is not there")
+        # Last among the locks: who waits for a budget holds every session it needs.
+        if self._left:
+            left, self._left = self._left, set()
+            await settle_left(self.tables, left)
         for held in self._held.values():
             if held.changed():
                 await self._write(held)
@@ -252,6 +258,10 @@ class Unit:
     def absorbs(self, inbound_id: str) -> None:
         """A message that others were merged into; it may be accepted later in the same decision."""
         self._absorbing.add(inbound_id)
+
+    def left(self, run: Run) -> None:
+        """Nobody plays the run any more: a call it had under way will not be heard of."""
+        self._left.add(run.id)
 
     def ended(self, run: Run) -> None:
         self._shifted.add(run.key)

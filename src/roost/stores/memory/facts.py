@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import takewhile
 
+from roost.core.budgets import Balance, Reservation
 from roost.core.events import Event
 from roost.core.inbound import InboundState
 from roost.core.keys import SessionKey
@@ -52,6 +53,24 @@ class FactTables(State):
             ):
                 calls, usage = calls + 1, usage.plus(row.usage)
         return LedgerTotal(calls=calls, usage=usage)
+
+    async def lock_balances(self, names: Sequence[str]) -> dict[str, Balance]:
+        return {name: self._balances.get(name) or Balance() for name in names}
+
+    async def put_balance(self, name: str, balance: Balance) -> None:
+        self._balances.put(name, balance)
+
+    async def reservation(self, call_id: str) -> Reservation | None:
+        return self._reservations.get(call_id)
+
+    async def reservations(self, run_id: str) -> tuple[Reservation, ...]:
+        return tuple(one for one in self._reservations if one.row.run_id == run_id)
+
+    async def insert_reservation(self, reservation: Reservation) -> None:
+        self._reservations.put(reservation.row.id, reservation)
+
+    async def delete_reservation(self, call_id: str) -> None:
+        self._reservations.drop(call_id)
 
     async def insert_denial(self, denial: Denial) -> None:
         self._denials.put(len(self._denials), denial)

@@ -1,6 +1,7 @@
 """Every row in memory, and the way back to the last commit."""
 
 from roost.core.addresses import Address
+from roost.core.budgets import Balance, Reservation
 from roost.core.deliveries import Delivery
 from roost.core.entries import Entry
 from roost.core.events import Event
@@ -35,6 +36,8 @@ class State:
         self._bindings: Rows[Address, ThreadBinding] = Rows(self._undo)
         self._deliveries: Rows[str, Delivery] = Rows(self._undo)
         self._ledger: Rows[str, LedgerRow] = Rows(self._undo)
+        self._balances: Rows[str, Balance] = Rows(self._undo)
+        self._reservations: Rows[str, Reservation] = Rows(self._undo)
         self._denials: Rows[int, Denial] = Rows(self._undo)
         self._events: Rows[tuple[SessionKey, int], Event] = Rows(self._undo)
 

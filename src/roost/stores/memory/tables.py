@@ -235,6 +235,9 @@ class MemoryTables(FactTables):
     async def running_runs(self) -> tuple[Run, ...]:
         return tuple(run for run in self._runs if run.state is RunState.RUNNING)
 
+    async def parked_runs(self) -> tuple[Run, ...]:
+        return tuple(run for run in self._runs if run.state is RunState.QUEUED and run.parked is not None)
+
     async def insert_run(self, run: Run) -> None:
         if run.id in self._runs:
             raise Conflict(f"run id {run.id} is taken")

@@ -71,7 +71,10 @@ class FactRows(Rows):
         bindings = {"tenant": self._tenant, **{name: value for name, (_, value) in asked.items()}}
         statement = filtered("usage", [condition for condition, _ in asked.values()])
         row: Any = self._execute(statement, bindings).fetchone()
-        calls, tokens_in, tokens_out, cache_read, cache_write, total, cost = row
+        calls, *halves = [part or 0 for part in row]
+        tokens_in, tokens_out, cache_read, cache_write, total, cost = [
+            (high << 32) + low for high, low in zip(halves[:6], halves[6:], strict=True)
+        ]
         return LedgerTotal(
             calls=calls,
             usage=Usage(

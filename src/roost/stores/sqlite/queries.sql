@@ -229,6 +229,9 @@ SELECT body FROM runs WHERE key = ? AND state IN ('queued', 'running') ORDER BY 
 -- name: running_runs
 SELECT body FROM runs INDEXED BY runs_running WHERE state = 'running' ORDER BY seq;
 
+-- name: parked_runs
+SELECT body FROM runs INDEXED BY runs_queued WHERE state = 'queued' AND body ->> '$.parked' IS NOT NULL ORDER BY seq;
+
 -- name: ready_runs
 -- The oldest queued run of each session that has none running; the first few of each asker, the first of each lane.
 SELECT body FROM (
@@ -308,8 +311,11 @@ ON CONFLICT (id) DO UPDATE SET principal = excluded.principal, at = excluded.at,
 WHERE ledger.estimated = 1;
 
 -- name: usage
-SELECT count(*), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(cache_read), 0),
-    coalesce(sum(cache_write), 0), coalesce(sum(total), 0), coalesce(sum(cost_micros), 0)
+-- In halves, the high ones first: a sum may have more than 64 bits.
+SELECT count(*), sum(input >> 32), sum(output >> 32), sum(cache_read >> 32), sum(cache_write >> 32),
+    sum(total >> 32), sum(cost_micros >> 32), sum(input & 4294967295), sum(output & 4294967295),
+    sum(cache_read & 4294967295), sum(cache_write & 4294967295), sum(total & 4294967295),
+    sum(cost_micros & 4294967295)
 FROM ledger s WHERE s.tenant = :tenant /* filters */;
 
 -- name: where_tree
@@ -320,6 +326,26 @@ AND s.at >= :since;
 
 -- name: where_until
 AND s.at < :until;
+
+-- name: balance
+SELECT since, spent, held, warned FROM budgets WHERE name = ?;
+
+-- name: put_balance
+INSERT INTO budgets (name, since, spent, held, warned, tenant) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET since = excluded.since, spent = excluded.spent, held = excluded.held,
+    warned = excluded.warned;
+
+-- name: reservation
+SELECT body FROM reservations WHERE id = ?;
+
+-- name: reservations
+SELECT body FROM reservations WHERE run_id = ? ORDER BY id;
+
+-- name: insert_reservation
+INSERT INTO reservations (id, run_id, body, tenant) VALUES (?, ?, ?, ?);
+
+-- name: delete_reservation
+DELETE FROM reservations WHERE id = ?;
 
 -- name: insert_denial
 INSERT INTO denials (principal, at, operation, rule, reason, caller, target, tenant) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
@@ -412,3 +438,10 @@ GROUP BY g.id HAVING count(*) <> max(e.seq);
 -- name: gapped_events
 SELECT s.key FROM sessions s JOIN events n ON n.session = s.id
 GROUP BY s.id HAVING max(n.number) <> s.events OR count(*) <> max(n.number) - min(n.number) + 1;
+
+-- name: miscounted_budgets
+-- One that does not hold what the calls under way hold of it.
+SELECT b.name FROM budgets b WHERE b.held <> (
+    SELECT coalesce(sum(hold.value ->> '$.amount'), 0) FROM reservations r, json_each(r.body, '$.holds') hold
+    WHERE hold.value ->> '$.name' = b.name
+);

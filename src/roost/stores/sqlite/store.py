@@ -155,6 +155,6 @@ def _faults(connection: apsw.Connection) -> list[str]:
         f"integrity: {row[0]}" for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"
     ]
     faults += [f"reference: {row}" for row in connection.execute("PRAGMA foreign_key_check")]
-    for name in ("miscounted_sessions", "gapped_generations", "gapped_events"):
+    for name in ("miscounted_sessions", "gapped_generations", "gapped_events", "miscounted_budgets"):
         faults += [f"{name}: {row[0]}" for row in connection.execute(SQL[name])]
     return faults

@@ -5,6 +5,7 @@ from typing import Any
 
 from roost.core.keys import SessionKey
 from roost.core.sessions import Session
+from roost.stores.sqlite.budget_rows import BudgetRows
 from roost.stores.sqlite.entry_rows import EntryRows
 from roost.stores.sqlite.fact_rows import FactRows
 from roost.stores.sqlite.session_rows import read_session
@@ -13,7 +14,7 @@ from roost.stores.sqlite.work_rows import WorkRows
 HOT_SESSIONS = 4_096
 
 
-class SqliteTables(EntryRows, WorkRows, FactRows):
+class SqliteTables(EntryRows, WorkRows, FactRows, BudgetRows):
     """`Tables` over one connection, used on the thread that owns it."""
 
 

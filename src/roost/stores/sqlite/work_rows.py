@@ -94,6 +94,9 @@ class WorkRows(Rows):
     async def running_runs(self) -> tuple[Run, ...]:
         return self._bodies("running_runs", (), Run)
 
+    async def parked_runs(self) -> tuple[Run, ...]:
+        return self._bodies("parked_runs", (), Run)
+
     async def insert_run(self, run: Run) -> None:
         values = (
             run.id,

@@ -1,5 +1,6 @@
 """The verbs of the store, written once over rows; each module is one aggregate."""
 
+from roost.stores.verbs.budgets import BudgetVerbs
 from roost.stores.verbs.facts import FactVerbs
 from roost.stores.verbs.imports import ImportVerbs
 from roost.stores.verbs.inbox import InboxVerbs
@@ -9,5 +10,7 @@ from roost.stores.verbs.runs import RunVerbs
 from roost.stores.verbs.sessions import SessionVerbs
 
 
-class StoreVerbs(LeaseVerbs, SessionVerbs, InboxVerbs, RunVerbs, OutboxVerbs, FactVerbs, ImportVerbs):
+class StoreVerbs(
+    LeaseVerbs, SessionVerbs, InboxVerbs, RunVerbs, BudgetVerbs, OutboxVerbs, FactVerbs, ImportVerbs
+):
     """Every verb of the `Store` port but `check` and `close`, which are a database's own."""

@@ -10,6 +10,7 @@ from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.queries import Cutoffs, LedgerQuery, Swept
 from roost.stores.applying import apply
 from roost.stores.names import moment
+from roost.stores.settling import settle
 from roost.stores.tables import Tables
 from roost.stores.unit import Unit
 from roost.stores.verbs.base import Verbs
@@ -20,7 +21,11 @@ ALL = 2**62
 
 class FactVerbs(Verbs):
     async def record_usage(self, row: LedgerRow) -> None:
-        await self._write(lambda unit: unit.tables.put_usage(row))
+        async def verb(unit: Unit) -> None:
+            await unit.tables.put_usage(row)
+            await settle(unit.tables, row)
+
+        await self._write(verb)
 
     async def usage(self, query: LedgerQuery) -> LedgerTotal:
         return await self._read(lambda tables: tables.usage(query))

@@ -255,6 +255,24 @@ CREATE TABLE ledger (
 CREATE INDEX ledger_by_key ON ledger (key, at);
 CREATE INDEX ledger_by_time ON ledger (at);
 
+CREATE TABLE budgets (
+    name   TEXT PRIMARY KEY,
+    tenant TEXT NOT NULL DEFAULT 'default',
+    since  INTEGER NOT NULL,
+    spent  INTEGER NOT NULL,
+    held   INTEGER NOT NULL,
+    warned INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE reservations (
+    id     TEXT PRIMARY KEY,
+    tenant TEXT NOT NULL DEFAULT 'default',
+    run_id TEXT NOT NULL,
+    body   TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX reservations_by_run ON reservations (run_id);
+
 CREATE TABLE denials (
     seq       INTEGER PRIMARY KEY,
     tenant    TEXT NOT NULL DEFAULT 'default',

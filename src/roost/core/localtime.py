@@ -1,0 +1,62 @@
+"""Hours and days of a place: the instants at which they begin, whatever its clocks do."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """One local day, from its first instant to that of the next."""
+
+    start: int
+    end: int
+
+
+def day_of(instant: int, zone: tzinfo) -> Day:
+    """The day an instant is in."""
+    start = max(start for start in _starts(instant, 0, zone) if start <= instant)
+    return Day(start=start, end=next_hour(instant, 0, zone))
+
+
+def next_hour(after: int, hour: int, zone: tzinfo) -> int:
+    """The first start of that local hour later than `after`."""
+    return min(start for start in _starts(after, hour, zone) if start > after)
+
+
+def _starts(around: int, hour: int, zone: tzinfo) -> Iterator[int]:
+    # Clocks that go back over midnight make the local date fall behind for a while: look on both sides.
+    today = _local(around, zone).date()
+    return (_hour_start(today + timedelta(days=offset), hour, zone) for offset in (-1, 0, 1, 2))
+
+
+def _hour_start(day: date, hour: int, zone: tzinfo) -> int:
+    """The first instant whose local time is that hour or later: an hour the clocks skip begins where they land."""
+    wanted = datetime.combine(day, time(hour))
+    # fold=0 reads with the offset before a change: the first of two occurrences, or too late in a gap.
+    earliest = _millis(wanted.replace(tzinfo=zone, fold=0))
+    before = _millis(wanted.replace(tzinfo=zone, fold=1))
+    if before >= earliest:
+        return earliest
+    return _first(before, earliest, lambda instant: _local(instant, zone).replace(tzinfo=None) >= wanted)
+
+
+def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """The first instant in (low, high] at which `holds` is true, given that it then stays true."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _local(instant: int, zone: tzinfo) -> datetime:
+    return (_EPOCH + timedelta(milliseconds=instant)).astimezone(zone)
+
+
+def _millis(moment: datetime) -> int:
+    return (moment.astimezone(UTC) - _EPOCH) // timedelta(milliseconds=1)

@@ -1,0 +1,147 @@
+"""What follows when a run asks for the means of a model call: it goes on, tries again soon, or is parked.
+
+A parked run keeps its place in its session, and its user is told once in its life.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias, assert_never
+
+from roost.core.addresses import Address
+from roost.core.budgets import (
+    NEVER,
+    Account,
+    Allowed,
+    Ask,
+    Balances,
+    BudgetScope,
+    Crowded,
+    Measure,
+    Refused,
+    Reservation,
+    told,
+    weigh,
+)
+from roost.core.effects import Effects, RecordDenial
+from roost.core.ledger import Denial
+from roost.core.notices import notice
+from roost.core.runs import Parked, Run
+
+RETRY_MS = 5_000
+
+_BUDGETS = MappingProxyType(
+    {
+        BudgetScope.SESSION: "the {} budget of this session",
+        BudgetScope.TREE: "the {} budget of this session and its children",
+        BudgetScope.AGENT: "the {} budget of this agent",
+        BudgetScope.PERSON: "your {} budget",
+        BudgetScope.DAY: "the {} budget of this day",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Granted:
+    """The call may be made: it holds what it may cost."""
+
+    reservation: Reservation
+    balances: Balances
+    effects: Effects = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """The run goes back to the queue until `ready_at`; `parked` says why it is not merely a matter of moments."""
+
+    ready_at: int
+    parked: Parked | None = None
+    effects: Effects = ()
+
+
+Ruling: TypeAlias = Granted | Waits
+Rule: TypeAlias = Callable[[Run, Balances], Ruling]
+
+
+def rule(run: Run, balances: Balances, ask: Ask, address: Address | None) -> Ruling:
+    """Decide on the next call of a run; what there is to tell is told at `address`."""
+    verdict = weigh(ask, balances)
+    match verdict:
+        case Allowed():
+            return _granted(run, verdict, ask.row.at, address)
+        case Crowded():
+            return Waits(ready_at=_awaited(run, ask.row.at + RETRY_MS))
+        case Refused():
+            return _parked(run, verdict, ask.row.at, address)
+        case _:
+            assert_never(verdict)
+
+
+def _granted(run: Run, verdict: Allowed, at: int, address: Address | None) -> Granted:
+    balances: Balances = verdict.balances
+    effects: Effects = ()
+    for account in verdict.soft:
+        text = f"Most of {_budget(account)} is used."
+        said = notice(run.key, address, text, at=at, about=f"{account.name} {account.today}")
+        # Where nobody can be told, the next one who can be is.
+        balances = told(balances, account) if said else balances
+        effects += said
+    return Granted(reservation=verdict.reservation, balances=balances, effects=effects)
+
+
+def _parked(run: Run, refused: Refused, at: int, address: Address | None) -> Waits:
+    ready_at = _awaited(run, refused.until)
+    if run.parked is not None:
+        return Waits(ready_at=ready_at, parked=run.parked)
+    setting = refused.account.limit.setting
+    parked = Parked(at=at, setting=setting, reason=_reason(refused))
+    denial = Denial(
+        at=at,
+        operation="model_call",
+        principal=run.cause.principal,
+        rule=setting,
+        reason=parked.reason,
+        caller=run.key,
+    )
+    text = notice(run.key, address, _line(refused), at=at, about=f"{run.id} parked")
+    return Waits(ready_at=ready_at, parked=parked, effects=(RecordDenial(denial=denial), *text))
+
+
+def _awaited(run: Run, moment: int) -> int:
+    """A run that has a deadline is looked at again then, to be ended."""
+    deadline = run.request.deadline
+    return moment if deadline is None else min(moment, deadline)
+
+
+def _budget(account: Account) -> str:
+    measure = "token" if account.limit.measure is Measure.TOKENS else "cost"
+    return _BUDGETS[account.limit.scope].format(measure)
+
+
+def _line(refused: Refused) -> str:
+    """For whoever asked: amounts may be other people's."""
+    if refused.over is None:
+        return (
+            f"Not answered yet: {_budget(refused.account)} is limited and this model has no known price. "
+            "Your message is kept until that changes."
+        )
+    when = "when it is raised" if refused.until == NEVER else "when it is raised or the next day begins"
+    return (
+        f"Not answered yet: {_budget(refused.account)} is used up. "
+        f"Your message is kept and will be answered {when}."
+    )
+
+
+def _reason(refused: Refused) -> str:
+    """For the owner."""
+    limit = refused.account.limit
+    if refused.over is None:
+        return "the price of the model is not known"
+    return (
+        f"the call would pass the limit of {_text(limit.measure, limit.hard or 0)} "
+        f"by up to {_text(limit.measure, refused.over)}"
+    )
+
+
+def _text(measure: Measure, amount: int) -> str:
+    return f"${amount / 1_000_000:.6f}" if measure is Measure.COST else f"{amount} tokens"
