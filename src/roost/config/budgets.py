@@ -44,10 +44,10 @@ class Budget(DayBudget):
 
 
 class Budgets(Section):
+    per_day: Annotated[DayBudget, about("What everyone may spend together in a day.")] = DayBudget()
     per_session: Annotated[Budget, about("What one session may spend.")] = Budget()
     per_tree: Annotated[Budget, about("What a session and all its descendants may spend together.")] = (
         Budget()
     )
     per_agent: Annotated[Budget, about("What the sessions of one agent may spend together.")] = Budget()
     per_person: Annotated[Budget, about("What may be spent on the word of one person.")] = Budget()
-    per_day: Annotated[DayBudget, about("What everyone may spend together in a day.")] = DayBudget()

@@ -19,6 +19,7 @@ WHOLE = {
     "miscounted_sessions",
     "gapped_generations",
     "gapped_events",
+    "miscounted_budgets",
 }
 STATEMENTS = sorted(name for name in SQL if not name.startswith("where_") and name not in WHOLE)
 GROWING = re.compile(
