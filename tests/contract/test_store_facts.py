@@ -141,6 +141,24 @@ async def test_an_estimate_is_replaced_once_and_a_settled_call_never(store: Stor
     assert await store.usage(LedgerQuery(key=OPS)) == total(settled)
 
 
+@pytest.mark.requirement("P19")
+async def test_a_total_may_be_larger_than_any_call_could_be(store: Store) -> None:
+    largest = 2**63 - 1
+    usage = Usage(
+        input=largest,
+        output=largest,
+        cache_read=largest,
+        cache_write=largest,
+        total=largest,
+        cost_micros=largest,
+    )
+    rows = [replace(call(number), usage=usage) for number in range(3)]
+    for row in rows:
+        await store.record_usage(row)
+    assert await store.usage(LedgerQuery()) == total(*rows)
+    assert (await store.usage(LedgerQuery())).usage.cost_micros == 3 * largest
+
+
 async def test_a_call_of_a_session_that_is_gone_is_counted(store: Store) -> None:
     await store.record_usage(call(3))
     assert await store.usage(LedgerQuery(key=MAIN)) == total(call(3))

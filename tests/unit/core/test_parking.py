@@ -1,0 +1,148 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from roost.core.budgets import (
+    NEVER,
+    Ask,
+    Balance,
+    Budgets,
+    BudgetScope,
+    Limit,
+    Measure,
+    Period,
+    Spender,
+    accounts,
+)
+from roost.core.effects import AddDelivery, Effects, RecordDenial
+from roost.core.ledger import LedgerRow
+from roost.core.messages import Usage
+from roost.core.parking import RETRY_MS, Granted, Waits, rule
+from roost.core.principals import OWNER
+from roost.core.runs import Parked, Request, Run, RunKind
+from roost.testing import builders
+from roost.testing.builders import CHAT, MAIN
+
+NOON = int(datetime(2025, 6, 15, 12, tzinfo=UTC).timestamp() * 1000)
+TOMORROW = NOON + 12 * 3_600_000
+RUN = builders.run("r1")
+ROW = LedgerRow(
+    id="call",
+    at=NOON,
+    key=MAIN,
+    session_id="s",
+    principal=OWNER,
+    run_id="r1",
+    run_kind=RunKind.TURN,
+    provider="p",
+    model="m",
+    usage=Usage(input=60, output=40, total=100, cost_micros=500_000),
+    estimated=True,
+)
+TOKENS = Limit(scope=BudgetScope.DAY, measure=Measure.TOKENS, hard=1_000)
+COST = Limit(scope=BudgetScope.PERSON, measure=Measure.COST, hard=1_000_000, period=Period.EVER)
+
+
+def asked(limit: Limit, *, priced: bool = True) -> Ask:
+    spender = Spender(key=MAIN, root=MAIN, principal=OWNER)
+    return Ask(accounts=accounts(Budgets(limits=(limit,)), spender, NOON), row=ROW, priced=priced)
+
+
+def balances(limit: Limit, **parts: int) -> dict[str, Balance]:
+    (one,) = asked(limit).accounts
+    return {one.name: replace(Balance(since=one.since), **parts)}
+
+
+def lines(effects: Effects) -> list[str]:
+    return [effect.delivery.text for effect in effects if isinstance(effect, AddDelivery)]
+
+
+def parked(run: Run, limit: Limit, *, priced: bool = True, **parts: int) -> Waits:
+    ruling = rule(run, balances(limit, **parts), asked(limit, priced=priced), CHAT)
+    assert isinstance(ruling, Waits)
+    return ruling
+
+
+def test_a_call_within_its_limits_is_granted_in_silence() -> None:
+    ruling = rule(RUN, balances(TOKENS), asked(TOKENS), CHAT)
+    assert isinstance(ruling, Granted)
+    assert ruling.effects == ()
+    assert ruling.reservation.row == ROW
+
+
+def test_a_call_that_is_crowded_out_is_tried_again_soon_and_nobody_is_told() -> None:
+    ruling = rule(RUN, balances(TOKENS, held=1_000), asked(TOKENS), CHAT)
+    assert ruling == Waits(ready_at=NOON + RETRY_MS)
+
+
+def test_a_refused_run_is_parked_and_says_so_without_figures() -> None:
+    ruling = parked(RUN, TOKENS, spent=1_000)
+    assert ruling.ready_at == TOMORROW
+    assert lines(ruling.effects) == [
+        "Not answered yet: the token budget of this day is used up. "
+        "Your message is kept and will be answered when it is raised or the next day begins."
+    ]
+
+
+def test_the_owner_can_see_how_much_was_missing() -> None:
+    ruling = parked(RUN, COST, spent=750_000)
+    reason = "the call would pass the limit of $1.000000 by up to $0.250000"
+    assert ruling.parked == Parked(at=NOON, setting="budgets.perPerson.cost", reason=reason)
+    (denial,) = [effect.denial for effect in ruling.effects if isinstance(effect, RecordDenial)]
+    assert (denial.operation, denial.rule, denial.reason) == (
+        "model_call",
+        "budgets.perPerson.cost",
+        reason,
+    )
+    assert (
+        "900 tokens"
+        in (parked(RUN, TOKENS, spent=1_800).parked or Parked(at=0, setting="", reason="")).reason
+    )
+
+
+def test_a_limit_for_all_time_does_not_speak_of_tomorrow() -> None:
+    ruling = parked(RUN, COST, spent=750_000)
+    assert ruling.ready_at == NEVER
+    (line,) = lines(ruling.effects)
+    assert line.startswith("Not answered yet: your cost budget is used up.")
+    assert line.endswith("answered when it is raised.")
+
+
+def test_an_unknown_price_is_named_as_the_reason() -> None:
+    ruling = parked(RUN, COST, priced=False)
+    assert "no known price" in lines(ruling.effects)[0]
+    assert ruling.parked is not None
+    assert ruling.parked.reason == "the price of the model is not known"
+
+
+def test_a_run_that_was_parked_before_is_parked_again_in_silence() -> None:
+    before = Parked(at=1, setting="budgets.perDay.cost", reason="before")
+    ruling = parked(replace(RUN, parked=before), TOKENS, spent=1_000)
+    assert ruling == Waits(ready_at=TOMORROW, parked=before)
+
+
+@pytest.mark.parametrize("held", [0, 1_000])
+def test_a_run_with_a_deadline_is_looked_at_again_then(held: int) -> None:
+    run = replace(RUN, request=Request(reply_to=CHAT, deadline=NOON + 10))
+    ruling = rule(run, balances(TOKENS, spent=1_000 - held, held=held), asked(TOKENS), CHAT)
+    assert isinstance(ruling, Waits)
+    assert ruling.ready_at == NOON + 10
+
+
+def test_past_a_soft_limit_the_call_is_granted_and_a_word_is_said() -> None:
+    soft = replace(TOKENS, soft=500)
+    ruling = rule(RUN, balances(soft, spent=600), asked(soft), CHAT)
+    assert isinstance(ruling, Granted)
+    assert lines(ruling.effects) == ["Most of the token budget of this day is used."]
+    (balance,) = ruling.balances.values()
+    assert balance.warned == NOON - 12 * 3_600_000
+
+
+def test_where_nobody_can_be_told_the_next_one_is() -> None:
+    soft = replace(TOKENS, soft=500)
+    ruling = rule(RUN, balances(soft, spent=600), asked(soft), None)
+    assert isinstance(ruling, Granted)
+    assert ruling.effects == ()
+    (balance,) = ruling.balances.values()
+    assert balance.warned == -1
