@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
@@ -11,7 +12,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from roost.core import parking
 from roost.core.addresses import Address
+from roost.core.budgets import Ask, Budgets, BudgetScope, Limit, Measure, Spender, accounts
 from roost.core.deliveries import DeliveryState, SendResult
 from roost.core.effects import (
     AcceptInput,
@@ -246,6 +249,29 @@ class Twins(RuleBasedStateMachine):
             return (*pass_on(snapshot), ended, *(() if plain else more))
 
         self._both(lambda store: store.finish_run(claim, advance))
+
+    @precondition(lambda self: self._claims)
+    @rule(age=pools.ages, row=pools.ledger_rows, hard=st.integers(5, 60), released=st.booleans())
+    def spend(self, age: int, row: LedgerRow, hard: int, released: bool) -> None:
+        claim = self._claim(age)
+        limits = tuple(
+            Limit(scope=scope, measure=Measure.TOKENS, soft=5, hard=hard)
+            for scope in (BudgetScope.PERSON, BudgetScope.DAY)
+        )
+        spender = Spender(key=row.key, root=row.key, principal=row.principal)
+        ask = Ask(
+            accounts=accounts(Budgets(limits=limits), spender, self._clock.now()),
+            row=replace(row, run_id=claim.id, at=self._clock.now(), estimated=True),
+            priced=True,
+        )
+        decide = partial(parking.rule, ask=ask, address=pools.ADDRESSES[0])
+        self._both(lambda store: store.reserve(claim, ask.names, decide))
+        if released:
+            self._both(lambda store: store.release(row.id))
+
+    @rule(age=pools.ages)
+    def wake(self, age: int) -> None:
+        self._both(lambda store: store.wake_parked(self._lease(age)))
 
     def _claim(self, age: int) -> Claim:
         return self._claims[max(0, len(self._claims) - 1 - age)]

@@ -22,4 +22,4 @@ def test_the_verbs_of_the_store_hold_on_a_real_postgresql_with_three_gateways(ne
             [sys.executable, SCRIPT, address], capture_output=True, text=True, check=False, timeout=240
         )
     assert done.returncode == 0, done.stderr
-    assert [line.partition(":")[0] for line in done.stdout.splitlines()] == ["proved"] * 4
+    assert [line.partition(":")[0] for line in done.stdout.splitlines()] == ["proved"] * 5

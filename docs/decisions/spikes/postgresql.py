@@ -3,25 +3,32 @@
     python docs/decisions/spikes/postgresql.py postgresql://user@host/database
 
 It makes a schema `roost_spike`, runs Roost's own verbs over a few tables there from several "gateways" at once, prints
-what it proved and drops the schema. It holds only the row operations that accepting and claiming need.
+what it proved and drops the schema. It holds only the row operations that accepting, claiming and budgets need.
 """
 
 import asyncio
+import secrets
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import asyncpg
 
 from roost.clock import SystemClock
+from roost.core.budgets import Balance, Balances, Hold, Measure, Reservation
 from roost.core.effects import Snapshot
+from roost.core.errors import Conflict
 from roost.core.events import Event
 from roost.core.inbound import Inbound, InboundRecord, Source
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
-from roost.core.runs import Run, RunState
+from roost.core.ledger import LedgerRow
+from roost.core.messages import Usage
+from roost.core.parking import Granted
+from roost.core.runs import Run, RunKind, RunState
 from roost.core.scheduling import Limits, choose
 from roost.core.sessions import Generation, Session
 from roost.stores.codec import decode, encode, key_text
@@ -41,6 +48,10 @@ CREATE TABLE roost_spike.inbound (
 CREATE TABLE roost_spike.runs (
     seq bigint GENERATED ALWAYS AS IDENTITY, id text PRIMARY KEY, key text NOT NULL, state text NOT NULL, body text NOT NULL);
 CREATE INDEX ON roost_spike.runs (key) WHERE state IN ('queued', 'running');
+CREATE TABLE roost_spike.budgets (
+    name text PRIMARY KEY, since bigint NOT NULL, spent bigint NOT NULL, held bigint NOT NULL, warned bigint NOT NULL);
+CREATE TABLE roost_spike.reservations (id text PRIMARY KEY, run_id text NOT NULL, body text NOT NULL);
+CREATE TABLE roost_spike.ledger (id text PRIMARY KEY, body text NOT NULL);
 CREATE TABLE roost_spike.events (
     key text NOT NULL, number bigint NOT NULL, ref text NOT NULL, committed xid8 NOT NULL DEFAULT pg_current_xact_id(),
     PRIMARY KEY (key, number));
@@ -171,6 +182,40 @@ class SpikeTables:
             "UPDATE runs SET state = $2, body = $3 WHERE id = $1", run.id, run.state, encode(run)
         )
 
+    async def run(self, run_id: str) -> Run | None:
+        return await self._body(Run, "SELECT body FROM runs WHERE id = $1", run_id)
+
+    async def lock_balances(self, names: Sequence[str]) -> dict[str, Balance]:
+        # Created and locked in one order by everyone: no two wait for each other.
+        await self._sql.executemany(
+            "INSERT INTO budgets VALUES ($1, 0, 0, 0, -1) ON CONFLICT DO NOTHING", [(name,) for name in names]
+        )
+        lock = "SELECT since, spent, held, warned FROM budgets WHERE name = $1 FOR UPDATE"
+        return {name: Balance(**dict(await self._sql.fetchrow(lock, name))) for name in names}
+
+    async def put_balance(self, name: str, now: Balance) -> None:
+        await self._sql.execute(
+            "UPDATE budgets SET since = $2, spent = $3, held = $4, warned = $5 WHERE name = $1",
+            *(name, now.since, now.spent, now.held, now.warned),
+        )
+
+    async def reservation(self, call_id: str) -> Reservation | None:
+        return await self._body(Reservation, "SELECT body FROM reservations WHERE id = $1", call_id)
+
+    async def insert_reservation(self, reservation: Reservation) -> None:
+        row = reservation.row
+        await self._sql.execute(
+            "INSERT INTO reservations VALUES ($1, $2, $3)", row.id, row.run_id, encode(reservation)
+        )
+
+    async def delete_reservation(self, call_id: str) -> None:
+        await self._sql.execute("DELETE FROM reservations WHERE id = $1", call_id)
+
+    async def put_usage(self, row: LedgerRow) -> None:
+        await self._sql.execute(
+            "INSERT INTO ledger VALUES ($1, $2) ON CONFLICT DO NOTHING", row.id, encode(row)
+        )
+
     async def insert_events(self, events: Sequence[Event]) -> None:
         await self._sql.executemany(
             "INSERT INTO events (key, number, ref) VALUES ($1, $2, $3)",
@@ -245,7 +290,7 @@ async def prove_event_numbers(pool: asyncpg.Pool) -> None:
     say(f"{len(rows)} events of {len(per_key)} sessions numbered from 1 without a gap")
 
 
-async def prove_claims(stores: list[SpikeStore]) -> None:
+async def prove_claims(stores: list[SpikeStore]) -> list[Run]:
     """Several gateways claim at once: every run once, one a session at a time."""
     keys = [SessionKey.named("main", f"busy-{number}") for number in range(20)]
     for key in keys:
@@ -273,6 +318,45 @@ async def prove_claims(stores: list[SpikeStore]) -> None:
     assert all(run.state is RunState.RUNNING and run.claim for run in claimed)
     assert {key for key in busy if key.name.startswith("busy")} == set(keys), "a session was passed over"
     say(f"{len(stores)} gateways claimed {len(claimed)} runs with SKIP LOCKED: each once, one a session")
+    return claimed
+
+
+async def prove_budgets(stores: list[SpikeStore], runs: list[Run], pool: asyncpg.Pool) -> None:
+    """Many runs ask for the same means at once, each for some of several accounts, named in any order."""
+    hard, most, cost, rounds = 1_000, 30, 7, 6
+    outcomes: list[bool] = []
+
+    def rule(run: Run, found: Balances) -> Granted:
+        if any(one.spent + one.held + most > hard for one in found.values()):
+            raise Conflict("there are no means")
+        name = f"{run.id} {len(outcomes)} {secrets.token_hex(4)}"
+        row = LedgerRow(id=name, at=0, key=run.key, session_id="", principal=run.cause.principal, run_id=run.id,
+            run_kind=RunKind.TURN, provider="", model="", usage=Usage(input=most), estimated=True)  # fmt: skip
+        holds = tuple(Hold(name=one, measure=Measure.TOKENS, amount=most, since=0) for one in found)
+        after = {one: replace(balance, held=balance.held + most) for one, balance in found.items()}
+        calls[run.id] = row
+        return Granted(reservation=Reservation(row=row, holds=holds), balances=after)
+
+    async def spend(store: SpikeStore, run: Run, number: int) -> None:
+        for _ in range(rounds):
+            names = ("all", f"agent {number % 3}", f"person {number % 5}")
+            try:
+                await store.reserve(run.claim, names[:: 1 if number % 2 else -1], rule)
+            except Conflict:
+                outcomes.append(False)
+                continue
+            await store.record_usage(replace(calls[run.id], usage=Usage(input=cost)))
+            outcomes.append(True)
+
+    calls: dict[str, LedgerRow] = {}
+    await asyncio.gather(*(spend(stores[n % len(stores)], run, n) for n, run in enumerate(runs)))
+    spent, held = await pool.fetchrow("SELECT spent, held FROM budgets WHERE name = 'all'")
+    assert (spent, held) == (cost * sum(outcomes), 0), "a call was lost or counted twice"
+    assert spent <= hard, "the limit was passed"
+    assert await pool.fetchval("SELECT count(*) FROM ledger") == sum(outcomes)
+    say(
+        f"{len(outcomes)} calls on shared budgets, {sum(outcomes)} of them made: no deadlock, {spent} of {hard} spent"
+    )
 
 
 async def prove_notify(stores: list[SpikeStore], dsn: str) -> None:
@@ -298,7 +382,7 @@ async def main(dsn: str) -> None:
         async with pools(dsn, gateways=3) as opened:
             stores = [SpikeStore(pool) for pool in opened]
             await prove_row_lock(stores)
-            await prove_claims(stores)
+            await prove_budgets(stores, await prove_claims(stores), opened[0])
             await prove_notify(stores, dsn)
             await prove_event_numbers(opened[0])
     finally:

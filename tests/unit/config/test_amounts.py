@@ -1,6 +1,6 @@
 import pytest
 
-from roost.config.amounts import ByteSize, Duration, SpellingError
+from roost.config.amounts import ByteSize, Dollars, Duration, SpellingError
 
 
 @pytest.mark.parametrize(
@@ -67,3 +67,12 @@ def test_amounts_are_written_in_their_largest_whole_unit() -> None:
     assert str(Duration.parse("3600s")) == "1h"
     assert str(ByteSize.parse("10240mb")) == "10gb"
     assert str(ByteSize(0)) == "0b"
+
+
+@pytest.mark.parametrize(
+    ("written", "micros", "text"),
+    [(2, 2_000_000, "2"), (2.5, 2_500_000, "2.5"), ("0.000001", 1, "0.000001"), ("100", 100_000_000, "100")],
+)
+def test_a_sum_of_money_is_read_and_written_in_dollars(written: object, micros: int, text: str) -> None:
+    assert Dollars.parse(written) == Dollars(micros)
+    assert str(Dollars(micros)) == text

@@ -84,6 +84,8 @@ def test_a_model_is_asked_again_at_most_twice_in_a_runs_life() -> None:
 def test_age_counts_from_the_last_sign_of_life() -> None:
     long_run = lost(replace(MODEL, at=NOON + 10 * MAX_AGE_MS))
     assert fate(long_run, NOON + 10 * MAX_AGE_MS + 1) == CallAgain()
+    taken_up_late = replace(lost(MODEL), ready_at=NOON + 10 * MAX_AGE_MS)
+    assert fate(taken_up_late, NOON + 10 * MAX_AGE_MS + 1) == CallAgain()
 
 
 @pytest.mark.requirement("P10")
