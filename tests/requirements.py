@@ -123,7 +123,7 @@ _PROMISES: tuple[Row, ...] = (
     ("P17", PLANNED, 6, "Listing 100,000 sessions and opening a history of 50,000 entries stay fast beside running work."),
     ("P18", PLANNED, 4, "The model that answers is the one asked for, or the reason is stated; a fallback lasts one turn, and an unknown model is refused at spawn."),
     ("P19", PLANNED, 3, "The usage ledger has one row a model call; every total is a sum over it, and deleting sessions changes none."),
-    ("P20", PLANNED, 3, "Budgets reserve before a call and settle after: concurrent runs never spend more than a hard limit, and each refused user is told once."),
+    ("P20", MET, 3, "Budgets reserve before a call and settle after: concurrent runs never spend more than a hard limit, and each refused user is told once."),
     ("P21", PLANNED, 3, "Memory, open files, tasks and store connections stay flat however many sessions pass through."),
     ("P22", PLANNED, 3, "One retention policy removes what its dry run lists and nothing active, pinned or undelivered, and the file shrinks."),
     ("P23", PLANNED, 4, "A caller that waits gives its slot back, so a limit of 1 never deadlocks, and no session's children starve another's."),
@@ -138,7 +138,7 @@ _PROMISES: tuple[Row, ...] = (
 
 _FEATURES: tuple[Row, ...] = (
     ("F1", PLANNED, 4, "Messages between sessions are a durable mailbox whose delivered, read, replied and dead states the sender can list."),
-    ("F2", PLANNED, 3, "A hard budget holds over a whole tree of sessions."),
+    ("F2", MET, 3, "A hard budget holds over a whole tree of sessions."),
     ("F3", PLANNED, 6, "Named save points can be saved, listed, compared and loaded as a new branch, their source untouched."),
     ("F4", PLANNED, 4, "People and agents read one timeline across resets and compactions."),
     ("F5", PLANNED, 6, "Every session has an owner and a tenant, and two hostile tenants of one gateway learn nothing of each other."),

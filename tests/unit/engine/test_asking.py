@@ -5,11 +5,16 @@ from dataclasses import replace
 import anyio
 import pytest
 
+from roost.core.budgets import Budgets, BudgetScope, Limit, Measure
+from roost.core.effects import RequeueRun
 from roost.core.messages import StopReason, text_of
-from roost.core.models import ModelEvent, ModelFailed, ModelRequest, TextDelta
+from roost.core.models import FailureKind, ModelEvent, ModelFailed, ModelRequest, TextDelta
+from roost.core.queries import LedgerQuery
 from roost.engine.asking import Asking
-from roost.testing.scripts import Hang, Say
-from tests.unit.engine.scenes import Scene
+from roost.engine.means import HasToWait
+from roost.testing.scripts import Fail, Hang, Say
+from tests.flows.gateways import SPEC
+from tests.unit.engine.scenes import HOME, Scene, everything
 
 
 async def test_what_was_said_when_the_run_was_ended_is_kept_as_broken_off() -> None:
@@ -36,6 +41,47 @@ async def test_an_answer_without_an_end_has_failed() -> None:
     work.part = replace(work.part, model=BreaksOff())
     with pytest.raises(ModelFailed, match="no end"):
         await Asking(work).ask(())
+
+
+@pytest.mark.requirement("P19")
+async def test_a_run_that_goes_on_under_a_new_claim_counts_its_calls_anew() -> None:
+    scene = Scene()
+    scene.model.add((Say("one"),), (Say("two"),))
+    run = await scene.claimed()
+    await Asking(await scene.work(run)).ask(())
+    again = RequeueRun(run_id=run.id, ready_at=scene.clock.now(), progress=run.progress)
+    lease = await scene.store.acquire_lease(HOME)
+    await scene.store.reap_runs(lease, lambda snapshot: (again,))
+    (run,) = await scene.store.claim_runs(lease, everything)
+    await Asking(await scene.work(run)).ask(())
+    assert (await scene.store.usage(LedgerQuery())).calls == 2
+
+
+@pytest.mark.requirement("P20")
+@pytest.mark.parametrize(
+    ("kind", "said", "kept"),
+    [
+        (FailureKind.AUTH, (), False),
+        (FailureKind.AUTH, (Say("well"),), True),
+        (FailureKind.TRANSIENT, (), True),
+    ],
+)
+async def test_a_failed_call_keeps_its_means_unless_it_was_refused_outright(
+    kind: FailureKind, said: tuple[Say, ...], *, kept: bool
+) -> None:
+    scene = Scene()
+    scene.model.add((*said, Fail(kind)), (Say("fits"),))
+    work = await scene.work(await scene.claimed())
+    hard = SPEC.max_tokens + 100
+    work.budgets = Budgets(limits=(Limit(scope=BudgetScope.DAY, measure=Measure.TOKENS, hard=hard),))
+    asking = Asking(work)
+    with pytest.raises(ModelFailed):
+        await asking.ask(())
+    if kept:
+        with pytest.raises(HasToWait):
+            await asking.ask(())
+    else:
+        await asking.ask(())
 
 
 class BreaksOff:

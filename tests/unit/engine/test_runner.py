@@ -3,6 +3,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
+from roost.core.budgets import BudgetScope, Limit, Measure
 from roost.core.deliveries import Confirmed, Delivery, DeliveryKind, DeliveryState
 from roost.core.effects import Effects, OpenGeneration, Snapshot
 from roost.core.errors import InvalidInput
@@ -226,3 +227,17 @@ def test_an_announcement_names_the_child() -> None:
     )
     assert "found it" in announcement(completion, None)
     assert announcement(completion, "in my own words") != announcement(completion, None)
+
+
+@pytest.mark.requirement("P20")
+async def test_a_run_that_has_to_wait_for_its_budget_has_not_ended() -> None:
+    scene = Scene()
+    limit = Limit(scope=BudgetScope.DAY, measure=Measure.TOKENS, hard=1)
+    scene.rules = replace(scene.rules, budgets=(limit,))
+    run = await scene.claimed()
+    await runner(scene).run(run)
+    after = await scene.store.run(run.id)
+    assert after is not None
+    assert (after.state, after.outcome, after.claim) == (RunState.QUEUED, None, None)
+    (told,) = await waiting(scene)
+    assert told.kind is DeliveryKind.NOTICE
