@@ -133,7 +133,7 @@ async def test_fifty_runs_at_once_share_a_dollar_and_each_refused_one_tells_its_
 
     def answer(request: ModelRequest) -> Script:
         usage = Usage(input=10, output=3_990, total=4_000)
-        usage = replace(usage, cost_micros=cost_micros(usage, request.spec.prices))
+        usage = usage._replace(cost_micros=cost_micros(usage, request.spec.prices))
         bill.append(usage.cost_micros)
         return costing("answered", usage)
 

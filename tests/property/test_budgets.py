@@ -1,6 +1,6 @@
 """Whatever calls come and go, and in whatever order they end, no hard limit is passed."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given, settings
@@ -117,8 +117,8 @@ class Purse:
         reservation = self.under_way.pop(move.which % len(self.under_way))
         usage = reservation.row.usage
         part = 0 if move.percent is None else move.percent
-        cost = replace(
-            usage, input=-(-usage.input * part // 100), total=0, cost_micros=usage.cost_micros * part // 100
+        cost = usage._replace(
+            input=-(-usage.input * part // 100), total=0, cost_micros=usage.cost_micros * part // 100
         )
         for hold in reservation.holds:
             balance = self.balances[hold.name]
