@@ -2,10 +2,11 @@
 
 import os
 import random
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeAlias
 
 from roost.clock import SystemClock
 from roost.config import Loaded, Settings, configured_secrets, policies
@@ -14,7 +15,8 @@ from roost.config.providers import InputKind, ModelApi, ModelDefinition, Provide
 from roost.config.secretfields import SecretCommand
 from roost.config.tools import ToolScope
 from roost.core.admission import ChannelPolicy
-from roost.core.errors import ConfigInvalid, NotFound
+from roost.core.errors import ConfigInvalid, InvalidInput, NotFound
+from roost.core.keys import SessionKey
 from roost.core.models import ModelRef, ModelSpec, Prices
 from roost.core.redaction import ExactValues
 from roost.core.runs import Run
@@ -36,11 +38,18 @@ from roost.ports import Channel, Clock, Model, SecretScanner, Store, Tool
 from roost.sandboxes.bubblewrap import Bubblewrap
 from roost.scanners.stdlib import StdlibScanner
 from roost.stores.sqlite import SqliteStore
+from roost.tools.access import Access
+from roost.tools.agents_list import AgentsList, KnownAgent
 from roost.tools.edit import Edit
 from roost.tools.exec import Exec
 from roost.tools.list_files import ListFiles
 from roost.tools.read import Read
+from roost.tools.session_status import Models, SessionStatus
+from roost.tools.sessions_history import SessionsHistory
+from roost.tools.sessions_list import SessionsList
+from roost.tools.sessions_search import SessionsSearch
 from roost.tools.write import Write
+from roost.transfer.paths import transcript_path
 
 CONTEXT_WINDOW, MAX_TOKENS = 128_000, 8_192
 CEILING = 64
@@ -73,7 +82,8 @@ async def open_engine(
     """An engine over the configured store and models; `doors` are those of channels the file does not name."""
     clock = SystemClock()
     async with open_store(loaded, clock) as store, _open_models(loaded.settings, clock) as registry:
-        rules = _rules(loaded, registry, doors)
+        desk = _Desk(loaded, registry, store, clock)
+        rules = _rules(loaded, registry, doors, desk.tools)
         yield Engine(store, clock, FreshIds(clock), rules, channels, jitter=random.random)
 
 
@@ -146,12 +156,17 @@ def _spec(name: str, provider: Provider, model: ModelDefinition) -> ModelSpec:
 # -- rules -------------------------------------------------------------------------------------------
 
 
-def _rules(loaded: Loaded, registry: Registry, doors: Mapping[str, ChannelPolicy]) -> Rules:
+SessionTools: TypeAlias = Callable[[Agent], tuple[Tool, ...]]
+
+
+def _rules(
+    loaded: Loaded, registry: Registry, doors: Mapping[str, ChannelPolicy], session_tools: SessionTools
+) -> Rules:
     settings = loaded.settings
     configured = {channel: policies.channel_policy(settings, channel) for channel in settings.channels}
     lanes = policies.lane_limits(settings, os.cpu_count() or 1)
     return Rules(
-        cast=lambda session, run: _cast(loaded, registry, session, run),
+        cast=lambda session, run: _cast(loaded, registry, session, run, session_tools),
         doors={**doors, **configured},
         routing=policies.routing_rules(settings),
         queue=policies.queue_policy(settings),
@@ -163,14 +178,14 @@ def _rules(loaded: Loaded, registry: Registry, doors: Mapping[str, ChannelPolicy
     )
 
 
-def _cast(loaded: Loaded, registry: Registry, session: Session, run: Run) -> Part:
-    agent = next((one for one in loaded.settings.agents.list if one.id == run.key.agent), None)
-    if agent is None:
-        raise NotFound(f"there is no agent {run.key.agent}", hint="add it to `agents.list`")
+def _cast(
+    loaded: Loaded, registry: Registry, session: Session, run: Run, session_tools: SessionTools
+) -> Part:
+    agent = _agent(loaded.settings, run.key)
     name, reason = _model_for(agent, session, run)
     resolved = registry.resolve(name)
     place = _place(loaded, agent, session)
-    tools = _tools(loaded.settings, agent, place)
+    tools = _tools(loaded.settings, agent, place, session_tools(agent))
     return Part(
         model=resolved.model,
         spec=resolved.spec,
@@ -182,6 +197,15 @@ def _cast(loaded: Loaded, registry: Registry, session: Session, run: Run) -> Par
         tools=tools,
         thinking=run.request.thinking or session.overrides.thinking,
     )
+
+
+def _agent(settings: Settings, key: SessionKey) -> Agent:
+    """Who plays a session; the one global session names nobody and is played by the default agent."""
+    name = key.agent or settings.agents.default.id
+    agent = next((one for one in settings.agents.list if one.id == name), None)
+    if agent is None:
+        raise NotFound(f"there is no agent {name}", hint="add it to `agents.list`")
+    return agent
 
 
 def _model_for(agent: Agent, session: Session, run: Run) -> tuple[str, str]:
@@ -204,17 +228,64 @@ def _place(loaded: Loaded, agent: Agent, session: Session) -> Place:
     return Place(workspace=str(folder), access=access, sandboxed=sandboxed)
 
 
-def _tools(settings: Settings, agent: Agent, place: Place) -> tuple[Tool, ...]:
+def _tools(
+    settings: Settings, agent: Agent, place: Place, session_tools: tuple[Tool, ...]
+) -> tuple[Tool, ...]:
     every: tuple[Tool, ...] = (
         Read(),
         Write(),
         Edit(),
         ListFiles(),
         Exec(Bubblewrap(), sandboxed=place.sandboxed),
+        *session_tools,
     )
     policy = ToolPolicy(tools=_scope(settings.tools), agent=_scope(agent.tools), sandboxed=place.sandboxed)
     names = effective_tools((tool.spec.name for tool in every), policy).names
     return tuple(tool for tool in every if tool.spec.name in names)
+
+
+class _Desk:
+    """Makes the session tools of an agent."""
+
+    def __init__(self, loaded: Loaded, registry: Registry, store: Store, clock: Clock) -> None:
+        self._loaded = loaded
+        self._settings = loaded.settings
+        self._registry = registry
+        self._store = store
+        self._clock = clock
+        self._scanner = secret_scanner(loaded)
+
+    def tools(self, agent: Agent) -> tuple[Tool, ...]:
+        access = Access(self._store, self._clock, policies.session_reach(self._settings, agent))
+        return (
+            SessionsList(access, self._scanner, self._transcript_path),
+            SessionsHistory(access, self._scanner),
+            SessionsSearch(access, self._scanner),
+            SessionStatus(access, Models(find=self._model, of_agent=self._model_of)),
+            AgentsList(policies.delegation(agent), map(_known_agent, self._settings.agents.list)),
+        )
+
+    def _model(self, name: str) -> ModelSpec:
+        return self._registry.resolve(name).spec
+
+    def _model_of(self, agent: str) -> str:
+        known = (one.model.primary for one in self._settings.agents.list if one.id == agent)
+        return next(known, None) or str(DEMO.ref)
+
+    def _transcript_path(self, session: Session) -> str | None:
+        agent = session.key.agent or self._settings.agents.default.id
+        folder = self._loaded.transcript_folder(agent)
+        if folder is None:
+            return None
+        try:
+            return str(transcript_path(folder, session.session_id, session.key.topic))
+        except InvalidInput:
+            # A topic that cannot be part of a file's name.
+            return None
+
+
+def _known_agent(agent: Agent) -> KnownAgent:
+    return KnownAgent(id=agent.id, name=agent.name, model=agent.model.primary)
 
 
 def _scope(scope: ToolScope) -> Scope:

@@ -286,6 +286,10 @@ class Store(Protocol):
 
     async def run(self, run_id: str) -> Run | None: ...
 
+    async def active_runs(self, key: SessionKey) -> tuple[Run, ...]:
+        """The runs of a session that have not ended, oldest first."""
+        ...
+
     async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
         """Start runs for a gateway. `choose` sees runs that are ready (one a session, none of a session
         that has one running) and those running; what it picks is claimed with a raised fence."""

@@ -10,7 +10,7 @@ from roost.core.deliveries import Confirmed, Postponed, Rejected, SendResult, Un
 from roost.core.entries import EntryDraft
 from roost.core.exchanges import Completion, CompletionStatus, Exchange, ExchangeState, Phase
 from roost.core.inbound import Inbound, InputMode, Source
-from roost.core.keys import SessionKey
+from roost.core.keys import KeyKind, SessionKey
 from roost.core.ledger import Denial, LedgerRow
 from roost.core.messages import Compaction, Notice, Usage
 from roost.core.principals import OWNER, person
@@ -271,7 +271,9 @@ session_queries = st.builds(
     label=st.sampled_from((None, None, "home")),
     search=st.none() | texts,
     active_since=st.none() | moments,
-    parent=st.none() | keys,
+    keys=st.none() | st.frozensets(keys, max_size=3),
+    parents=st.none() | st.frozensets(keys, max_size=2),
+    hidden=st.frozensets(st.sampled_from(KeyKind), max_size=2),
     archived=st.sampled_from((None, False, True)),
     after=st.none() | st.builds(Cursor, updated=moments, key=keys.map(str)),
     offset=st.integers(0, 2),

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from roost.core.effects import Archive, ChangeSession
-from roost.core.keys import SessionKey
+from roost.core.keys import KeyKind, SessionKey
 from roost.core.principals import OWNER, Principal, person
 from roost.core.queries import Cursor, SessionQuery
 from roost.core.sessions import Facts, Labels, Session, SessionKind
@@ -61,8 +61,12 @@ FILTERS = (
     SessionQuery(label="home"),
     SessionQuery(search="SUBAGENT", archived=None),
     SessionQuery(active_since=NOON + 8 * 60_000),
-    SessionQuery(parent=MAIN, archived=None),
-    SessionQuery(agent="main", label="home", parent=None, search="telegram"),
+    SessionQuery(parents=frozenset({MAIN, CHILD}), archived=None),
+    SessionQuery(parents=frozenset()),
+    SessionQuery(keys=frozenset({MAIN, SIBLING, SessionKey.named("main", "nowhere")}), archived=None),
+    SessionQuery(keys=frozenset()),
+    SessionQuery(hidden=frozenset({KeyKind.SUBAGENT, KeyKind.GLOBAL})),
+    SessionQuery(agent="main", label="home", parents=None, search="telegram"),
 )
 
 
@@ -91,8 +95,11 @@ def conditions(query: SessionQuery) -> Iterator[Callable[[Session], bool]]:
         yield lambda row: text.lower() in str(row.key)
     if since is not None:
         yield lambda row: row.times.updated >= since
-    if query.parent is not None:
-        yield lambda row: row.lineage.parent == query.parent
+    if (keys := query.keys) is not None:
+        yield lambda row: row.key in keys
+    if (parents := query.parents) is not None:
+        yield lambda row: row.lineage.parent in parents
+    yield lambda row: row.key.kind not in query.hidden
     if query.archived is not None:
         yield lambda row: (row.times.archived is not None) == query.archived
 

@@ -56,6 +56,20 @@ async def test_a_run_that_is_not_there_is_none(store: Store) -> None:
     assert await store.run("r-1") is None
 
 
+async def test_the_active_runs_of_a_session_are_those_that_have_not_ended(store: Store, lease: Lease) -> None:
+    claim = await started(store, lease, "r-1")
+    await queued(store, "r-2")
+    await opened(store, SIDE)
+    await queued(store, "r-3", SIDE)
+    assert [(run.id, run.state) for run in await store.active_runs(MAIN)] == [
+        ("r-1", RunState.RUNNING),
+        ("r-2", RunState.QUEUED),
+    ]
+    await store.finish_run(claim, lambda snapshot: (builders.done("r-1"),))
+    assert [run.id for run in await store.active_runs(MAIN)] == ["r-2"]
+    assert await store.active_runs(CHILD) == ()
+
+
 async def test_a_queued_run_reads_back_as_it_was_asked_for(store: Store, reopen: Reopen) -> None:
     await opened(store)
     request = Request(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from roost.core.effects import AppendEntries, DeleteSession, OpenGeneration
 from roost.core.entries import EntryDraft
 from roost.core.errors import InvalidInput, NotFound
-from roost.core.keys import SessionKey
+from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import AssistantMessage, Compaction, Notice, Text, Thinking, ToolCall
 from roost.core.principals import person
 from roost.core.queries import SearchQuery
@@ -126,6 +126,8 @@ async def test_hits_come_newest_first_across_generations_and_up_to_the_limit(sto
     await store.append(MAIN, (builders.said("e-4", "zebra four"),))
     assert await found(store, "zebra") == ["e-4", "e-3", "e-2", "e-1"]
     assert await found(store, "zebra", limit=2) == ["e-4", "e-3"]
+    assert await found(store, "zebra", limit=2, offset=1) == ["e-3", "e-2"]
+    assert await found(store, "zebra", offset=4) == []
 
 
 async def test_a_hit_names_its_session_and_holds_the_entry(store: Store) -> None:
@@ -151,6 +153,16 @@ async def test_only_sessions_in_scope_are_searched_and_counted(store: Store) -> 
     assert await found(store, "zebra", scope=VisibleScope(agents=frozenset({"main"}))) == ["e-1", "e-0"]
     assert await found(store, "zebra", scope=VisibleScope(agents=frozenset({"main"})), key=ALICES) == ["e-1"]
     assert await found(store, "zebra", scope=VisibleScope(self_key=MAIN), key=ALICES) == []
+
+
+@pytest.mark.requirement("D05")
+async def test_sessions_whose_key_is_of_a_hidden_shape_are_not_searched(store: Store) -> None:
+    for number, key in enumerate((MAIN, SessionKey.parse("global"), CHILD)):
+        await opened(store, key)
+        await store.append(key, (builders.said(f"e-{number}", "zebra"),))
+    hidden = frozenset({KeyKind.GLOBAL, KeyKind.UNKNOWN})
+    assert await found(store, "zebra", hidden=hidden) == ["e-2", "e-0"]
+    assert await found(store, "zebra", hidden=hidden, limit=1, offset=1) == ["e-0"]
 
 
 async def test_what_was_deleted_is_not_found(store: Store) -> None:

@@ -13,11 +13,13 @@ from roost.core.admission import ChannelPolicy
 from roost.core.bindings import Binding, Match, PeerMatch
 from roost.core.budgets import BudgetScope, Limit, Measure, Period
 from roost.core.compaction import CompactionSettings
+from roost.core.delegation import Delegation
 from roost.core.facts import ConversationType
 from roost.core.identities import IdentityLink, Links
 from roost.core.lifecycle import ResetPolicy, ResetSetting
 from roost.core.pruning import PruningSettings
 from roost.core.queuesettings import QueuePolicy, QueueSettings
+from roost.core.reach import SessionReach
 from roost.core.routing import RoutingRules
 from roost.core.runs import Lane
 from roost.core.sendpolicy import Match as SendMatch
@@ -155,6 +157,24 @@ def queue_policy(settings: Settings) -> QueuePolicy:
 def agent_to_agent(settings: Settings) -> AgentToAgent:
     access = settings.tools.agent_to_agent
     return AgentToAgent.of(access.enabled, access.allow, (agent.id for agent in settings.agents.list))
+
+
+def session_reach(settings: Settings, agent: Agent, traits: Traits = KNOWN_CHANNELS) -> SessionReach:
+    """How far the session tools of an agent's runs reach."""
+    return SessionReach(
+        agent=agent.id,
+        level=settings.tools.sessions.visibility,
+        lifted=sandbox_lifted(agent),
+        a2a=agent_to_agent(settings),
+        main_name=settings.session.main_key,
+        scope=settings.session.scope,
+        traits=traits,
+    )
+
+
+def delegation(agent: Agent) -> Delegation:
+    named = agent.subagents.allow_agents
+    return Delegation(agent=agent.id, named=None if named is None else frozenset(named))
 
 
 def sandbox_lifted(agent: Agent) -> bool:

@@ -26,6 +26,11 @@ class Sources:
     file: Path
     exists: bool
     variables: tuple[str, ...]
+    user: Path
+
+    def resolve(self, path: str) -> Path:
+        """A path as the configuration writes it: `~` is the user's home, the rest lies below `ROOST_HOME`."""
+        return self.home / _from_user(self.user, path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +40,14 @@ class Loaded:
     settings: Settings
     warnings: tuple[Remark, ...]
     sources: Sources
+
+    def transcript_folder(self, agent: str) -> Path | None:
+        """Where the transcripts of an agent lie as files, if the configuration puts them anywhere."""
+        template = self.settings.session.mirror or self.settings.session.store
+        if template is None:
+            return None
+        written = self.sources.resolve(template.replace("{agentId}", agent))
+        return written.parent if written.suffix == ".json" else written
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +65,19 @@ class ConfigSource:
     @property
     def home(self) -> Path:
         """The folder of all state."""
-        return self._from_home(self.environ.get(HOME, "~/.roost")).absolute()
+        return _from_user(self._user, self.environ.get(HOME, "~/.roost")).absolute()
+
+    @property
+    def _user(self) -> Path:
+        return Path(self.environ["HOME"]) if self.environ.get("HOME") else Path.home()
 
     @property
     def file(self) -> Path:
         return self.resolve(self.environ[FILE]) if FILE in self.environ else self.home / "roost.json"
 
     def resolve(self, path: str) -> Path:
-        """A path as the configuration writes it: `~` is the user's home, the rest lies below `ROOST_HOME`."""
-        return self.home / self._from_home(path)
+        """As `Sources.resolve`."""
+        return self.home / _from_user(self._user, path)
 
     def read(self) -> Loaded:
         """The settings as they are now, or `ConfigRefused` with all that is wrong; a missing file means defaults."""
@@ -91,14 +108,10 @@ class ConfigSource:
         return Loaded(
             settings=settings,
             warnings=(*(Remark(path="", text=text) for text in around.remarks), *remarks_on(settings)),
-            sources=Sources(home=self.home, file=self.file, exists=exists, variables=variables),
+            sources=Sources(
+                home=self.home, file=self.file, exists=exists, variables=variables, user=self._user
+            ),
         )
-
-    def _from_home(self, path: str) -> Path:
-        if path == "~" or path.startswith("~/"):
-            user = Path(self.environ["HOME"]) if self.environ.get("HOME") else Path.home()
-            return user / path[2:]
-        return Path(path)
 
     def _text(self) -> str | None:
         try:
@@ -110,6 +123,10 @@ class ConfigSource:
         except OSError as error:
             reason = f"cannot be read: {error.strerror}"
         raise ConfigRefused(str(self.file), [Problem(path="the file", reason=reason)])
+
+
+def _from_user(user: Path, path: str) -> Path:
+    return user / path[2:] if path == "~" or path.startswith("~/") else Path(path)
 
 
 def _override(document: Document, loc: Loc, value: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from roost.core.entries import EntryDraft
-from roost.core.inbound import Inbound, InboundRecord, InboundState, InputMode
+from roost.core.inbound import InboundRecord, InboundState, InputMode
 from roost.core.messages import Image, Text, UserBlock, UserMessage
 from roost.core.queuetext import collect_prompt
 
@@ -12,15 +12,16 @@ def entries_of(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
     """One entry for what opens a run, with a line for each message that fell out; one for each steer."""
     dropped = [record.reason or "" for record in records if record.state is InboundState.MERGED]
     waiting = [record for record in records if record.state is InboundState.PENDING]
-    opening = [record.inbound for record in waiting if record.mode is InputMode.OPEN]
-    steering = [record.inbound for record in waiting if record.mode is InputMode.STEER]
+    opening = [record for record in waiting if record.mode is InputMode.OPEN]
+    steering = [record for record in waiting if record.mode is InputMode.STEER]
     drafts = [_entry(opening, dropped)] if opening else []
-    for number, inbound in enumerate(steering):
-        drafts.append(_entry([inbound], () if opening or number else dropped))
+    for number, record in enumerate(steering):
+        drafts.append(_entry([record], () if opening or number else dropped))
     return tuple(drafts)
 
 
-def _entry(inputs: Sequence[Inbound], dropped: Sequence[str]) -> EntryDraft:
+def _entry(records: Sequence[InboundRecord], dropped: Sequence[str]) -> EntryDraft:
+    inputs = [record.inbound for record in records]
     first = inputs[0]
     images: list[UserBlock] = [
         block for inbound in inputs for block in inbound.content if isinstance(block, Image)
@@ -33,4 +34,5 @@ def _entry(inputs: Sequence[Inbound], dropped: Sequence[str]) -> EntryDraft:
             provenance=first.provenance,
             sender=first.sender_name if len(inputs) == 1 else None,
         ),
+        run_id=records[0].run_id,
     )

@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 from roost.core.entries import Entry
 from roost.core.errors import InvalidInput
-from roost.core.keys import SessionKey
+from roost.core.keys import KeyKind, SessionKey
 from roost.core.principals import Principal
 from roost.core.search import Query
 from roost.core.sessions import Generation, SessionKind
@@ -17,6 +17,11 @@ Row = TypeVar("Row")
 def _refuse_empty_page(limit: int) -> None:
     if limit < 1:
         raise InvalidInput(f"a page of {limit} rows cannot be given", hint="ask for at least one")
+
+
+def _refuse_offset(offset: int) -> None:
+    if offset < 0:
+        raise InvalidInput(f"an offset of {offset} is before the beginning")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +36,8 @@ class Cursor:
 class SessionQuery:
     """Which sessions; every filter holds, then `offset` rows are passed over, then `limit` apply.
 
-    `search` is looked for in key, names and title, whatever the case; `archived` None takes both kinds.
+    `search` is looked for in key, names and title, whatever the case; `archived` None takes both kinds;
+    `hidden` are shapes of keys that are passed over.
     """
 
     scope: VisibleScope = EVERYTHING
@@ -40,7 +46,9 @@ class SessionQuery:
     label: str | None = None
     search: str | None = None
     active_since: int | None = None
-    parent: SessionKey | None = None
+    keys: frozenset[SessionKey] | None = None
+    parents: frozenset[SessionKey] | None = None
+    hidden: frozenset[KeyKind] = frozenset()
     archived: bool | None = False
     after: Cursor | None = None
     offset: int = 0
@@ -48,8 +56,7 @@ class SessionQuery:
 
     def __post_init__(self) -> None:
         _refuse_empty_page(self.limit)
-        if self.offset < 0:
-            raise InvalidInput(f"an offset of {self.offset} is before the beginning")
+        _refuse_offset(self.offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +103,18 @@ class HistoryPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuery:
-    """Full text over the entries of the sessions in scope, newest first."""
+    """Full text over the entries of the sessions in scope, newest first; `offset` hits are passed over."""
 
     query: Query
     scope: VisibleScope = EVERYTHING
     key: SessionKey | None = None
+    hidden: frozenset[KeyKind] = frozenset()
+    offset: int = 0
     limit: int = 10
 
     def __post_init__(self) -> None:
         _refuse_empty_page(self.limit)
+        _refuse_offset(self.offset)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,9 +58,11 @@ class RecallOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """A message as it may be read, under the id of its entry."""
+    """A message as it may be read, under the id and the place of its entry."""
 
     id: str
+    session_id: str
+    seq: int
     message: Message
 
 
@@ -123,11 +125,14 @@ def recalled_to_json(recalled: Recalled) -> JsonObject:
     return {"id": recalled.id, **{name: value for name, value in fields.items() if name != "usage"}}
 
 
-def preview(message: Message, scanner: SecretScanner) -> str:
-    """What a message says, on one short line."""
-    texts = (block.text for block in message.content if isinstance(block, Text))
-    said = "\n".join(map(clean, texts) if isinstance(message, AssistantMessage) else texts)
-    return _line(said, scanner, PREVIEW_CHARS)
+def is_readable(entry: Entry, options: RecallOptions) -> bool:
+    """Whether an entry is a message that would be read back at all."""
+    return next(_readings((entry,), options), None) is not None
+
+
+def preview(last_said: str, scanner: SecretScanner) -> str:
+    """What was said last, on one short line."""
+    return _line(last_said, scanner, PREVIEW_CHARS)
 
 
 def derived_title(first_said: str, scanner: SecretScanner) -> str:
@@ -155,7 +160,10 @@ def _readings(entries: Sequence[Entry], options: RecallOptions) -> "Iterator[tup
         reading = _Reading(options)
         message = reading.message(body)
         if message is not None:
-            yield Recalled(id=entry.id, message=message), reading
+            yield (
+                Recalled(id=entry.id, session_id=entry.session_id, seq=entry.seq, message=message),
+                reading,
+            )
 
 
 def _size(recalled: Recalled) -> int:
@@ -163,9 +171,7 @@ def _size(recalled: Recalled) -> int:
 
 
 def _placeholder(recalled: Recalled) -> Recalled:
-    return Recalled(
-        id=recalled.id, message=AssistantMessage(content=(Text(OMITTED),), at=recalled.message.at)
-    )
+    return replace(recalled, message=AssistantMessage(content=(Text(OMITTED),), at=recalled.message.at))
 
 
 _INLINE_DATA = re.compile(

@@ -5,7 +5,6 @@ A reference is a request: whether the caller may have the session is decided aft
 
 import re
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.keys import KeyKind, SessionKey
@@ -65,10 +64,7 @@ class ByKeyOrId:
     session_id: str
 
 
-Reference: TypeAlias = ByKey | BySessionId | ByKeyOrId
-
-
-def resolve(text: str, seen_from: Viewpoint) -> Reference:
+def resolve(text: str, seen_from: Viewpoint) -> ByKey | ByKeyOrId:
     """What a text means to this caller. A malformed key is refused, never guessed at."""
     name = text.strip()
     word = name.lower()

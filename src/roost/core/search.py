@@ -28,6 +28,9 @@ INDEXED_CHARS = 65_536
 
 QUERY_TOKENS = 64
 
+RECALLING = frozenset({"sessions_list", "sessions_history", "sessions_search"})
+"""Tools that repeat what is stored elsewhere; if that were found too, every search would find the ones before it."""
+
 _ASCII_TABLE = bytes(
     ord(char.lower()) if (char := chr(byte)).isalnum() or char == "_" else ord(" ") for byte in range(128)
 ).ljust(256)
@@ -116,7 +119,7 @@ def snippet(text: str, query: Query, width: int) -> str:
 
 def searchable_text(body: Body) -> str:
     """What of an entry can be found: what was said, what tools were given and what they answered."""
-    if isinstance(body, _UNSPOKEN):
+    if isinstance(body, _UNSPOKEN) or (isinstance(body, ToolResult) and body.tool in RECALLING):
         return ""
     if len(body.content) == 1 and isinstance(body.content[0], Text):  # nearly every message
         return body.content[0].text[:INDEXED_CHARS]
@@ -163,7 +166,7 @@ def _pieces(body: UserMessage | AssistantMessage | ToolResult) -> Iterator[str]:
     for block in body.content:
         if isinstance(block, Text):
             yield block.text
-        elif isinstance(block, ToolCall):
+        elif isinstance(block, ToolCall) and block.name not in RECALLING:
             yield from _strings(block.arguments)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from roost.core.messages import AssistantMessage, Body, Compaction, Usage, UserMessage, text_of
+from roost.core.prose import clean
 from roost.core.sessions import Counters, Summary
 
 _SPOKEN = (UserMessage, AssistantMessage)
@@ -10,6 +11,7 @@ _WORD = "".join(map(chr, range(0x21, 0x7F)))
 
 TITLE_CHARS = 80
 PREVIEW_CHARS = 200
+CLEANED_CHARS = 4_000
 
 
 def summarise(summary: Summary, bodies: Sequence[Body]) -> Summary:
@@ -17,7 +19,7 @@ def summarise(summary: Summary, bodies: Sequence[Body]) -> Summary:
     title, preview, model = summary.title, None, summary.model
     for body in reversed(bodies):
         if isinstance(body, _SPOKEN):
-            preview = preview or _line(text_of(body), PREVIEW_CHARS)
+            preview = preview or _line(_said(body), PREVIEW_CHARS)
     for body in bodies:
         if isinstance(body, AssistantMessage):
             model = _model(body) or model
@@ -53,6 +55,12 @@ def _add(counters: Counters, usage: Usage) -> Counters:
         cost_micros=counters.cost_micros + usage.cost_micros,
         compactions=counters.compactions,
     )
+
+
+def _said(body: UserMessage | AssistantMessage) -> str:
+    """What a message says to people, as far as a line of it may need."""
+    text = text_of(body)
+    return clean(text[:CLEANED_CHARS]) if isinstance(body, AssistantMessage) else text
 
 
 def _line(text: str, chars: int) -> str:

@@ -21,7 +21,12 @@ _SEND = re.compile(
     rf"\b(?:tell|ask|message)\s+(?:the\s+)?{_NAME}\s+session\b[\s,:]*(?:that\s+)?(?P<message>\S.*)\Z",
     re.IGNORECASE | re.DOTALL,
 )
-_HISTORY = re.compile(rf"\bhistory\s+of\s+(?:the\s+)?{_NAME}(?:\s+session)?{_END}", re.IGNORECASE)
+_HISTORY = re.compile(
+    rf"\b(?:history\s+of|(?:did|have)\s+(?:we|i|you)\s+(?:say|said|talk(?:ed)?\s+about)\s+in)\s+(?:the\s+)?"
+    rf"{_NAME}(?:\s+session)?{_END}",
+    re.IGNORECASE,
+)
+_STATUS = re.compile(rf"\bstatus\s+of\s+(?:the\s+)?{_NAME}(?:\s+session)?{_END}", re.IGNORECASE)
 _SEARCH = re.compile(r"\bsearch\b[^\n]{0,40}?\bfor\s+(?P<query>[^\s][^\n]*)", re.IGNORECASE)
 _LIST = re.compile(
     rf"\b(?:list|show|see|what|which)\b[^\n]{{0,30}}\bsessions\b(?:\s+(?:are\s+there|do\s+i\s+have|exist))?{_END}",
@@ -45,10 +50,12 @@ def wish_in(text: str) -> Wish | None:
         return Wish("sessions_send", {**_target(found["target"]), "message": found["message"].strip()})
     if found := _HISTORY.search(text):
         return Wish("sessions_history", {"sessionKey": found["target"].rstrip(".?!"), "limit": SHOWN})
+    if found := _STATUS.search(text):
+        return Wish("session_status", {"sessionKey": found["target"].rstrip(".?!")})
     if found := _SEARCH.search(text):
         return Wish("sessions_search", {"query": found["query"].strip(_AROUND)})
     if _LIST.search(text):
-        return Wish("sessions_list", {"limit": LISTED})
+        return Wish("sessions_list", {"limit": LISTED, "includeDerivedTitles": True})
     return None
 
 

@@ -14,13 +14,13 @@ def summary_of(result: ToolResult) -> str:
     text = text_of(result)
     found = read_object(text)
     if isinstance(found, Malformed):
-        said = "failed" if result.is_error else "says"
-        return f"{result.tool} {said}: {_short(text) or '(nothing)'}"
+        return _plain(result, text)
     if result.is_error or found.get("status") in ("error", "forbidden", "timeout"):
         return f"That did not work ({result.tool}): {_short(as_text(found.get('error')) or text)}"
     match result.tool:
         case "sessions_list":
-            return _listed("session", map(_session, _objects(found.get("sessions"))))
+            said = _listed("session", map(_session, _objects(found.get("sessions"))))
+            return f"{said}\n{warning}" if (warning := _warning(found)) else said
         case "sessions_search":
             return _listed("passage", map(_passage, _objects(found.get("results"))))
         case "sessions_history":
@@ -32,6 +32,17 @@ def summary_of(result: ToolResult) -> str:
             return _sent(found)
         case _:
             return f"{result.tool} says: {_short(text)}"
+
+
+def _plain(result: ToolResult, text: str) -> str:
+    if result.tool == "session_status" and not result.is_error:
+        return text
+    said = "failed" if result.is_error else "says"
+    return f"{result.tool} {said}: {_short(text) or '(nothing)'}"
+
+
+def _warning(found: JsonObject) -> str:
+    return as_text(as_object(found.get("visibility")).get("warning"))
 
 
 def _sent(found: JsonObject) -> str:

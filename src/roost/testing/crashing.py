@@ -131,6 +131,7 @@ class CrashingStore:
         self.inbound_by_key = crashes.around("store.inbound_by_key", store.inbound_by_key)
         self.take_inputs = crashes.around("store.take_inputs", store.take_inputs)
         self.run = crashes.around("store.run", store.run)
+        self.active_runs = crashes.around("store.active_runs", store.active_runs)
         self.claim_runs = crashes.around("store.claim_runs", store.claim_runs)
         self.begin_step = crashes.around("store.begin_step", store.begin_step)
         self.finish_run = crashes.around("store.finish_run", store.finish_run)

@@ -4,7 +4,7 @@ Names may be written in camelCase or snake_case, whole numbers as numeric text.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
@@ -53,6 +53,24 @@ class Arguments:
 
     def text_or(self, name: str, default: str) -> str:
         return self.text(name) if name in self._given else default
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts, or a single one; empty when it was left out."""
+        value = self._given.get(name, ())
+        listed = (value,) if isinstance(value, str) else value
+        if not isinstance(listed, Sequence):
+            raise InvalidInput(
+                f"`{name}` must be a list of texts", hint="call again with a JSON array of strings"
+            )
+        found = tuple(one for one in listed if isinstance(one, str))
+        if len(found) < len(listed):
+            raise InvalidInput(
+                f"`{name}` must hold texts only", hint="call again with a JSON array of strings"
+            )
+        return found
+
+    def has(self, name: str) -> bool:
+        return name in self._given
 
     def whole(self, name: str, default: int, *, least: int, most: int) -> int:
         """A whole number; one above `most` means `most`, so that a generous request is no mistake."""

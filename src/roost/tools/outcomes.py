@@ -1,11 +1,11 @@
 """What a tool hands back: text, or an error a model can act on."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from anyio import to_thread
 
-from roost.core.errors import RoostError
-from roost.core.jsonvalue import JsonObject
+from roost.core.errors import Forbidden, InvalidInput, NotFound, RoostError
+from roost.core.jsonvalue import JsonObject, compact
 from roost.core.messages import Text
 from roost.core.tools import ToolOutcome
 
@@ -16,8 +16,29 @@ def told(text: str, *, is_error: bool = False, details: JsonObject | None = None
 
 def refused(error: RoostError) -> ToolOutcome:
     """An error as the model reads it: what happened, and what to do."""
-    words = f"{error.message}. To go on: {error.hint}." if error.hint else f"{error.message}."
-    return told(words, is_error=True, details={"status": "error", "code": error.code})
+    return told(_sentence(error), is_error=True, details={"status": "error", "code": error.code})
+
+
+def found(fields: JsonObject, details: JsonObject) -> ToolOutcome:
+    """What was looked for, as one line of JSON; `details` are what of it is worth keeping beside the text."""
+    return told(compact(fields), details=details)
+
+
+async def looked_up(work: Awaitable[ToolOutcome]) -> ToolOutcome:
+    """Look something up. What cannot be had is told as JSON like everything else that was looked for."""
+    try:
+        return await work
+    except InvalidInput as error:
+        return refused(error)
+    except (Forbidden, NotFound) as error:
+        status = "forbidden" if isinstance(error, Forbidden) else "error"
+        words = {"status": status, "error": _sentence(error)}
+        return told(compact(words), is_error=True, details={"status": status, "code": error.code})
+
+
+def _sentence(error: RoostError) -> str:
+    said = error.message.rstrip(".")
+    return f"{said}. To go on: {error.hint}." if error.hint else f"{said}."
 
 
 async def attempted(work: Callable[[], ToolOutcome]) -> ToolOutcome:

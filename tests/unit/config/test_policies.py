@@ -8,11 +8,11 @@ from roost.core.facts import ConversationType
 from roost.core.lifecycle import ResetMode, resolve
 from roost.core.queuesettings import DropPolicy, QueueMode, QueueSettings
 from roost.core.runs import Lane
-from roost.core.scopes import DmScope
+from roost.core.scopes import DmScope, SessionScope
 from roost.core.sendpolicy import Action, Rule, SendPolicy
 from roost.core.sendpolicy import Match as SendMatch
 from roost.core.triggers import find_trigger
-from roost.core.visibility import AgentToAgent
+from roost.core.visibility import AgentToAgent, Level
 from tests.unit.config.given import settings
 
 
@@ -217,3 +217,27 @@ def test_the_catalogue_has_configured_models_aliases_and_what_is_allowed() -> No
     catalogue = policies.model_catalogue(given)
     assert catalogue.refs == ("p/a", "p/b/c", "q/z")
     assert (catalogue.aliases, catalogue.allowed) == ({"fast": "p/a"}, frozenset({"p/a", "q/z"}))
+
+
+@pytest.mark.requirement("D68")
+def test_session_tools_reach_their_own_tree_unless_told_otherwise() -> None:
+    plain = settings({})
+    reach = policies.session_reach(plain, plain.agents.default)
+    assert (reach.agent, reach.level, reach.lifted) == ("main", Level.TREE, False)
+    assert (reach.a2a.enabled, reach.main_name, reach.scope) == (False, "main", SessionScope.PER_SENDER)
+    given = settings(
+        {
+            "tools": {"sessions": {"visibility": "all"}, "agentToAgent": {"enabled": True, "allow": ["*"]}},
+            "session": {"mainKey": "work", "scope": "global"},
+            "agents": {"defaults": {"sandbox": {"sessionToolsVisibility": "all"}}},
+        }
+    )
+    reach = policies.session_reach(given, given.agents.default)
+    assert (reach.level, reach.lifted, reach.a2a.allow) == (Level.ALL, True, None)
+    assert (reach.main_name, reach.scope) == ("work", SessionScope.GLOBAL)
+
+
+@pytest.mark.requirement("D22")
+def test_an_agent_delegates_to_those_its_configuration_names() -> None:
+    given = settings({"agents": {"list": [{"id": "a", "subagents": {"allowAgents": ["b"]}}, {"id": "b"}]}})
+    assert [policies.delegation(agent).named for agent in given.agents.list] == [frozenset({"b"}), None]

@@ -37,6 +37,25 @@ def test_the_file_lies_in_the_home_folder_unless_named(tmp_path: Path) -> None:
     assert _load(tmp_path, ROOST_CONFIG=str(tmp_path / "other.json")).settings.gateway.port == 2
 
 
+@pytest.mark.requirement("D09")
+@pytest.mark.parametrize(
+    ("session", "folder"),
+    [
+        ("{}", None),
+        ("{store: '~/agents/{agentId}/sessions/sessions.json'}", "user/agents/ops/sessions"),
+        ("{store: 'kept'}", "home/kept"),
+        ("{store: 'kept', mirror: '/mirror/{agentId}'}", "/mirror/ops"),
+    ],
+)
+def test_transcripts_lie_where_the_configuration_puts_them(
+    tmp_path: Path, session: str, folder: str | None
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    loaded = _load(home, f"{{session: {session}}}", HOME=str(tmp_path / "user"))
+    assert loaded.transcript_folder("ops") == (None if folder is None else tmp_path / folder)
+
+
 def test_state_lives_in_the_users_home_unless_told_otherwise(tmp_path: Path) -> None:
     assert ConfigSource({"HOME": "/people/x"}).home == Path("/people/x/.roost")
     assert ConfigSource({"HOME": "/people/x", "ROOST_HOME": "~"}).home == Path("/people/x")

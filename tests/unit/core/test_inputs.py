@@ -21,7 +21,7 @@ def bodies(*records: InboundRecord) -> list[UserMessage]:
 def test_a_lone_message_is_an_entry_with_its_own_words_sender_and_time() -> None:
     message = replace(inbound("m1", text="hello", at=NOON + 5), sender_name="Ada")
     (draft,) = entries_of((pending(message, "r1"),))
-    assert draft.id == "m1"
+    assert (draft.id, draft.run_id) == ("m1", "r1")
     assert draft.body == UserMessage(
         content=(Text("hello"),), at=NOON + 5, provenance=message.provenance, sender="Ada"
     )

@@ -25,7 +25,14 @@ def test_a_page_holds_at_least_one_row(page: Callable[[int], object]) -> None:
             page(limit)
 
 
-def test_a_list_begins_at_its_beginning_or_later() -> None:
-    assert SessionQuery(offset=0) == SessionQuery()
+BEGINNINGS: tuple[Callable[[int], object], ...] = (
+    lambda offset: SessionQuery(offset=offset),
+    lambda offset: SearchQuery(query=WORD, offset=offset),
+)
+
+
+@pytest.mark.parametrize("page", BEGINNINGS, ids=["list", "search"])
+def test_a_page_begins_at_the_beginning_or_later(page: Callable[[int], object]) -> None:
+    assert page(0) != page(1)
     with pytest.raises(InvalidInput, match="before the beginning"):
-        SessionQuery(offset=-1)
+        page(-1)

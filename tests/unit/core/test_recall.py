@@ -32,6 +32,7 @@ from roost.core.recall import (
     RecallOptions,
     RecallPage,
     derived_title,
+    is_readable,
     page_messages,
     preview,
     recall,
@@ -63,9 +64,12 @@ def answered(*texts: str) -> ToolResult:
     return ToolResult(call_id="c1", tool="exec", content=tuple(map(Text, texts)), at=3)
 
 
+def entries(*bodies: Body) -> list[Entry]:
+    return [Entry(session_id="s", seq=i, id=f"e{i}", body=body) for i, body in enumerate(bodies)]
+
+
 def read(*bodies: Body, options: RecallOptions = PLAIN) -> RecallPage:
-    entries = [Entry(session_id="s", seq=i, id=f"e{i}", body=body) for i, body in enumerate(bodies)]
-    return recall(entries, options)
+    return recall(entries(*bodies), options)
 
 
 def only(page: RecallPage) -> Message:
@@ -360,6 +364,17 @@ def test_a_newest_message_too_large_for_the_page_becomes_a_placeholder() -> None
     assert page.size == wire_size(page)
 
 
+def test_a_message_is_told_with_the_place_of_its_entry() -> None:
+    page = read(user("Hi"), said("NO_REPLY"), said("Hello"))
+    assert [(one.id, one.session_id, one.seq) for one in page.messages] == [("e0", "s", 0), ("e2", "s", 2)]
+
+
+def test_what_would_not_be_read_back_is_known_beforehand() -> None:
+    bodies = (user("Hi"), said("NO_REPLY"), answered("out"), Notice(kind="reset", at=1, data={}))
+    assert [is_readable(entry, PLAIN) for entry in entries(*bodies)] == [True, False, False, False]
+    assert [is_readable(entry, TOOLS) for entry in entries(answered("out"))] == [True]
+
+
 def test_a_message_keeps_its_transcript_form_on_the_wire() -> None:
     page = read(user("Hi"), called({"a": 1}), answered("out"), options=TOOLS)
     asked, call, result = map(recalled_to_json, page.messages)
@@ -369,16 +384,13 @@ def test_a_message_keeps_its_transcript_form_on_the_wire() -> None:
 
 
 @pytest.mark.requirement("D55")
-def test_a_preview_is_one_short_line_without_machinery_or_secrets() -> None:
-    assert preview(said(f"<think>hm</think>It is\n\n  {KEY}."), SCANNER) == f"It is {MASKED}."
-    assert preview(user("<think>hm</think>"), SCANNER) == "<think>hm</think>"
-    long = preview(said("word " * 100), SCANNER)
-    assert long == " ".join(["word"] * 31) + "…"
-    assert preview(called({"a": 1}), SCANNER) == ""
+def test_a_preview_is_one_short_line_without_secrets() -> None:
+    assert preview(f"It is\n\n  {KEY}.", SCANNER) == f"It is {MASKED}."
+    assert preview("word " * 100, SCANNER) == " ".join(["word"] * 31) + "…"
 
 
 def test_a_preview_without_spaces_is_cut_anywhere() -> None:
-    assert preview(user("数" * 500), SCANNER) == "数" * 159 + "…"
+    assert preview("数" * 500, SCANNER) == "数" * 159 + "…"
 
 
 @pytest.mark.requirement("D55")

@@ -20,6 +20,7 @@ from roost.core.messages import (
 )
 from roost.core.search import (
     INDEXED_CHARS,
+    RECALLING,
     Query,
     index_text,
     matches,
@@ -187,6 +188,15 @@ PROVENANCE = Provenance(kind=ProvenanceKind.HUMAN)
 )
 def test_what_was_said_and_what_tools_got_and_gave_is_searchable(body: Body, text: str) -> None:
     assert searchable_text(body) == text
+
+
+@pytest.mark.requirement("P26")
+@pytest.mark.parametrize("tool", sorted(RECALLING))
+def test_what_was_only_recalled_is_not_found_a_second_time(tool: str) -> None:
+    call = ToolCall(id="c", name=tool, arguments={"query": "zebra"})
+    assert searchable_text(AssistantMessage(content=(Text("Looking."), call), at=1)) == "Looking."
+    assert searchable_text(AssistantMessage(content=(call,), at=1)) == ""
+    assert searchable_text(ToolResult(call_id="c", tool=tool, content=(Text("zebra"),), at=1)) == ""
 
 
 def test_only_the_beginning_of_a_large_entry_is_searchable() -> None:

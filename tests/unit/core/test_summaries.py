@@ -63,6 +63,13 @@ def test_the_preview_is_what_was_said_last_by_either_side() -> None:
     assert summarise(Summary(preview="kept"), [NOTICE, result("out")]).preview == "kept"
 
 
+@pytest.mark.requirement("D55")
+def test_the_preview_is_what_a_model_said_to_people_and_not_its_machinery() -> None:
+    assert summary(said("<think>hm</think>It is done.")).preview == "It is done."
+    assert summary(asked("first"), said("NO_REPLY")).preview == "first"
+    assert summary(asked("<think>hm</think>")).preview == "<think>hm</think>"
+
+
 def test_texts_are_shown_on_one_line() -> None:
     assert summary(asked("  two\n\n lines\t here ")).title == "two lines here"
 

@@ -5,13 +5,15 @@ import pytest
 from roost.core.jsonvalue import JsonObject
 from roost.models.demo_requests import LISTED, SHOWN, Wish, wish_in
 
+LIST: JsonObject = {"limit": LISTED, "includeDerivedTitles": True}
+
 
 @pytest.mark.parametrize(
     ("text", "tool", "arguments"),
     [
-        ("list my sessions", "sessions_list", {"limit": LISTED}),
-        ("Which sessions are there?", "sessions_list", {"limit": LISTED}),
-        ("please show me all sessions.", "sessions_list", {"limit": LISTED}),
+        ("list my sessions", "sessions_list", LIST),
+        ("Which sessions are there?", "sessions_list", LIST),
+        ("please show me all sessions.", "sessions_list", LIST),
         ("spawn a helper to count to 5", "sessions_spawn", {"task": "count to 5"}),
         ("Start a sub-agent: list my sessions", "sessions_spawn", {"task": "list my sessions"}),
         (
@@ -32,6 +34,13 @@ from roost.models.demo_requests import LISTED, SHOWN, Wish, wish_in
             "sessions_history",
             {"sessionKey": "agent:main:main", "limit": SHOWN},
         ),
+        (
+            "What did we say in the garden session?",
+            "sessions_history",
+            {"sessionKey": "garden", "limit": SHOWN},
+        ),
+        ("show the status of main.", "session_status", {"sessionKey": "main"}),
+        ("what have I said in main", "sessions_history", {"sessionKey": "main", "limit": SHOWN}),
         ("history of the research session?", "sessions_history", {"sessionKey": "research", "limit": SHOWN}),
     ],
 )

@@ -27,6 +27,11 @@ def summary(tool: str, found: object, *, is_error: bool = False) -> str:
         ("sessions_list", {"sessions": []}, "I found no session."),
         ("sessions_list", {"sessions": "odd"}, "I found no session."),
         (
+            "sessions_list",
+            {"sessions": [], "visibility": {"warning": "Only this one."}},
+            "I found no session.\nOnly this one.",
+        ),
+        (
             "sessions_search",
             {"results": [{"sessionKey": "main", "snippet": "the\ninvoice"}]},
             "I found 1 passage:\n- main: the invoice",
@@ -49,6 +54,7 @@ def summary(tool: str, found: object, *, is_error: bool = False) -> str:
         ("sessions_send", {"status": "ok", "sessionKey": "ops", "reply": "fine"}, "ops replies: fine"),
         ("sessions_send", {"status": "accepted"}, "The message is with the session; there is no reply yet."),
         ("agents_list", {"agents": []}, 'agents_list says: {"agents": []}'),
+        ("session_status", "Session: main\nStatus: idle", "Session: main\nStatus: idle"),
         ("read", "plain text", "read says: plain text"),
         ("read", "", "read says: (nothing)"),
     ],

@@ -13,6 +13,7 @@ SPEC = ToolSpec(
             "path": {"type": "string"},
             "timeoutSeconds": {"type": "integer"},
             "replaceAll": {"type": "boolean"},
+            "kinds": {"type": "array"},
         },
         required=("path",),
     ),
@@ -37,7 +38,7 @@ def test_a_name_given_in_both_spellings_is_refused() -> None:
 def test_an_unknown_name_is_refused_and_the_known_ones_are_told() -> None:
     with pytest.raises(InvalidInput, match="takes no `approved`") as refusal:
         arguments(approved=True)
-    assert refusal.value.hint == "it takes path, replaceAll, timeoutSeconds"
+    assert refusal.value.hint == "it takes kinds, path, replaceAll, timeoutSeconds"
 
 
 def test_a_missing_or_null_text_is_asked_for() -> None:
@@ -73,6 +74,22 @@ def test_a_flag_is_true_or_false_and_false_when_left_out() -> None:
     assert arguments().flag("replaceAll") is False
     with pytest.raises(InvalidInput, match="true or false"):
         arguments(replaceAll="yes").flag("replaceAll")
+
+
+def test_a_list_of_texts_may_be_one_text_or_be_left_out() -> None:
+    assert arguments(kinds=["a", "b"]).texts("kinds") == ("a", "b")
+    assert arguments(kinds="a").texts("kinds") == ("a",)
+    assert arguments().texts("kinds") == ()
+    for wrong in (5, {"a": "b"}):
+        with pytest.raises(InvalidInput, match="list of texts"):
+            arguments(kinds=wrong).texts("kinds")
+    with pytest.raises(InvalidInput, match="texts only"):
+        arguments(kinds=["a", 5]).texts("kinds")
+
+
+def test_what_was_given_is_told_from_what_was_not() -> None:
+    assert arguments(path="").has("path")
+    assert not arguments(path=None).has("path")
 
 
 def test_a_schema_takes_no_other_properties() -> None:

@@ -1,7 +1,9 @@
-from roost.core.errors import Forbidden, NotFound
+import pytest
+
+from roost.core.errors import Forbidden, InvalidInput, NotFound, RoostError, StoreUnavailable
 from roost.core.messages import Text
 from roost.core.tools import ToolOutcome
-from roost.tools.outcomes import attempted, refused, told
+from roost.tools.outcomes import attempted, found, looked_up, refused, told
 
 
 def test_an_error_is_told_with_what_to_do() -> None:
@@ -10,6 +12,38 @@ def test_an_error_is_told_with_what_to_do() -> None:
     assert outcome.content == (Text("no. To go on: ask."),)
     assert outcome.details == {"status": "error", "code": "forbidden"}
     assert refused(NotFound("gone")).content == (Text("gone."),)
+
+
+def test_what_was_found_is_one_line_of_json() -> None:
+    outcome = found({"b": "ü", "a": [1]}, {"count": 1})
+    assert outcome.content == (Text('{"b":"ü","a":[1]}'),)
+    assert (outcome.details, outcome.is_error) == ({"count": 1}, False)
+
+
+@pytest.mark.parametrize(
+    ("error", "text", "code"),
+    [
+        (Forbidden("no.", hint="ask"), '{"status":"forbidden","error":"no. To go on: ask."}', "forbidden"),
+        (NotFound("gone"), '{"status":"error","error":"gone."}', "not_found"),
+        (InvalidInput("what?"), "what?.", "invalid_input"),
+    ],
+)
+async def test_what_cannot_be_had_is_told_by_its_kind(error: RoostError, text: str, code: str) -> None:
+    async def work() -> ToolOutcome:
+        raise error
+
+    outcome = await looked_up(work())
+    assert (outcome.content, outcome.is_error) == ((Text(text),), True)
+    assert outcome.details is not None
+    assert outcome.details["code"] == code
+
+
+async def test_what_no_model_can_put_right_goes_on_its_way() -> None:
+    async def work() -> ToolOutcome:
+        raise StoreUnavailable("later")
+
+    with pytest.raises(StoreUnavailable):
+        await looked_up(work())
 
 
 async def test_work_that_a_model_can_put_right_becomes_an_outcome() -> None:

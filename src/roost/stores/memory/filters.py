@@ -25,7 +25,9 @@ def wanted(session: Session, query: SessionQuery) -> bool:
         (query.kinds is None or session.facts.kind in query.kinds)
         and query.agent in (None, session.key.agent)
         and query.label in (None, session.labels.label)
-        and query.parent in (None, session.lineage.parent)
+        and (query.keys is None or session.key in query.keys)
+        and (query.parents is None or session.lineage.parent in query.parents)
+        and session.key.kind not in query.hidden
         and (query.archived is None or query.archived == (times.archived is not None))
         and (query.active_since is None or times.updated >= query.active_since)
         and (query.search is None or query.search.casefold() in haystack(session))

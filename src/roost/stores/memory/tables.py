@@ -146,14 +146,14 @@ class MemoryTables(FactTables):
         hits = []
         for entry in reversed(tuple(self._entries)):
             session = await self.session_by_id(entry.session_id)
-            if session is None or query.key not in (None, session.key):
+            if session is None or query.key not in (None, session.key) or session.key.kind in query.hidden:
                 continue
             lineage = self._lineage.get(session.key) or ()
             if in_scope(session, lineage, query.scope) and matches(
                 query.query, segment(searchable_text(entry.body))
             ):
                 hits.append(SearchHit(key=session.key, entry=_apart(entry)))
-        return tuple(hits[: query.limit])
+        return tuple(hits[query.offset : query.offset + query.limit])
 
     # -- inbound -------------------------------------------------------------------------------------
 

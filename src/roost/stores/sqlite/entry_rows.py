@@ -12,7 +12,7 @@ from roost.core.search import Query, index_text, searchable_text
 from roost.core.sessions import Generation
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.codec import key_text, sound, stored_key
-from roost.stores.sqlite.rows import SQL, Binding, filtered, scope_conditions
+from roost.stores.sqlite.rows import SQL, Binding, filtered, listed, scope_conditions
 from roost.stores.sqlite.session_rows import SessionRows
 
 END = 2**62
@@ -51,8 +51,12 @@ class EntryRows(SessionRows):
             "match": match_text(query.query),
             "tenant": self._tenant,
             "limit": query.limit,
+            "offset": query.offset,
         }
         conditions = scope_conditions(query.scope, bindings)
+        if query.hidden:
+            conditions.append("where_shown")
+            bindings["hidden"] = listed(query.hidden)
         if query.key is not None:
             conditions.append("where_key")
             bindings["key"] = key_text(query.key)

@@ -49,8 +49,14 @@ AND s.agent = :agent;
 -- name: where_label
 AND s.label = :label;
 
--- name: where_parent
-AND s.parent = :parent;
+-- name: where_keys
+AND s.key IN (SELECT value FROM json_each(:keys));
+
+-- name: where_parents
+AND s.parent IN (SELECT value FROM json_each(:parents));
+
+-- name: where_shown
+AND s.shape NOT IN (SELECT value FROM json_each(:hidden));
 
 -- name: where_active
 AND s.updated_at >= :active_since;
@@ -172,7 +178,7 @@ FROM entry_search f
 JOIN entries e ON e.id = f.rowid
 JOIN generations g ON g.id = e.generation
 JOIN sessions s ON s.id = g.session
-WHERE entry_search MATCH :match AND s.tenant = :tenant /* filters */ ORDER BY f.rowid DESC LIMIT :limit;
+WHERE entry_search MATCH :match AND s.tenant = :tenant /* filters */ ORDER BY f.rowid DESC LIMIT :limit OFFSET :offset;
 
 -- name: where_key
 AND s.key = :key;

@@ -1,6 +1,6 @@
 """What the row groups share: one connection, its statements, and the number behind a key."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -51,8 +51,13 @@ def scope_conditions(scope: VisibleScope, bindings: dict[str, Binding]) -> list[
         return ["where_of_owner"]
     if not scope.agents:
         return ["where_in_tree"]
-    bindings["agents"] = encode(tuple(sorted(scope.agents)), tuple[str, ...])
+    bindings["agents"] = listed(scope.agents)
     return ["where_of_agents"]
+
+
+def listed(words: Iterable[str]) -> str:
+    """Words in the form that `json_each` reads."""
+    return encode(tuple(sorted(words)), tuple[str, ...])
 
 
 def inbound_update(record: InboundRecord) -> tuple[Binding, ...]:

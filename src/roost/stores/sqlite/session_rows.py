@@ -36,7 +36,15 @@ from roost.stores.codec import (
 )
 from roost.stores.names import SYNTHETIC, haystack
 from roost.stores.scrub import without_content
-from roost.stores.sqlite.rows import SQL, Binding, Rows, filtered, inbound_update, scope_conditions
+from roost.stores.sqlite.rows import (
+    SQL,
+    Binding,
+    Rows,
+    filtered,
+    inbound_update,
+    listed,
+    scope_conditions,
+)
 
 
 class SessionRows(Rows):
@@ -179,26 +187,32 @@ def list_conditions(query: SessionQuery, bindings: dict[str, Binding]) -> list[s
     conditions = []
     if query.archived is not None:
         conditions.append("where_archived" if query.archived else "where_unarchived")
-    given: dict[str, tuple[str, Binding]] = {}
-    if query.kinds is not None:
-        given["kinds"] = ("where_kinds", encode(tuple(sorted(query.kinds)), tuple[str, ...]))
-    if query.agent is not None:
-        given["agent"] = ("where_agent", query.agent)
-    if query.label is not None:
-        given["label"] = ("where_label", query.label)
-    if query.parent is not None:
-        given["parent"] = ("where_parent", key_text(query.parent))
-    if query.active_since is not None:
-        given["active_since"] = ("where_active", query.active_since)
-    if query.search is not None:
-        given["search"] = ("where_search", query.search.casefold())
+    given: dict[str, tuple[str, Binding]] = {
+        "kinds": ("where_kinds", _words(query.kinds)),
+        "agent": ("where_agent", query.agent),
+        "label": ("where_label", query.label),
+        "keys": ("where_keys", _keys(query.keys)),
+        "parents": ("where_parents", _keys(query.parents)),
+        "hidden": ("where_shown", _words(query.hidden or None)),
+        "active_since": ("where_active", query.active_since),
+        "search": ("where_search", query.search and query.search.casefold()),
+        "after_updated": ("where_after", query.after.updated if query.after else None),
+    }
     if query.after is not None:
-        given["after_updated"] = ("where_after", query.after.updated)
         bindings["after_key"] = query.after.key
     for name, (condition, value) in given.items():
-        conditions.append(condition)
-        bindings[name] = value
+        if value is not None:
+            conditions.append(condition)
+            bindings[name] = value
     return conditions
+
+
+def _words(words: frozenset[str] | None) -> str | None:
+    return None if words is None else listed(words)
+
+
+def _keys(keys: frozenset[SessionKey] | None) -> str | None:
+    return None if keys is None else listed(map(key_text, keys))
 
 
 def _cold(session: Session) -> tuple[Binding, ...]:

@@ -25,6 +25,9 @@ class RunVerbs(Verbs):
     async def run(self, run_id: str) -> Run | None:
         return await self._read(lambda tables: tables.run(run_id))
 
+    async def active_runs(self, key: SessionKey) -> tuple[Run, ...]:
+        return await self._read(lambda tables: tables.active_runs(key))
+
     async def exchange(self, exchange_id: str) -> Exchange | None:
         return await self._read(lambda tables: tables.exchange(exchange_id))
 

@@ -5,7 +5,7 @@ import pytest
 from roost.core.deliveries import DeliveryState
 from roost.core.exchanges import Completion
 from roost.core.inbound import InboundRecord, InboundState
-from roost.core.keys import SessionKey
+from roost.core.keys import KeyKind, SessionKey
 from roost.core.principals import person
 from roost.core.queries import Cutoffs, SessionQuery
 from roost.core.runs import RunState
@@ -36,8 +36,11 @@ AFTER = NOON + 1
         (SessionQuery(search="zebra"), False),
         (SessionQuery(active_since=NOON), True),
         (SessionQuery(active_since=AFTER), False),
-        (SessionQuery(parent=MAIN), True),
-        (SessionQuery(parent=CHILD), False),
+        (SessionQuery(parents=frozenset({MAIN, CHILD})), True),
+        (SessionQuery(parents=frozenset({CHILD})), False),
+        (SessionQuery(keys=frozenset({CHILD})), True),
+        (SessionQuery(keys=frozenset({MAIN})), False),
+        (SessionQuery(hidden=frozenset({KeyKind.SUBAGENT})), False),
         (SessionQuery(archived=True), False),
         (SessionQuery(archived=None), True),
     ],

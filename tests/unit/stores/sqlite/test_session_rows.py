@@ -149,7 +149,8 @@ def test_a_list_walks_an_index_in_its_order(connection: apsw.Connection, query: 
     [
         SessionQuery(archived=True),
         SessionQuery(archived=None, label="a label"),
-        SessionQuery(archived=None, parent=MAIN),
+        SessionQuery(archived=None, parents=frozenset({MAIN})),
+        SessionQuery(archived=None, keys=frozenset({FULL.key})),
         SessionQuery(archived=None, search="TITLE"),
         SessionQuery(archived=None, kinds=frozenset({SessionKind.GROUP})),
     ],

@@ -1,0 +1,120 @@
+"""How a session tool gets at sessions: by name, through the guard, with a record of what was refused."""
+
+from dataclasses import dataclass
+
+from roost.core.errors import NotFound, RoostError
+from roost.core.keys import SessionKey
+from roost.core.ledger import Denial
+from roost.core.queries import SessionQuery
+from roost.core.reach import SessionReach
+from roost.core.references import ByKeyOrId, display, resolve
+from roost.core.sessions import Session
+from roost.core.tools import Invocation
+from roost.core.visibility import (
+    AgentCaller,
+    Allowed,
+    Denied,
+    Operation,
+    Target,
+    VisibleScope,
+    absent,
+    decide,
+    scope,
+)
+from roost.ports import Clock, Store
+
+ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A session that may be had; `session_id` is the generation, where one was named."""
+
+    session: Session
+    session_id: str | None = None
+
+
+class Access:
+    """The one way from a tool call to a session."""
+
+    def __init__(self, store: Store, clock: Clock, reach: SessionReach) -> None:
+        self.store = store
+        self.clock = clock
+        self.reach = reach
+
+    def scope(self, operation: Operation, invocation: Invocation) -> VisibleScope:
+        """What a list or search by this caller may hold."""
+        return scope(operation, self.reach.caller(invocation))
+
+    def shown(self, key: SessionKey, invocation: Invocation) -> str:
+        """A key as this caller is shown it."""
+        return display(key, self.reach.viewpoint(invocation))
+
+    async def visible(self, keys: frozenset[SessionKey], invocation: Invocation) -> frozenset[SessionKey]:
+        """Those of these sessions that the caller may know of."""
+        if not keys:
+            return frozenset()
+        query = SessionQuery(
+            scope=self.scope(Operation.STATUS, invocation),
+            hidden=self.reach.hidden,
+            keys=keys,
+            archived=None,
+            limit=len(keys),
+        )
+        return frozenset(row.key for row in (await self.store.list_sessions(query)).rows)
+
+    async def find(self, operation: Operation, name: str, invocation: Invocation) -> Found:
+        """The session that is meant by a key, an alias or a session id, if the caller may do this to it."""
+        caller = self.reach.caller(invocation)
+        first: tuple[Denied, str] | None = None
+        for found in await self._meant(name, invocation, caller):
+            decision = decide(operation, caller, await self._target(found.session))
+            if isinstance(decision, Allowed):
+                return found
+            first = first or (decision, str(found.session.key))
+        denied, target = first or (absent(caller), name)
+        raise await self._refused(operation, invocation, denied, target)
+
+    async def require(self, operation: Operation, found: Found, invocation: Invocation) -> None:
+        """Raise unless the caller may also do this to a session it found."""
+        decision = decide(operation, self.reach.caller(invocation), await self._target(found.session))
+        if isinstance(decision, Denied):
+            raise await self._refused(operation, invocation, decision, str(found.session.key))
+
+    async def _meant(self, name: str, invocation: Invocation, caller: AgentCaller) -> list[Found]:
+        """The sessions a name may mean, the likelier one first."""
+        try:
+            reference = resolve(name, self.reach.viewpoint(invocation))
+        except NotFound:
+            if caller.sandboxed:
+                return []
+            raise
+        by_key = await self.store.session(reference.key)
+        found = [] if by_key is None else [Found(session=by_key)]
+        if isinstance(reference, ByKeyOrId):
+            by_id = await self.store.session_by_id(reference.session_id)
+            if by_id is not None and by_id.key.kind not in self.reach.hidden:
+                found.append(Found(session=by_id, session_id=reference.session_id))
+        return found
+
+    async def _target(self, session: Session) -> Target:
+        ancestors = await self.store.ancestors(session.key)
+        return Target(key=session.key, agent=session.key.agent, owner=session.owner, ancestors=ancestors)
+
+    async def _refused(
+        self, operation: Operation, invocation: Invocation, denied: Denied, target: str
+    ) -> RoostError:
+        """The error a caller is shown. That there is no such session is recorded only where it is told as a refusal."""
+        if denied.reason is not None or not denied.absent:
+            await self.store.record_denial(
+                Denial(
+                    at=self.clock.now(),
+                    operation=operation,
+                    principal=invocation.cause.principal,
+                    rule=denied.reason or ABSENT,
+                    reason=f"{denied.message} ({denied.setting})" if denied.setting else denied.message,
+                    caller=invocation.key,
+                    target=target,
+                )
+            )
+        return denied.error()

@@ -1,0 +1,206 @@
+"""`sessions_list`: the sessions an agent may see, newest first."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+from roost.core.errors import InvalidInput
+from roost.core.jsonvalue import JsonObject, JsonValue, compact
+from roost.core.keys import SessionKey
+from roost.core.listing import Links, last_message_of, session_row, title_of
+from roost.core.models import ToolSpec
+from roost.core.queries import HistoryQuery, SessionQuery
+from roost.core.recall import RecallOptions, recalled_to_json
+from roost.core.redaction import SecretScanner
+from roost.core.sessions import Session, SessionKind
+from roost.core.tools import Invocation, ToolOutcome, ToolTraits
+from roost.core.visibility import CLAMP_SETTING, LEVEL_SETTING, AgentCaller, Level, Operation
+from roost.ports import Report
+from roost.tools.access import Access
+from roost.tools.arguments import Arguments, object_schema
+from roost.tools.outcomes import found, looked_up
+from roost.tools.readback import read_back
+
+LIMIT, MOST = 100, 200
+MOST_MESSAGES = 20
+MOST_CHILDREN = 1_000
+RESULT_BYTES = 160 << 10
+_FRAME_BYTES = 4 << 10
+_MOST_MINUTES = 60 * 24 * 366 * 10
+_MOST_ROWS = 1_000_000
+_LONGEST_AGENT, _LONGEST_SEARCH = 64, 512
+_MINUTE = 60_000
+
+TranscriptPath: TypeAlias = Callable[[Session], str | None]
+Row: TypeAlias = dict[str, JsonValue]
+
+
+class SessionsList:
+    traits = ToolTraits(reenterable=True, parallel=True)
+    spec = ToolSpec(
+        name="sessions_list",
+        description=(
+            "List the sessions (conversations) you may see, newest activity first, as JSON: key, kind, channel, status, "
+            "model, tokens, times, where answers go, parent and children. Give a row's `key` to the other session "
+            "tools. `hasMore` and `nextOffset` say how to go on."
+        ),
+        parameters=object_schema(
+            {
+                "kinds": {
+                    "type": "array",
+                    "items": {"type": "string", "enum": [str(kind) for kind in SessionKind]},
+                    "description": "Only sessions of these kinds. Default: all.",
+                },
+                "limit": {"type": "integer", "minimum": 1, "description": "Rows, at most 200. Default 100."},
+                "offset": {"type": "integer", "minimum": 0, "description": "Rows to pass over. Default 0."},
+                "activeMinutes": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "description": "Only sessions used within this many minutes.",
+                },
+                "messageLimit": {
+                    "type": "integer",
+                    "minimum": 0,
+                    "description": "Add the last messages of each session, at most 20, without tool results. Default 0.",
+                },
+                "label": {"type": "string", "description": "Only the session with exactly this label."},
+                "agentId": {"type": "string", "description": "Only sessions of exactly this agent."},
+                "search": {
+                    "type": "string",
+                    "description": "Only sessions with this text in key, name or title.",
+                },
+                "includeDerivedTitles": {
+                    "type": "boolean",
+                    "description": "Add `derivedTitle`: its name, or what was said first. Default false.",
+                },
+                "includeLastMessage": {
+                    "type": "boolean",
+                    "description": "Add `lastMessagePreview`: what was said last. Default false.",
+                },
+            }
+        ),
+    )
+
+    def __init__(self, access: Access, scanner: SecretScanner, transcript_path: TranscriptPath) -> None:
+        self._access = access
+        self._scanner = scanner
+        self._transcript_path = transcript_path
+
+    async def run(self, invocation: Invocation, report: Report) -> ToolOutcome:
+        return await looked_up(self._list(invocation))
+
+    async def _list(self, invocation: Invocation) -> ToolOutcome:
+        arguments = Arguments(self.spec, invocation.arguments)
+        query = self._query(arguments, invocation)
+        page = await self._access.store.list_sessions(query)
+        links = await self._links(page.rows, invocation)
+        rows: list[Row] = []
+        room = RESULT_BYTES - _FRAME_BYTES
+        omitted = False
+        for session in page.rows:
+            row = await self._row(session, links[session.key], arguments)
+            if not rows and _size(row) > room:
+                row, omitted = {**row, "childSessions": [], "messages": []}, True
+            room -= _size(row) + 1
+            if room < 0:
+                break
+            rows.append(row)
+        cut = len(rows) < len(page.rows)
+        told: Row = {
+            "count": len(rows),
+            "hasMore": page.more or cut,
+            **({"nextOffset": query.offset + len(rows)} if page.more or cut else {}),
+            "limitApplied": query.limit,
+            **({"truncationReason": "byte-limit"} if cut else {}),
+            **({"enrichmentOmitted": True} if omitted else {}),
+            **_unknown_kinds(arguments.texts("kinds")),
+            **_restriction(self._access.reach.caller(invocation)),
+        }
+        return found({**told, "sessions": rows}, told)
+
+    def _query(self, arguments: Arguments, invocation: Invocation) -> SessionQuery:
+        minutes = arguments.whole("activeMinutes", 0, least=0, most=_MOST_MINUTES)
+        kinds = arguments.texts("kinds")
+        return SessionQuery(
+            scope=self._access.scope(Operation.LIST, invocation),
+            hidden=self._access.reach.hidden,
+            kinds=frozenset(kind for kind in SessionKind if kind in kinds) if kinds else None,
+            agent=_short(arguments, "agentId", _LONGEST_AGENT),
+            label=_short(arguments, "label", _LONGEST_SEARCH),
+            search=_short(arguments, "search", _LONGEST_SEARCH),
+            active_since=self._access.clock.now() - minutes * _MINUTE if minutes else None,
+            offset=arguments.whole("offset", 0, least=0, most=_MOST_ROWS),
+            limit=arguments.whole("limit", LIMIT, least=1, most=MOST),
+        )
+
+    async def _links(self, rows: Sequence[Session], invocation: Invocation) -> dict[SessionKey, Links]:
+        """Where each row leads; what the caller may not see is not named."""
+        shown = partial(self._access.shown, invocation=invocation)
+        parents = frozenset(row.lineage.parent for row in rows if row.lineage.parent is not None)
+        known = {key: shown(key) for key in await self._access.visible(parents, invocation)}
+        children: defaultdict[SessionKey | None, list[str]] = defaultdict(list)
+        for child in await self._children(rows, invocation):
+            children[child.lineage.parent].append(shown(child.key))
+        return {
+            row.key: Links(
+                key=shown(row.key),
+                parent=known.get(row.lineage.parent) if row.lineage.parent else None,
+                children=tuple(children[row.key]),
+                transcript_path=self._transcript_path(row),
+            )
+            for row in rows
+        }
+
+    async def _children(self, rows: Sequence[Session], invocation: Invocation) -> tuple[Session, ...]:
+        """The newest children of these rows."""
+        query = SessionQuery(
+            scope=self._access.scope(Operation.LIST, invocation),
+            parents=frozenset(row.key for row in rows),
+            limit=MOST_CHILDREN,
+        )
+        return (await self._access.store.list_sessions(query)).rows if rows else ()
+
+    async def _row(self, session: Session, links: Links, arguments: Arguments) -> Row:
+        row = session_row(session, links, self._scanner)
+        if arguments.flag("includeDerivedTitles"):
+            row["derivedTitle"] = title_of(session, self._scanner)
+        if arguments.flag("includeLastMessage"):
+            row["lastMessagePreview"] = last_message_of(session, self._scanner)
+        if newest := arguments.whole("messageLimit", 0, least=0, most=MOST_MESSAGES):
+            options = RecallOptions(scanner=self._scanner, newest=newest)
+            back = await read_back(self._access.store, HistoryQuery(key=session.key), options)
+            row["messages"] = [recalled_to_json(recalled) for recalled in back.page.messages]
+        return row
+
+
+def _short(arguments: Arguments, name: str, longest: int) -> str | None:
+    text = arguments.text_or(name, "").strip()
+    if len(text) > longest:
+        raise InvalidInput(f"`{name}` is longer than {longest} characters", hint="give less of it")
+    return text or None
+
+
+def _size(row: JsonObject) -> int:
+    return len(compact(row).encode("utf-8", "surrogatepass"))
+
+
+def _unknown_kinds(given: Sequence[str]) -> JsonObject:
+    unknown = [kind for kind in given if kind not in set(SessionKind)]
+    return {"unknownKinds": unknown, "knownKinds": [*map(str, SessionKind)]} if unknown else {}
+
+
+def _restriction(caller: AgentCaller) -> JsonObject:
+    """What is left out and why, unless nothing is."""
+    listed = {
+        Level.SELF: "this session",
+        Level.TREE: "sessions spawned from here"
+        if caller.clamped
+        else "this session and those spawned from it",
+        Level.AGENT: f"sessions of agent {caller.agent} and those spawned from here",
+    }
+    if caller.reach not in listed:
+        return {}
+    setting = CLAMP_SETTING if caller.clamped and caller.level > caller.reach else LEVEL_SETTING
+    warning = f"Only {listed[caller.reach]} are listed; the owner can change {setting}."
+    return {"visibility": {"mode": caller.reach.name.lower(), "restricted": True, "warning": warning}}

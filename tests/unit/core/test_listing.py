@@ -1,0 +1,166 @@
+"""Rows of a list."""
+
+from dataclasses import replace
+
+import pytest
+
+from roost.core.addresses import Address, ChatType, Origin
+from roost.core.keys import SessionKey
+from roost.core.listing import Links, channel_of, last_message_of, session_row, title_of
+from roost.core.sessions import (
+    Counters,
+    Facts,
+    Labels,
+    Lineage,
+    Overrides,
+    SendOverride,
+    Session,
+    SessionKind,
+    SessionStatus,
+    Summary,
+)
+from roost.scanners.stdlib import StdlibScanner
+from tests.credentials import mixed
+from tests.samples import CHILD, MAIN, session
+
+SCANNER = StdlibScanner()
+KEY = "sk-" + mixed(30)
+MASKED = f"{KEY[:6]}…{KEY[-4:]}"
+
+FIELDS = [
+    "key",
+    "agentId",
+    "kind",
+    "channel",
+    "label",
+    "displayName",
+    "status",
+    "updatedAt",
+    "sessionStartedAt",
+    "lastInteractionAt",
+    "sessionId",
+    "model",
+    "contextTokens",
+    "totalTokens",
+    "thinkingLevel",
+    "verboseLevel",
+    "systemSent",
+    "abortedLastRun",
+    "sendPolicy",
+    "lastChannel",
+    "lastTo",
+    "deliveryContext",
+    "transcriptPath",
+    "parentSessionKey",
+    "childSessions",
+    "spawnDepth",
+]
+
+
+@pytest.mark.requirement("D08", "D55")
+def test_a_row_has_every_field_whatever_is_known() -> None:
+    bare = replace(session(), route=None, counters=Counters())
+    row = session_row(bare, Links(key="main"), SCANNER)
+    assert list(row) == FIELDS
+    unknown = {name for name, value in row.items() if value is None}
+    assert {
+        "label",
+        "model",
+        "contextTokens",
+        "totalTokens",
+        "deliveryContext",
+        "parentSessionKey",
+    } <= unknown
+    assert (row["childSessions"], row["systemSent"], row["spawnDepth"]) == ([], False, 0)
+
+
+@pytest.mark.requirement("D08")
+def test_a_row_says_what_the_session_is_and_where_it_leads() -> None:
+    full = replace(
+        session(CHILD),
+        labels=Labels(label="errand", display_name="The errand"),
+        lineage=Lineage(parent=MAIN, depth=1),
+        route=Address(channel="telegram", to="1", account="work", thread="9"),
+        overrides=Overrides(model="a/b", thinking="high", verbose="on", send_policy=SendOverride.DENY),
+        counters=Counters(total=500, context_window=8_000),
+        summary=Summary(model="demo/demo"),
+        status=SessionStatus.KILLED,
+    )
+    links = Links(key="k", parent="main", children=("c1", "c2"), transcript_path="/t/s1.jsonl")
+    row = session_row(full, links, SCANNER)
+    expected = {
+        "key": "k",
+        "agentId": "main",
+        "label": "errand",
+        "displayName": "The errand",
+        "status": "killed",
+        "sessionId": "s1",
+        "model": "demo/demo",
+        "contextTokens": 8_000,
+        "totalTokens": 500,
+        "thinkingLevel": "high",
+        "verboseLevel": "on",
+        "systemSent": True,
+        "abortedLastRun": True,
+        "sendPolicy": "deny",
+        "lastChannel": "telegram",
+        "lastTo": "1",
+        "deliveryContext": {"channel": "telegram", "to": "1", "accountId": "work", "threadId": "9"},
+        "transcriptPath": "/t/s1.jsonl",
+        "parentSessionKey": "main",
+        "childSessions": ["c1", "c2"],
+        "spawnDepth": 1,
+    }
+    assert {name: row[name] for name in expected} == expected
+
+
+def test_a_model_that_was_set_is_told_until_one_has_answered() -> None:
+    assert (
+        session_row(replace(session(), overrides=Overrides(model="a/b")), Links(key="k"), SCANNER)["model"]
+        == "a/b"
+    )
+
+
+@pytest.mark.requirement("P24")
+def test_names_are_redacted_like_everything_that_is_read() -> None:
+    named = replace(session(), labels=Labels(label=f"use {KEY}", subject=KEY))
+    row = session_row(named, Links(key="k"), SCANNER)
+    assert (row["label"], row["displayName"]) == (f"use {MASKED}", MASKED)
+
+
+def on(kind: SessionKind, channel: str | None, last: str | None, key: SessionKey = MAIN) -> Session:
+    facts = Facts(kind=kind, channel=channel, chat_type=ChatType.DIRECT)
+    route = Address(channel=last, to="1") if last else None
+    return replace(session(key, facts=facts), route=route)
+
+
+@pytest.mark.requirement("D08")
+@pytest.mark.parametrize(
+    ("row", "channel"),
+    [
+        (on(SessionKind.GROUP, "discord", "telegram"), "discord"),
+        (on(SessionKind.GROUP, None, "telegram"), "telegram"),
+        (on(SessionKind.MAIN, "discord", "telegram"), "telegram"),
+        (on(SessionKind.MAIN, "discord", None), "discord"),
+        (on(SessionKind.CRON, "discord", "telegram"), "internal"),
+        (on(SessionKind.HOOK, None, None), "internal"),
+        (on(SessionKind.NODE, None, None), "internal"),
+        (on(SessionKind.OTHER, None, None), "unknown"),
+        (on(SessionKind.OTHER, None, None, SessionKey.parse("agent:main:signal:direct:5")), "signal"),
+        (replace(on(SessionKind.GROUP, None, None), origin=Origin(provider="slack")), "slack"),
+    ],
+)
+def test_the_channel_is_that_of_the_rows_kind(row: Session, channel: str) -> None:
+    assert channel_of(row) == channel
+
+
+@pytest.mark.requirement("D55")
+def test_a_title_is_the_name_people_gave_or_what_was_said_first() -> None:
+    said = replace(session(), summary=Summary(title=f"Plan the garden with {KEY}", preview=f"Done:  {KEY}"))
+    assert title_of(said, SCANNER) == f"Plan the garden with {MASKED}"
+    assert title_of(replace(said, labels=Labels(subject="Kitchen")), SCANNER) == "Kitchen"
+    assert title_of(replace(said, labels=Labels(display_name="Us", subject="Kitchen")), SCANNER) == "Us"
+    assert title_of(replace(said, labels=Labels(label="L", display_name="Us")), SCANNER) == "L"
+    assert title_of(session(), SCANNER) is None
+    assert last_message_of(said, SCANNER) == f"Done: {MASKED}"
+    assert last_message_of(session(), SCANNER) is None

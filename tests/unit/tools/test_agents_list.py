@@ -1,0 +1,41 @@
+from typing import Any
+
+import pytest
+
+from roost.core.delegation import Delegation
+from roost.core.tools import ToolTraits
+from roost.tools.agents_list import AgentsList, KnownAgent
+from tests.unit.tools.calls import error_of
+from tests.unit.tools.houses import House
+
+AGENTS = (KnownAgent(id="ops", name="Operations", model="local/small"), KnownAgent(id="main"))
+
+
+async def listed(named: frozenset[str] | None) -> dict[str, Any]:
+    return await House().ask(AgentsList(Delegation(agent="main", named=named), AGENTS))
+
+
+@pytest.mark.requirement("D01", "D22")
+async def test_by_default_only_its_own_agent_may_be_spawned_under() -> None:
+    assert await listed(None) == {
+        "requester": "main",
+        "allowAny": False,
+        "agents": [{"id": "main", "configured": True}],
+    }
+
+
+@pytest.mark.requirement("D22")
+async def test_those_that_are_named_and_configured_follow() -> None:
+    found = await listed(frozenset({"ops", "gone"}))
+    assert found["agents"][1:] == [
+        {"id": "ops", "name": "Operations", "configured": True, "model": "local/small"}
+    ]
+    anyone = await listed(frozenset({"*"}))
+    assert (anyone["allowAny"], [agent["id"] for agent in anyone["agents"]]) == (True, ["main", "ops"])
+
+
+async def test_it_takes_no_arguments() -> None:
+    tool = AgentsList(Delegation(agent="main"), AGENTS)
+    assert "takes no `all`" in error_of(await House().call(tool, all=True))
+    assert tool.spec.name == "agents_list"
+    assert tool.traits == ToolTraits(reenterable=True, parallel=True)
