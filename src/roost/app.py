@@ -4,6 +4,7 @@ import os
 import random
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from roost.config.secretfields import SecretCommand
 from roost.config.tools import ToolScope
 from roost.core.admission import ChannelPolicy
 from roost.core.errors import ConfigInvalid, NotFound
+from roost.core.keys import SessionKey
 from roost.core.models import ModelRef, ModelSpec, Prices
 from roost.core.redaction import ExactValues
 from roost.core.runs import Run
@@ -22,11 +24,11 @@ from roost.core.scheduling import Limits
 from roost.core.secrets import Secret
 from roost.core.sessions import Session
 from roost.core.systemtext import system_text
-from roost.core.toolpolicy import Scope, ToolPolicy, effective_tools
+from roost.core.toolpolicy import Removed, Scope, ToolPolicy, effective_tools
 from roost.core.tools import Place, WorkspaceAccess
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
-from roost.engine.rules import Part, Rules
+from roost.engine.rules import CommandRules, Part, Rules
 from roost.models.demo import SPEC as DEMO
 from roost.models.demo import DemoModel
 from roost.models.openai import Endpoint, OpenAIModel
@@ -41,6 +43,7 @@ from roost.tools.exec import Exec
 from roost.tools.list_files import ListFiles
 from roost.tools.read import Read
 from roost.tools.write import Write
+from roost.transfer.exports import export_to
 
 CONTEXT_WINDOW, MAX_TOKENS = 128_000, 8_192
 CEILING = 64
@@ -68,12 +71,15 @@ async def open_store(loaded: Loaded, clock: Clock | None = None) -> AsyncIterato
 
 @asynccontextmanager
 async def open_engine(
-    loaded: Loaded, channels: Sequence[Channel], doors: Mapping[str, ChannelPolicy]
+    loaded: Loaded, channels: Sequence[Channel], doors: Mapping[str, ChannelPolicy], *, version: str = ""
 ) -> AsyncIterator[Engine]:
-    """An engine over the configured store and models; `doors` are those of channels the file does not name."""
+    """An engine over the configured store and models; `doors` are those of channels the file does not name, and
+    `version` is what `/status` says."""
     clock = SystemClock()
     async with open_store(loaded, clock) as store, _open_models(loaded.settings, clock) as registry:
-        rules = _rules(loaded, registry, doors)
+        rules = replace(
+            _rules(loaded, registry, doors), commands=_command_rules(loaded, registry, store, version)
+        )
         yield Engine(store, clock, FreshIds(clock), rules, channels, jitter=random.random)
 
 
@@ -162,6 +168,24 @@ def _rules(loaded: Loaded, registry: Registry, doors: Mapping[str, ChannelPolicy
     )
 
 
+def _command_rules(loaded: Loaded, registry: Registry, store: Store, version: str) -> CommandRules:
+    settings, scanner = loaded.settings, secret_scanner(loaded)
+    catalogue = policies.model_catalogue(settings)
+
+    async def export(key: SessionKey, raw: bool) -> tuple[str, ...]:
+        return await export_to(loaded.sources.home / "exports", store, key, None if raw else scanner)
+
+    return CommandRules(
+        policy=policies.command_policy(settings),
+        models=registry,
+        catalogue=replace(catalogue, refs=(*catalogue.refs, str(DEMO.ref))),
+        agents=tuple(agent.id for agent in settings.agents.list),
+        version=version,
+        export=export,
+        scanner=scanner,
+    )
+
+
 def _cast(loaded: Loaded, registry: Registry, session: Session, run: Run) -> Part:
     agent = next((one for one in loaded.settings.agents.list if one.id == run.key.agent), None)
     if agent is None:
@@ -169,7 +193,7 @@ def _cast(loaded: Loaded, registry: Registry, session: Session, run: Run) -> Par
     name, reason = _model_for(agent, session, run)
     resolved = registry.resolve(name)
     place = _place(loaded, agent, session)
-    tools = _tools(loaded.settings, agent, place)
+    tools, removed = _tools(loaded.settings, agent, place)
     return Part(
         model=resolved.model,
         spec=resolved.spec,
@@ -180,6 +204,7 @@ def _cast(loaded: Loaded, registry: Registry, session: Session, run: Run) -> Par
         place=place,
         tools=tools,
         thinking=run.request.thinking or session.overrides.thinking,
+        removed=removed,
     )
 
 
@@ -203,7 +228,7 @@ def _place(loaded: Loaded, agent: Agent, session: Session) -> Place:
     return Place(workspace=str(folder), access=access, sandboxed=sandboxed)
 
 
-def _tools(settings: Settings, agent: Agent, place: Place) -> tuple[Tool, ...]:
+def _tools(settings: Settings, agent: Agent, place: Place) -> tuple[tuple[Tool, ...], tuple[Removed, ...]]:
     every: tuple[Tool, ...] = (
         Read(),
         Write(),
@@ -212,8 +237,8 @@ def _tools(settings: Settings, agent: Agent, place: Place) -> tuple[Tool, ...]:
         Exec(Bubblewrap(), sandboxed=place.sandboxed),
     )
     policy = ToolPolicy(tools=_scope(settings.tools), agent=_scope(agent.tools), sandboxed=place.sandboxed)
-    names = effective_tools((tool.spec.name for tool in every), policy).names
-    return tuple(tool for tool in every if tool.spec.name in names)
+    effective = effective_tools((tool.spec.name for tool in every), policy)
+    return tuple(tool for tool in every if tool.spec.name in effective.names), effective.removed
 
 
 def _scope(scope: ToolScope) -> Scope:

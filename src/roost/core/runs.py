@@ -135,6 +135,15 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StopRequest:
+    """Who asked for a run to end, and why. Kept on the run: it must not be taken up again."""
+
+    reason: str
+    by: Principal
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """`ready_at` is when it may start (debounce); `fence` counts its claims."""
 
@@ -151,6 +160,7 @@ class Run:
     claim: Claim | None = None
     fence: int = 0
     session_id: str | None = None
+    stop: StopRequest | None = None
 
     @property
     def waiting(self) -> bool:
