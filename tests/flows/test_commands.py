@@ -29,6 +29,7 @@ from roost.core.exchanges import Completion
 from roost.core.inbound import InboundState, InputMode
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import AssistantMessage, StopReason, ToolCall, UserMessage, text_of
+from roost.core.models import FailureKind
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
@@ -40,7 +41,7 @@ from roost.models.registry import Registry
 from roost.ports import Topic, TopicKind
 from roost.sandboxes.bubblewrap import Bubblewrap
 from roost.testing import builders
-from roost.testing.scripts import CallTool, Hang, Say, Until
+from roost.testing.scripts import CallTool, Fail, Hang, Say, Until
 from roost.tools.exec import Exec
 from tests.flows.gateways import ADA, BOB, SPEC, Bench, benches, place
 
@@ -359,3 +360,12 @@ async def test_answers_are_deliveries_of_their_own_kind(bench: Bench) -> None:
     inbound = await bench.store.inbound(answered[0].ref)
     assert inbound is not None
     assert inbound.state is InboundState.ANSWERED
+
+
+@pytest.mark.requirement("D44")
+async def test_a_fresh_start_is_said_even_if_the_model_cannot_greet(bench: Bench) -> None:
+    bench.model.add((Fail(FailureKind.AUTH, "the key was refused"),))
+    async with bench.serving():
+        await bench.say("/new")
+        (told,) = await bench.replies()
+    assert told.startswith("A new conversation has begun. No answer: the key was refused")

@@ -176,6 +176,8 @@ class Runner:
         if outcome.state not in (RunState.FAILED, RunState.TIMEOUT) or run.request.kind not in ANSWERED:
             return ()
         line = f"No answer: {outcome.error or outcome.state}."
+        if run.request.kind is RunKind.GREETING:
+            line = f"A new conversation has begun. {line}"
         return notice(run.key, run.request.reply_to, line, at=outcome.at, about=run.id)
 
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from anyio import to_thread
 
 from roost.core.credentials import is_secret_field
+from roost.core.errors import Conflict
 from roost.core.jsonl import Malformed, read_object
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
 from roost.core.keys import SessionKey
@@ -26,7 +27,17 @@ async def export_to(
     root: Path, store: Store, key: SessionKey, scanner: SecretScanner | None
 ) -> tuple[str, ...]:
     """Write every transcript of a key; the paths. Without a scanner the bytes are written as they are."""
-    folder = root / folder_name(key)
+    try:
+        return await _export(root / folder_name(key), store, key, scanner)
+    except OSError as error:
+        raise Conflict(
+            f"the export could not be written: {error.strerror}", hint=f"make room, or mend {root}"
+        ) from None
+
+
+async def _export(
+    folder: Path, store: Store, key: SessionKey, scanner: SecretScanner | None
+) -> tuple[str, ...]:
     await to_thread.run_sync(partial(folder.mkdir, parents=True, exist_ok=True, mode=0o700))
     with ExitStack() as files:
         open_files: dict[str, BinaryIO] = {}

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.core.errors import NotFound
+from roost.core.errors import Conflict, NotFound
 from roost.core.keys import SessionKey
 from roost.scanners.stdlib import StdlibScanner
 from roost.stores.memory import MemoryStore
@@ -85,3 +85,9 @@ def test_a_field_whose_name_says_secret_is_masked_and_other_values_stay() -> Non
 
 def test_what_is_no_json_is_masked_as_text() -> None:
     assert masked(f"oops {SECRET}".encode(), SCANNER) == "oops sk-abc…6789".encode()
+
+
+async def test_a_folder_that_cannot_be_written_is_said(store: MemoryStore, tmp_path: Path) -> None:
+    (tmp_path / "exports").write_text("in the way")
+    with pytest.raises(Conflict, match="could not be written"):
+        await export_to(tmp_path / "exports", store, MAIN, SCANNER)

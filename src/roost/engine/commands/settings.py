@@ -3,7 +3,7 @@
 from dataclasses import replace
 from types import MappingProxyType
 
-from roost.core import thinking
+from roost.core import thinking, visibility
 from roost.core.addresses import ChatType
 from roost.core.effects import ChangeSession
 from roost.core.errors import Conflict, InvalidInput
@@ -16,6 +16,7 @@ from roost.core.queuesettings import resolve
 from roost.core.queuewords import read_queue
 from roost.core.sessions import Activation, Labels, SendOverride, Verbosity
 from roost.core.trees import Tree
+from roost.core.visibility import Operation
 from roost.engine.commands.asked import Answer, Asked, Means, Said, overrides_of, saying
 
 DEFAULT = frozenset({"default", "inherit", "reset", "clear"})
@@ -147,7 +148,11 @@ async def name(means: Means, asked: Asked) -> Answer:
         raise InvalidInput(f"a name has at most {LONGEST_LABEL} characters")
     chosen = None if label.lower() in DEFAULT else label
     if chosen is not None:
-        page = await means.store.list_sessions(SessionQuery(label=chosen, archived=None, limit=2))
+        # Among what the speaker may see: a name somebody else uses is not told by refusing it.
+        scope = visibility.scope(Operation.LIST, asked.speaker.caller)
+        page = await means.store.list_sessions(
+            SessionQuery(scope=scope, label=chosen, archived=None, limit=2)
+        )
         if any(row.key != asked.key for row in page.rows):
             raise Conflict(f"another session is called {chosen!r}", hint="choose another name")
 

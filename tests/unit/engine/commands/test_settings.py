@@ -4,7 +4,9 @@ import pytest
 
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import Text
+from roost.core.routing import RoutingRules
 from roost.core.runs import Run
+from roost.core.scopes import DmScope
 from roost.core.sessions import SendOverride, Session
 from roost.engine.rules import NoModels, Part
 from tests.unit.engine.commands.rooms import THINKER, Room
@@ -153,3 +155,10 @@ async def test_a_group_is_answered_as_the_owner_says(room: Room) -> None:
     assert await room.ask("/activation", group="g1") == "Activation: as configured."
     assert await room.ask("/activation mention", group="g1") == "Activation: mention."
     assert (await room.session(GROUP)).overrides.activation == "mention"
+
+
+@pytest.mark.requirement("S20")
+async def test_a_name_that_somebody_else_uses_is_not_told_by_refusing_it(room: Room) -> None:
+    room.change(routing=RoutingRules(dm_scope=DmScope.PER_CHANNEL_PEER))
+    await room.ask("/name Secret plan", "eve")
+    assert await room.ask("/name Secret plan", "bob") == "Name: Secret plan."
