@@ -10,7 +10,7 @@ _DURATION = re.compile(r"(?P<number>[0-9]{1,9})(?P<unit>ms|s|m|h|d)?")
 
 
 def duration(milliseconds: int) -> str:
-    seconds = milliseconds // 1_000
+    seconds = max(0, milliseconds) // 1_000
     if seconds < 60:
         return f"{seconds}s"
     minutes, seconds = divmod(seconds, 60)

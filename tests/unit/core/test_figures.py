@@ -7,7 +7,14 @@ from roost.core.figures import age, counted, dollars, duration, moment, read_dur
 
 @pytest.mark.parametrize(
     ("milliseconds", "text"),
-    [(0, "0s"), (59_999, "59s"), (61_000, "1m01s"), (3_600_000, "1h00m00s"), (3_723_000, "1h02m03s")],
+    [
+        (-1, "0s"),
+        (0, "0s"),
+        (59_999, "59s"),
+        (61_000, "1m01s"),
+        (3_600_000, "1h00m00s"),
+        (3_723_000, "1h02m03s"),
+    ],
 )
 def test_durations(milliseconds: int, text: str) -> None:
     assert duration(milliseconds) == text

@@ -85,10 +85,10 @@ async def think(means: Means, asked: Asked) -> Answer:
         inbound = replace(asked.arrival.inbound, content=(Text(asked.line.message),))
         request = replace(asked.arrival.request, thinking=level if known else None)
         forward = replace(asked.arrival, inbound=inbound, request=request)
-        text = None if known else f"{spec.ref} does not think at level {level} ({options})."
+        text = None if known else f"The model {spec.ref} does not think at level {level}; {options}."
         return lambda tree: Said(text=text, forward=forward)
     if not known:
-        raise InvalidInput(f"{spec.ref} does not think at level {level}", hint=options)
+        raise InvalidInput(f"the model {spec.ref} does not think at level {level}", hint=options)
 
     def answer(tree: Tree) -> Said:
         shown = level or "the model's default"
