@@ -4,6 +4,7 @@ import os
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
@@ -24,11 +25,11 @@ from roost.core.scheduling import Limits
 from roost.core.secrets import Secret
 from roost.core.sessions import Session
 from roost.core.systemtext import system_text
-from roost.core.toolpolicy import Scope, ToolPolicy, effective_tools
+from roost.core.toolpolicy import Removed, Scope, ToolPolicy, effective_tools
 from roost.core.tools import Place, WorkspaceAccess
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
-from roost.engine.rules import Part, Rules
+from roost.engine.rules import CommandRules, Part, Rules
 from roost.models.demo import SPEC as DEMO
 from roost.models.demo import DemoModel
 from roost.models.openai import Endpoint, OpenAIModel
@@ -49,6 +50,7 @@ from roost.tools.sessions_history import SessionsHistory
 from roost.tools.sessions_list import SessionsList
 from roost.tools.sessions_search import SessionsSearch
 from roost.tools.write import Write
+from roost.transfer.exports import export_to
 from roost.transfer.paths import transcript_path
 
 CONTEXT_WINDOW, MAX_TOKENS = 128_000, 8_192
@@ -77,13 +79,17 @@ async def open_store(loaded: Loaded, clock: Clock | None = None) -> AsyncIterato
 
 @asynccontextmanager
 async def open_engine(
-    loaded: Loaded, channels: Sequence[Channel], doors: Mapping[str, ChannelPolicy]
+    loaded: Loaded, channels: Sequence[Channel], doors: Mapping[str, ChannelPolicy], *, version: str = ""
 ) -> AsyncIterator[Engine]:
-    """An engine over the configured store and models; `doors` are those of channels the file does not name."""
+    """An engine over the configured store and models; `doors` are those of channels the file does not name, and
+    `version` is what `/status` says."""
     clock = SystemClock()
     async with open_store(loaded, clock) as store, _open_models(loaded.settings, clock) as registry:
         desk = _Desk(loaded, registry, store, clock)
-        rules = _rules(loaded, registry, doors, desk.tools)
+        rules = replace(
+            _rules(loaded, registry, doors, desk.tools),
+            commands=_command_rules(loaded, registry, store, version),
+        )
         yield Engine(store, clock, FreshIds(clock), rules, channels, jitter=random.random)
 
 
@@ -178,6 +184,24 @@ def _rules(
     )
 
 
+def _command_rules(loaded: Loaded, registry: Registry, store: Store, version: str) -> CommandRules:
+    settings, scanner = loaded.settings, secret_scanner(loaded)
+    catalogue = policies.model_catalogue(settings)
+
+    async def export(key: SessionKey, raw: bool) -> tuple[str, ...]:
+        return await export_to(loaded.sources.home / "exports", store, key, None if raw else scanner)
+
+    return CommandRules(
+        policy=policies.command_policy(settings),
+        models=registry,
+        catalogue=replace(catalogue, refs=(*catalogue.refs, str(DEMO.ref))),
+        agents=tuple(agent.id for agent in settings.agents.list),
+        version=version,
+        export=export,
+        scanner=scanner,
+    )
+
+
 def _cast(
     loaded: Loaded, registry: Registry, session: Session, run: Run, session_tools: SessionTools
 ) -> Part:
@@ -185,7 +209,7 @@ def _cast(
     name, reason = _model_for(agent, session, run)
     resolved = registry.resolve(name)
     place = _place(loaded, agent, session)
-    tools = _tools(loaded.settings, agent, place, session_tools(agent))
+    tools, removed = _tools(loaded.settings, agent, place, session_tools(agent))
     return Part(
         model=resolved.model,
         spec=resolved.spec,
@@ -196,6 +220,7 @@ def _cast(
         place=place,
         tools=tools,
         thinking=run.request.thinking or session.overrides.thinking,
+        removed=removed,
     )
 
 
@@ -230,7 +255,7 @@ def _place(loaded: Loaded, agent: Agent, session: Session) -> Place:
 
 def _tools(
     settings: Settings, agent: Agent, place: Place, session_tools: tuple[Tool, ...]
-) -> tuple[Tool, ...]:
+) -> tuple[tuple[Tool, ...], tuple[Removed, ...]]:
     every: tuple[Tool, ...] = (
         Read(),
         Write(),
@@ -240,8 +265,8 @@ def _tools(
         *session_tools,
     )
     policy = ToolPolicy(tools=_scope(settings.tools), agent=_scope(agent.tools), sandboxed=place.sandboxed)
-    names = effective_tools((tool.spec.name for tool in every), policy).names
-    return tuple(tool for tool in every if tool.spec.name in names)
+    effective = effective_tools((tool.spec.name for tool in every), policy)
+    return tuple(tool for tool in every if tool.spec.name in effective.names), effective.removed
 
 
 class _Desk:

@@ -41,6 +41,7 @@ from roost.core.scheduling import Choose
 from roost.core.sessions import Generation, Session, ThreadBinding
 from roost.core.tools import Command, Ended, Invocation, ToolOutcome, ToolTraits
 from roost.core.transfer import ImportedSession, ImportOutcome
+from roost.core.trees import DecideTree
 
 __all__ = [
     "Accepted",
@@ -266,6 +267,10 @@ class Store(Protocol):
         """
         ...
 
+    async def accept_command(self, inbound: Inbound, decide: DecideTree) -> Accepted:
+        """The same for a message that may reach the sessions below: `decide` sees all their unfinished work."""
+        ...
+
     async def inbound(self, inbound_id: str) -> InboundRecord | None: ...
 
     async def inbound_by_key(
@@ -277,8 +282,8 @@ class Store(Protocol):
     async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
         """Turn the run's pending inputs into entries, in order of arrival; () when there are none.
 
-        `render` is also given what was merged into them, first. A run whose session was reset under it is
-        `Fenced`: its words belong to no generation that is open.
+        `render` is also given what was merged into them, first. A run that was stopped, or whose session was
+        reset under it, is `Fenced`: its words belong to no generation that is open.
         """
         ...
 
@@ -296,7 +301,7 @@ class Store(Protocol):
         ...
 
     async def begin_step(self, claim: Claim, step: Step) -> None:
-        """Record what is about to happen, before it happens."""
+        """Record what is about to happen, before it happens. A run that was stopped is `Fenced`."""
         ...
 
     async def finish_run(self, claim: Claim, advance: Advance) -> Run:

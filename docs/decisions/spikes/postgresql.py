@@ -143,6 +143,9 @@ class SpikeTables:
     async def owed(self, requester: SessionKey) -> tuple[Any, ...]:
         return ()
 
+    async def working_below(self, key: SessionKey) -> tuple[SessionKey, ...]:
+        return ()
+
     async def active_runs(self, key: SessionKey) -> tuple[Run, ...]:
         return await self._bodies(
             Run,

@@ -8,6 +8,7 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
+from roost import __version__
 from roost.app import open_engine
 from roost.channels.loopback import LoopbackChannel
 from roost.config import Loaded
@@ -28,7 +29,7 @@ async def talk(loaded: Loaded) -> None:
     """Read lines until the input ends; what was said by then is still answered."""
     channel = LoopbackChannel(name=CHANNEL, abilities=ChannelAbilities(longest=100_000, dedupes=True))
     async with (
-        open_engine(loaded, [channel], {CHANNEL: DOOR}) as engine,
+        open_engine(loaded, [channel], {CHANNEL: DOOR}, version=__version__) as engine,
         engine.serving(_gateway()),
         anyio.create_task_group() as group,
     ):

@@ -12,6 +12,7 @@ from roost.core.addresses import DEFAULT_ACCOUNT
 from roost.core.admission import ChannelPolicy
 from roost.core.bindings import Binding, Match, PeerMatch
 from roost.core.budgets import BudgetScope, Limit, Measure, Period
+from roost.core.commandaccess import CommandPolicy
 from roost.core.compaction import CompactionSettings
 from roost.core.delegation import Delegation
 from roost.core.facts import ConversationType
@@ -87,6 +88,10 @@ def channel_policy(
         links=identity_links(settings),
         traits=traits,
     )
+
+
+def command_policy(settings: Settings, traits: Traits = KNOWN_CHANNELS) -> CommandPolicy:
+    return CommandPolicy(text=settings.commands.text, allow_from=settings.commands.allow_from, traits=traits)
 
 
 def reset_policy(settings: Settings) -> ResetPolicy:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from roost.core.exchanges import Completion, CompletionStatus
+from roost.core.figures import dollars, duration, thousands
 
 RESULT_BYTES = 100 * 1024
 STATUS_CHARS = 500
@@ -128,33 +129,18 @@ def _quoted(text: str) -> str:
     return _CLAIM.sub("> ", text)
 
 
-def _duration(milliseconds: int) -> str:
-    seconds = milliseconds // 1_000
-    if seconds < 60:
-        return f"{seconds}s"
-    minutes, seconds = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}h{minutes:02d}m{seconds:02d}s" if hours else f"{minutes}m{seconds:02d}s"
-
-
-def _thousands(count: int) -> str:
-    if count < 1_000:
-        return str(count)
-    return f"{count / 1_000:.1f}".removesuffix(".0") + "k"
-
-
 def stats_line(stats: Stats) -> str:
-    total = _thousands(stats.tokens_in + stats.tokens_out)
+    total = thousands(stats.tokens_in + stats.tokens_out)
     parts = [
-        f"runtime {_duration(stats.runtime_ms)}",
-        f"tokens {total} (in {_thousands(stats.tokens_in)} / out {_thousands(stats.tokens_out)})",
+        f"runtime {duration(stats.runtime_ms)}",
+        f"tokens {total} (in {thousands(stats.tokens_in)} / out {thousands(stats.tokens_out)})",
         f"session {stats.key}",
         f"id {stats.session_id}",
     ]
     if stats.transcript is not None:
         parts.append(f"transcript {stats.transcript}")
     if stats.cost_micros is not None:
-        parts.append(f"cost ${stats.cost_micros / 1_000_000:.4f}")
+        parts.append(f"cost {dollars(stats.cost_micros)}")
     return "Stats: " + " • ".join(parts)
 
 

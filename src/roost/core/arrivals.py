@@ -13,7 +13,7 @@ from roost.core.inbound import Inbound
 from roost.core.lifecycle import ResetPolicy, Stale, StaleReason
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import Principal
-from roost.core.queuesettings import QueuePolicy
+from roost.core.queuesettings import QueueMode, QueuePolicy
 from roost.core.resets import Reset, open_generation, open_stale
 from roost.core.runs import Request
 from roost.core.sessions import Facts, Generation, Labels, Lineage, OpenedBy, Session, Times
@@ -34,7 +34,7 @@ class Opening:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
     """`run_id` is fresh. `reset` is what the sender asked for (`/new`); `request` says how the run differs
-    from an ordinary turn."""
+    from an ordinary turn; `mode` is how this one message is queued, whatever the settings say."""
 
     inbound: Inbound
     run_id: str
@@ -44,6 +44,7 @@ class Arrival:
     resets: ResetPolicy = field(default_factory=ResetPolicy)
     reset: Reset | None = None
     request: Request = field(default_factory=Request)
+    mode: QueueMode | None = None
 
     @property
     def human(self) -> bool:
@@ -54,17 +55,17 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
     """The session as the message finds it. Only what a person says resets a stale one and keeps it fresh."""
     inbound, session = arrival.inbound, snapshot.session
     if session is None:
-        return (_open(arrival),)
+        return (opened(arrival),)
     at = inbound.received_at
-    opened: Effects = open_generation(snapshot, arrival.reset) if arrival.reset else ()
+    fresh: Effects = open_generation(snapshot, arrival.reset) if arrival.reset else ()
     if not arrival.human:
-        return (*opened, ChangeSession(key=session.key, touched=at))
+        return (*fresh, ChangeSession(key=session.key, touched=at))
     stale = _stale(session, arrival)
     active = snapshot.running is not None or bool(snapshot.queued)
-    if stale and not active and not opened:
-        opened = open_stale(snapshot, stale, arrival.opening.session_id, at=at, reply_to=inbound.reply_to)
+    if stale and not active and not fresh:
+        fresh = open_stale(snapshot, stale, arrival.opening.session_id, at=at, reply_to=inbound.reply_to)
     # A daily reset put off is still due: what was said meanwhile must not make the session look fresh.
-    put_off = not opened and stale is not None and stale.reason is not StaleReason.IDLE
+    put_off = not fresh and stale is not None and stale.reason is not StaleReason.IDLE
     change = ChangeSession(
         key=session.key,
         origin=arrival.opening.origin if session.origin == Origin() else None,
@@ -73,7 +74,7 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
         interacted=None if put_off else at,
     )
     shown: Effects = (Archive(key=session.key, at=None),) if session.times.archived is not None else ()
-    return (*opened, change, *shown)
+    return (*fresh, change, *shown)
 
 
 def _stale(session: Session, arrival: Arrival) -> Stale | None:
@@ -83,7 +84,8 @@ def _stale(session: Session, arrival: Arrival) -> Stale | None:
     return verdict if isinstance(verdict, Stale) else None
 
 
-def _open(arrival: Arrival) -> OpenSession:
+def opened(arrival: Arrival) -> OpenSession:
+    """The session as its first message makes it."""
     inbound, opening, at = arrival.inbound, arrival.opening, arrival.inbound.received_at
     session = Session(
         key=inbound.key,

@@ -8,13 +8,15 @@ from enum import StrEnum
 class ChannelAbilities:
     """`dedupes`: a message sent again under the same key appears once. `answers`: can be asked whether it has one.
 
-    `longest` is the most characters one message may have.
+    `longest` is the most characters one message may have; `credential_at` is when its credential was last renewed,
+    where it has one that ages.
     """
 
     longest: int
     dedupes: bool = False
     answers: bool = False
     threads: bool = False
+    credential_at: int | None = None
 
 
 class Knowledge(StrEnum):

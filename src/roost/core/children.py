@@ -170,9 +170,8 @@ def _tell(
     snapshot: RunSnapshot, completion: Completion, requester: Snapshot, ending: Ending, text: str
 ) -> Effects:
     """Into the requester's transcript, and to its chat unless the child was killed. It starts no run."""
-    at, principal = ending.outcome.at, snapshot.run.cause.principal
-    said = UserMessage(content=(Text(text),), at=at, provenance=_provenance(completion, principal))
-    entry = EntryDraft(id=derived_id("told", completion.child_run), body=said)
+    at = ending.outcome.at
+    entry = told_entry(completion, text, snapshot.run.cause.principal, at)
     address = _chat(snapshot, requester)
     quiet = completion.status is CompletionStatus.KILLED
     sent: Effects = ()
@@ -189,6 +188,12 @@ def _tell(
         sent = (AddDelivery(delivery=delivery),)
     acknowledged = AcknowledgeCompletion(child_run=completion.child_run, at=at)
     return (AppendEntries(key=requester.key, drafts=(entry,)), *sent, acknowledged)
+
+
+def told_entry(completion: Completion, text: str, principal: Principal, at: int) -> EntryDraft:
+    """How a child ended, in its requester's transcript; the same entry however often it is told."""
+    said = UserMessage(content=(Text(text),), at=at, provenance=_provenance(completion, principal))
+    return EntryDraft(id=derived_id("told", completion.child_run), body=said)
 
 
 def _chat(snapshot: RunSnapshot, requester: Snapshot) -> Address | None:

@@ -18,8 +18,24 @@ from roost.core.exchanges import Completion, CompletionStatus, Exchange
 from roost.core.inbound import Inbound, InboundRecord, InputMode
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial
-from roost.core.runs import Outcome, Progress, Run
+from roost.core.runs import Outcome, Progress, Run, StopRequest
 from roost.core.sessions import Counters, Generation, Labels, Overrides, Session, SessionStatus, ThreadBinding
+
+
+class _Silent:
+    __slots__ = ()
+    event: ClassVar[None] = None
+    refs: ClassVar[tuple[str, ...]] = ()
+
+
+class _OfSession:
+    __slots__ = ()
+    event: ClassVar[EventKind] = EventKind.SESSION_CHANGED
+    key: SessionKey
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (str(self.key),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +66,7 @@ class OpenGeneration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeSession:
+class ChangeSession(_OfSession):
     """Replace the given parts of a row; None leaves a part as it is. `touched` moves the activity time."""
 
     key: SessionKey
@@ -63,47 +79,26 @@ class ChangeSession:
     touched: int | None = None
     interacted: int | None = None
 
-    event: ClassVar[EventKind] = EventKind.SESSION_CHANGED
-
-    @property
-    def refs(self) -> tuple[str, ...]:
-        return (str(self.key),)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Archive:
+class Archive(_OfSession):
     """Hide a session from lists, or show it again (`at` None)."""
 
     key: SessionKey
     at: int | None
 
-    event: ClassVar[EventKind] = EventKind.SESSION_CHANGED
-
-    @property
-    def refs(self) -> tuple[str, ...]:
-        return (str(self.key),)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pin:
+class Pin(_OfSession):
     key: SessionKey
     at: int | None
 
-    event: ClassVar[EventKind] = EventKind.SESSION_CHANGED
-
-    @property
-    def refs(self) -> tuple[str, ...]:
-        return (str(self.key),)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteSession:
+class DeleteSession(_Silent):
     """Remove a session and its content; the ledger stays."""
 
     key: SessionKey
-
-    event: ClassVar[None] = None
-    refs: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,15 +131,12 @@ class AcceptInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MoveInput:
+class MoveInput(_Silent):
     """A pending input belongs to another run now."""
 
     inbound_id: str
     run_id: str
     mode: InputMode
-
-    event: ClassVar[None] = None
-    refs: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +173,21 @@ class KillInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerInput:
+    """A message that was a command: it is done, and this was said to it. No run takes it."""
+
+    inbound: Inbound
+    command: str
+    answer: str
+
+    event: ClassVar[EventKind] = EventKind.INPUT_ANSWERED
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (self.inbound.id,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueueRun:
     run: Run
 
@@ -192,14 +199,11 @@ class QueueRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DelayRun:
+class DelayRun(_Silent):
     """Move the moment a queued run may start (debounce)."""
 
     run_id: str
     ready_at: int
-
-    event: ClassVar[None] = None
-    refs: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +219,14 @@ class RequeueRun:
     @property
     def refs(self) -> tuple[str, ...]:
         return (self.run_id,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestStop(_Silent):
+    """A run shall end: it begins nothing more, and whoever has it, or takes it, ends it."""
+
+    run_id: str
+    stop: StopRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,27 +308,18 @@ class AcknowledgeCompletion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BindThread:
+class BindThread(_Silent):
     binding: ThreadBinding
 
-    event: ClassVar[None] = None
-    refs: ClassVar[tuple[str, ...]] = ()
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnbindThread:
+class UnbindThread(_Silent):
     address: Address
 
-    event: ClassVar[None] = None
-    refs: ClassVar[tuple[str, ...]] = ()
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordDenial:
+class RecordDenial(_Silent):
     denial: Denial
-
-    event: ClassVar[None] = None
-    refs: ClassVar[tuple[str, ...]] = ()
 
 
 Effect: TypeAlias = (
@@ -331,9 +334,11 @@ Effect: TypeAlias = (
     | MoveInput
     | MergeInput
     | KillInput
+    | AnswerInput
     | QueueRun
     | DelayRun
     | RequeueRun
+    | RequestStop
     | EndRun
     | AddDelivery
     | PutExchange

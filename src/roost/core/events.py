@@ -18,6 +18,7 @@ class EventKind(StrEnum):
     INPUT_TAKEN = "input.taken"
     INPUT_MERGED = "input.merged"
     INPUT_DEAD = "input.dead"
+    INPUT_ANSWERED = "input.answered"
     RUN_QUEUED = "run.queued"
     RUN_STARTED = "run.started"
     RUN_ENDED = "run.ended"

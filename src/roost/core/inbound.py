@@ -1,6 +1,6 @@
 """An accepted message. It is a pending input until a run takes it; then it is an entry.
 
-Every inbound ends in a transcript, merged into another, or dead with a notice to its sender.
+Every inbound ends in a transcript, merged into another, or dead with a notice to its sender; a command is answered.
 """
 
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ class InboundState(StrEnum):
     TAKEN = "taken"
     MERGED = "merged"
     DEAD = "dead"
+    ANSWERED = "answered"
 
 
 class InputMode(StrEnum):
@@ -57,7 +58,7 @@ class Inbound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboundRecord:
-    """An inbound and what became of it."""
+    """An inbound and what became of it. Of a command, `reason` is its name and `answer` what was said to it."""
 
     inbound: Inbound
     state: InboundState
@@ -65,3 +66,4 @@ class InboundRecord:
     run_id: str | None = None
     merged_into: str | None = None
     reason: str | None = None
+    answer: str | None = None

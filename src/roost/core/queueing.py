@@ -75,6 +75,7 @@ def plan(snapshot: Snapshot, arrival: Arrival) -> Plan:
     inbound, at = arrival.inbound, arrival.inbound.received_at
     overrides = snapshot.session.overrides if snapshot.session else Overrides()
     settings = queuesettings.resolve(arrival.queue, overrides, inbound.source.channel)
+    settings = replace(settings, mode=arrival.mode or settings.mode)
     surplus = _surplus(snapshot, arrival, settings)
     if surplus and settings.drop is DropPolicy.NEW:
         line = dropped_line(excerpt(inbound), settings.cap)

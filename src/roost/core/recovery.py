@@ -14,6 +14,7 @@ from roost.core.queueing import bury
 from roost.core.queuetext import excerpt
 from roost.core.runs import Outcome, Run, RunState, Step, StepKind
 from roost.core.sendpolicy import SendPolicy
+from roost.core.stopping import killed
 
 MAX_AGE_MS = 600_000
 MOST_RECOVERIES = 2
@@ -86,8 +87,10 @@ class Recovery:
 
 
 def recover(snapshot: RunSnapshot, recovery: Recovery) -> Effects:
-    """Give a run its fate. One whose session was started afresh belongs to a closed generation, and ends."""
+    """Give a run its fate. One that was stopped, or whose session was started afresh, ends: neither may go on."""
     run, now = snapshot.run, recovery.now
+    if run.stop is not None:
+        return finish(snapshot, _ending(killed(run.stop, now), recovery))
     if snapshot.reset_away:
         outcome = Outcome(state=RunState.KILLED, at=now, code="reset", error="the session was reset")
         return finish(snapshot, _ending(outcome, recovery))

@@ -144,6 +144,15 @@ class Parked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StopRequest:
+    """Who asked for a run to end, and why. Kept on the run: it must not be taken up again."""
+
+    reason: str
+    by: Principal
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """`ready_at` is when it may start (debounce, budgets); `fence` counts its claims."""
 
@@ -161,6 +170,7 @@ class Run:
     fence: int = 0
     session_id: str | None = None
     parked: Parked | None = None
+    stop: StopRequest | None = None
 
     @property
     def waiting(self) -> bool:

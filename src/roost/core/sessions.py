@@ -72,6 +72,21 @@ class SendOverride(StrEnum):
     DENY = "deny"
 
 
+class Verbosity(StrEnum):
+    """What a chat is shown of tool calls: nothing, that they happen, or also what they gave."""
+
+    OFF = "off"
+    ON = "on"
+    FULL = "full"
+
+
+class Activation(StrEnum):
+    """When a group is answered."""
+
+    MENTION = "mention"
+    ALWAYS = "always"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
     """What a person set on this session; it stays through every reset."""

@@ -42,7 +42,7 @@ class Engine:
     ) -> None:
         longest = min((channel.abilities.longest for channel in channels), default=NO_CHANNEL_LONGEST)
         self.stops = Stops()
-        self.inbox = Inbox(store, clock, new_id, rules, self.stops)
+        self.inbox = Inbox(store, clock, new_id, rules, self.stops, channels)
         self._store = store
         self._clock = clock
         self._rules = rules

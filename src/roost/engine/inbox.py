@@ -1,10 +1,13 @@
 """The front door: admission, routing, and one commit with everything that follows from a message."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from roost.core import admission, queueing, routing
-from roost.core.admission import Admitted, PairingRequired, Refused
+from roost.core.addresses import ChatType
+from roost.core.admission import Admission, Admitted, PairingRequired, Refused
 from roost.core.arrivals import Arrival, Opening
+from roost.core.commandaccess import Ignored
 from roost.core.effects import Effects, Snapshot
 from roost.core.envelopes import Envelope, labels_of, origin_of, reply_address
 from roost.core.facts import facts_of, session_owner
@@ -12,40 +15,78 @@ from roost.core.inbound import Inbound, Source
 from roost.core.ledger import Denial
 from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.principals import person
-from roost.core.resets import Reset
-from roost.core.runs import Request, RunKind
-from roost.core.sessions import OpenedBy
-from roost.core.triggers import GREETING, Trigger, find_trigger
+from roost.core.routing import Route
+from roost.core.sessions import Activation
+from roost.engine.commands.asked import Means
+from roost.engine.commands.desk import Desk
 from roost.engine.rules import NewId, Rules
-from roost.engine.stops import Stops
-from roost.ports import Accepted, Clock, Store
-
-INTERRUPTED = "a newer message came"
+from roost.engine.stops import INTERRUPTED, Stops
+from roost.ports import Accepted, Channel, Clock, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnedAway:
     """A message that was not let in, and the rule that said so."""
 
-    decision: Refused | PairingRequired
+    decision: Refused | PairingRequired | Ignored
 
 
 class Inbox:
     """Commits messages. Whoever calls `receive` may tell the platform "received" once it returned."""
 
-    def __init__(self, store: Store, clock: Clock, new_id: NewId, rules: Rules, stops: Stops) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        new_id: NewId,
+        rules: Rules,
+        stops: Stops,
+        channels: Sequence[Channel],
+    ) -> None:
         self._store = store
         self._clock = clock
         self._new_id = new_id
         self._rules = rules
         self._stops = stops
+        means = Means(
+            store=store,
+            clock=clock,
+            new_id=new_id,
+            rules=rules,
+            channels=tuple(channels),
+            started_at=clock.now(),
+        )
+        self._desk = Desk(means, stops)
 
     async def receive(self, envelope: Envelope) -> Accepted | TurnedAway:
-        decision = admission.decide(envelope, self._rules.door(envelope.channel))
+        decision = await self._admission(envelope)
         if not isinstance(decision, Admitted):
             await self._store.record_denial(self._denial(envelope, decision))
             return TurnedAway(decision=decision)
-        return await self._accept(await self._arrival(envelope, decision))
+        arrival = await self._arrival(envelope, decision)
+        taken = await self._desk.take(envelope, decision, arrival)
+        if isinstance(taken, Ignored):
+            return TurnedAway(decision=taken)
+        return taken or await self._accept(arrival)
+
+    async def _admission(self, envelope: Envelope) -> Admission:
+        """Whether a group must mention the agent is the channel's setting, unless its session says otherwise."""
+        door = self._rules.door(envelope.channel)
+        decision = admission.decide(envelope, replace(door, require_mention=False))
+        if not isinstance(decision, Admitted) or envelope.conversation.chat_type is ChatType.DIRECT:
+            return decision
+        route = await self._route(envelope, decision)
+        session = await self._store.session(route.key)
+        own = session.overrides.activation if session else None
+        required = door.require_mention if own is None else own == Activation.MENTION
+        return admission.decide(envelope, replace(door, require_mention=required))
+
+    async def _route(self, envelope: Envelope, admitted: Admitted) -> Route:
+        address = reply_address(envelope)
+        bound = await self._store.thread_binding(address) if address and address.thread else None
+        if bound is not None and bound.expired(self._clock.now()):
+            bound = None
+        return routing.route(envelope, admitted.principal, self._rules.routing, bound.key if bound else None)
 
     async def _accept(self, arrival: Arrival) -> Accepted:
         plans: list[queueing.Plan] = []
@@ -61,12 +102,8 @@ class Inbox:
 
     async def _arrival(self, envelope: Envelope, admitted: Admitted) -> Arrival:
         rules = self._rules
-        address = reply_address(envelope)
-        bound = await self._store.thread_binding(address) if address and address.thread else None
-        if bound is not None and bound.expired(self._clock.now()):
-            bound = None
-        route = routing.route(envelope, admitted.principal, rules.routing, bound.key if bound else None)
-        arrival = Arrival(
+        route = await self._route(envelope, admitted)
+        return Arrival(
             inbound=Inbound(
                 id=self._new_id(),
                 key=route.key,
@@ -79,7 +116,7 @@ class Inbox:
                 received_at=self._clock.now(),
                 trace=self._new_id(),
                 sender_name=envelope.sender.name,
-                reply_to=address,
+                reply_to=reply_address(envelope),
             ),
             run_id=self._new_id(),
             opening=Opening(
@@ -93,21 +130,6 @@ class Inbox:
             queue=rules.queue,
             resets=rules.resets,
         )
-        trigger = find_trigger(envelope.text, extras=rules.triggers)
-        return arrival if trigger is None else self._reset(arrival, trigger)
-
-    def _reset(self, arrival: Arrival, trigger: Trigger) -> Arrival:
-        """The message after a reset word opens the new generation; a lone word asks for a greeting."""
-        reset = Reset(
-            reason=OpenedBy.NEW,
-            session_id=arrival.opening.session_id,
-            at=arrival.inbound.received_at,
-            rule=f"trigger {trigger.word}",
-        )
-        if not trigger.rest:
-            return replace(arrival, reset=reset, request=Request(kind=RunKind.GREETING, prompt=GREETING))
-        inbound = replace(arrival.inbound, content=(Text(trigger.rest),))
-        return replace(arrival, reset=reset, inbound=inbound)
 
     def _denial(self, envelope: Envelope, decision: Refused | PairingRequired) -> Denial:
         return Denial(

@@ -1,12 +1,15 @@
 """What the configuration says to the engine, as core values. A run keeps the rules it began with."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from roost.core.admission import ChannelPolicy
 from roost.core.budgets import Limit
+from roost.core.commandaccess import CommandPolicy
+from roost.core.errors import NotFound
+from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetPolicy
 from roost.core.models import ModelSpec
 from roost.core.queuesettings import QueuePolicy
@@ -16,15 +19,20 @@ from roost.core.runs import Run
 from roost.core.scheduling import Limits
 from roost.core.sendpolicy import SendPolicy
 from roost.core.sessions import Session
+from roost.core.toolpolicy import Removed
 from roost.core.tools import Place
-from roost.ports import Model, Tool
+from roost.core.triggers import ModelCatalogue
+from roost.ports import Model, SecretScanner, Tool
 
 NewId: TypeAlias = Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What a run works with: the model that answers and why, its system text, its tools and where they act."""
+    """What a run works with: the model that answers and why, its system text, its tools and where they act.
+
+    `removed` are tools it has not, and the stage of the policy that took each away.
+    """
 
     model: Model
     spec: ModelSpec
@@ -33,10 +41,57 @@ class Part:
     place: Place
     tools: tuple[Tool, ...] = ()
     thinking: str | None = None
+    removed: tuple[Removed, ...] = ()
 
 
 Cast: TypeAlias = Callable[[Session, Run], Part]
 """Who plays a run. Raises `InvalidInput` where the model that was asked for cannot be had."""
+
+
+class Named(Protocol):
+    """A model that was found by its name."""
+
+    @property
+    def spec(self) -> ModelSpec: ...
+
+
+class ModelDirectory(Protocol):
+    """The models there are."""
+
+    def specs(self) -> tuple[ModelSpec, ...]:
+        """Every model that may be asked for."""
+        ...
+
+    def resolve(self, name: str) -> Named:
+        """The model of a name or alias. Raises `NotFound` or `Forbidden`, with what there is instead."""
+        ...
+
+
+class NoModels:
+    """A directory without entries."""
+
+    def specs(self) -> tuple[ModelSpec, ...]:
+        return ()
+
+    def resolve(self, name: str) -> Named:
+        raise NotFound(f"there is no model {name}", hint="none is configured")
+
+
+Export: TypeAlias = Callable[[SessionKey, bool], Awaitable[tuple[str, ...]]]
+"""Writes the transcripts of a session to files and says where; the flag is for the bytes as they are, secrets too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandRules:
+    """What chat commands go by: who may use them, what they can name, and what masks the transcripts they show."""
+
+    policy: CommandPolicy = field(default_factory=CommandPolicy)
+    models: ModelDirectory = field(default_factory=NoModels)
+    catalogue: ModelCatalogue = field(default_factory=ModelCatalogue)
+    agents: tuple[str, ...] = ()
+    version: str = ""
+    export: Export | None = None
+    scanner: SecretScanner | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +109,7 @@ class Rules:
     triggers: tuple[str, ...] = ()
     sending: SendPolicy | None = None
     zone: tzinfo = UTC
+    commands: CommandRules = field(default_factory=CommandRules)
     limits: Limits = field(default_factory=lambda: Limits(ceiling=32))
     budgets: tuple[Limit, ...] = ()
     recovery_max_age_ms: int = MAX_AGE_MS

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from roost.core import finishing, sendpolicy
+from roost.core import finishing, sendpolicy, stopping
 from roost.core.announce import announce_text, read_report
 from roost.core.budgets import Budgets
 from roost.core.deliveries import Delivery, DeliveryKind
@@ -15,6 +15,7 @@ from roost.core.endings import Ending
 from roost.core.entries import EntryDraft
 from roost.core.errors import Fenced, RoostError
 from roost.core.exchanges import Completion
+from roost.core.footers import framed
 from roost.core.ledger import Denial
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.notices import derived_id, notice
@@ -117,18 +118,18 @@ class Runner:
     async def _finish(self, run: Run, end: _End) -> None:
         if run.claim is None:
             return
-        ending = Ending(
-            outcome=end.outcome,
-            announce=announcement,
-            reply=text_of(end.words) if end.words else None,
-            policy=self._rules.sending,
-        )
 
         def advance(snapshot: RunSnapshot) -> Effects:
+            ending = Ending(
+                outcome=stopping.judged(snapshot.run, end.outcome),
+                announce=announcement,
+                reply=text_of(end.words) if end.words else None,
+                policy=self._rules.sending,
+            )
             return (
                 *self._words(snapshot, end),
-                *self._reply(snapshot, ending),
-                *self._apology(snapshot, end),
+                *self._reply(snapshot, ending, end.words),
+                *self._apology(snapshot, ending.outcome),
                 *finishing.finish(snapshot, ending),
             )
 
@@ -140,7 +141,7 @@ class Runner:
         draft = EntryDraft(id=derived_id(snapshot.run.id, "last"), body=end.words, run_id=snapshot.run.id)
         return (AppendEntries(key=snapshot.run.key, drafts=(draft,)),)
 
-    def _reply(self, snapshot: RunSnapshot, ending: Ending) -> Effects:
+    def _reply(self, snapshot: RunSnapshot, ending: Ending, words: AssistantMessage | None) -> Effects:
         run, session = snapshot.run, snapshot.session.session
         address = run.request.reply_to
         if ending.said is None or address is None or run.request.kind not in ANSWERED or session is None:
@@ -175,16 +176,18 @@ class Runner:
                     ready_at=ending.outcome.at,
                 )
             )
-            for number, part in enumerate(split(ending.said, self._longest))
+            for number, part in enumerate(split(framed(ending.said, words, session.overrides), self._longest))
             if part.text.strip()
         )
 
-    def _apology(self, snapshot: RunSnapshot, end: _End) -> Effects:
+    def _apology(self, snapshot: RunSnapshot, outcome: Outcome) -> Effects:
         """Who asked is told once that no answer will come."""
-        run, outcome = snapshot.run, end.outcome
+        run = snapshot.run
         if outcome.state not in (RunState.FAILED, RunState.TIMEOUT) or run.request.kind not in ANSWERED:
             return ()
         line = f"No answer: {outcome.error or outcome.state}."
+        if run.request.kind is RunKind.GREETING:
+            line = f"A new conversation has begun. {line}"
         return notice(run.key, run.request.reply_to, line, at=outcome.at, about=run.id)
 
 

@@ -8,6 +8,9 @@ import anyio
 
 REMEMBERED = 1_024
 
+INTERRUPTED = "a newer message came"
+STOPPED = "stopped by command"
+
 
 class Stop:
     """Around a run. If it was ended, what is inside is cancelled and `reason` says why."""

@@ -150,6 +150,19 @@ async def kill_input(unit: Unit, effect: fx.KillInput) -> SessionKey:
     return record.inbound.key
 
 
+async def answer_input(unit: Unit, effect: fx.AnswerInput) -> SessionKey:
+    await unit.existing(effect.inbound.key)
+    await unit.tables.insert_inbound(
+        InboundRecord(
+            inbound=effect.inbound,
+            state=InboundState.ANSWERED,
+            reason=effect.command,
+            answer=effect.answer,
+        )
+    )
+    return effect.inbound.key
+
+
 async def queue_run(unit: Unit, effect: fx.QueueRun) -> SessionKey:
     session = await unit.existing(effect.run.key)
     await unit.tables.insert_run(effect.run)
@@ -186,22 +199,28 @@ async def requeue_run(unit: Unit, effect: fx.RequeueRun) -> SessionKey:
     return run.key
 
 
+async def request_stop(unit: Unit, effect: fx.RequestStop) -> None:
+    run = await unit.known_run(effect.run_id)
+    if run.state.ended:
+        raise Conflict(f"run {run.id} has ended already")
+    await unit.tables.update_run(replace(run, stop=run.stop or effect.stop))
+
+
 async def end_run(unit: Unit, effect: fx.EndRun) -> SessionKey:
     run = await unit.known_run(effect.run_id)
     if run.state.ended:
         raise Conflict(f"run {run.id} has ended already")
     if not effect.outcome.state.ended:
         raise InvalidInput(f"{effect.outcome.state} is no way for a run to end")
-    await unit.tables.update_run(
-        replace(run, state=effect.outcome.state, outcome=effect.outcome, claim=None, fence=run.fence + 1)
-    )
+    ended = replace(run, state=effect.outcome.state, outcome=effect.outcome, claim=None, fence=run.fence + 1)
+    await unit.tables.update_run(ended)
     unit.left(run)
     left = await unit.tables.active_runs(run.key)
     if not left:
         await unit.set_status(run.key, SessionStatus(effect.outcome.state))
     elif all(other.state is RunState.QUEUED for other in left):
         await unit.set_status(run.key, SessionStatus.QUEUED)
-    unit.ended(run)
+    unit.ended(ended)
     unit.topics.add(RUNS)
     return run.key
 
@@ -279,9 +298,11 @@ _APPLY: dict[type[Effect], Apply] = {
     fx.MoveInput: move_input,
     fx.MergeInput: merge_input,
     fx.KillInput: kill_input,
+    fx.AnswerInput: answer_input,
     fx.QueueRun: queue_run,
     fx.DelayRun: delay_run,
     fx.RequeueRun: requeue_run,
+    fx.RequestStop: request_stop,
     fx.EndRun: end_run,
     fx.AddDelivery: add_delivery,
     fx.PutExchange: put_exchange,

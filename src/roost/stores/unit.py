@@ -16,6 +16,7 @@ from roost.core.keys import SessionKey
 from roost.core.runs import Claim, Run, RunState
 from roost.core.sessions import Growth, Session, SessionStatus, grown
 from roost.core.summaries import count, summarise
+from roost.core.trees import Tree
 from roost.ports import Clock, Topic, TopicKind
 from roost.stores.codec import key_text
 from roost.stores.settling import settle_left
@@ -65,6 +66,7 @@ class Unit:
         self._shifted: set[SessionKey] = set()
         self._absorbing: set[str] = set()
         self._left: set[str] = set()
+        self._ended: dict[str, Run] = {}
 
     # -- reading under the lock ----------------------------------------------------------------------
 
@@ -132,6 +134,14 @@ class Unit:
             partner=partner,
         )
 
+    async def tree(self, key: SessionKey) -> Tree:
+        session = await self.snapshot(key)
+        below = tuple([await self.snapshot(one) for one in await self.tables.working_below(key)])
+        active = [run for one in (session, *below) for run in (one.running, *one.queued) if run is not None]
+        return Tree(
+            session=session, below=below, runs=tuple([await self.run_snapshot(run) for run in active])
+        )
+
     async def claimed_run(self, claim: Claim) -> Run:
         """The run a claim is for, its session locked; `Fenced` if the claim is void."""
         run = await self.tables.run(claim.id)
@@ -148,6 +158,13 @@ class Unit:
         run = await self.claimed_run(claim)
         if run.session_id != (await self.existing(run.key)).session_id:
             raise Fenced(f"session {run.key} was reset under run {run.id}", hint="end this run")
+        return run
+
+    async def going_on(self, claim: Claim) -> Run:
+        """The run a claim is for, if nobody asked for its end."""
+        run = await self.claimed_run(claim)
+        if run.stop is not None:
+            raise Fenced(f"run {run.id} was stopped: {run.stop.reason}", hint="end this run")
         return run
 
     async def holds(self, claim: Claim) -> bool:
@@ -265,6 +282,11 @@ class Unit:
 
     def ended(self, run: Run) -> None:
         self._shifted.add(run.key)
+        self._ended[run.id] = run
+
+    def end_of(self, run_id: str) -> Run | None:
+        """A run that ended in this transaction, also if its session went with it."""
+        return self._ended.get(run_id)
 
     async def known_run(self, run_id: str) -> Run:
         run = await self.tables.run(run_id)

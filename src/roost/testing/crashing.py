@@ -127,6 +127,7 @@ class CrashingStore:
         self.history = crashes.around("store.history", store.history)
         self.search = crashes.around("store.search", store.search)
         self.accept_inbound = crashes.around("store.accept_inbound", store.accept_inbound)
+        self.accept_command = crashes.around("store.accept_command", store.accept_command)
         self.inbound = crashes.around("store.inbound", store.inbound)
         self.inbound_by_key = crashes.around("store.inbound_by_key", store.inbound_by_key)
         self.take_inputs = crashes.around("store.take_inputs", store.take_inputs)

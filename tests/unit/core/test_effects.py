@@ -11,7 +11,7 @@ from roost.core.inbound import InputMode
 from roost.core.ledger import Denial
 from roost.core.messages import Notice
 from roost.core.principals import OWNER
-from roost.core.runs import Outcome, Progress, RunState
+from roost.core.runs import Outcome, Progress, RunState, StopRequest
 from roost.core.sessions import ThreadBinding
 from tests import samples
 
@@ -33,6 +33,12 @@ SAID = [
     (fx.MoveInput(inbound_id="m1", run_id="r1", mode=InputMode.OPEN), None, ()),
     (fx.MergeInput(inbound_id="m1", into="m2", reason="x"), "input.merged", ("m1",)),
     (fx.KillInput(inbound_id="m1", reason="x"), "input.dead", ("m1",)),
+    (
+        fx.AnswerInput(inbound=samples.inbound(), command="/status", answer="well"),
+        "input.answered",
+        ("m1",),
+    ),
+    (fx.RequestStop(run_id="r1", stop=StopRequest(reason="x", by=OWNER, at=1)), None, ()),
     (fx.QueueRun(run=samples.run()), "run.queued", ("r1",)),
     (fx.DelayRun(run_id="r1", ready_at=1), None, ()),
     (fx.RequeueRun(run_id="r1", ready_at=1, progress=Progress()), "run.queued", ("r1",)),

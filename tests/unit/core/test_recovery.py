@@ -16,6 +16,7 @@ from roost.core.effects import (
 )
 from roost.core.inbound import InboundRecord, InputMode
 from roost.core.messages import ProvenanceKind, ToolResult
+from roost.core.principals import OWNER
 from roost.core.recovery import (
     MAX_AGE_MS,
     CallAgain,
@@ -28,7 +29,7 @@ from roost.core.recovery import (
     fate,
     recover,
 )
-from roost.core.runs import Progress, Run, RunState, Step, StepKind
+from roost.core.runs import Progress, Run, RunState, Step, StepKind, StopRequest
 from tests import samples
 from tests.samples import NOON, inbound, pending
 
@@ -160,3 +161,15 @@ def test_an_interrupted_child_is_settled_for_its_requester() -> None:
     )
     settled = [one for one in recover(child, RECOVERY) if isinstance(one, SettleCompletion)]
     assert [one.status for one in settled] == ["interrupted"]
+
+
+@pytest.mark.requirement("P27")
+@pytest.mark.parametrize("step", [None, MODEL, TOOL, SAFE_TOOL])
+def test_a_run_that_was_stopped_is_not_taken_up_again(step: Step | None) -> None:
+    run = replace(lost(step), stop=StopRequest(reason="enough", by=OWNER, at=NOON))
+    later = pending(inbound("m2"), run.id, InputMode.STEER)
+    effects = recover(snapshot(run, later), RECOVERY)
+    (end,) = (effect for effect in effects if isinstance(effect, EndRun))
+    assert (end.outcome.state, end.outcome.error) == (RunState.KILLED, "enough")
+    assert RequeueRun not in kinds(effects)
+    assert [effect.inbound_id for effect in effects if isinstance(effect, MoveInput)] == ["m2"]

@@ -15,8 +15,8 @@ from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
 from roost.core.runs import RunKind
 from roost.core.sessions import OpenedBy, ThreadBinding
 from roost.engine.ids import FreshIds
-from roost.engine.inbox import INTERRUPTED, Inbox, TurnedAway
-from roost.engine.stops import Stops
+from roost.engine.inbox import Inbox, TurnedAway
+from roost.engine.stops import INTERRUPTED, Stops
 from roost.ports import Accepted
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -45,7 +45,7 @@ def scene() -> Scene:
 
 
 def inbox(scene: Scene, stops: Stops | None = None) -> Inbox:
-    return Inbox(scene.store, scene.clock, FreshIds(scene.clock), scene.rules, stops or Stops())
+    return Inbox(scene.store, scene.clock, FreshIds(scene.clock), scene.rules, stops or Stops(), ())
 
 
 async def received(scene: Scene, envelope: Envelope) -> Accepted:
@@ -85,6 +85,7 @@ async def test_a_message_that_interrupts_ends_the_run_under_way(scene: Scene) ->
     assert stop.reason == INTERRUPTED
 
 
+@pytest.mark.requirement("D44")
 async def test_a_reset_word_opens_a_generation_with_what_follows_it(scene: Scene) -> None:
     await received(scene, dm("one", "e1"))
     accepted = await received(scene, dm("/new two", "e2"))
@@ -94,6 +95,7 @@ async def test_a_reset_word_opens_a_generation_with_what_follows_it(scene: Scene
     assert generations[-1].rule == "trigger /new"
 
 
+@pytest.mark.requirement("D44")
 async def test_a_lone_reset_word_asks_for_a_greeting(scene: Scene) -> None:
     accepted = await received(scene, dm("/new", "e1"))
     run = await scene.store.run(accepted.record.run_id or "")

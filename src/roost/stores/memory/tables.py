@@ -44,6 +44,12 @@ class MemoryTables(FactTables):
     async def ancestors(self, key: SessionKey) -> tuple[SessionKey, ...]:
         return self._lineage.get(key) or ()
 
+    async def working_below(self, key: SessionKey) -> tuple[SessionKey, ...]:
+        working = {run.key for run in self._runs if not run.state.ended}
+        working |= {one.requester for one in self._completions if one.acknowledged_at is None}
+        below = (one for one in working if key in (self._lineage.get(one) or ()))
+        return tuple(sorted(below, key=str))
+
     async def sessions(self, query: SessionQuery) -> Sequence[Session]:
         rows = [
             session

@@ -123,6 +123,12 @@ DELETE FROM lineage WHERE descendant = ?;
 -- name: ancestors
 SELECT ancestor FROM lineage WHERE descendant = ? AND live ORDER BY distance;
 
+-- name: working_below
+SELECT DISTINCT l.descendant FROM lineage l WHERE l.ancestor = ? AND l.live
+    AND (EXISTS (SELECT 1 FROM runs r WHERE r.key = l.descendant AND r.state IN ('queued', 'running'))
+        OR EXISTS (SELECT 1 FROM completions c WHERE c.requester = l.descendant AND c.acknowledged_at IS NULL))
+ORDER BY l.descendant;
+
 -- name: generation
 SELECT g.session_id, s.key, g.number, g.opened_at, g.opened_by, g.reset_rule, g.previous, g.base_session_id,
     g.base_seq, (SELECT coalesce(max(seq), 0) FROM entries e WHERE e.generation = g.id), g.archived, g.header

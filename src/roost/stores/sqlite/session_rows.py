@@ -62,6 +62,9 @@ class SessionRows(Rows):
     async def ancestors(self, key: SessionKey) -> tuple[SessionKey, ...]:
         return tuple(stored_key(row[0]) for row in self._execute(SQL["ancestors"], (key_text(key),)))
 
+    async def working_below(self, key: SessionKey) -> tuple[SessionKey, ...]:
+        return tuple(stored_key(row[0]) for row in self._execute(SQL["working_below"], (key_text(key),)))
+
     async def sessions(self, query: SessionQuery) -> Sequence[Session]:
         bindings: dict[str, Binding] = {
             "tenant": self._tenant,

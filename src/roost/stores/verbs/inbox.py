@@ -1,8 +1,10 @@
 """Messages on their way into a transcript."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 
-from roost.core.effects import Decide
+from roost.core.effects import Decide, Effects
 from roost.core.entries import Entry
 from roost.core.errors import InvalidInput
 from roost.core.events import EventKind
@@ -10,6 +12,7 @@ from roost.core.inbound import Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.runs import Claim
+from roost.core.trees import DecideTree
 from roost.ports import Accepted, Render
 from roost.stores.applying import apply
 from roost.stores.unit import Unit
@@ -18,21 +21,16 @@ from roost.stores.verbs.base import Verbs
 
 class InboxVerbs(Verbs):
     async def accept_inbound(self, inbound: Inbound, decide: Decide) -> Accepted:
-        async def verb(unit: Unit) -> Accepted:
-            await unit.session(inbound.key)
-            known = await unit.tables.same_inbound(inbound)
-            if known is not None:
-                return Accepted(record=known, duplicate=True)
-            await apply(unit, decide(await unit.snapshot(inbound.key)))
-            record = await unit.tables.inbound(inbound.id)
-            if record is None:
-                raise InvalidInput(
-                    f"the decision on message {inbound.id} neither kept nor refused it",
-                    hint="accept it as an input or record it dead with a notice",
-                )
-            return Accepted(record=record, duplicate=False)
+        async def effects(unit: Unit) -> Effects:
+            return decide(await unit.snapshot(inbound.key))
 
-        return await self._write(verb)
+        return await self._write(partial(_accept, inbound=inbound, effects=effects))
+
+    async def accept_command(self, inbound: Inbound, decide: DecideTree) -> Accepted:
+        async def effects(unit: Unit) -> Effects:
+            return decide(await unit.tree(inbound.key))
+
+        return await self._write(partial(_accept, inbound=inbound, effects=effects))
 
     async def inbound(self, inbound_id: str) -> InboundRecord | None:
         return await self._read(lambda tables: tables.inbound(inbound_id))
@@ -44,6 +42,7 @@ class InboxVerbs(Verbs):
 
     async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
         async def verb(unit: Unit) -> tuple[Entry, ...]:
+            await unit.going_on(claim)
             run = await unit.writing_run(claim)
             pending = await unit.tables.pending_inputs(run.key)
             inputs = tuple(record for record in pending if record.run_id == run.id)
@@ -61,3 +60,18 @@ class InboxVerbs(Verbs):
             return entries
 
         return await self._write(verb)
+
+
+async def _accept(unit: Unit, *, inbound: Inbound, effects: Callable[[Unit], Awaitable[Effects]]) -> Accepted:
+    await unit.session(inbound.key)
+    known = await unit.tables.same_inbound(inbound)
+    if known is not None:
+        return Accepted(record=known, duplicate=True)
+    await apply(unit, await effects(unit))
+    record = await unit.tables.inbound(inbound.id)
+    if record is None:
+        raise InvalidInput(
+            f"the decision on message {inbound.id} neither kept nor refused it",
+            hint="accept it as an input, answer it, or record it dead with a notice",
+        )
+    return Accepted(record=record, duplicate=False)

@@ -53,7 +53,7 @@ class RunVerbs(Verbs):
 
     async def begin_step(self, claim: Claim, step: Step) -> None:
         async def verb(unit: Unit) -> None:
-            run = await unit.claimed_run(claim)
+            run = await unit.going_on(claim)
             calls = run.progress.model_calls + (step.kind is StepKind.MODEL)
             progress = replace(run.progress, step=step, model_calls=calls)
             await unit.tables.update_run(replace(run, progress=progress))
@@ -66,8 +66,8 @@ class RunVerbs(Verbs):
         async def verb(unit: Unit) -> Run:
             run = await unit.claimed_run(claim)
             await apply(unit, advance(await unit.run_snapshot(run)))
-            ended = await unit.known_run(run.id)
-            if not ended.state.ended:
+            ended = unit.end_of(run.id)
+            if ended is None:
                 raise InvalidInput(f"the decision on run {run.id} did not end it")
             return ended
 

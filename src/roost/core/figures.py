@@ -1,0 +1,54 @@
+"""Numbers as people read them: durations, counts, money, moments."""
+
+import re
+from datetime import UTC, datetime, timedelta, tzinfo
+from types import MappingProxyType
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_UNITS = MappingProxyType({"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000})
+_DURATION = re.compile(r"(?P<number>[0-9]{1,9})(?P<unit>ms|s|m|h|d)?")
+
+
+def duration(milliseconds: int) -> str:
+    seconds = max(0, milliseconds) // 1_000
+    if seconds < 60:
+        return f"{seconds}s"
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h{minutes:02d}m{seconds:02d}s" if hours else f"{minutes}m{seconds:02d}s"
+
+
+def age(milliseconds: int) -> str:
+    """How long ago, in the largest unit that says something."""
+    seconds = max(0, milliseconds) // 1_000
+    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= length:
+            return f"{seconds // length}{unit} ago"
+    return f"{seconds}s ago" if seconds else "now"
+
+
+def thousands(count: int) -> str:
+    if count < 1_000:
+        return str(count)
+    return f"{count / 1_000:.1f}".removesuffix(".0") + "k"
+
+
+def dollars(micros: int) -> str:
+    return f"${micros / 1_000_000:.4f}"
+
+
+def moment(at: int, zone: tzinfo) -> str:
+    """A time to the minute, in a zone."""
+    return (_EPOCH + timedelta(milliseconds=at)).astimezone(zone).strftime("%Y-%m-%d %H:%M")
+
+
+def counted(number: int, noun: str, many: str | None = None) -> str:
+    """`1 message`, `2 messages`; `many` where an `s` is not enough."""
+    return f"{number} {noun}" if number == 1 else f"{number} {many or noun + 's'}"
+
+
+def read_duration(text: str, *, bare: str | None = None) -> int | None:
+    """`500ms`, `2s`, `30m`, `24h` or `7d` in milliseconds; a bare number counts in the unit `bare`, if there is one."""
+    written = _DURATION.fullmatch(text.strip().lower())
+    unit = (written["unit"] or bare) if written else None
+    return int(written["number"]) * _UNITS[unit] if written and unit else None

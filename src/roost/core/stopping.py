@@ -1,0 +1,164 @@
+"""The end of work on somebody's word: what is under way is asked to end, what waits ends at once.
+
+A child that is stopped is settled as killed in the same decision, so that nobody goes on because of its end.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from roost.core import a2a
+from roost.core.addresses import Address
+from roost.core.announce import announce_text
+from roost.core.children import told_entry
+from roost.core.effects import (
+    AcknowledgeCompletion,
+    AppendEntries,
+    Effects,
+    EndRun,
+    KillInput,
+    RequestStop,
+    RunSnapshot,
+    SettleCompletion,
+    Snapshot,
+)
+from roost.core.endings import Ending
+from roost.core.exchanges import Completion, CompletionStatus
+from roost.core.inbound import Inbound
+from roost.core.keys import SessionKey
+from roost.core.notices import cleared_line, notice
+from roost.core.queuetext import excerpt
+from roost.core.runs import Outcome, Run, RunState, StopRequest
+from roost.core.trees import Tree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """`runs` are under way and must hear of it after the commit; `cleared` waited and will not be answered."""
+
+    effects: Effects
+    runs: tuple[str, ...]
+    ended: int
+    children: int
+    cleared: tuple[Inbound, ...]
+
+    @property
+    def nothing(self) -> bool:
+        return not (self.runs or self.ended or self.children or self.cleared)
+
+
+def stop(tree: Tree, request: StopRequest, *, told: Address | None = None) -> Stopped:
+    """Stop a session and all below it. Whoever waits at `told` hears of it there; others by a notice."""
+    snapshots = (tree.session, *tree.below)
+    inputs = tuple(record.inbound for one in snapshots for record in one.pending)
+    return _stopped(tree, request, runs=tree.runs, inputs=inputs, told=told)
+
+
+def stop_below(tree: Tree, request: StopRequest) -> Stopped:
+    """Stop what hangs below a session; the session itself goes on."""
+    runs = tuple(run for run in tree.runs if run.run.key != tree.session.key)
+    inputs = tuple(record.inbound for one in tree.below for record in one.pending)
+    return _stopped(tree, request, runs=runs, inputs=inputs, told=None)
+
+
+def kill(tree: Tree, child: SessionKey, request: StopRequest) -> Stopped:
+    """Stop one of the sessions below, with all below it; whoever spawned it goes on and is told how it ended.
+
+    Its own runs end each in a transaction of their own, also those that wait, so that the last of several continues
+    a requester who waits for all.
+    """
+    branch = tree.branch(child)
+    owed = [one for one in tree.session.children if one.child == child]
+    if branch is None:
+        effects = tuple(effect for one in owed for effect in _settle(tree.session, one, request))
+        return Stopped(effects=effects, runs=(), ended=0, children=1 if owed else 0, cleared=())
+    below = stop_below(branch, request)
+    own = [one.run for one in branch.runs if one.run.key == child]
+    inputs = tuple(record.inbound for record in branch.session.pending)
+    waits_for_nobody = [] if own else owed
+    effects = (
+        *below.effects,
+        *(RequestStop(run_id=run.id, stop=request) for run in own),
+        *_clear(inputs, request, None),
+        *(effect for one in waits_for_nobody for effect in _settle(tree.session, one, request)),
+    )
+    return Stopped(
+        effects=effects,
+        runs=(*below.runs, *(run.id for run in own if run.state is RunState.RUNNING)),
+        ended=below.ended,
+        children=1 + below.children,
+        cleared=(*below.cleared, *inputs),
+    )
+
+
+def judged(run: Run, outcome: Outcome) -> Outcome:
+    """How a run ended: one that was stopped was stopped, even if it came to its end before it heard."""
+    if run.stop is None or outcome.state is RunState.KILLED:
+        return outcome
+    return replace(outcome, state=RunState.KILLED, error=run.stop.reason, code="stopped", yielded=False)
+
+
+def killed(request: StopRequest, at: int) -> Outcome:
+    return Outcome(state=RunState.KILLED, at=at, error=request.reason, code="stopped")
+
+
+def _stopped(
+    tree: Tree,
+    request: StopRequest,
+    *,
+    runs: tuple[RunSnapshot, ...],
+    inputs: tuple[Inbound, ...],
+    told: Address | None,
+) -> Stopped:
+    under_way = [one.run for one in runs if one.run.state is RunState.RUNNING]
+    waiting = [one for one in runs if one.run.state is RunState.QUEUED]
+    owed = [(one, child) for one in (tree.session, *tree.below) for child in one.children]
+    unsettled = {child.child for _, child in owed if child.status is CompletionStatus.PENDING}
+    effects: list[Effects] = [
+        *((RequestStop(run_id=run.id, stop=request),) for run in under_way),
+        *(_end(one, request) for one in waiting),
+        _clear(inputs, request, told),
+        *(_settle(one, child, request) for one, child in owed),
+    ]
+    return Stopped(
+        effects=tuple(effect for group in effects for effect in group),
+        runs=tuple(run.id for run in under_way),
+        ended=len(waiting),
+        children=len(unsettled | {one.run.key for one in runs if one.run.key != tree.session.key}),
+        cleared=inputs,
+    )
+
+
+def _end(snapshot: RunSnapshot, request: StopRequest) -> Effects:
+    outcome = killed(request, request.at)
+    ending = Ending(outcome=outcome, announce=lambda completion, written: announce_text(completion, None))
+    return (EndRun(run_id=snapshot.run.id, outcome=outcome), *a2a.advance(snapshot, ending))
+
+
+def _clear(inputs: Iterable[Inbound], request: StopRequest, told: Address | None) -> Effects:
+    effects: list[Effects] = []
+    for inbound in inputs:
+        line = cleared_line(excerpt(inbound), request.reason)
+        heard = inbound.reply_to is not None and inbound.reply_to == told
+        word = () if heard else notice(inbound.key, inbound.reply_to, line, at=request.at, about=inbound.id)
+        effects.append((KillInput(inbound_id=inbound.id, reason=request.reason), *word))
+    return tuple(effect for group in effects for effect in group)
+
+
+def _settle(requester: Snapshot, completion: Completion, request: StopRequest) -> Effects:
+    """The requester's transcript tells how the child ended; nobody is asked to go on with it."""
+    effects: Effects = ()
+    if completion.status is CompletionStatus.PENDING:
+        completion = replace(
+            completion, status=CompletionStatus.KILLED, error=request.reason, settled_at=request.at
+        )
+        effects = (
+            SettleCompletion(
+                child_run=completion.child_run,
+                status=completion.status,
+                at=request.at,
+                error=request.reason,
+            ),
+        )
+    entry = told_entry(completion, announce_text(completion, None), request.by, request.at)
+    acknowledged = AcknowledgeCompletion(child_run=completion.child_run, at=request.at)
+    return (*effects, AppendEntries(key=requester.key, drafts=(entry,)), acknowledged)

@@ -1,0 +1,1 @@
+"""What each chat command does. Which there are and how they are read is `core.commands`."""

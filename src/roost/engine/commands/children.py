@@ -1,0 +1,148 @@
+"""`/subagents`: what this session has spawned, what it said, and its end."""
+
+from roost.core import stopping, visibility
+from roost.core.entries import Entry
+from roost.core.errors import Forbidden, InvalidInput, NotFound
+from roost.core.figures import age, counted, moment, thousands
+from roost.core.messages import AssistantMessage, ToolResult, UserMessage, text_of
+from roost.core.prose import clean
+from roost.core.queries import HistoryQuery, LedgerQuery, SessionQuery
+from roost.core.recall import derived_title, preview
+from roost.core.redaction import SecretScanner
+from roost.core.runs import StopRequest
+from roost.core.sessions import Session, SessionStatus
+from roost.core.trees import Tree
+from roost.core.visibility import Denied, Operation, Target
+from roost.engine.commands.asked import Answer, Asked, Means, Said, saying
+from roost.engine.stops import STOPPED
+
+RECENT_MS = 30 * 60_000
+LOG_LINES, MOST_LINES = 20, 200
+MOST_CHILDREN = 200
+_AT_WORK = frozenset({SessionStatus.QUEUED, SessionStatus.RUNNING})
+
+
+async def subagents(means: Means, asked: Asked) -> Answer:
+    action, _, rest = asked.argument.strip().partition(" ")
+    children = await _children(means, asked)
+    match action.lower():
+        case "" | "list":
+            return saying(_listed(means, asked, children))
+        case "info":
+            return saying(await _info(means, asked, _chosen(rest, children)))
+        case "log":
+            return saying(await _log(means, asked, rest, children))
+        case "kill" | "stop":
+            return _kill(asked, rest.strip(), children)
+        case other:
+            raise InvalidInput(f"/subagents knows no {other!r}", hint="say list, info, log or kill")
+
+
+async def _children(means: Means, asked: Asked) -> tuple[Session, ...]:
+    """Those the speaker may see, in the order in which they were spawned."""
+    scope = visibility.scope(Operation.LIST, asked.speaker.caller)
+    query = SessionQuery(scope=scope, parents=frozenset({asked.key}), archived=None, limit=MOST_CHILDREN)
+    page = await means.store.list_sessions(query)
+    return tuple(sorted(page.rows, key=lambda row: (row.times.created, str(row.key))))
+
+
+def _listed(means: Means, asked: Asked, children: tuple[Session, ...]) -> str:
+    shown = [
+        f"#{number} {_title(means, row)}: {row.status}, {age(asked.at - row.times.updated)}, "
+        f"{thousands(row.counters.input + row.counters.output)} tokens"
+        for number, row in enumerate(children, start=1)
+        if row.status in _AT_WORK or asked.at - row.times.updated <= RECENT_MS
+    ]
+    if not shown:
+        return f"No sub-agents at work or in the last 30 minutes ({len(children)} before)."
+    return "\n".join((f"Sub-agents ({len(shown)}):", *shown))
+
+
+def _title(means: Means, row: Session) -> str:
+    scanner = means.rules.commands.scanner
+    told = derived_title(row.summary.title, scanner) if row.summary.title and scanner else None
+    return row.labels.label or told or str(row.key)
+
+
+def _chosen(text: str, children: tuple[Session, ...]) -> Session:
+    handle = text.strip().removeprefix("#")
+    if handle.isascii() and handle.isdigit() and 1 <= int(handle) <= len(children):
+        return children[int(handle) - 1]
+    fitting = [
+        row
+        for row in children
+        if handle and (handle in (str(row.key), row.labels.label) or row.session_id.startswith(handle))
+    ]
+    if len(fitting) != 1:
+        raise NotFound(f"there is no sub-agent {handle or '(none named)'}", hint="/subagents list shows them")
+    return fitting[0]
+
+
+def _guard(operation: Operation, asked: Asked, child: Session) -> None:
+    target = Target(key=child.key, agent=child.key.agent, owner=child.owner, ancestors=(asked.key,))
+    decision = visibility.decide(operation, asked.speaker.caller, target)
+    if isinstance(decision, Denied):
+        raise decision.error()
+
+
+async def _info(means: Means, asked: Asked, child: Session) -> str:
+    _guard(Operation.STATUS, asked, child)
+    spent = (await means.store.usage(LedgerQuery(tree_of=child.key))).usage
+    lines = (
+        _title(means, child),
+        f"Session: {child.key}, id {child.session_id}",
+        f"Status: {child.status}, spawned {moment(child.times.created, means.rules.zone)}",
+        f"Model: {child.summary.model or 'none yet'}",
+        f"Tokens: {thousands(spent.input)} in, {thousands(spent.output)} out",
+    )
+    return "\n".join(lines)
+
+
+async def _log(means: Means, asked: Asked, rest: str, children: tuple[Session, ...]) -> str:
+    scanner = means.rules.commands.scanner
+    if scanner is None:
+        raise Forbidden("transcripts cannot be shown here: nothing masks their secrets")
+    handle, *options = rest.split() or [""]
+    child = _chosen(handle, children)
+    _guard(Operation.HISTORY, asked, child)
+    numbers = [int(one) for one in options if one.isascii() and one.isdigit()]
+    query = HistoryQuery(
+        key=child.key,
+        limit=max(1, min(MOST_LINES, *numbers or [LOG_LINES])),
+        tools="tools" in options,
+    )
+    page = await means.store.history(query)
+    lines = [line for entry in page.entries if (line := _line(entry, scanner))]
+    return "\n".join((f"{_title(means, child)}:", *lines)) if lines else "It has said nothing yet."
+
+
+def _line(entry: Entry, scanner: SecretScanner) -> str | None:
+    match entry.body:
+        case UserMessage() as body:
+            who, said = "to it", text_of(body)
+        case AssistantMessage() as body:
+            who, said = "it", clean(text_of(body))
+        case ToolResult() as body:
+            who, said = f"tool {body.tool}", text_of(body)
+        case _:
+            return None
+    words = preview(said, scanner)
+    return f"{who}: {words}" if words else None
+
+
+def _kill(asked: Asked, handle: str, children: tuple[Session, ...]) -> Answer:
+    chosen = children if handle.lower() in ("all", "*") else (_chosen(handle, children),)
+    for child in chosen:
+        _guard(Operation.STOP, asked, child)
+    request = StopRequest(reason=STOPPED, by=asked.speaker.principal, at=asked.at)
+
+    def answer(tree: Tree) -> Said:
+        killed = [stopping.kill(tree, child.key, request) for child in chosen]
+        count = sum(one.children for one in killed)
+        return Said(
+            text=f"Stopped {counted(count, 'sub-agent')}." if count else "Nothing of it was running.",
+            effects=tuple(effect for one in killed for effect in one.effects),
+            ends=tuple(run for one in killed for run in one.runs),
+        )
+
+    return answer

@@ -1,0 +1,135 @@
+"""What moves a conversation: stop, steer, compact, start afresh, go back."""
+
+from dataclasses import replace
+
+from roost.core import stopping
+from roost.core.effects import QueueRun
+from roost.core.errors import Conflict, InvalidInput
+from roost.core.figures import counted, moment
+from roost.core.messages import ProvenanceKind, Text
+from roost.core.notices import derived_id
+from roost.core.queuesettings import QueueMode
+from roost.core.queuetext import excerpt
+from roost.core.resets import Reset, open_generation, way_back
+from roost.core.runs import Cause, Request, Run, RunKind, RunState, StopRequest
+from roost.core.sessions import OpenedBy
+from roost.core.stopping import Stopped
+from roost.core.trees import Tree
+from roost.core.triggers import GREETING, take_model
+from roost.engine.commands.asked import Answer, Asked, Means, Said, overrides_of
+from roost.engine.stops import STOPPED
+
+LONGEST_FOCUS = 800
+_RESET = "the session was started afresh"
+
+
+async def stop(means: Means, asked: Asked) -> Answer:
+    request = StopRequest(reason=STOPPED, by=asked.speaker.principal, at=asked.at)
+
+    def answer(tree: Tree) -> Said:
+        stopped = stopping.stop(tree, request, told=asked.reply_to)
+        return Said(text=_told(stopped, asked), effects=stopped.effects, ends=stopped.runs)
+
+    return answer
+
+
+def _told(stopped: Stopped, asked: Asked) -> str:
+    """The counts, and the words of those who wait here: what others wrote elsewhere is not for this chat."""
+    if stopped.nothing:
+        return "Nothing was running, and nothing waits."
+    queued = f" and {stopped.ended} queued" if stopped.ended else ""
+    counts = (
+        f"Stopped {counted(len(stopped.runs), 'run')}{queued}.",
+        f"Cleared {counted(len(stopped.cleared), 'waiting message')}.",
+        f"Stopped {counted(stopped.children, 'sub-agent')}.",
+    )
+    here = [f"- {excerpt(one)}" for one in stopped.cleared if one.reply_to == asked.reply_to]
+    return "\n".join((" ".join(counts), *(("Not answered:", *here) if here else ())))
+
+
+async def steer(means: Means, asked: Asked) -> Answer:
+    if not asked.argument:
+        raise InvalidInput("there is nothing to say", hint="write /steer <message>")
+    inbound = replace(asked.arrival.inbound, content=(Text(asked.argument),))
+    return lambda tree: Said(forward=replace(asked.arrival, inbound=inbound, mode=QueueMode.STEER))
+
+
+async def compact(means: Means, asked: Asked) -> Answer:
+    """A run of its own kind, behind what runs; what to keep goes with it as its prompt."""
+    inbound, focus = asked.arrival.inbound, asked.argument[:LONGEST_FOCUS] or None
+
+    def answer(tree: Tree) -> Said:
+        if tree.session.session is None or not tree.session.session.summary.entries:
+            raise InvalidInput("there is nothing to condense yet")
+        waiting = (tree.session.running, *tree.session.queued)
+        if any(run and run.request.kind is RunKind.COMPACTION for run in waiting):
+            raise Conflict("this conversation is being condensed already")
+        run = Run(
+            id=derived_id("compaction", inbound.id),
+            key=asked.key,
+            state=RunState.QUEUED,
+            cause=Cause(principal=inbound.principal, kind=ProvenanceKind.HUMAN, trace=inbound.trace),
+            request=Request(kind=RunKind.COMPACTION, reply_to=asked.reply_to, prompt=focus),
+            queued_at=asked.at,
+            ready_at=asked.at,
+        )
+        when = "after the run under way" if tree.session.running else "now"
+        return Said(text=f"Condensing this conversation {when}.", effects=(QueueRun(run=run),))
+
+    return answer
+
+
+async def fresh(means: Means, asked: Asked) -> Answer:
+    """`/new` and every other reset word. What follows a model's name is the first message; a lone word is greeted."""
+    arrival = asked.arrival
+    chosen = take_model(asked.argument, means.rules.commands.catalogue)
+    reset = Reset(
+        reason=OpenedBy.RESET if asked.line.word == "/reset" else OpenedBy.NEW,
+        session_id=arrival.opening.session_id,
+        at=asked.at,
+        rule=f"trigger {asked.line.word}",
+    )
+    forward = replace(arrival, reset=reset)
+    if chosen.rest:
+        forward = replace(forward, inbound=replace(arrival.inbound, content=(Text(chosen.rest),)))
+    else:
+        forward = replace(forward, request=Request(kind=RunKind.GREETING, prompt=GREETING))
+
+    def answer(tree: Tree) -> Said:
+        below = stopping.stop_below(tree, _by_reset(asked))
+        overrides = replace(overrides_of(tree), model=chosen.model) if chosen.model else None
+        return Said(effects=below.effects, ends=below.runs, forward=forward, overrides=overrides)
+
+    return answer
+
+
+async def back(means: Means, asked: Asked) -> Answer:
+    known = {one.session_id: one for one in await means.store.generations(asked.key)}
+
+    def answer(tree: Tree) -> Said:
+        current = tree.session.generation
+        left = known.get(current.previous or "") if current else None
+        if current is None or left is None:
+            raise InvalidInput("there is no earlier conversation to go back to")
+        reset = Reset(
+            reason=OpenedBy.BACK,
+            session_id=asked.arrival.opening.session_id,
+            at=asked.at,
+            rule="command /back",
+            base=way_back(current, left.entries),
+        )
+        below = stopping.stop_below(tree, _by_reset(asked))
+        running = tree.session.running
+        began = moment(left.opened_at, means.rules.zone)
+        text = f"Back in the conversation of {began}. /back again returns to the one you left."
+        return Said(
+            text=text,
+            effects=(*below.effects, *open_generation(tree.session, reset)),
+            ends=(*below.runs, *((running.id,) if running else ())),
+        )
+
+    return answer
+
+
+def _by_reset(asked: Asked) -> StopRequest:
+    return StopRequest(reason=_RESET, by=asked.speaker.principal, at=asked.at)

@@ -1,0 +1,101 @@
+"""The folder that exports are written to: a folder a session, a file a transcript, secrets masked unless asked not to."""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import quote
+
+from anyio import to_thread
+
+from roost.core.credentials import is_secret_field
+from roost.core.errors import Conflict
+from roost.core.jsonl import Malformed, read_object
+from roost.core.jsonvalue import JsonObject, JsonValue, compact
+from roost.core.keys import SessionKey
+from roost.core.notices import derived_id
+from roost.core.redaction import SecretScanner, mask, redact
+from roost.ports import Store
+from roost.transfer.export import export_session
+
+_NAME_CHARS = 80
+
+
+async def export_to(
+    root: Path, store: Store, key: SessionKey, scanner: SecretScanner | None
+) -> tuple[str, ...]:
+    """Write every transcript of a key; the paths. Without a scanner the bytes are written as they are."""
+    try:
+        return await _export(root / folder_name(key), store, key, scanner)
+    except OSError as error:
+        raise Conflict(
+            f"the export could not be written: {error.strerror}", hint=f"make room, or mend {root}"
+        ) from None
+
+
+async def _export(
+    folder: Path, store: Store, key: SessionKey, scanner: SecretScanner | None
+) -> tuple[str, ...]:
+    await to_thread.run_sync(partial(folder.mkdir, parents=True, exist_ok=True, mode=0o700))
+    with ExitStack() as files:
+        open_files: dict[str, BinaryIO] = {}
+
+        async def sink(name: str, line: bytes) -> None:
+            if name not in open_files:
+                open_files[name] = files.enter_context(_opened(folder / f"{name}.part"))
+            await to_thread.run_sync(
+                open_files[name].write, line if scanner is None else masked(line, scanner)
+            )
+
+        names = await export_session(store, key, sink)
+    await to_thread.run_sync(_publish, folder, tuple(open_files))
+    return tuple(str(folder / name) for name in names if name in open_files)
+
+
+def _publish(folder: Path, names: Sequence[str]) -> None:
+    """Whole or not at all: an export that is cut short leaves the one before it."""
+    for name in names:
+        (folder / f"{name}.part").replace(folder / name)
+
+
+def folder_name(key: SessionKey) -> str:
+    """A name that no two keys share and no key can lead out of."""
+    text = str(key)
+    return (
+        f"{quote(text, safe='')[:_NAME_CHARS].replace('%', '_').lstrip('.')}-{derived_id('export', text)[:8]}"
+    )
+
+
+def masked(line: bytes, scanner: SecretScanner) -> bytes:
+    """A line with the secrets in its texts masked; one that is no JSON is masked as it stands."""
+    text = line.decode("utf-8", "replace")
+    found = read_object(text)
+    if isinstance(found, Malformed):
+        return redact(text, scanner)[0].encode()
+    return compact(_masked_fields(found, scanner)).encode() + (b"\n" if text.endswith("\n") else b"")
+
+
+def _masked_fields(fields: JsonObject, scanner: SecretScanner) -> JsonObject:
+    return {
+        name: mask(value)
+        if isinstance(value, str) and is_secret_field(name)
+        else _masked_value(value, scanner)
+        for name, value in fields.items()
+    }
+
+
+def _masked_value(value: JsonValue, scanner: SecretScanner) -> JsonValue:
+    if isinstance(value, str):
+        return redact(value, scanner)[0]
+    if isinstance(value, Mapping):
+        return _masked_fields(value, scanner)
+    if isinstance(value, Sequence):
+        return [_masked_value(one, scanner) for one in value]
+    return value
+
+
+def _opened(path: Path) -> BinaryIO:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    return os.fdopen(descriptor, "wb")

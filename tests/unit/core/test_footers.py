@@ -1,0 +1,44 @@
+import pytest
+
+from roost.core.footers import UsageLevel, framed
+from roost.core.messages import AssistantMessage, Text, Thinking, Usage
+from roost.core.sessions import Overrides
+
+WORDS = AssistantMessage(
+    content=(Thinking(thinking=" two and two "), Thinking(thinking=""), Text("four")),
+    at=1,
+    provider="p",
+    model="m",
+    usage=Usage(input=1_200, output=3, cost_micros=5_000),
+)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "sent"),
+    [
+        (Overrides(), "four"),
+        (Overrides(usage="off", reasoning="off"), "four"),
+        (Overrides(usage="tokens"), "four\n\n[1.2k tokens in, 3 out]"),
+        (Overrides(usage="on"), "four\n\n[1.2k tokens in, 3 out]"),
+        (Overrides(usage="full"), "four\n\n[p/m: 1.2k tokens in, 3 out, $0.0050]"),
+        (Overrides(reasoning="on"), "Reasoning:\ntwo and two\n\nfour"),
+        (Overrides(reasoning="stream"), "Reasoning:\ntwo and two\n\nfour"),
+        (Overrides(usage="nonsense"), "four"),
+    ],
+)
+def test_an_answer_is_framed_as_the_session_wants_it(overrides: Overrides, sent: str) -> None:
+    assert framed("four", WORDS, overrides) == sent
+
+
+def test_words_without_thoughts_or_a_message_stand_as_they_are() -> None:
+    plain = AssistantMessage(content=(Text("four"),), at=1, provider="p", model="m")
+    assert framed("four", plain, Overrides(reasoning="on")) == "four"
+    assert framed("four", None, Overrides(reasoning="on", usage="full")) == "four"
+
+
+def test_levels_are_read_whatever_the_case() -> None:
+    assert [UsageLevel.parse(word) for word in ("FULL", " on ", "x")] == [
+        UsageLevel.FULL,
+        UsageLevel.TOKENS,
+        None,
+    ]

@@ -1,0 +1,181 @@
+from dataclasses import replace
+
+import pytest
+
+from roost.core import stopping
+from roost.core.effects import (
+    AcknowledgeCompletion,
+    AddDelivery,
+    AppendEntries,
+    Effects,
+    EndRun,
+    KillInput,
+    PutExchange,
+    RequestStop,
+    RunSnapshot,
+    SettleCompletion,
+    Snapshot,
+)
+from roost.core.exchanges import Completion, CompletionStatus, Phase
+from roost.core.keys import SessionKey
+from roost.core.messages import ProvenanceKind, UserMessage, text_of
+from roost.core.runs import Outcome, Request, Run, RunState, StopRequest
+from roost.core.sessions import Lineage
+from roost.core.trees import Tree
+from tests import samples
+from tests.samples import ALICE, BOB, CHAT, CHILD, GRANDCHILD, MAIN, NOON, OTHER_CHAT, inbound, pending
+
+STOP = StopRequest(reason="enough", by=ALICE, at=NOON)
+RUNNING, WAITING = samples.run("r1"), samples.queued("q1")
+
+
+def of_child(name: str, state: RunState = RunState.RUNNING, key: SessionKey = CHILD) -> Run:
+    return samples.run(name, key=key, state=state, kind=ProvenanceKind.SUBAGENT, request=Request())
+
+
+def below(key: SessionKey = CHILD, parent: SessionKey = MAIN, *owed: Completion) -> Snapshot:
+    snapshot = samples.snapshot(key)
+    assert snapshot.session is not None
+    return replace(snapshot, session=replace(snapshot.session, lineage=Lineage(parent=parent)), children=owed)
+
+
+def tree(*runs: Run, session: Snapshot | None = None, under: tuple[Snapshot, ...] = ()) -> Tree:
+    own = session or samples.snapshot()
+    seen = tuple(RunSnapshot(run=run, session=own) for run in runs)
+    return Tree(session=own, below=under, runs=seen)
+
+
+def of(effects: Effects, kind: type) -> list[object]:
+    return [effect for effect in effects if isinstance(effect, kind)]
+
+
+def test_what_runs_is_asked_to_end_and_what_waits_ends() -> None:
+    stopped = stopping.stop(tree(RUNNING, WAITING), STOP)
+    assert of(stopped.effects, RequestStop) == [RequestStop(run_id="r1", stop=STOP)]
+    assert of(stopped.effects, EndRun) == [
+        EndRun(run_id="q1", outcome=Outcome(state=RunState.KILLED, at=NOON, error="enough", code="stopped"))
+    ]
+    assert (stopped.runs, stopped.ended, stopped.children, stopped.nothing) == (("r1",), 1, 0, False)
+
+
+def test_nothing_to_stop_is_nothing() -> None:
+    stopped = stopping.stop(tree(), STOP)
+    assert stopped.nothing
+    assert stopped.effects == ()
+
+
+@pytest.mark.requirement("P3")
+def test_who_waits_elsewhere_is_told_by_a_notice_and_who_waits_here_by_the_answer() -> None:
+    here, there, nowhere = inbound("a"), inbound("b", reply_to=OTHER_CHAT), inbound("c", reply_to=None)
+    waiting = tuple(pending(one, "q1") for one in (here, there, nowhere))
+    session = replace(samples.snapshot(), pending=waiting)
+    stopped = stopping.stop(tree(WAITING, session=session), STOP, told=CHAT)
+    assert [effect.inbound_id for effect in stopped.effects if isinstance(effect, KillInput)] == [
+        "a",
+        "b",
+        "c",
+    ]
+    told = [effect.delivery for effect in stopped.effects if isinstance(effect, AddDelivery)]
+    assert [(one.address, one.text) for one in told] == [(OTHER_CHAT, "Not answered (enough): b")]
+    assert stopped.cleared == (here, there, nowhere)
+
+
+def test_an_exchange_that_waits_is_over() -> None:
+    serving = samples.queued("x", kind=ProvenanceKind.INTER_SESSION, request=Request(exchange_id="x1"))
+    snapshot = RunSnapshot(run=serving, session=samples.snapshot(), exchange=samples.exchange())
+    stopped = stopping.stop(Tree(session=samples.snapshot(), runs=(snapshot,)), STOP)
+    (put,) = (effect for effect in stopped.effects if isinstance(effect, PutExchange))
+    assert (put.exchange.phase, put.exchange.error) == (Phase.DONE, "enough")
+
+
+@pytest.mark.requirement("D51", "P27")
+def test_children_and_theirs_are_stopped_and_settled_as_killed_so_that_nobody_goes_on() -> None:
+    child = replace(samples.completion("c-run"), child=CHILD)
+    grandchild = replace(samples.completion("g-run", requester=CHILD), child=GRANDCHILD)
+    session = replace(samples.snapshot(), children=(child,))
+    under = (below(CHILD, MAIN, grandchild), below(GRANDCHILD, CHILD))
+    runs = (of_child("g-run", key=GRANDCHILD),)
+    stopped = stopping.stop(tree(*runs, session=session, under=under), STOP)
+    assert stopped.children == 2
+    assert stopped.runs == ("g-run",)
+    settled = [effect for effect in stopped.effects if isinstance(effect, SettleCompletion)]
+    assert [(one.child_run, one.status, one.error) for one in settled] == [
+        ("c-run", CompletionStatus.KILLED, "enough"),
+        ("g-run", CompletionStatus.KILLED, "enough"),
+    ]
+    assert len(of(stopped.effects, AcknowledgeCompletion)) == 2
+    told = [effect for effect in stopped.effects if isinstance(effect, AppendEntries)]
+    assert [one.key for one in told] == [MAIN, CHILD]
+    body = told[0].drafts[0].body
+    assert isinstance(body, UserMessage)
+    assert "Status: killed" in text_of(body)
+
+
+def test_a_child_that_had_ended_is_told_as_it_ended() -> None:
+    done = replace(samples.completion("c-run"), status=CompletionStatus.OK, result="42", settled_at=NOON)
+    session = replace(samples.snapshot(), children=(done,))
+    stopped = stopping.stop(tree(session=session), STOP)
+    assert of(stopped.effects, SettleCompletion) == []
+    (told,) = (effect for effect in stopped.effects if isinstance(effect, AppendEntries))
+    body = told.drafts[0].body
+    assert isinstance(body, UserMessage)
+    assert "Result: 42" in text_of(body)
+    assert stopped.children == 0
+
+
+def test_what_hangs_below_can_be_stopped_alone() -> None:
+    own = replace(samples.snapshot(), pending=(pending(inbound("a"), "q1"),))
+    theirs = replace(below(), pending=(pending(inbound("b", key=CHILD, reply_to=None), "c-run"),))
+    runs = (RUNNING, WAITING, of_child("c-run"))
+    stopped = stopping.stop_below(tree(*runs, session=own, under=(theirs,)), STOP)
+    assert (stopped.runs, stopped.ended, stopped.children) == (("c-run",), 0, 1)
+    assert [one.id for one in stopped.cleared] == ["b"]
+
+
+@pytest.mark.parametrize("state", [RunState.RUNNING, RunState.QUEUED])
+def test_a_child_that_is_killed_ends_by_itself_and_its_requester_goes_on(state: RunState) -> None:
+    owed = replace(samples.completion("c-run"), child=CHILD)
+    session = replace(samples.snapshot(), children=(owed,))
+    runs = (RUNNING, of_child("c-run", state), of_child("g-run", key=GRANDCHILD))
+    theirs = replace(below(), pending=(pending(inbound("b", key=CHILD, reply_to=None), "c-run"),))
+    under = (theirs, below(GRANDCHILD, CHILD))
+    killed = stopping.kill(tree(*runs, session=session, under=under), CHILD, STOP)
+    assert {one.run_id for one in killed.effects if isinstance(one, RequestStop)} == {"c-run", "g-run"}
+    assert of(killed.effects, SettleCompletion) == []
+    assert of(killed.effects, EndRun) == []
+    assert killed.children == 2
+    assert killed.runs == (("g-run", "c-run") if state is RunState.RUNNING else ("g-run",))
+    assert [one.id for one in killed.cleared] == ["b"]
+
+
+def test_a_child_that_waits_for_its_own_children_is_settled_when_it_is_killed() -> None:
+    owed = replace(samples.completion("c-run"), child=CHILD)
+    session = replace(samples.snapshot(), children=(owed,))
+    grandchild = replace(samples.completion("g-run", requester=CHILD), child=GRANDCHILD)
+    under = (below(CHILD, MAIN, grandchild), below(GRANDCHILD, CHILD))
+    runs = (of_child("g-run", key=GRANDCHILD),)
+    killed = stopping.kill(tree(*runs, session=session, under=under), CHILD, STOP)
+    settled = [one.child_run for one in killed.effects if isinstance(one, SettleCompletion)]
+    assert settled == ["g-run", "c-run"]
+
+
+@pytest.mark.parametrize(("owed", "children"), [((), 0), ((samples.completion("c-run"),), 1)])
+def test_a_child_without_work_is_settled_if_it_is_owed(owed: tuple[Completion, ...], children: int) -> None:
+    session = replace(samples.snapshot(), children=owed)
+    killed = stopping.kill(tree(session=session), CHILD, STOP)
+    assert killed.children == len(of(killed.effects, SettleCompletion)) == children
+
+
+@pytest.mark.parametrize("state", [RunState.DONE, RunState.FAILED, RunState.TIMEOUT])
+def test_a_run_that_was_stopped_ends_as_stopped_however_it_ended(state: RunState) -> None:
+    outcome = Outcome(state=state, at=NOON, model="p/m", yielded=True)
+    judged = stopping.judged(replace(RUNNING, stop=STOP), outcome)
+    assert (judged.state, judged.error, judged.code) == (RunState.KILLED, "enough", "stopped")
+    assert (judged.model, judged.yielded) == ("p/m", False)
+
+
+def test_any_other_run_ends_as_it_ended() -> None:
+    done = Outcome(state=RunState.DONE, at=NOON)
+    assert stopping.judged(RUNNING, done) is done
+    killed = Outcome(state=RunState.KILLED, at=NOON, error="it heard")
+    assert stopping.judged(replace(RUNNING, stop=replace(STOP, by=BOB)), killed) is killed

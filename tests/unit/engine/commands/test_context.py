@@ -1,0 +1,38 @@
+import json
+
+import pytest
+
+from tests.unit.engine.commands.rooms import Room
+from tests.unit.engine.scenes import Doing
+
+
+@pytest.fixture
+def room() -> Room:
+    async def act() -> str:
+        return ""
+
+    room = Room()
+    room.scene.tools = (Doing("read", act), Doing("write_much", act))
+    return room
+
+
+@pytest.mark.requirement("D50")
+async def test_context_is_explained_listed_and_detailed(room: Room) -> None:
+    assert "/context list" in await room.ask("/context")
+    listed = await room.ask("/context list")
+    assert "Workspace: /nonexistent (rw, no sandbox)" in listed
+    assert "System text: 15 chars (~3 tokens)" in listed
+    assert "Tool names: read, write_much" in listed
+    detailed = await room.ask("/context detail")
+    assert detailed.startswith(listed)
+    assert "read: schema 2, text 8, 0 parameters" in detailed
+
+
+async def test_context_as_figures(room: Room) -> None:
+    figures = json.loads(await room.ask("/context json"))
+    assert figures["model"] == "scripted/one"
+    assert [tool["name"] for tool in figures["tools"]] == ["read", "write_much"]
+
+
+async def test_a_form_there_is_not(room: Room) -> None:
+    assert await room.ask("/context map") == "/context knows no 'map'. Say list, detail or json."

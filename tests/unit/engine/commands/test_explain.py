@@ -1,0 +1,140 @@
+import pytest
+
+from roost.core.addresses import Address
+from roost.core.admission import ChannelPolicy
+from roost.core.deliveries import Rejected
+from roost.core.effects import AddDelivery, AppendEntries, BindThread, EndRun, RecordDenial
+from roost.core.entries import EntryDraft
+from roost.core.ledger import Denial
+from roost.core.messages import AssistantMessage, Text
+from roost.core.principals import OWNER
+from roost.core.runs import Outcome, RunState
+from roost.core.sessions import ThreadBinding
+from roost.engine.inbox import TurnedAway
+from roost.testing import builders
+from roost.testing.builders import MAIN
+from tests.unit.engine.commands.rooms import OPEN, Room
+
+
+async def ended(room: Room, words: str = "well", *, state: RunState = RunState.DONE) -> int:
+    """A message was answered, or not."""
+    await room.accepted("hello")
+    (run,) = await room.claimed()
+    assert run.claim is not None
+    await room.store.take_inputs(run.claim, lambda records: (builders.said("e1", "hello"),))
+    at = room.scene.clock.now()
+    answer = AssistantMessage(content=(Text(words),), at=at, provider="p", model="m")
+    outcome = Outcome(
+        state=state,
+        at=at,
+        model="p/m",
+        model_reason="set on this session",
+        error="it broke" if state is RunState.FAILED else None,
+    )
+    await room.store.finish_run(
+        run.claim,
+        lambda snapshot: (
+            AppendEntries(key=MAIN, drafts=(EntryDraft(id="e2", body=answer, run_id=run.id),)),
+            EndRun(run_id=run.id, outcome=outcome),
+        ),
+    )
+    room.scene.clock.advance(5000)
+    return at
+
+
+@pytest.mark.requirement("F9", "P29")
+async def test_a_route_is_explained_by_its_stored_rule(room: Room) -> None:
+    assert await room.ask("/explain route") == (
+        "Session: agent:main:main, because of the default agent; session.dmScope=main."
+    )
+
+
+async def test_a_bound_thread_is_explained_by_who_bound_it(room: Room) -> None:
+    await room.accepted("hello")
+    address = Address(channel="loopback", to="ada", thread="t1")
+    binding = ThreadBinding(address=address, key=MAIN, bound_by=OWNER, bound_at=1, used_at=2**50)
+    await room.snapshot(MAIN, BindThread(binding=binding))
+    accepted = await room.inbox.receive(room.envelope("/explain route", thread="t1"))
+    assert not isinstance(accepted, TurnedAway)
+    assert accepted.record.answer == "Session: agent:main:main, because owner bound this thread to it."
+
+
+@pytest.mark.requirement("F9", "P18")
+async def test_a_model_is_explained_by_the_reason_of_the_run(room: Room) -> None:
+    assert "the next answer comes from scripted/one, because: the only model" in await room.ask(
+        "/explain model"
+    )
+    await ended(room)
+    assert await room.ask("/explain model") == (
+        "Model: the last answer came from p/m, because: set on this session."
+    )
+
+
+@pytest.mark.requirement("F9", "P9")
+async def test_a_reset_is_explained_by_its_rule_and_its_time(room: Room) -> None:
+    assert "has just begun" in await room.ask("/explain reset")
+    await room.accepted("hello")
+    await room.accepted("/new x")
+    text = await room.ask("/explain reset")
+    assert "(new) by trigger /new." in text
+    assert "(default: daily at 04:00)" in text
+
+
+@pytest.mark.requirement("F9", "P29")
+async def test_a_silence_is_explained(room: Room) -> None:
+    assert await room.ask("/explain silence") == "Silence: no run has ended here."
+    await ended(room)
+    assert await room.ask("/explain silence") == "Silence: none; the last answer was given 5s ago."
+
+
+async def test_a_silence_the_model_chose(room: Room) -> None:
+    await ended(room, "NO_REPLY")
+    assert "the model answered NO_REPLY 5s ago" in await room.ask("/explain silence")
+
+
+async def test_a_silence_of_a_run_that_failed(room: Room) -> None:
+    await ended(room, state=RunState.FAILED)
+    assert "the last run ended as failed 5s ago: it broke." in await room.ask("/explain silence")
+
+
+async def test_a_silence_by_send_policy(room: Room) -> None:
+    at = await ended(room)
+    denial = Denial(at=at, operation="send", principal=OWNER, rule="rules[0]", reason="x", caller=MAIN)
+    await room.snapshot(MAIN, RecordDenial(denial=denial))
+    assert await room.ask("/explain silence") == "Silence: the last answer was not sent, because of rules[0]."
+
+
+async def test_a_silence_of_a_channel(room: Room) -> None:
+    await ended(room)
+    await room.snapshot(MAIN, AddDelivery(delivery=builders.delivery("d1")))
+    (delivery,) = await room.store.claim_deliveries(room.scene.lease, 1)
+    assert delivery.claim is not None
+    await room.store.settle_delivery(delivery.claim, Rejected(error="the chat is gone"))
+    assert await room.ask("/explain silence") == "Silence: a message is failed: the chat is gone."
+
+
+@pytest.mark.requirement("F9", "P29")
+async def test_the_owner_sees_what_was_refused_here_and_at_the_door_and_others_their_own(room: Room) -> None:
+    assert await room.ask("/explain denial") == "Denials: none."
+    room.change(doors={"loopback": ChannelPolicy(owner_ids=("loopback:ada",))})
+    await room.inbox.receive(room.envelope("let me in", "eve"))
+    room.change(doors={"loopback": OPEN})
+    await room.ask("/send off", "bob")
+    owner = await room.ask("/explain denial")
+    assert "inbound by person:loopback:eve, because of dmPolicy=pairing" in owner
+    assert "/send by person:loopback:bob" in owner
+    theirs = await room.ask("/explain denial", "bob")
+    assert "eve" not in theirs
+    assert "/send by person:loopback:bob" in theirs
+
+
+async def test_all_of_it_at_once_and_nothing_else(room: Room) -> None:
+    text = await room.ask("/explain")
+    assert [line.partition(":")[0] for line in text.splitlines()] == [
+        "Session",
+        "Model",
+        "Reset",
+        "Silence",
+        "Denials",
+    ]
+    assert "Say one of route, model" in await room.ask("/explain life")

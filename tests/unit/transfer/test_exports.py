@@ -1,0 +1,93 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from roost.core.errors import Conflict, NotFound
+from roost.core.keys import SessionKey
+from roost.scanners.stdlib import StdlibScanner
+from roost.stores.memory import MemoryStore
+from roost.testing import builders
+from roost.testing.builders import MAIN
+from roost.testing.clock import FakeClock
+from roost.transfer.exports import export_to, folder_name, masked
+
+SECRET = "sk-abcdefghijklmnopqrstuvwxyz0123456789"
+SCANNER = StdlibScanner()
+
+
+def content(path: str) -> str:
+    return Path(path).read_text()
+
+
+def modes(path: str) -> tuple[int, int]:
+    return Path(path).stat().st_mode & 0o777, Path(path).parent.stat().st_mode & 0o777
+
+
+def beside(path: str) -> list[str]:
+    return [str(one) for one in Path(path).parent.iterdir()]
+
+
+@pytest.fixture
+async def store() -> MemoryStore:
+    store = MemoryStore(FakeClock())
+    await store.change_session(MAIN, lambda snapshot: (builders.opening(builders.session(), "gen-1"),))
+    await store.append(MAIN, (builders.said("e1", f"my key is {SECRET}"), builders.answered("e2", "noted")))
+    return store
+
+
+@pytest.mark.requirement("P24", "D57")
+async def test_an_export_masks_secrets_unless_the_bytes_are_asked_for(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    (path,) = await export_to(tmp_path, store, MAIN, SCANNER)
+    text = content(path)
+    assert SECRET not in text
+    assert [json.loads(line).get("id") for line in text.splitlines()] == ["gen-1", "e1", "e2"]
+    (again,) = await export_to(tmp_path, store, MAIN, None)
+    assert again == path
+    assert SECRET in content(path)
+
+
+async def test_only_the_owner_of_the_machine_can_read_an_export(store: MemoryStore, tmp_path: Path) -> None:
+    (path,) = await export_to(tmp_path / "exports", store, MAIN, SCANNER)
+    assert modes(path) == (0o600, 0o700)
+    assert beside(path) == [path]
+
+
+async def test_a_session_that_is_not_there_is_not_exported(store: MemoryStore, tmp_path: Path) -> None:
+    with pytest.raises(NotFound):
+        await export_to(tmp_path, store, SessionKey.named("main", "other"), SCANNER)
+
+
+@pytest.mark.requirement("S8")
+@pytest.mark.parametrize("name", ["../../etc", "a/b", "..", "x" * 300, "a\\b", "é"])
+def test_no_key_leads_out_of_the_folder_and_no_two_share_one(name: str) -> None:
+    folder = folder_name(SessionKey.named("main", name))
+    assert "/" not in folder
+    assert "\\" not in folder
+    assert not folder.startswith(".")
+    assert len(folder.encode()) < 200
+    assert folder != folder_name(SessionKey.named("main", f"{name}x"))
+
+
+def test_a_field_whose_name_says_secret_is_masked_and_other_values_stay() -> None:
+    line = (
+        json.dumps({"password": "hunter2", "n": 1, "list": [SECRET, None], "in": {"a": "b"}}).encode() + b"\n"
+    )
+    assert json.loads(masked(line, SCANNER)) == {
+        "password": "***",
+        "n": 1,
+        "list": ["sk-abc…6789", None],
+        "in": {"a": "b"},
+    }
+
+
+def test_what_is_no_json_is_masked_as_text() -> None:
+    assert masked(f"oops {SECRET}".encode(), SCANNER) == "oops sk-abc…6789".encode()
+
+
+async def test_a_folder_that_cannot_be_written_is_said(store: MemoryStore, tmp_path: Path) -> None:
+    (tmp_path / "exports").write_text("in the way")
+    with pytest.raises(Conflict, match="could not be written"):
+        await export_to(tmp_path / "exports", store, MAIN, SCANNER)
