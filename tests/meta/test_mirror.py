@@ -18,6 +18,7 @@ DECLARATIONS = frozenset(
         "src/roost/core/inbound.py",
         "src/roost/core/ledger.py",
         "src/roost/core/tools.py",
+        "src/roost/core/topics.py",
         "src/roost/core/transfer.py",
     }
 )

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from roost.core.exchanges import Completion
 from roost.core.runs import Outcome, Request, Run, RunKind
 from roost.core.sendpolicy import SendPolicy
-from roost.core.sentinels import sentinel_of
+from roost.core.sentinels import sentinel_of, strip_trailing
 
 Announce: TypeAlias = Callable[[Completion, str | None], str]
 """The announcement of a settled completion, around what the child itself wrote for it, if it did."""
@@ -24,8 +24,9 @@ class Ending:
 
     @property
     def said(self) -> str | None:
-        """What the run has to say: nothing if it did not end well, or answered with a sentinel."""
-        text = (self.reply or "").strip()
+        """What the run has to say: nothing if it did not end well, or answered with a sentinel. One behind other text
+        falls away."""
+        text = strip_trailing(self.reply or "").strip()
         silent = not self.outcome.succeeded or not text or sentinel_of(text) is not None
         return None if silent else text
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from roost.core.runs import Claim, Run
 from roost.core.sessions import Session
 from roost.engine.rules import Part
+from roost.engine.voice import Voice
 from roost.ports import Clock, Store
 
 Lent: TypeAlias = Callable[[], AbstractContextManager[None]]
@@ -24,6 +25,7 @@ class Work:
     session: Session
     part: Part
     lent: Lent
+    voice: Voice
     asking: bool = False
     moved_at: int = field(init=False)
 

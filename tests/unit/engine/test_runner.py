@@ -11,6 +11,7 @@ from roost.core.messages import AssistantMessage, text_of
 from roost.core.runs import Request, Run, RunKind, RunState
 from roost.core.sendpolicy import Action, SendPolicy
 from roost.core.sessions import Session
+from roost.engine.feed import Feed
 from roost.engine.rules import Part
 from roost.engine.runner import Runner, announcement
 from roost.engine.stops import Stops
@@ -21,7 +22,8 @@ from tests.unit.engine.scenes import HOME, Doing, Scene, call
 
 
 def runner(scene: Scene, stops: Stops | None = None, longest: int = 4000) -> Runner:
-    return Runner(scene.store, scene.clock, scene.rules, stops or Stops(), longest)
+    feed = Feed(scene.store, scene.clock)
+    return Runner(scene.store, scene.clock, scene.rules, stops or Stops(), feed, longest)
 
 
 async def outcome(scene: Scene, run: Run) -> tuple[RunState, str | None]:
