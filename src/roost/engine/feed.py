@@ -4,12 +4,13 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TypeAlias
 
+from roost.core.feeds import FeedItem, ListItem
 from roost.core.keys import SessionKey
 from roost.core.runs import Run
 from roost.core.sessions import Session
 from roost.core.visibility import Allowed, Caller, Operation, PersonCaller, Target, absent, decide
 from roost.engine.ears import Ears
-from roost.engine.subscriptions import FeedItem, ListFeed, ListItem, SessionFeed, may_list
+from roost.engine.subscriptions import ListFeed, SessionFeed, may_list
 from roost.engine.voice import Voice
 from roost.ports import Clock, Store
 

@@ -20,6 +20,7 @@ from roost.engine.rules import NewId, Rules
 from roost.engine.runner import Runner, announcement
 from roost.engine.scheduler import RUNS, Scheduler
 from roost.engine.stops import Stops
+from roost.engine.waits import Waits
 from roost.ports import Channel, Clock, Store
 
 NO_CHANNEL_LONGEST = 100_000
@@ -44,6 +45,7 @@ class Engine:
         longest = min((channel.abilities.longest for channel in channels), default=NO_CHANNEL_LONGEST)
         self.stops = Stops()
         self.feed = Feed(store, clock)
+        self.waits = Waits(store, clock)
         self.inbox = Inbox(store, clock, new_id, rules, self.stops)
         self._store = store
         self._clock = clock

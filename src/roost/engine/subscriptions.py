@@ -2,12 +2,11 @@
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Self, TypeAlias
 
 from roost.core.events import Event
+from roost.core.feeds import FeedItem, Gap, ListGap, ListItem, SessionChanged, SessionGone
 from roost.core.keys import SessionKey
-from roost.core.previews import Preview
 from roost.core.sessions import Session
 from roost.core.visibility import Allowed, Operation, PersonCaller, Target, decide
 from roost.engine.ears import Anchor, Ears
@@ -17,31 +16,6 @@ PAGE = 100
 MOST_CHANGED = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
-    """Something was left out here: previews, which begin anew after this, or events after this number that are no
-    longer stored. Stored events go on from where they were; what was said is in the transcript."""
-
-    after: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionChanged:
-    session: Session
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionGone:
-    key: SessionKey
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListGap:
-    """Changes were left out here: only a new list says how things stand."""
-
-
-FeedItem: TypeAlias = Event | Preview | Gap
-ListItem: TypeAlias = SessionChanged | SessionGone | Preview | ListGap
 Replay: TypeAlias = Callable[[Ears], None]
 
 
