@@ -123,10 +123,14 @@ class Ears:
             self._put_piece(preview, anchor)
         else:
             self._add(_Waiting(preview, anchor, closed=True))
-            for waiting in self._growing.values():
-                waiting.closed = True
-            self._growing.clear()
+            self._close(preview.run_id)
         self._weight += weight(preview)
+
+    def _close(self, run_id: str) -> None:
+        """What waits of this run grows no more: something follows it."""
+        ended = [stream for stream, one in self._growing.items() if one.preview.run_id == run_id]
+        for stream in ended:
+            self._growing.pop(stream).closed = True
 
     def _put_piece(self, piece: Piece, anchor: Anchor) -> None:
         stream = stream_of(piece)

@@ -74,14 +74,6 @@ class SessionFeed:
             self._stored.extend(events)
             self._read = events[-1].number
             self._stale = self._stale or len(events) == PAGE
-        elif self._read and await self._began_anew():
-            self._stored.append(Gap(after=0))
-            self._read, self._stale = 0, True
-
-    async def _began_anew(self) -> bool:
-        """Whether the session was deleted since: if it comes again, its numbers begin again."""
-        session = await self._store.session(self._key)
-        return (session.events if session else 0) < self._read
 
 
 class ListFeed:
