@@ -29,11 +29,11 @@ class SessionFeed:
         self._ears = ears
         self._replay = replay
         self._stored: deque[Event | Gap] = deque()
-        self._stale = True
+        self._news, self._looked = 1, 0
 
     def changed(self, key: SessionKey) -> None:
         """There is news in the store."""
-        self._stale = True
+        self._news += 1
         self._ears.wake()
 
     def __aiter__(self) -> Self:
@@ -44,7 +44,7 @@ class SessionFeed:
             if self._ears.missed:
                 self._replay(self._ears)
                 return Gap(after=self._after)
-            while self._stale and len(self._stored) < PAGE:
+            while self._looked < self._news and len(self._stored) < PAGE:
                 await self._look()
             item = self._next()
             if item is not None:
@@ -54,7 +54,7 @@ class SessionFeed:
     def _next(self) -> FeedItem | None:
         """A preview stands after its anchor, which was stored before it was told, and before what was stored later."""
         anchor = self._ears.anchor
-        if anchor is not None and not self._stale and not self._is_ahead(anchor):
+        if anchor is not None and self._looked == self._news and not self._is_ahead(anchor):
             return self._ears.take(hurry=bool(self._stored))
         if not self._stored:
             return None
@@ -66,14 +66,15 @@ class SessionFeed:
         return any(isinstance(item, Event) and (item.kind, item.ref) == anchor for item in self._stored)
 
     async def _look(self) -> None:
-        self._stale = False
+        news = self._news
         events = await self._store.events(self._key, after=self._read, limit=PAGE)
         if events:
             if events[0].number > self._read + 1:
                 self._stored.append(Gap(after=self._read))
             self._stored.extend(events)
             self._read = events[-1].number
-            self._stale = self._stale or len(events) == PAGE
+        # Behind a full page there may be more.
+        self._looked = self._looked if len(events) == PAGE else news
 
 
 class ListFeed:
@@ -84,12 +85,12 @@ class ListFeed:
         self._caller = caller
         self._ears = ears
         self._replay = replay
-        self._changed: dict[SessionKey, None] = {}
+        self._changed: dict[SessionKey, int] = {}
 
     def changed(self, key: SessionKey) -> None:
         if self._ears.missed:
             return
-        self._changed[key] = None
+        self._changed[key] = self._changed.get(key, 0) + 1
         if len(self._changed) > MOST_CHANGED:
             self._changed.clear()
             self._ears.forget()
@@ -109,13 +110,14 @@ class ListFeed:
                 return preview
             if not self._changed:
                 await self._ears.wait()
-            elif change := await self._change(next(iter(self._changed))):
+            elif change := await self._change(*next(iter(self._changed.items()))):
                 return change
 
-    async def _change(self, key: SessionKey) -> SessionChanged | SessionGone | None:
-        # Forgotten before it is read: what happens from here on is another change.
-        del self._changed[key]
+    async def _change(self, key: SessionKey, times: int) -> SessionChanged | SessionGone | None:
         session = await self._store.session(key)
+        # What came while it was read is told once more.
+        if self._changed.get(key) == times:
+            del self._changed[key]
         if session is None:
             # Whose it was cannot be told any more.
             return SessionGone(key=key) if self._caller.rules_all else None

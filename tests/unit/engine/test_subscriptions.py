@@ -1,4 +1,5 @@
 import anyio
+import anyio.lowlevel
 import pytest
 
 from roost.core.effects import DeleteSession, Pin
@@ -8,6 +9,7 @@ from roost.core.keys import SessionKey
 from roost.core.previews import SpokenText
 from roost.core.principals import OWNER, Principal, person
 from roost.core.queries import Cutoffs
+from roost.core.sessions import Session
 from roost.core.visibility import PersonCaller
 from roost.engine.ears import MOST_WAITING, Anchor, Ears
 from roost.engine.subscriptions import MOST_CHANGED, PAGE, ListFeed, SessionFeed
@@ -192,3 +194,45 @@ async def test_words_and_changes_come_in_one_row() -> None:
         piece = SpokenText(key=MAIN, run_id=str(number), answer=1, offset=0, text="x")
         desk.ears.hear(piece, Anchor(EventKind.ENTRY, "e1"))
     assert await ready(feed) == [ListGap()]
+
+
+class Slow(MemoryStore):
+    """A store that gives way before it answers."""
+
+    async def session(self, key: SessionKey) -> Session | None:
+        await anyio.lowlevel.checkpoint()
+        return await super().session(key)
+
+    async def events(self, key: SessionKey, *, after: int, limit: int) -> tuple[Event, ...]:
+        found = await super().events(key, after=after, limit=limit)
+        await anyio.lowlevel.checkpoint()
+        return found
+
+
+async def test_who_stops_listening_in_the_middle_of_a_look_looks_again() -> None:
+    desk = Desk()
+    desk.store = Slow(desk.clock)
+    await opened(desk.store)
+    feed, listing = desk.feed(after=1), desk.list_feed(PersonCaller(principal=OWNER))
+    await desk.append("e1")
+    feed.changed(MAIN)
+    listing.changed(MAIN)
+    for items in (feed, listing):
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await anext(items)
+    assert names(await ready(feed)) == ["e1"]
+    assert [type(item) for item in await ready(listing)] == [SessionChanged]
+
+
+async def test_what_changes_while_it_is_read_is_told_again() -> None:
+    desk = Desk()
+    desk.store = Slow(desk.clock)
+    await opened(desk.store)
+    feed = desk.list_feed(PersonCaller(principal=OWNER))
+    feed.changed(MAIN)
+    async with anyio.create_task_group() as group:
+        group.start_soon(anext, feed)
+        await anyio.lowlevel.checkpoint()
+        feed.changed(MAIN)
+    assert [type(item) for item in await ready(feed)] == [SessionChanged]

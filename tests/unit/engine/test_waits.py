@@ -116,7 +116,7 @@ async def test_a_message_that_was_merged_is_over_with_the_one_it_was_merged_into
 
     async def merge_and_play() -> None:
         scene.lease = await scene.store.acquire_lease(HOME)
-        await scene.decide(MergeInput(inbound_id="r1", into="m2"))
+        await scene.decide(MergeInput(inbound_id="r1", into="m2", reason="collected"))
         (run,) = await scene.store.claim_runs(scene.lease, everything)
         await scene.play(run)
 
@@ -141,8 +141,10 @@ async def test_a_wait_survives_the_end_of_the_gateway_that_ran_it() -> None:
     run = await scene.claimed()
 
     async def die_and_recover() -> None:
-        with anyio.move_on_after(0.01):
-            await scene.play(run)
+        async with anyio.create_task_group() as life:
+            life.start_soon(scene.play, run)
+            await anyio.wait_all_tasks_blocked()
+            life.cancel_scope.cancel()
         lease = await scene.store.acquire_lease(HOME)
         decided = Recovery(now=scene.clock.now(), announce=announcement)
 
