@@ -14,6 +14,7 @@ from roost.core.models import ToolSpec
 from roost.core.previews import RunOver, SpokenText, ToolOver, ToolPrinted
 from roost.core.principals import OWNER
 from roost.core.runs import RunState
+from roost.core.sessions import Session
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import PersonCaller
 from roost.engine.gateway import Engine
@@ -88,11 +89,9 @@ async def test_a_run_that_is_stopped_is_heard_to_its_end(bench: Bench) -> None:
     bench.model.add((Say("half an answer"), Hang()))
     async with bench.serving() as (engine, _), engine.feed.subscribe(MAIN, ME) as items:
         await bench.say("hi")
-        async for item in items:
+        while not isinstance(item := await anext(items), RunOver):
             if isinstance(item, SpokenText):
                 engine.stops.end(item.run_id, "enough")
-            if isinstance(item, RunOver):
-                break
         assert item.run.state is RunState.KILLED
         assert item.words is not None
         assert item.words.error == "enough"
@@ -110,7 +109,7 @@ async def test_who_comes_back_with_the_number_it_knows_misses_nothing_stored(ben
         release.set()
         await bench.replies()
         async with engine.feed.subscribe(MAIN, ME, after=before[-1].number) as items:
-            after = []
+            after: list[Event] = []
             while not after or after[-1].kind is not EventKind.RUN_ENDED:
                 item = await anext(items)
                 assert isinstance(item, Event)
@@ -123,10 +122,9 @@ async def test_the_list_of_sessions_is_told_of_every_change(bench: Bench) -> Non
     bench.model.add((Say("hello"),))
     async with bench.serving() as (engine, _), engine.feed.subscribe_all(ME) as items:
         await bench.say("hi")
-        seen: list[str] = []
-        async for item in items:
-            if isinstance(item, SessionChanged):
-                seen.append(item.session.status)
-                if seen[-1] == "idle" or item.session.summary.entries == 2:
-                    break
-    assert seen
+        rows: list[Session] = []
+        while not rows or rows[-1].summary.entries < 2:
+            item = await anext(items)
+            rows += [item.session] if isinstance(item, SessionChanged) else []
+    assert {row.key for row in rows} == {MAIN}
+    assert rows[-1].summary.preview == "hello"
