@@ -33,7 +33,16 @@ STAND_INS: Mapping[str, str] = {
 }
 
 # Started from outside, so nothing in the package imports them. What lies in `testing` is for plugin authors.
-ENTRY_POINTS = frozenset({"roost", "roost.__main__", "roost.app", "roost.config.reference", "roost.ports"})
+ENTRY_POINTS = frozenset(
+    {
+        "roost",
+        "roost.__main__",
+        "roost.app",
+        "roost.channels.loopback",
+        "roost.config.reference",
+        "roost.ports",
+    }
+)
 
 # Parts whose user is not built yet: islands are allowed in the first while the second does not exist.
 AWAITING: Mapping[str, str] = {
