@@ -38,7 +38,7 @@ fragments = st.one_of(
 )
 
 
-@settings(max_examples=examples(300, 5_000), deadline=None)
+@settings(max_examples=examples(200, 5_000), deadline=None)
 @given(st.lists(fragments, max_size=12), st.data())
 def test_wherever_a_text_is_split_nothing_silent_is_shown_and_all_else_is(
     parts: list[str], data: st.DataObject
@@ -164,7 +164,7 @@ async def play(actions: list[str]) -> World:
 ACTIONS = ["commit", "speak", "speak", "flood", "hear one", "hear one", "hear all", "reconnect", "wait"]
 
 
-@settings(max_examples=examples(100, 1_500), deadline=None)
+@settings(max_examples=examples(50, 1_500), deadline=None)
 @given(st.lists(st.sampled_from(ACTIONS), max_size=30))
 def test_whatever_was_missed_the_stored_events_are_heard_once_each_in_order_and_the_words_are_whole(
     actions: list[str],
