@@ -4,10 +4,9 @@ A docstring is the contract; one suite a port runs it against every implementati
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from roost.core.addresses import Address
 from roost.core.channels import ChannelAbilities, Knowledge
@@ -40,6 +39,7 @@ from roost.core.runs import Claim, Run, Step
 from roost.core.scheduling import Choose
 from roost.core.sessions import Generation, Session, ThreadBinding
 from roost.core.tools import Command, Ended, Invocation, ToolOutcome, ToolTraits
+from roost.core.topics import Topic, TopicKind
 from roost.core.transfer import ImportedSession, ImportOutcome
 from roost.core.trees import DecideTree
 
@@ -57,6 +57,7 @@ __all__ = [
     "Sandbox",
     "SecretScanner",
     "Store",
+    "Told",
     "Tool",
     "Topic",
     "TopicKind",
@@ -65,6 +66,7 @@ __all__ = [
 Found = TypeVar("Found")
 Render: TypeAlias = Callable[[tuple[InboundRecord, ...]], tuple[EntryDraft, ...]]
 Recover: TypeAlias = Callable[[RunSnapshot], Effects]
+Told: TypeAlias = Callable[[SessionKey], None]
 
 
 class Clock(Protocol):
@@ -77,19 +79,6 @@ class Clock(Protocol):
     async def sleep(self, milliseconds: int) -> None:
         """Return when that much time of this clock has passed."""
         ...
-
-
-class TopicKind(StrEnum):
-    RUNS = "runs"
-    DELIVERIES = "deliveries"
-    SESSION = "session"
-
-
-class Topic(NamedTuple):
-    """Something to wait for: work of a kind (`ref` empty), or news about one session (its key's text)."""
-
-    kind: TopicKind
-    ref: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -380,6 +369,11 @@ class Store(Protocol):
     async def wait_for(self, topic: Topic, check: Callable[[], Awaitable[Found | None]]) -> Found:
         """The first answer of `check` that is not None. It is asked at once and after each piece of news;
         news between asking and waiting is not missed."""
+        ...
+
+    def watch(self, key: SessionKey | None, told: Told) -> AbstractContextManager[None]:
+        """Within the context, `told` is called on the event loop with the key of each session that has news, or of
+        this one only: after the commit, and before whoever made it goes on. It must be quick, and raise nothing."""
         ...
 
     # -- upkeep --------------------------------------------------------------------------------------

@@ -305,3 +305,26 @@ async def test_a_caller_that_stops_waiting_leaves_a_whole_verb_or_none(home: Hom
     store = await home.reopen()
     pinned = (await known(store)).times.pinned is not None
     assert pinned == (await store.delivery("d-1") is not None)
+
+
+async def test_who_watches_is_told_after_the_commit_and_before_whoever_made_it_goes_on(store: Store) -> None:
+    told: list[SessionKey] = []
+    await opened(store)
+    await opened(store, SIDE)
+    with store.watch(MAIN, told.append):
+        await change(store, Pin(key=MAIN, at=1))
+        assert told == [MAIN]
+        await change(store, Pin(key=SIDE, at=1), key=SIDE)
+        with pytest.raises(NotFound):
+            await change(store, Pin(key=HOOK, at=1), key=HOOK)
+    await change(store, Pin(key=MAIN, at=2))
+    assert told == [MAIN]
+
+
+async def test_who_watches_every_session_is_told_of_each(store: Store) -> None:
+    told: list[SessionKey] = []
+    with store.watch(None, told.append):
+        await opened(store)
+        await opened(store, SIDE)
+        await change(store, DeleteSession(key=SIDE), key=SIDE)
+    assert told == [MAIN, SIDE, SIDE]

@@ -15,9 +15,11 @@ DECLARATIONS = frozenset(
         "src/roost/core/entries.py",
         "src/roost/core/events.py",
         "src/roost/core/exchanges.py",
+        "src/roost/core/feeds.py",
         "src/roost/core/inbound.py",
         "src/roost/core/ledger.py",
         "src/roost/core/tools.py",
+        "src/roost/core/topics.py",
         "src/roost/core/transfer.py",
     }
 )
@@ -31,7 +33,16 @@ STAND_INS: Mapping[str, str] = {
 }
 
 # Started from outside, so nothing in the package imports them. What lies in `testing` is for plugin authors.
-ENTRY_POINTS = frozenset({"roost", "roost.__main__", "roost.app", "roost.config.reference", "roost.ports"})
+ENTRY_POINTS = frozenset(
+    {
+        "roost",
+        "roost.__main__",
+        "roost.app",
+        "roost.channels.loopback",
+        "roost.config.reference",
+        "roost.ports",
+    }
+)
 
 # Parts whose user is not built yet: islands are allowed in the first while the second does not exist.
 AWAITING: Mapping[str, str] = {

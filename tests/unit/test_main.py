@@ -1,6 +1,5 @@
 """`python -m roost` is the `roost` command."""
 
-import io
 import runpy
 from pathlib import Path
 
@@ -12,8 +11,9 @@ def test_it_runs_as_a_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ROOST_HOME", str(tmp_path))
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    with pytest.raises(SystemExit) as ended:
-        runpy.run_module("roost", run_name="__main__")
+    with Path("/dev/null").open(encoding="utf-8") as nothing:
+        monkeypatch.setattr("sys.stdin", nothing)
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_module("roost", run_name="__main__")
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith("Roost ")

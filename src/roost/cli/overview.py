@@ -58,6 +58,6 @@ async def _overview(loaded: Loaded) -> str:
         f"sessions       {len(page.rows)}{' or more' if page.more else ''}",
         *(f"warning        {warning}" for warning in loaded.warnings),
         *(f"fault          {fault}" for fault in faults),
-        "Write a message and press return; /help shows the commands, the end of the input leaves.",
+        "Write a message and press return; /help shows the commands, Ctrl-C stops an answer, the end of the input leaves.",
     ]
     return "\n".join(lines) + "\n\n"

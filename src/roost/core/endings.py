@@ -5,9 +5,12 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from roost.core.exchanges import Completion
+from roost.core.notices import derived_id
 from roost.core.runs import Outcome, Request, Run, RunKind
 from roost.core.sendpolicy import SendPolicy
-from roost.core.sentinels import sentinel_of
+from roost.core.sentinels import sentinel_of, strip_trailing
+
+_LEFT = 4
 
 Announce: TypeAlias = Callable[[Completion, str | None], str]
 """The announcement of a settled completion, around what the child itself wrote for it, if it did."""
@@ -24,15 +27,25 @@ class Ending:
 
     @property
     def said(self) -> str | None:
-        """What the run has to say: nothing if it did not end well, or answered with a sentinel."""
-        text = (self.reply or "").strip()
-        silent = not self.outcome.succeeded or not text or sentinel_of(text) is not None
-        return None if silent else text
+        """What the run has to say: nothing if it did not end well."""
+        return visible(self.reply) if self.outcome.succeeded else None
+
+
+def visible(reply: str | None) -> str | None:
+    """What people see of an answer: nothing of a sentinel, and not one behind other text."""
+    text = strip_trailing(reply or "").strip()
+    return None if not text or sentinel_of(text) else text
 
 
 def completes(run: Run) -> str:
     """The run in whose place this one ends."""
     return run.request.completes or run.id
+
+
+def continuations(run_id: str) -> tuple[str, ...]:
+    """The runs of which one may go on where this one yielded: the one its last child started, or one of those that
+    take what it left."""
+    return (derived_id("continuation", run_id), *(derived_id("after", run_id, str(n)) for n in range(_LEFT)))
 
 
 def continuation(run: Run) -> Request:

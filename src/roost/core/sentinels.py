@@ -47,10 +47,26 @@ def strip_trailing(text: str) -> str:
 
 def could_become_silent(prefix: str) -> bool:
     """Whether more text could still make this a sentinel: what a stream holds back instead of showing."""
+    if len(prefix.strip()) > _LONGEST:
+        return False
     if is_silent(prefix):
         return True
     exact, tolerant = prefix.lstrip(), prefix[_edge(prefix) :].upper()
     return any(s.startswith(exact if s in _EXACT else tolerant) for s in Sentinel)
+
+
+def held_from(text: str) -> int:
+    """Where the end begins of a text that goes on which could still fall away as a sentinel, the space before it
+    included; its length if there is no such end. Only words behind space are looked at."""
+    start = len(text)
+    while start > max(0, len(text) - _REACH) and not text[start - 1].isspace():
+        start -= 1
+    if not start or not text[start - 1].isspace() or not any(s.startswith(text[start:]) for s in Sentinel):
+        return len(text)
+    held = start - 1
+    while word := _LAST_WORD.search(text, max(0, (end := _unspaced(text, held)) - _REACH), end):
+        held = max(word.start() - 1, 0)
+    return held
 
 
 def _unspaced(text: str, end: int) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from roost.core.budgets import unbilled
 from roost.core.ledger import LedgerRow
 from roost.core.messages import AssistantMessage, Message, StopReason, Text, Usage
-from roost.core.models import FailureKind, Finished, ModelFailed, ModelRequest, TextDelta
+from roost.core.models import FailureKind, Finished, ModelFailed, ModelRequest, TextDelta, ThinkingDelta
 from roost.core.notices import derived_id
 from roost.core.runs import Step, StepKind
 from roost.engine.means import Means
@@ -49,17 +49,18 @@ class Asking:
         """What was said is kept elsewhere now."""
         self._partial.clear()
 
-    def left_off(self, reason: str) -> AssistantMessage | None:
+    def left_off(self, stop: StopReason, reason: str) -> AssistantMessage | None:
         """What had been said when the run was ended."""
-        if not self._partial:
+        text = "".join(self._partial)
+        if not text.strip():
             return None
         ref = self._work.part.spec.ref
         return AssistantMessage(
-            content=(Text("".join(self._partial)),),
+            content=(Text(text),),
             at=self._work.clock.now(),
             provider=ref.provider,
             model=ref.model,
-            stop=StopReason.ABORTED,
+            stop=stop,
             error=reason,
         )
 
@@ -68,14 +69,19 @@ class Asking:
         answer = None
         self._work.asking = True
         self._work.move()
+        self._work.voice.asked(request.spec.ref)
         async with self._work.part.model.stream(request) as events:
             async for event in events:
                 self._work.move()
                 match event:
                     case TextDelta():
                         self._partial.append(event.text)
+                        self._work.voice.text(event.text)
+                    case ThinkingDelta():
+                        self._work.voice.thinking(event.text)
                     case Finished():
                         answer = event.message
+                        self._work.voice.said()
                     case _:
                         pass
         self._work.asking = False

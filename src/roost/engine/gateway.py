@@ -13,12 +13,14 @@ from roost.core.leases import RENEW_MS, Gateway, Lease
 from roost.core.queries import SessionQuery
 from roost.core.recovery import Recovery
 from roost.core.sessions import SessionStatus
+from roost.engine.feed import Feed
 from roost.engine.inbox import Inbox
 from roost.engine.outbox import DELIVERIES, Outbox
 from roost.engine.rules import NewId, Rules
 from roost.engine.runner import Runner, announcement
 from roost.engine.scheduler import RUNS, Scheduler
 from roost.engine.stops import Stops
+from roost.engine.waits import Waits
 from roost.ports import Channel, Clock, Store
 
 NO_CHANNEL_LONGEST = 100_000
@@ -42,12 +44,14 @@ class Engine:
     ) -> None:
         longest = min((channel.abilities.longest for channel in channels), default=NO_CHANNEL_LONGEST)
         self.stops = Stops()
+        self.feed = Feed(store, clock)
+        self.waits = Waits(store, clock)
         self.inbox = Inbox(store, clock, new_id, rules, self.stops, channels)
         self._store = store
         self._clock = clock
         self._rules = rules
         self._channels = tuple(channels)
-        runner = Runner(store, clock, rules, self.stops, longest)
+        runner = Runner(store, clock, rules, self.stops, self.feed, longest)
         self._scheduler = Scheduler(store, clock, runner, rules.limits)
         places = {(channel.name, channel.account): channel for channel in channels}
         self._outbox = Outbox(store, clock, places, jitter)

@@ -2,7 +2,7 @@
 
 import logging
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
@@ -17,15 +17,17 @@ from roost.core.errors import Fenced, RoostError
 from roost.core.exchanges import Completion
 from roost.core.footers import framed
 from roost.core.ledger import Denial
-from roost.core.messages import AssistantMessage, text_of
+from roost.core.messages import AssistantMessage, StopReason, text_of
 from roost.core.notices import derived_id, notice
 from roost.core.runs import Outcome, Run, RunKind, RunState
 from roost.core.splitting import split
+from roost.engine.feed import Feed
 from roost.engine.limits import OutOfTime, watched
 from roost.engine.means import HasToWait
 from roost.engine.rules import Rules
 from roost.engine.stops import Stops
 from roost.engine.turn import Turn
+from roost.engine.voice import Voice
 from roost.engine.work import Lent, Work
 from roost.ports import Clock, Store
 
@@ -43,8 +45,11 @@ class _End:
 
 
 class Runner:
-    def __init__(self, store: Store, clock: Clock, rules: Rules, stops: Stops, longest: int) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, rules: Rules, stops: Stops, feed: Feed, longest: int
+    ) -> None:
         self._store = store
+        self._feed = feed
         self._clock = clock
         self._rules = rules
         self._stops = stops
@@ -52,19 +57,20 @@ class Runner:
 
     async def run(self, run: Run, lent: Lent = nullcontext) -> None:
         """Play one claimed run. One that is no longer ours is left to whoever has it now."""
-        end = await self._end(run, lent)
-        if end is None:
-            return
-        with anyio.CancelScope(shield=True), suppress(Fenced):
-            await self._finish(run, end)
+        with self._feed.speaking(run) as voice:
+            end = await self._end(run, lent, voice)
+            if end is None:
+                return
+            with anyio.CancelScope(shield=True), suppress(Fenced):
+                voice.over(await self._finish(run, end), end.words)
 
-    async def _end(self, run: Run, lent: Lent) -> _End | None:
+    async def _end(self, run: Run, lent: Lent, voice: Voice) -> _End | None:
         """How a run ended, whatever happened in it: one without an end would hold its session for good.
 
         One that has to wait for its budget has not ended.
         """
         try:
-            return await self._play(run, lent)
+            return await self._play(run, lent, voice)
         except HasToWait:
             return None
         except Fenced as error:
@@ -76,19 +82,20 @@ class Runner:
             _log.exception("run %s broke", run.id)
             return self._failed(RunState.FAILED, RoostError("something broke in the gateway"))
 
-    async def _play(self, run: Run, lent: Lent) -> _End:
+    async def _play(self, run: Run, lent: Lent, voice: Voice) -> _End:
         session = await self._store.session(run.key)
         if session is None or run.claim is None:
             raise Fenced(f"run {run.id} has no session to run on")
+        voice.begin(session)
         part = self._rules.cast(session, run)
         budgets = Budgets(limits=self._rules.budgets, zone=self._rules.zone)
-        work = Work(self._store, self._clock, run, run.claim, session, part, lent, budgets)
+        work = Work(self._store, self._clock, run, run.claim, session, part, lent, voice, budgets)
         turn = Turn(work, self._rules.most_steps)
         with self._stops.around(run.id) as stop:
             return await self._watched(work, turn)
         reason = stop.reason or "stopped"
         outcome = Outcome(state=RunState.KILLED, at=self._clock.now(), error=reason, code="stopped")
-        return _End(outcome=outcome, words=turn.left_off(reason))
+        return _End(outcome=outcome, words=turn.left_off(StopReason.ABORTED, reason))
 
     async def _watched(self, work: Work, turn: Turn) -> _End:
         """The end of a turn that is given up when nothing happens in it for too long, or at its deadline."""
@@ -103,8 +110,12 @@ class Runner:
 
         try:
             words = await watched(self._clock, left, turn.play)
+        except Fenced:
+            raise
         except OutOfTime as error:
-            return self._failed(RunState.TIMEOUT, error)
+            return self._broken_off(RunState.TIMEOUT, error, turn)
+        except RoostError as error:
+            return self._broken_off(RunState.FAILED, error, turn)
         return _End(outcome=self._outcome(RunState.DONE, work), words=words)
 
     def _outcome(self, state: RunState, work: Work) -> Outcome:
@@ -112,12 +123,16 @@ class Runner:
             state=state, at=self._clock.now(), model=str(work.part.spec.ref), model_reason=work.part.reason
         )
 
+    def _broken_off(self, state: RunState, error: RoostError, turn: Turn) -> _End:
+        """What had been said stays in the transcript, with the reason why it goes no further."""
+        return replace(self._failed(state, error), words=turn.left_off(StopReason.ERROR, str(error)))
+
     def _failed(self, state: RunState, error: RoostError) -> _End:
         return _End(outcome=Outcome(state=state, at=self._clock.now(), error=str(error), code=error.code))
 
-    async def _finish(self, run: Run, end: _End) -> None:
+    async def _finish(self, run: Run, end: _End) -> Run:
         if run.claim is None:
-            return
+            raise Fenced(f"run {run.id} is not claimed")
 
         def advance(snapshot: RunSnapshot) -> Effects:
             ending = Ending(
@@ -133,7 +148,7 @@ class Runner:
                 *finishing.finish(snapshot, ending),
             )
 
-        await self._store.finish_run(run.claim, advance)
+        return await self._store.finish_run(run.claim, advance)
 
     def _words(self, snapshot: RunSnapshot, end: _End) -> Effects:
         if end.words is None or snapshot.reset_away:

@@ -46,6 +46,10 @@ class Stops:
         self._runs: dict[str, Stop] = {}
         self._early: OrderedDict[str, str] = OrderedDict()
 
+    @property
+    def underway(self) -> tuple[str, ...]:
+        return tuple(self._runs)
+
     def around(self, run_id: str) -> Stop:
         return Stop(self._runs, run_id, self._early.pop(run_id, None))
 

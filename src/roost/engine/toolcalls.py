@@ -15,7 +15,7 @@ from roost.core.recovery import OUTCOME_UNKNOWN
 from roost.core.runs import Step, StepKind
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.engine.work import Work
-from roost.ports import Tool
+from roost.ports import Report, Tool
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class ToolCalls:
             return
         for call in calls:
             with await self._begun(call):
-                outcome = await self._outcome(call)
+                outcome = await self._shown(call)
             await self._keep(self._result(call, outcome))
 
     async def resume(self, entries: Sequence[Entry]) -> tuple[ToolCall, ...]:
@@ -62,7 +62,7 @@ class ToolCalls:
         results: dict[str, ToolResult] = {}
 
         async def run(call: ToolCall) -> None:
-            results[call.id] = self._result(call, await self._outcome(call))
+            results[call.id] = self._result(call, await self._shown(call))
 
         with await self._begun(*calls):
             async with anyio.create_task_group() as group:
@@ -98,6 +98,13 @@ class ToolCalls:
             details=outcome.details,
         )
 
+    async def _shown(self, call: ToolCall) -> ToolOutcome:
+        voice = self._work.voice
+        voice.tool_began(call)
+        outcome = await self._outcome(call)
+        voice.tool_over(call, outcome)
+        return outcome
+
     async def _outcome(self, call: ToolCall) -> ToolOutcome:
         run = self._work.run
         tool = self._tools.get(call.name)
@@ -119,11 +126,16 @@ class ToolCalls:
             place=self._work.part.place,
             arguments=call.arguments,
         )
-        return await self._invoked(tool, invocation)
 
-    async def _invoked(self, tool: Tool, invocation: Invocation) -> ToolOutcome:
+        async def report(output: str) -> None:
+            self._work.move()
+            self._work.voice.tool_printed(call, output)
+
+        return await self._invoked(tool, invocation, report)
+
+    async def _invoked(self, tool: Tool, invocation: Invocation, report: Report) -> ToolOutcome:
         try:
-            return await tool.run(invocation, _unheard)
+            return await tool.run(invocation, report)
         except RoostError as error:
             return _failure(str(error))
         except Exception:  # noqa: BLE001 — a tool that breaks is told to the model, and does not end the run
@@ -145,7 +157,3 @@ def _open_calls(entries: Sequence[Entry], run_id: str) -> tuple[ToolCall, ...]:
 
 def _failure(text: str) -> ToolOutcome:
     return ToolOutcome(content=(Text(text),), is_error=True)
-
-
-async def _unheard(output: str) -> None:
-    """Live output has no listener until there is a feed; the result holds it all the same."""

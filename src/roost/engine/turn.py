@@ -6,7 +6,7 @@ The last answer is not written here: it goes into the transaction that ends the 
 from roost.core import timeline
 from roost.core.entries import Entry, EntryDraft
 from roost.core.inputs import entries_of
-from roost.core.messages import AssistantMessage, ToolResult, UserMessage, tool_calls
+from roost.core.messages import AssistantMessage, StopReason, ToolResult, UserMessage, tool_calls
 from roost.core.models import FailureKind, ModelFailed
 from roost.core.notices import derived_id
 from roost.core.transcript import build_prompt, gateway_message
@@ -44,9 +44,9 @@ class Turn:
             hint="ask for less at once",
         )
 
-    def left_off(self, reason: str) -> AssistantMessage | None:
+    def left_off(self, stop: StopReason, reason: str) -> AssistantMessage | None:
         """What had been said when the run was ended."""
-        return self._asking.left_off(reason)
+        return self._asking.left_off(stop, reason)
 
     async def _read_context(self) -> None:
         work = self._work
@@ -57,7 +57,12 @@ class Turn:
             )
 
     async def _take_inputs(self) -> None:
-        self._entries += await self._work.store.take_inputs(self._work.claim, entries_of)
+        self._add(await self._work.store.take_inputs(self._work.claim, entries_of))
+
+    def _add(self, entries: tuple[Entry, ...]) -> None:
+        self._entries += entries
+        if entries:
+            self._work.voice.kept(entries[-1].id)
 
     def _asked_by_gateway(self) -> tuple[UserMessage, ...]:
         """What the gateway itself asks of this run; it is no part of the transcript."""
@@ -74,6 +79,6 @@ class Turn:
             )
             for place, body in enumerate(bodies)
         )
-        self._entries += await work.store.append(work.run.key, drafts, claim=work.claim)
+        self._add(await work.store.append(work.run.key, drafts, claim=work.claim))
         work.move()
         self._asking.forget()

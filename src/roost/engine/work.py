@@ -9,6 +9,7 @@ from roost.core.budgets import Budgets
 from roost.core.runs import Claim, Run
 from roost.core.sessions import Session
 from roost.engine.rules import Part
+from roost.engine.voice import Voice
 from roost.ports import Clock, Store
 
 Lent: TypeAlias = Callable[[], AbstractContextManager[None]]
@@ -25,6 +26,7 @@ class Work:
     session: Session
     part: Part
     lent: Lent
+    voice: Voice
     budgets: Budgets = field(default_factory=Budgets)
     asking: bool = False
     moved_at: int = field(init=False)

@@ -1,14 +1,18 @@
 """Wake-ups inside one process. Truth is in the store; a wake-up only says when to look again."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import anyio
 
 from roost.core.errors import StoreUnavailable
-from roost.ports import Topic
+from roost.core.keys import SessionKey
+from roost.ports import Told, Topic, TopicKind
+from roost.stores.codec import key_text, stored_key
 
 Found = TypeVar("Found")
+EVERY = ""
 
 
 class Topics:
@@ -16,12 +20,26 @@ class Topics:
 
     def __init__(self) -> None:
         self._waiters: dict[Topic, set[anyio.Event]] = {}
+        self._watchers: dict[str, list[Told]] = {}
         self._closed = False
 
     def wake(self, topics: Iterable[Topic]) -> None:
         for topic in topics:
             for waiter in self._waiters.pop(topic, ()):
                 waiter.set()
+            if self._watchers and topic.kind is TopicKind.SESSION:
+                self._tell(topic.ref)
+
+    @contextmanager
+    def watching(self, key: SessionKey | None, told: Told) -> Iterator[None]:
+        ref = EVERY if key is None else key_text(key)
+        self._watchers.setdefault(ref, []).append(told)
+        try:
+            yield
+        finally:
+            self._watchers[ref].remove(told)
+            if not self._watchers[ref]:
+                del self._watchers[ref]
 
     def close(self) -> None:
         """There will be no more news: who waits is told so."""
@@ -42,6 +60,13 @@ class Topics:
                 await waiter.wait()
             finally:
                 self._drop(topic, waiter)
+
+    def _tell(self, ref: str) -> None:
+        watchers = (*self._watchers.get(ref, ()), *self._watchers.get(EVERY, ()))
+        if watchers:
+            key = stored_key(ref)
+            for told in watchers:
+                told(key)
 
     def _drop(self, topic: Topic, waiter: anyio.Event) -> None:
         waiters = self._waiters.get(topic)

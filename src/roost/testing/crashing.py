@@ -107,7 +107,7 @@ class Crashes:
 
 
 class CrashingStore:
-    """A `Store`: each verb is a call, `store.<verb>`."""
+    """A `Store`: each verb is a call, `store.<verb>`; watching it is none."""
 
     def __init__(self, store: Store, crashes: Crashes) -> None:
         self.acquire_lease = crashes.around("store.acquire_lease", store.acquire_lease)
@@ -154,6 +154,7 @@ class CrashingStore:
         self.denials = crashes.around("store.denials", store.denials)
         self.events = crashes.around("store.events", store.events)
         self.wait_for = crashes.around("store.wait_for", store.wait_for)
+        self.watch = store.watch
         self.sweep = crashes.around("store.sweep", store.sweep)
         self.import_session = crashes.around("store.import_session", store.import_session)
         self.check = crashes.around("store.check", store.check)

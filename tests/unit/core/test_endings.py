@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.endings import Ending, completes, continuation
+from roost.core.endings import Ending, completes, continuation, continuations
+from roost.core.notices import derived_id
 from roost.core.runs import Lane, Outcome, Request, RunKind, RunState
 from tests import samples
 
@@ -25,6 +26,11 @@ def test_any_other_text_is_said(reply: str) -> None:
     assert said(f" {reply}\n") == reply
 
 
+def test_a_sentinel_behind_what_is_said_falls_away() -> None:
+    assert said("Done.\nNO_REPLY") == "Done."
+    assert said("NO_REPLY NO_REPLY") is None
+
+
 @pytest.mark.parametrize("state", [RunState.FAILED, RunState.KILLED, RunState.TIMEOUT, RunState.INTERRUPTED])
 def test_a_run_that_did_not_end_well_says_nothing(state: RunState) -> None:
     assert said("half a sentence", state) is None
@@ -39,3 +45,8 @@ def test_what_goes_on_after_a_yield_answers_the_same_people_in_the_same_place() 
     after = continuation(run)
     assert after == replace(asked, kind=RunKind.CONTINUATION, deadline=None, prompt=None, completes="r1")
     assert completes(samples.run("r2", request=after)) == "r1"
+
+
+def test_a_run_that_yielded_is_gone_on_with_by_one_of_few() -> None:
+    assert derived_id("continuation", "r1") in continuations("r1")
+    assert derived_id("after", "r1", "0") in continuations("r1")

@@ -2,7 +2,14 @@
 
 import pytest
 
-from roost.core.sentinels import Sentinel, could_become_silent, is_silent, sentinel_of, strip_trailing
+from roost.core.sentinels import (
+    Sentinel,
+    could_become_silent,
+    held_from,
+    is_silent,
+    sentinel_of,
+    strip_trailing,
+)
 
 
 @pytest.mark.requirement("D17", "D18")
@@ -68,3 +75,28 @@ def test_a_stream_is_held_back_while_only_punctuation_was_added(prefix: str) -> 
 @pytest.mark.parametrize("prefix", ["Hello", "NOT", "NO_REPLY, but", "reply_", "`REPLY_SKIP", "NO_REPLYx"])
 def test_a_stream_is_shown_once_it_can_no_longer_be_silence(prefix: str) -> None:
     assert not could_become_silent(prefix)
+
+
+def test_what_is_too_long_for_a_sentinel_is_not_held_back_however_it_goes_on() -> None:
+    assert not could_become_silent("-" * 65)
+    assert could_become_silent(" " * 1000)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Done. NO", "Done."),
+        ("Done.\n\nNO_REPLY", "Done.\n"),
+        ("Done. NO_REPLY HEART", "Done."),
+        ("Done. NO_REPLY  ", "Done."),
+        ("Done. ", "Done."),
+        ("NO_REPLY NO", ""),
+        ("Done. NOT", "Done. NOT"),
+        ("Done.NO", "Done.NO"),
+        ("Done. xNO_REPLY", "Done. xNO_REPLY"),
+        ("a" * 50, "a" * 50),
+        ("", ""),
+    ],
+)
+def test_the_end_of_a_stream_is_held_back_while_it_may_fall_away(text: str, shown: str) -> None:
+    assert text[: held_from(text)] == shown

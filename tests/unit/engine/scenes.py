@@ -16,6 +16,7 @@ from roost.core.sessions import Session
 from roost.core.tools import Invocation, Place, ToolOutcome, ToolTraits
 from roost.engine.rules import Part, Rules
 from roost.engine.turn import Turn
+from roost.engine.voice import Voice
 from roost.engine.work import Work
 from roost.ports import Report, Store, Tool
 from roost.stores.memory import MemoryStore
@@ -96,7 +97,9 @@ class Scene:
         session = await self.store.session(run.key)
         assert session is not None
         assert run.claim is not None
-        return Work(self.store, self.clock, run, run.claim, session, self.cast(session, run), nullcontext)
+        voice = Voice(run, lambda session: [])
+        part = self.cast(session, run)
+        return Work(self.store, self.clock, run, run.claim, session, part, nullcontext, voice)
 
     async def bodies(self) -> list[object]:
         page = await self.store.history(HistoryQuery(key=MAIN, limit=100))

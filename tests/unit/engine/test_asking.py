@@ -21,12 +21,12 @@ async def test_what_was_said_when_the_run_was_ended_is_kept_as_broken_off() -> N
     scene = Scene()
     scene.model.add((Say("half "), Say("an answer"), Hang()))
     played = await scene.turn(await scene.claimed())
-    assert played.left_off("stopped") is None
+    assert played.left_off(StopReason.ABORTED, "stopped") is None
     async with anyio.create_task_group() as group:
         group.start_soon(played.play)
         await anyio.wait_all_tasks_blocked()
         group.cancel_scope.cancel()
-    partial = played.left_off("stopped")
+    partial = played.left_off(StopReason.ABORTED, "stopped")
     assert partial is not None
     assert (text_of(partial), partial.stop, partial.error) == (
         "half an answer",

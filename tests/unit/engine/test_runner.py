@@ -8,21 +8,24 @@ from roost.core.deliveries import Confirmed, Delivery, DeliveryKind, DeliverySta
 from roost.core.effects import Effects, OpenGeneration, Snapshot
 from roost.core.errors import InvalidInput
 from roost.core.exchanges import Completion, CompletionStatus
-from roost.core.messages import AssistantMessage, text_of
+from roost.core.messages import AssistantMessage, StopReason, text_of
+from roost.core.models import FailureKind
 from roost.core.runs import Request, Run, RunKind, RunState
 from roost.core.sendpolicy import Action, SendPolicy
 from roost.core.sessions import Session
+from roost.engine.feed import Feed
 from roost.engine.rules import Part
 from roost.engine.runner import Runner, announcement
 from roost.engine.stops import Stops
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
-from roost.testing.scripts import Hang, Say, Until, calls
+from roost.testing.scripts import Fail, Hang, Say, Script, Until, calls
 from tests.unit.engine.scenes import HOME, Doing, Scene, call
 
 
 def runner(scene: Scene, stops: Stops | None = None, longest: int = 4000) -> Runner:
-    return Runner(scene.store, scene.clock, scene.rules, stops or Stops(), longest)
+    feed = Feed(scene.store, scene.clock)
+    return Runner(scene.store, scene.clock, scene.rules, stops or Stops(), feed, longest)
 
 
 async def outcome(scene: Scene, run: Run) -> tuple[RunState, str | None]:
@@ -213,6 +216,41 @@ async def test_a_run_that_was_stopped_keeps_what_it_had_said_and_sends_nothing()
     assert await outcome(scene, run) == (RunState.KILLED, "stopped")
     assert [text_of(body) for body in await scene.bodies() if isinstance(body, AssistantMessage)] == ["half"]
     assert await waiting(scene) == ()
+
+
+@pytest.mark.parametrize(
+    ("script", "state", "reason"),
+    [
+        (
+            (Say("half"), Fail(FailureKind.AUTH, "the key was refused")),
+            RunState.FAILED,
+            "the key was refused",
+        ),
+        ((Say("half"), Hang()), RunState.TIMEOUT, "it took too long"),
+    ],
+)
+async def test_what_was_said_before_a_failure_is_kept_as_broken_off_and_who_asked_is_told_once(
+    script: Script, state: RunState, reason: str
+) -> None:
+    scene = Scene()
+    scene.model.add(script)
+    run = await scene.claimed(request=Request(reply_to=CHAT, deadline=scene.clock.now() + 1000))
+    async with anyio.create_task_group() as group:
+        group.start_soon(runner(scene).run, run)
+        await anyio.wait_all_tasks_blocked()
+        scene.clock.advance(1000)
+    assert (await outcome(scene, run))[0] is state
+    (kept,) = [body for body in await scene.bodies() if isinstance(body, AssistantMessage)]
+    assert (text_of(kept), kept.stop, kept.error) == ("half", StopReason.ERROR, reason)
+    (told,) = await waiting(scene)
+    assert (told.kind, told.text) == (DeliveryKind.NOTICE, f"No answer: {reason}.")
+
+
+async def test_a_failure_before_the_first_word_leaves_no_words() -> None:
+    scene = Scene()
+    scene.model.add((Say(" "), Fail(FailureKind.AUTH, "no")))
+    await runner(scene).run(await scene.claimed())
+    assert not any(isinstance(body, AssistantMessage) for body in await scene.bodies())
 
 
 def test_an_announcement_names_the_child() -> None:

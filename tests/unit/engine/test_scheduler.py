@@ -9,6 +9,7 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.runs import Run
 from roost.core.scheduling import Choose, Limits
+from roost.engine.feed import Feed
 from roost.engine.runner import Runner
 from roost.engine.scheduler import POLL_MS, Scheduler
 from roost.engine.stops import Stops
@@ -23,7 +24,7 @@ from tests.unit.engine.scenes import HOME, Scene
 @asynccontextmanager
 async def serving(scene: Scene, ceiling: int = 8, store: Store | None = None) -> AsyncIterator[None]:
     store = store or scene.store
-    runner = Runner(store, scene.clock, scene.rules, Stops(), 4000)
+    runner = Runner(store, scene.clock, scene.rules, Stops(), Feed(store, scene.clock), 4000)
     lease = await store.acquire_lease(HOME)
     async with anyio.create_task_group() as group:
         group.start_soon(Scheduler(store, scene.clock, runner, Limits(ceiling=ceiling)).serve, lease, group)

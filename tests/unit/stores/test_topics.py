@@ -2,6 +2,7 @@ import anyio
 import pytest
 
 from roost.core.errors import StoreUnavailable
+from roost.core.keys import SessionKey
 from roost.ports import Topic, TopicKind
 from roost.stores.topics import Topics
 
@@ -118,3 +119,17 @@ async def test_after_the_end_an_answer_that_is_there_is_still_given() -> None:
     assert await topics.wait_for(RUNS, Answers("found")) == "found"
     with pytest.raises(StoreUnavailable):
         await topics.wait_for(RUNS, Answers(None))
+
+
+def test_watchers_are_told_of_sessions_until_they_leave_and_nothing_is_kept_of_them() -> None:
+    topics, one, every = Topics(), list[SessionKey](), list[SessionKey]()
+    main, side = SessionKey.named("main", "main"), SessionKey.named("main", "side")
+    news = [RUNS, Topic(TopicKind.SESSION, str(main)), Topic(TopicKind.SESSION, str(side))]
+    with topics.watching(main, one.append):
+        topics.wake(news)
+        with topics.watching(None, every.append), topics.watching(None, every.append):
+            topics.wake(news)
+    topics.wake(news)
+    assert one == [main, main]
+    assert every == [main, main, side, side]
+    assert topics._watchers == {}

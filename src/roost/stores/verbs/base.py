@@ -2,11 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from roost.core.errors import Fenced
+from roost.core.keys import SessionKey
 from roost.core.leases import Lease
-from roost.ports import Topic
+from roost.ports import Told, Topic
 from roost.stores.tables import Tables
 from roost.stores.topics import Topics
 from roost.stores.unit import Unit
@@ -41,6 +43,9 @@ class Verbs(ABC):
 
     async def wait_for(self, topic: Topic, check: Callable[[], Awaitable[Found | None]]) -> Found:
         return await self.topics.wait_for(topic, check)
+
+    def watch(self, key: SessionKey | None, told: Told) -> AbstractContextManager[None]:
+        return self.topics.watching(key, told)
 
 
 async def hold(unit: Unit, lease: Lease) -> None:

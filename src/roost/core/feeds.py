@@ -1,0 +1,36 @@
+"""What a listener is given: what was stored, what is only shown, and where something was left out."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from roost.core.events import Event
+from roost.core.keys import SessionKey
+from roost.core.previews import Preview
+from roost.core.sessions import Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Something was left out here: previews, which begin anew after this, or events after this number that are no
+    longer stored. Stored events go on from where they were; what was said is in the transcript."""
+
+    after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionChanged:
+    session: Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionGone:
+    key: SessionKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListGap:
+    """Changes were left out here: only a new list says how things stand."""
+
+
+FeedItem: TypeAlias = Event | Preview | Gap
+ListItem: TypeAlias = SessionChanged | SessionGone | Preview | ListGap

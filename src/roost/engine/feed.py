@@ -1,0 +1,92 @@
+"""Live views: who listens to which session. Speaking never waits for a listener; the store stays the only truth."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import TypeAlias
+
+from roost.core.feeds import FeedItem, ListItem
+from roost.core.keys import SessionKey
+from roost.core.runs import Run
+from roost.core.sessions import Session
+from roost.core.visibility import Allowed, Caller, Operation, PersonCaller, Target, absent, decide
+from roost.engine.ears import Ears
+from roost.engine.subscriptions import ListFeed, SessionFeed, may_list
+from roost.engine.voice import Voice
+from roost.ports import Clock, Store
+
+Hears: TypeAlias = Callable[[Session], bool]
+
+
+class Feed:
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._listeners: dict[Ears, Hears] = {}
+        self._voices: dict[str, Voice] = {}
+
+    @contextmanager
+    def speaking(self, run: Run) -> Iterator[Voice]:
+        """Around a run."""
+        voice = self._voices[run.id] = Voice(run, self._audience)
+        try:
+            yield voice
+        finally:
+            del self._voices[run.id]
+
+    @asynccontextmanager
+    async def subscribe(
+        self, key: SessionKey, caller: Caller, *, after: int | None = None
+    ) -> AsyncIterator[AsyncIterator[FeedItem]]:
+        """The feed of a session: from the number after `after` on, else from now on. It need not exist yet, for who
+        may see every session. Raises what the guard says to a caller who may not read it."""
+        session = await self._store.session(key)
+        await self._refuse(key, caller, session)
+        start = after if after is not None else session.events if session else 0
+        with self._listening(lambda spoken: spoken.key == key) as ears:
+            feed = SessionFeed(self._store, key, start, ears, self._replay)
+            with self._store.watch(key, feed.changed):
+                yield feed
+
+    @asynccontextmanager
+    async def subscribe_all(self, caller: PersonCaller) -> AsyncIterator[AsyncIterator[ListItem]]:
+        """Changes of all sessions that a person may see, from now on, and what their runs say."""
+        with self._listening(lambda spoken: may_list(caller, spoken)) as ears:
+            feed = ListFeed(self._store, caller, ears, self._replay)
+            with self._store.watch(None, feed.changed):
+                yield feed
+
+    async def _refuse(self, key: SessionKey, caller: Caller, session: Session | None) -> None:
+        if isinstance(caller, PersonCaller) and caller.rules_all:
+            return
+        if session is None:
+            raise absent(caller).error()
+        ancestors = await self._store.ancestors(key)
+        target = Target(key=key, agent=key.agent, owner=session.owner, ancestors=ancestors)
+        decision = decide(Operation.HISTORY, caller, target)
+        if not isinstance(decision, Allowed):
+            raise decision.error()
+
+    @contextmanager
+    def _listening(self, hears: Hears) -> Iterator[Ears]:
+        ears = Ears(self._clock)
+        self._listeners[ears] = hears
+        self._replay(ears)
+        for voice in self._heard_by(ears):
+            voice.audience.append(ears)
+        try:
+            yield ears
+        finally:
+            for voice in self._heard_by(ears):
+                voice.audience.remove(ears)
+            del self._listeners[ears]
+
+    def _audience(self, session: Session) -> list[Ears]:
+        return [ears for ears, hears in self._listeners.items() if hears(session)]
+
+    def _heard_by(self, ears: Ears) -> list[Voice]:
+        hears = self._listeners[ears]
+        return [voice for voice in self._voices.values() if voice.session and hears(voice.session)]
+
+    def _replay(self, ears: Ears) -> None:
+        """Tell a listener who comes, or comes back, what is going on."""
+        ears.listen(shown for voice in self._heard_by(ears) for shown in voice.going_on())
