@@ -3,15 +3,21 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
 from roost.core.models import ModelRef, ModelRequest, ModelSpec, ToolSpec
 from roost.core.secrets import Secret
-from roost.models.openai import Endpoint, OpenAIModel
+from roost.models.endpoints import Endpoint
+from roost.models.library import anthropic, google, ollama, responses
+from roost.models.library.model import HostedModel, Wire
+from roost.models.openai import OpenAIModel
 from roost.models.retry import RetryingModel
 from roost.ports import Model
+from roost.testing import fake_anthropic, fake_google, fake_responses
 from roost.testing.clock import NOON, FakeClock
+from roost.testing.fake_http import FakeEndpoint, Reply
 from roost.testing.fake_openai import FakeOpenAI, reply_of
 from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import Script
@@ -65,8 +71,25 @@ async def retrying_kit() -> AsyncIterator[Kit]:
         yield Kit(model=model, provider=kit.provider, told=kit.told)
 
 
+@asynccontextmanager
+async def hosted_kit(wire: Wire, path: str, written: Callable[[Script], Reply]) -> AsyncIterator[Kit]:
+    async with FakeEndpoint() as server:
+        endpoint = Endpoint(provider="local", base_url=server.url + path, key=KEY)
+        model = HostedModel(endpoint, FakeClock(), wire)
+        yield Kit(model=model, provider=server, told=lambda script: server.add(written(script)))
+        await model.aclose()
+
+
+def ollama_reply(script: Script) -> Reply:
+    return reply_of(script, thinking="reasoning")
+
+
 KITS: dict[str, Callable[[], AbstractAsyncContextManager[Kit]]] = {
     "scripted": scripted_kit,
     "openai": openai_kit,
     "retrying": retrying_kit,
+    "responses": partial(hosted_kit, responses.WIRE, "/v1", fake_responses.reply_of),
+    "anthropic": partial(hosted_kit, anthropic.WIRE, "", fake_anthropic.reply_of),
+    "google": partial(hosted_kit, google.WIRE, "/v1beta", fake_google.reply_of),
+    "ollama": partial(hosted_kit, ollama.WIRE, "", ollama_reply),
 }

@@ -10,9 +10,7 @@ import orjson
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
 from roost.core.messages import AssistantBlock, Image, Message, Text, ToolCall, UserBlock
 from roost.core.models import ModelRequest, ToolSpec
-from roost.models.turns import Turn, result_images, result_text, turns_of
-
-NO_IMAGES = Text("[an image: this model takes none]")
+from roost.models.turns import NO_IMAGES, Turn, result_images, result_text, turns_of
 
 _EFFORTS = {
     "minimal": "minimal",

@@ -8,7 +8,8 @@ import pytest
 
 from roost.core.messages import StopReason, ToolCall, Usage
 from roost.core.models import FailureKind
-from roost.testing.fake_openai import DONE, Cut, FakeOpenAI, Reply, delta, refused, reply_of
+from roost.testing.fake_http import Cut, Reply
+from roost.testing.fake_openai import DONE, FakeOpenAI, delta, refused, reply_of
 from roost.testing.scripts import CallTool, Fail, Hang, Say, Script, Spend, Stop, Think, Until
 
 CALL = ToolCall(id="c1", name="read", arguments={"path": "notes.txt"})

@@ -2,7 +2,7 @@
 
 from roost.core.messages import Usage
 from roost.core.models import Prices
-from roost.models.pricing import cost_micros, priced
+from roost.core.pricing import cost_micros, priced
 
 PRICES = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
 
