@@ -10,8 +10,11 @@ from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
 from roost.core.models import ModelRef, ModelRequest, ModelSpec, ToolSpec
 from roost.core.secrets import Secret
 from roost.models.endpoints import Endpoint
-from roost.models.library import anthropic, google, ollama, responses
+from roost.models.library.anthropic import ANTHROPIC
+from roost.models.library.google import GOOGLE
 from roost.models.library.model import HostedModel, Wire
+from roost.models.library.ollama import OLLAMA
+from roost.models.library.responses import RESPONSES
 from roost.models.openai import OpenAIModel
 from roost.models.retry import RetryingModel
 from roost.ports import Model
@@ -88,8 +91,8 @@ KITS: dict[str, Callable[[], AbstractAsyncContextManager[Kit]]] = {
     "scripted": scripted_kit,
     "openai": openai_kit,
     "retrying": retrying_kit,
-    "responses": partial(hosted_kit, responses.WIRE, "/v1", fake_responses.reply_of),
-    "anthropic": partial(hosted_kit, anthropic.WIRE, "", fake_anthropic.reply_of),
-    "google": partial(hosted_kit, google.WIRE, "/v1beta", fake_google.reply_of),
-    "ollama": partial(hosted_kit, ollama.WIRE, "", ollama_reply),
+    "responses": partial(hosted_kit, RESPONSES, "/v1", fake_responses.reply_of),
+    "anthropic": partial(hosted_kit, ANTHROPIC, "", fake_anthropic.reply_of),
+    "google": partial(hosted_kit, GOOGLE, "/v1beta", fake_google.reply_of),
+    "ollama": partial(hosted_kit, OLLAMA, "", ollama_reply),
 }

@@ -1,4 +1,4 @@
-"""What a call costs."""
+"""What a model call costs, in millionths of a dollar, and what it may cost at most."""
 
 import math
 from fractions import Fraction
@@ -8,7 +8,7 @@ from roost.core.models import Prices
 
 
 def cost_micros(usage: Usage, prices: Prices | None) -> int:
-    """Millionths of a dollar, never too few: dollars per million tokens are millionths of a dollar per token."""
+    """Never too few: dollars per million tokens are millionths of a dollar per token."""
     if prices is None:
         return 0
     cost = (
@@ -20,5 +20,9 @@ def cost_micros(usage: Usage, prices: Prices | None) -> int:
     return math.ceil(cost)
 
 
-def priced(usage: Usage, prices: Prices | None) -> Usage:
-    return usage._replace(cost_micros=cost_micros(usage, prices))
+def most_micros(usage: Usage, prices: Prices | None) -> int:
+    """The cost of a call whose input may be charged as anything that input can be charged as."""
+    if prices is None:
+        return 0
+    dearest = max(prices.input, prices.cache_read, prices.cache_write)
+    return cost_micros(usage, Prices(input=dearest, output=prices.output))

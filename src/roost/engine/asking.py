@@ -1,13 +1,17 @@
 """The model calls of one run: each recorded before it begins, read as it is written, and accounted for."""
 
+import logging
 from collections.abc import Sequence
 
+from roost.core.counting import Counted, counted
 from roost.core.ledger import LedgerRow
 from roost.core.messages import AssistantMessage, Message, StopReason, Text
 from roost.core.models import FailureKind, Finished, ModelFailed, ModelRequest, TextDelta
 from roost.core.notices import derived_id
 from roost.core.runs import Step, StepKind
 from roost.engine.work import Work
+
+_log = logging.getLogger(__name__)
 
 
 class Asking:
@@ -17,7 +21,18 @@ class Asking:
         self._partial: list[str] = []
 
     async def ask(self, messages: Sequence[Message]) -> AssistantMessage:
-        """The whole answer to these messages."""
+        """The whole answer to these messages, by the first model that gives one; it plays on."""
+        while True:
+            try:
+                return await self._once(messages)
+            except ModelFailed as failed:
+                part = self._work.part.after(failed)
+                if part is None:
+                    raise
+                _log.warning("run %s: %s", self._work.run.id, part.reason)
+                self._work.part = part
+
+    async def _once(self, messages: Sequence[Message]) -> AssistantMessage:
         work, part = self._work, self._work.part
         await work.store.begin_step(work.claim, Step(kind=StepKind.MODEL, at=work.clock.now()))
         request = ModelRequest(
@@ -28,7 +43,7 @@ class Asking:
             thinking=part.thinking,
         )
         answer = await self._read(request)
-        await self._account(answer)
+        await self._account(answer, counted(request, answer))
         return answer
 
     def forget(self) -> None:
@@ -69,7 +84,7 @@ class Asking:
             raise ModelFailed("the answer has no end", kind=FailureKind.TRANSIENT)
         return answer
 
-    async def _account(self, answer: AssistantMessage) -> None:
+    async def _account(self, answer: AssistantMessage, counted: Counted) -> None:
         self._calls += 1
         run = self._work.run
         await self._work.store.record_usage(
@@ -83,6 +98,7 @@ class Asking:
                 run_kind=run.request.kind,
                 provider=answer.provider,
                 model=answer.model,
-                usage=answer.usage,
+                usage=counted.usage,
+                estimated=counted.estimated,
             )
         )

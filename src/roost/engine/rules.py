@@ -1,13 +1,14 @@
 """What the configuration says to the engine, as core values. A run keeps the rules it began with."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import TypeAlias
 
 from roost.core.admission import ChannelPolicy
+from roost.core.casting import fallback_reason, helps
 from roost.core.lifecycle import ResetPolicy
-from roost.core.models import ModelSpec
+from roost.core.models import ModelFailed, ModelSpec
 from roost.core.queuesettings import QueuePolicy
 from roost.core.recovery import MAX_AGE_MS
 from roost.core.routing import RoutingRules
@@ -22,8 +23,20 @@ NewId: TypeAlias = Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Voice:
+    """A model that may be asked in place of the one that answers."""
+
+    model: Model
+    spec: ModelSpec
+    thinking: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What a run works with: the model that answers and why, its system text, its tools and where they act."""
+    """What a run works with: the model that answers and why, its system text, its tools and where they act.
+
+    When the model fails, the first of the `fallbacks` plays on to the end of the run.
+    """
 
     model: Model
     spec: ModelSpec
@@ -32,6 +45,21 @@ class Part:
     place: Place
     tools: tuple[Tool, ...] = ()
     thinking: str | None = None
+    fallbacks: tuple[Voice, ...] = ()
+
+    def after(self, failed: ModelFailed) -> "Part | None":
+        """The same part played by the next model; None where no other would help or none is left."""
+        if not self.fallbacks or not helps(failed):
+            return None
+        voice, *rest = self.fallbacks
+        return replace(
+            self,
+            model=voice.model,
+            spec=voice.spec,
+            thinking=voice.thinking,
+            reason=fallback_reason(self.spec, self.reason, failed),
+            fallbacks=tuple(rest),
+        )
 
 
 Cast: TypeAlias = Callable[[Session, Run], Part]

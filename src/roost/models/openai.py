@@ -14,6 +14,8 @@ from roost.models.openai_wire import Dialect, dialect_of, request_body
 from roost.models.sse import EventReader, EventTooLong
 from roost.ports import Clock
 
+BASE_URL = "https://api.openai.com/v1"
+
 # After its last event a stream lacks only the mark of its end; with it the connection can be used again.
 _MARK_SECONDS = 0.05
 _CLOSE_SECONDS = 2

@@ -1,8 +1,6 @@
-"""What a call costs."""
-
 from roost.core.messages import Usage
 from roost.core.models import Prices
-from roost.core.pricing import cost_micros, priced
+from roost.core.pricing import cost_micros, most_micros
 
 PRICES = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
 
@@ -19,7 +17,8 @@ def test_a_cost_is_never_too_low_and_never_off_by_how_a_number_is_stored() -> No
 
 def test_without_prices_a_call_costs_nothing_that_can_be_counted() -> None:
     assert cost_micros(Usage(input=5, output=5), None) == 0
+    assert most_micros(Usage(input=5, output=5), None) == 0
 
 
-def test_usage_is_given_back_with_its_cost() -> None:
-    assert priced(Usage(input=2, total=2), PRICES) == Usage(input=2, total=2, cost_micros=6)
+def test_the_most_a_call_can_cost_has_all_its_input_at_the_highest_price() -> None:
+    assert most_micros(Usage(input=100, output=10), PRICES) == 375 + 150

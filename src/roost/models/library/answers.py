@@ -1,11 +1,11 @@
 """A streamed answer of the model library, event by event, in ours."""
 
 from collections.abc import Iterable, Iterator
+from json import dumps
 
 from pydantic_ai import messages as library
 from pydantic_ai.usage import RequestUsage
 
-from roost.core.jsonvalue import compact
 from roost.core.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -16,8 +16,8 @@ from roost.core.messages import (
     Usage,
 )
 from roost.core.models import ModelEvent, ModelSpec, TextDelta, ThinkingDelta, ToolCallBegun
-from roost.core.pricing import priced
 from roost.models.arguments import PieceMender, mended, read_arguments
+from roost.models.pricing import priced
 
 FILTERED = "the provider's content filter ended the answer"
 
@@ -97,7 +97,7 @@ def _blocks(parts: Iterable[library.ModelResponsePart]) -> Iterator[AssistantBlo
             case library.ThinkingPart(content=text, signature=signature) if text or signature:
                 yield Thinking(thinking=mended(text), signature=signature)
             case library.ToolCallPart(args=arguments):
-                written = arguments if isinstance(arguments, str) else compact(arguments or {})
+                written = arguments if isinstance(arguments, str) else dumps(arguments or {})
                 yield ToolCall(id=part.tool_call_id, name=part.tool_name, arguments=read_arguments(written))
             case _:
                 pass

@@ -8,8 +8,6 @@ from pydantic_ai.providers.anthropic import AnthropicProvider
 from roost.models.endpoints import Endpoint
 from roost.models.library.model import Named, Wire
 
-BASE_URL = "https://api.anthropic.com"
-
 
 def _connect(endpoint: Endpoint, client: httpx2.AsyncClient) -> Named:
     # The library adds the version itself.
@@ -24,8 +22,9 @@ def _connect(endpoint: Endpoint, client: httpx2.AsyncClient) -> Named:
 
 
 # A conversation is sent again and again; here its beginning is read from a cache only if one asks for it.
-WIRE = Wire(
+ANTHROPIC = Wire(
     api="anthropic-messages",
+    base_url="https://api.anthropic.com",
     key_header="x-api-key",
     connect=_connect,
     extras=AnthropicModelSettings(cache=True),

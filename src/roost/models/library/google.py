@@ -10,8 +10,6 @@ from pydantic_ai.settings import ModelSettings
 from roost.models.endpoints import Endpoint
 from roost.models.library.model import Named, Wire
 
-BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
-
 
 def _connect(endpoint: Endpoint, client: httpx2.AsyncClient) -> Named:
     options = HttpOptions(
@@ -26,4 +24,10 @@ def _connect(endpoint: Endpoint, client: httpx2.AsyncClient) -> Named:
     return lambda name: GoogleModel(name, provider=provider)
 
 
-WIRE = Wire(api="google-generative-ai", key_header="x-goog-api-key", connect=_connect, extras=ModelSettings())
+GOOGLE = Wire(
+    api="google-generative-ai",
+    base_url="https://generativelanguage.googleapis.com/v1beta",
+    key_header="x-goog-api-key",
+    connect=_connect,
+    extras=ModelSettings(),
+)

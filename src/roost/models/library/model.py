@@ -25,10 +25,11 @@ Named: TypeAlias = Callable[[str], LibraryModel]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wire:
-    """A wire format: its name, the header a key is shown in, how the library is made to speak it, and what it is
-    asked besides what every format is."""
+    """A wire format: its name, where its provider is, the header a key is shown in, how the library is made to
+    speak it, and what is asked besides what every format is."""
 
     api: str
+    base_url: str
     key_header: str
     connect: Callable[[Endpoint, httpx2.AsyncClient], Named]
     extras: ModelSettings

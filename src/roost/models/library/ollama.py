@@ -9,8 +9,6 @@ from pydantic_ai.settings import ModelSettings
 from roost.models.endpoints import Endpoint
 from roost.models.library.model import Named, Wire
 
-BASE_URL = "http://127.0.0.1:11434"
-
 
 def _connect(endpoint: Endpoint, client: httpx2.AsyncClient) -> Named:
     base_url = endpoint.base_url.rstrip("/").removesuffix("/v1")
@@ -23,4 +21,10 @@ def _connect(endpoint: Endpoint, client: httpx2.AsyncClient) -> Named:
     return lambda name: OllamaModel(name, provider=provider, settings=asked)
 
 
-WIRE = Wire(api="ollama", key_header="authorization", connect=_connect, extras=ModelSettings())
+OLLAMA = Wire(
+    api="ollama",
+    base_url="http://127.0.0.1:11434",
+    key_header="authorization",
+    connect=_connect,
+    extras=ModelSettings(),
+)

@@ -8,8 +8,6 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from roost.models.endpoints import Endpoint
 from roost.models.library.model import Named, Wire
 
-BASE_URL = "https://api.openai.com/v1"
-
 
 def _connect(endpoint: Endpoint, client: httpx2.AsyncClient) -> Named:
     provider = OpenAIProvider(
@@ -21,8 +19,9 @@ def _connect(endpoint: Endpoint, client: httpx2.AsyncClient) -> Named:
     return lambda name: OpenAIResponsesModel(name, provider=provider, settings=asked)
 
 
-WIRE = Wire(
+RESPONSES = Wire(
     api="openai-responses",
+    base_url="https://api.openai.com/v1",
     key_header="authorization",
     connect=_connect,
     # What is said is kept here, not there.
