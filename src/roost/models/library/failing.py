@@ -60,10 +60,14 @@ def _refused(error: ModelHTTPError, endpoint: Endpoint, now: int) -> ModelFailed
     headers = dict(error.headers or {})
     if error.retry_after is not None:
         headers["retry-after-ms"] = str(round(error.retry_after * 1000))
-    failed = refusal(
-        endpoint.provider, error.status_code, headers, body.encode(), now=now, secrets=endpoint.secrets
+    # The library knows more of the ways in which a provider says that a prompt is too long.
+    too_long = isinstance(error, ModelContextWindowExceededError)
+    return refusal(
+        endpoint.provider,
+        error.status_code,
+        headers,
+        body.encode(),
+        now=now,
+        secrets=endpoint.secrets,
+        known=FailureKind.OVERFLOW if too_long else None,
     )
-    # The library knows more of the ways in which a provider says it.
-    if isinstance(error, ModelContextWindowExceededError):
-        failed.kind = FailureKind.OVERFLOW
-    return failed

@@ -3,6 +3,8 @@
 import httpx2
 from openai import AsyncOpenAI
 from pydantic_ai.models.ollama import OllamaModel
+from pydantic_ai.profiles import merge_profile
+from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.ollama import OllamaProvider
 from pydantic_ai.settings import ModelSettings
 
@@ -18,7 +20,14 @@ def _connect(endpoint: Endpoint, client: httpx2.AsyncClient) -> Named:
         )
     )
     asked = ModelSettings(extra_body=dict(endpoint.params))
-    return lambda name: OllamaModel(name, provider=provider, settings=asked)
+    # Ollama always says why it ended; an answer that does not was cut.
+    strict = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+
+    def named(name: str) -> OllamaModel:
+        profile = merge_profile(provider.model_profile(name), strict)
+        return OllamaModel(name, provider=provider, profile=profile, settings=asked)
+
+    return named
 
 
 OLLAMA = Wire(
