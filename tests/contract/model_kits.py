@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
-from roost.core.models import ModelRef, ModelRequest, ModelSpec, ToolSpec
 from roost.core.secrets import Secret
 from roost.models.endpoints import Endpoint
 from roost.models.library.anthropic import ANTHROPIC
@@ -19,15 +17,13 @@ from roost.models.openai import OpenAIModel
 from roost.models.retry import RetryingModel
 from roost.ports import Model
 from roost.testing import fake_anthropic, fake_google, fake_responses
-from roost.testing.clock import NOON, FakeClock
+from roost.testing.clock import FakeClock
 from roost.testing.fake_http import FakeEndpoint, Reply
 from roost.testing.fake_openai import FakeOpenAI, reply_of
 from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import Script
 
 KEY = Secret("sk-contract-key")
-SPEC = ModelSpec(ref=ModelRef("local", "small"), context_window=8_000, max_tokens=500)
-READ = ToolSpec(name="read", description="Reads a file.", parameters={"type": "object", "properties": {}})
 
 
 class Provider(Protocol):
@@ -45,11 +41,6 @@ class Kit:
     model: Model
     provider: Provider
     told: Callable[[Script], None]
-
-
-def request(text: str = "hello") -> ModelRequest:
-    heard = UserMessage(content=(Text(text),), at=NOON, provenance=Provenance(kind=ProvenanceKind.HUMAN))
-    return ModelRequest(spec=SPEC, system="Be kind.", messages=(heard,), tools=(READ,))
 
 
 @asynccontextmanager

@@ -17,7 +17,8 @@ from roost.core.models import (
 )
 from roost.testing.clock import NOON
 from roost.testing.scripts import CallTool, Fail, Hang, Say, Script, Spend, Stop, Think, Until, says
-from tests.contract.model_kits import KITS, SPEC, Kit, request
+from tests.asking import SPEC, request
+from tests.contract.model_kits import KITS, Kit
 
 USAGE = Usage(input=90, output=20, cache_read=10, total=120)
 READ_A = ToolCall(id="call_a", name="read", arguments={"path": "a.txt", "lines": [1, 2]})

@@ -17,7 +17,7 @@ from roost.models.library.responses import RESPONSES
 from roost.models.openai import OpenAIModel
 from roost.ports import Model
 from roost.testing.clock import FakeClock
-from tests.contract.model_kits import request
+from tests.asking import request
 from tests.network import ReachedOutside, is_here
 
 OUTSIDE = "203.0.113.7"

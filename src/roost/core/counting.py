@@ -1,6 +1,5 @@
 """The tokens of a model call: as its provider counted them, else estimated."""
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from roost.core.jsonvalue import compact
@@ -20,7 +19,7 @@ def counted(request: ModelRequest, answer: AssistantMessage) -> Counted:
     if answer.usage != Usage():
         return Counted(answer.usage, estimated=False)
     usage = estimated(request, answer)
-    return Counted(replace(usage, cost_micros=cost_micros(usage, request.spec.prices)), estimated=True)
+    return Counted(usage._replace(cost_micros=cost_micros(usage, request.spec.prices)), estimated=True)
 
 
 def estimated(request: ModelRequest, answer: AssistantMessage) -> Usage:

@@ -107,7 +107,7 @@ def test_an_agent_has_its_models_those_of_its_children_and_the_reason() -> None:
         }
     }
     providers: dict[str, object] = {"p": {}}
-    assert known({**document, "models": {"providers": providers}}).find("p/e")
+    assert known({**document, "models": {"providers": providers}}).find("p/e").ref == ModelRef("p", "e")
     first, second = (persona(agent, DEMO) for agent in settings(document).agents.list)
     assert first.models == Models(primary="p/a", fallbacks=("p/b",))
     assert (first.reason, first.child_thinking) == ("the model of agent a", Level.LOW)

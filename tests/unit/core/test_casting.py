@@ -28,23 +28,25 @@ MAIN = Persona(
 PARENT = replace(MAIN, child_models=Models(primary="two", fallbacks=("three",)), child_thinking=Level.LOW)
 
 
-def session(key: SessionKey = builders.MAIN, **set_by_person: str) -> Session:
-    return replace(builders.session(key), overrides=Overrides(**set_by_person))
+def session(
+    key: SessionKey = builders.MAIN, *, model: str | None = None, thinking: str | None = None
+) -> Session:
+    return replace(builders.session(key), overrides=Overrides(model=model, thinking=thinking))
 
 
 @pytest.mark.requirement("P18")
 @pytest.mark.parametrize(
-    ("request_", "overrides", "chosen", "reason"),
+    ("request_", "override", "chosen", "reason"),
     [
-        (Request(), {}, ONE, "the model of agent main"),
-        (Request(), {"model": "two"}, TWO, "set on this session"),
-        (Request(model="three"), {"model": "two"}, THREE, "asked for by this run"),
+        (Request(), None, ONE, "the model of agent main"),
+        (Request(), "two", TWO, "set on this session"),
+        (Request(model="three"), "two", THREE, "asked for by this run"),
     ],
 )
 def test_the_first_that_is_named_plays_and_the_reason_says_who_named_it(
-    request_: Request, overrides: dict[str, str], chosen: ModelSpec, reason: str
+    request_: Request, override: str | None, chosen: ModelSpec, reason: str
 ) -> None:
-    found = cast(request_, session(**overrides), MAIN, ALL)
+    found = cast(request_, session(model=override), MAIN, ALL)
     assert (found.player.spec, found.reason) == (chosen, reason)
 
 

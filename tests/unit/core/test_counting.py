@@ -5,7 +5,7 @@ import pytest
 from roost.core.counting import counted, estimated
 from roost.core.messages import AssistantMessage, Text, Usage
 from roost.core.models import Prices
-from tests.contract.model_kits import SPEC, request
+from tests.asking import SPEC, request
 
 ANSWER = AssistantMessage(content=(Text("four words are here"),), at=0)
 
@@ -21,7 +21,7 @@ def test_a_call_nobody_counted_is_estimated_priced_and_marked() -> None:
     found = counted(asked, ANSWER)
     assert found.estimated
     assert found.usage.cost_micros == found.usage.input + 2 * found.usage.output > 0
-    assert replace(found.usage, cost_micros=0) == estimated(asked, ANSWER)
+    assert found.usage._replace(cost_micros=0) == estimated(asked, ANSWER)
 
 
 def test_everything_that_is_sent_counts() -> None:

@@ -20,7 +20,7 @@ from roost.testing.fake_http import Cut, Reply, event
 from roost.testing.fake_openai import DONE, KEEP_ALIVE, FakeOpenAI, delta, refused, reply_of
 from roost.testing.providers import openai_violations
 from roost.testing.scripts import Fail, Hang, Say, Until, says
-from tests.contract.model_kits import request
+from tests.asking import request
 
 KEY = Secret("sk-unit-secret")
 SECONDS = 5

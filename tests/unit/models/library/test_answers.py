@@ -6,12 +6,12 @@ from roost.core.messages import StopReason, Text, Thinking, ToolCall, Usage
 from roost.core.models import UNREADABLE_ARGUMENTS, TextDelta, ThinkingDelta, ToolCallBegun
 from roost.models.library.answers import FILTERED, Pieces, usage_of, whole
 from roost.testing.clock import NOON
-from tests.contract.model_kits import SPEC
+from tests.asking import SPEC
 
 
 def test_a_character_that_comes_in_halves_is_passed_on_whole() -> None:
     pieces = Pieces()
-    events = [
+    events: list[library.ModelResponseStreamEvent] = [
         library.PartStartEvent(index=0, part=library.TextPart(content="a\ud83d")),
         library.PartDeltaEvent(index=0, delta=library.TextPartDelta(content_delta="\ude00b\ud83d")),
         library.PartStartEvent(index=1, part=library.ThinkingPart(content="")),
@@ -42,7 +42,7 @@ def test_arguments_are_read_whether_written_as_text_or_as_an_object() -> None:
 
 
 def test_empty_parts_and_those_of_no_use_here_are_left_out() -> None:
-    parts = [
+    parts: list[library.ModelResponsePart] = [
         library.ThinkingPart(content=""),
         library.TextPart(content=""),
         library.ThinkingPart(content="", signature="redacted", provider_name="anthropic"),

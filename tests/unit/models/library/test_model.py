@@ -34,7 +34,7 @@ from roost.testing.clock import NOON, FakeClock
 from roost.testing.fake_http import Asked, Cut, FakeEndpoint, Reply
 from roost.testing.providers import anthropic_violations, google_violations, openai_violations
 from roost.testing.scripts import Fail, Say, Script, Spend, says
-from tests.contract.model_kits import READ, SPEC, request
+from tests.asking import READ, SPEC, request
 
 KEY = Secret("sk-unit-secret")
 PIXEL = "iVBORw0KGgo="
@@ -239,13 +239,13 @@ async def test_what_is_said_is_not_kept_by_the_provider_and_its_beginning_is_cac
 
 @WIRES
 async def test_tokens_are_counted_each_once_and_priced(wire: Wire) -> None:
-    usage = USAGE if wire is ANTHROPIC else replace(USAGE, input=920, cache_write=0)
+    usage = USAGE if wire is ANTHROPIC else USAGE._replace(input=920, cache_write=0)
     prices = Prices(input=1, output=2, cache_read=10, cache_write=100)
     asking = replace(request(), spec=replace(SPEC, prices=prices))
     async with reached(wire, REPLIES[wire.api]([Say("x"), Spend(usage)])) as (_, model):
         found = (await answer(model, asking)).usage
     cost = usage.input + 2 * usage.output + 10 * usage.cache_read + 100 * usage.cache_write
-    assert found == replace(usage, cost_micros=cost)
+    assert found == usage._replace(cost_micros=cost)
 
 
 @WIRES

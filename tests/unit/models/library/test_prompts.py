@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 from pydantic_ai import messages as library
 
+from roost.core.jsonvalue import JsonObject
 from roost.core.messages import (
     AssistantMessage,
     Image,
@@ -15,7 +16,7 @@ from roost.core.messages import (
 from roost.core.models import ModelRequest
 from roost.models.library.prompts import library_messages, parameters, settings
 from roost.models.turns import NO_IMAGES, NOT_SHOWN
-from tests.contract.model_kits import READ, SPEC, request
+from tests.asking import READ, SPEC, request
 
 
 def heard(*content: Text | Image) -> ModelRequest:
@@ -50,7 +51,7 @@ def test_reasoning_goes_back_only_signed_and_only_to_who_wrote_it() -> None:
 
 
 def test_tools_are_described_with_plain_objects_and_never_rewritten() -> None:
-    schema = {"type": "object", "properties": {"n": {"enum": (1, 2.5, None, True, "x")}}}
+    schema: JsonObject = {"type": "object", "properties": {"n": {"enum": (1, 2.5, None, True, "x")}}}
     [tool] = parameters(replace(request(), tools=(replace(READ, parameters=schema),))).function_tools
     assert tool.parameters_json_schema == {
         "type": "object",
