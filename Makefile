@@ -45,5 +45,5 @@ $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Roost needs Python 3.11 or newer: make PYTHON=<path>")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -e . --group dev || $(BIN)/pip install --quiet -e . --group dev
+	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -e . --group dev || $(BIN)/pip install --quiet -e . --group dev
 	touch $@

@@ -1,11 +1,12 @@
-"""What every test stands on: how a missing outside part is told, and how laws are searched."""
+"""What every test stands on: how a missing outside part is told, how laws are searched, and that nothing is reached
+beyond this machine."""
 
 from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import parts
+from tests import network, parts
 
 settings.register_profile(
     "roost",
@@ -15,6 +16,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("roost")
+
+network.stay_here()
 
 
 @pytest.fixture(scope="session")

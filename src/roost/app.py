@@ -7,18 +7,22 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 
 from roost.clock import SystemClock
 from roost.config import Loaded, Settings, configured_secrets, policies
 from roost.config.agents import Agent, SandboxMode
-from roost.config.providers import InputKind, ModelApi, ModelDefinition, Provider
+from roost.config.casting import catalogue, persona
+from roost.config.printed import printed
+from roost.config.providers import ModelApi, ModelDefinition, Provider, ProviderAuth, thaw
 from roost.config.secretfields import SecretCommand
 from roost.config.tools import ToolScope
 from roost.core.admission import ChannelPolicy
+from roost.core.casting import cast
 from roost.core.errors import ConfigInvalid, InvalidInput, NotFound
+from roost.core.jsonl_messages import as_object
 from roost.core.keys import SessionKey
-from roost.core.models import ModelRef, ModelSpec, Prices
+from roost.core.models import ModelRef, ModelSpec
 from roost.core.redaction import ExactValues
 from roost.core.runs import Run
 from roost.core.scheduling import Limits
@@ -29,10 +33,13 @@ from roost.core.toolpolicy import Removed, Scope, ToolPolicy, effective_tools
 from roost.core.tools import Place, WorkspaceAccess
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
-from roost.engine.rules import CommandRules, Part, Rules
+from roost.engine.rules import Answerer, CommandRules, Part, Rules
+from roost.models import openai
 from roost.models.demo import SPEC as DEMO
 from roost.models.demo import DemoModel
-from roost.models.openai import Endpoint, OpenAIModel
+from roost.models.endpoints import IDLE_MS, Endpoint, KeyAs
+from roost.models.openai import OpenAIModel
+from roost.models.openai_wire import dialect_of
 from roost.models.registry import Registry
 from roost.models.retry import RetryingModel
 from roost.ports import Channel, Clock, Model, SecretScanner, Store, Tool
@@ -53,8 +60,14 @@ from roost.tools.write import Write
 from roost.transfer.exports import export_to
 from roost.transfer.paths import transcript_path
 
-CONTEXT_WINDOW, MAX_TOKENS = 128_000, 8_192
+if TYPE_CHECKING:
+    from roost.models.library.model import HostedModel, Wire
+
 CEILING = 64
+
+HostedApi: TypeAlias = Literal[
+    ModelApi.OPENAI_RESPONSES, ModelApi.ANTHROPIC_MESSAGES, ModelApi.GOOGLE_GENERATIVE_AI, ModelApi.OLLAMA
+]
 
 
 def database_file(home: Path) -> Path:
@@ -84,6 +97,7 @@ async def open_engine(
     """An engine over the configured store and models; `doors` are those of channels the file does not name, and
     `version` is what `/status` says."""
     clock = SystemClock()
+    loaded = replace(loaded, settings=await printed(loaded.settings))
     async with open_store(loaded, clock) as store, _open_models(loaded.settings, clock) as registry:
         desk = _Desk(loaded, registry, store, clock)
         rules = replace(
@@ -113,50 +127,82 @@ def _by_form() -> SecretScanner:
 @asynccontextmanager
 async def _open_models(settings: Settings, clock: Clock) -> AsyncIterator[Registry]:
     models: dict[str, Model] = {DEMO.ref.provider: DemoModel(clock)}
-    specs = [DEMO]
+    single: dict[ModelRef, Model] = {}
     async with AsyncExitStack() as stack:
-        for name, provider in settings.models.providers.items():
-            adapter = OpenAIModel(_endpoint(name, provider), clock)
+
+        def reached(name: str, provider: Provider, own: ModelDefinition | None = None) -> Model:
+            adapter = _adapter(name, provider, own, clock)
             stack.push_async_callback(adapter.aclose)
-            models[name] = RetryingModel(adapter, clock)
-            specs += [_spec(name, provider, model) for model in provider.models]
-        yield Registry(models, specs)
+            return RetryingModel(adapter, clock)
+
+        for name, provider in settings.models.providers.items():
+            models[name] = reached(name, provider)
+            for own in provider.models:
+                if own.api or own.headers or own.params or own.compat:
+                    single[ModelRef(name, own.id)] = reached(name, provider, own)
+        yield Registry(catalogue(settings, DEMO), models, single)
 
 
-def _endpoint(name: str, provider: Provider) -> Endpoint:
-    if provider.api is not ModelApi.OPENAI_COMPLETIONS or provider.base_url is None:
+def _adapter(
+    name: str, provider: Provider, own: ModelDefinition | None, clock: Clock
+) -> "OpenAIModel | HostedModel":
+    api = (own.api if own else None) or provider.api
+    if api is ModelApi.OPENAI_COMPLETIONS:
+        endpoint = _endpoint(name, provider, own, openai.BASE_URL)
+        compat = as_object(thaw(own.compat)) if own else {}
+        return OpenAIModel(endpoint, clock, dialect_of(endpoint.base_url, compat))
+    if find_spec("pydantic_ai") is None:
         raise ConfigInvalid(
-            f"models.providers.{name} cannot be reached by this Roost",
-            hint="it speaks `openai-completions` to a `baseUrl`",
+            f"models.providers.{name} speaks `{api}`, which needs a part that is not installed",
+            hint="pip install 'roost[providers]'",
         )
-    headers = {header: _known(name, secret) for header, secret in provider.headers.items()}
-    key = None if provider.api_key is None else _known(name, provider.api_key)
-    return Endpoint(provider=name, base_url=provider.base_url, key=key, headers=headers)
+    from roost.models.library.model import HostedModel  # noqa: PLC0415 — takes longer to load than all else
+
+    wire = _wire(api)
+    return HostedModel(_endpoint(name, provider, own, wire.base_url), clock, wire)
 
 
-def _known(name: str, secret: Secret | SecretCommand) -> Secret:
-    if isinstance(secret, SecretCommand):
-        raise ConfigInvalid(
-            f"models.providers.{name} has a credential that a command prints, which is not supported yet",
-            hint="give it as a text, `{env: …}` or `{file: …}`",
-        )
-    return secret
+def _wire(api: HostedApi) -> "Wire":
+    """Each brings a library of its provider's, which only those load who need it."""
+    match api:
+        case ModelApi.OPENAI_RESPONSES:
+            from roost.models.library.responses import RESPONSES  # noqa: PLC0415 — see above
+
+            return RESPONSES
+        case ModelApi.ANTHROPIC_MESSAGES:
+            from roost.models.library.anthropic import ANTHROPIC  # noqa: PLC0415 — see above
+
+            return ANTHROPIC
+        case ModelApi.GOOGLE_GENERATIVE_AI:
+            from roost.models.library.google import GOOGLE  # noqa: PLC0415 — see above
+
+            return GOOGLE
+        case ModelApi.OLLAMA:
+            from roost.models.library.ollama import OLLAMA  # noqa: PLC0415 — see above
+
+            return OLLAMA
+        case _:
+            assert_never(api)
 
 
-def _spec(name: str, provider: Provider, model: ModelDefinition) -> ModelSpec:
-    cost = model.cost
-    return ModelSpec(
-        ref=ModelRef(name, model.id),
-        context_window=model.context_window or provider.context_window or CONTEXT_WINDOW,
-        max_tokens=model.max_tokens or provider.max_tokens or MAX_TOKENS,
-        prices=None
-        if cost is None
-        else Prices(
-            input=cost.input, output=cost.output, cache_read=cost.cache_read, cache_write=cost.cache_write
-        ),
-        reasoning=model.reasoning,
-        images=InputKind.IMAGE in model.input,
+def _endpoint(name: str, provider: Provider, own: ModelDefinition | None, usual: str) -> Endpoint:
+    bearer = provider.auth_header or provider.auth is ProviderAuth.TOKEN
+    headers = {**provider.headers, **(own.headers if own else {})}
+    params = {**as_object(thaw(provider.params)), **as_object(thaw(own.params) if own else {})}
+    return Endpoint(
+        provider=name,
+        base_url=provider.base_url or usual,
+        key=_known(provider.api_key) if provider.api_key else None,
+        key_as=KeyAs.BEARER if bearer else KeyAs.NATIVE,
+        headers={header: _known(secret) for header, secret in headers.items()},
+        params=params,
+        idle_ms=1000 * provider.timeout_seconds if provider.timeout_seconds else IDLE_MS,
     )
+
+
+def _known(secret: Secret | SecretCommand) -> Secret:
+    assert isinstance(secret, Secret), "programs that print credentials were run before"
+    return secret
 
 
 # -- rules -------------------------------------------------------------------------------------------
@@ -193,7 +239,7 @@ def _command_rules(loaded: Loaded, registry: Registry, store: Store, version: st
 
     return CommandRules(
         policy=policies.command_policy(settings),
-        models=registry,
+        models=registry.catalogue,
         catalogue=replace(catalogue, refs=(*catalogue.refs, str(DEMO.ref))),
         agents=tuple(agent.id for agent in settings.agents.list),
         version=version,
@@ -202,25 +248,26 @@ def _command_rules(loaded: Loaded, registry: Registry, store: Store, version: st
     )
 
 
-def _cast(
-    loaded: Loaded, registry: Registry, session: Session, run: Run, session_tools: SessionTools
-) -> Part:
+def _cast(loaded: Loaded, models: Registry, session: Session, run: Run, session_tools: SessionTools) -> Part:
     agent = _agent(loaded.settings, run.key)
-    name, reason = _model_for(agent, session, run)
-    resolved = registry.resolve(name)
+    casting = cast(run.request, session, persona(agent, DEMO), models.catalogue)
     place = _place(loaded, agent, session)
     tools, removed = _tools(loaded.settings, agent, place, session_tools(agent))
     return Part(
-        model=resolved.model,
-        spec=resolved.spec,
-        reason=reason,
+        model=models.model(casting.player.spec),
+        spec=casting.player.spec,
+        reason=casting.reason,
         system=system_text(
             agent.id, workspace=place.workspace, tools=tuple(tool.spec.name for tool in tools)
         ),
         place=place,
         tools=tools,
-        thinking=run.request.thinking or session.overrides.thinking,
+        thinking=casting.player.thinking,
         removed=removed,
+        fallbacks=tuple(
+            Answerer(model=models.model(one.spec), spec=one.spec, thinking=one.thinking)
+            for one in casting.fallbacks
+        ),
     )
 
 
@@ -231,16 +278,6 @@ def _agent(settings: Settings, key: SessionKey) -> Agent:
     if agent is None:
         raise NotFound(f"there is no agent {name}", hint="add it to `agents.list`")
     return agent
-
-
-def _model_for(agent: Agent, session: Session, run: Run) -> tuple[str, str]:
-    """The model of a run and why; the first that is named."""
-    named = (
-        (run.request.model, "asked for by this run"),
-        (session.overrides.model, "set on this session"),
-        (agent.model.primary, f"the model of agent {agent.id}"),
-    )
-    return next(((name, why) for name, why in named if name), (str(DEMO.ref), "no model is configured"))
 
 
 def _place(loaded: Loaded, agent: Agent, session: Session) -> Place:
@@ -291,7 +328,7 @@ class _Desk:
         )
 
     def _model(self, name: str) -> ModelSpec:
-        return self._registry.resolve(name).spec
+        return self._registry.catalogue.ask_for(name)
 
     def _model_of(self, agent: str) -> str:
         known = (one.model.primary for one in self._settings.agents.list if one.id == agent)

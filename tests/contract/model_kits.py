@@ -3,22 +3,27 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
-from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
-from roost.core.models import ModelRef, ModelRequest, ModelSpec, ToolSpec
 from roost.core.secrets import Secret
-from roost.models.openai import Endpoint, OpenAIModel
+from roost.models.endpoints import Endpoint
+from roost.models.library.anthropic import ANTHROPIC
+from roost.models.library.google import GOOGLE
+from roost.models.library.model import HostedModel, Wire
+from roost.models.library.ollama import OLLAMA
+from roost.models.library.responses import RESPONSES
+from roost.models.openai import OpenAIModel
 from roost.models.retry import RetryingModel
 from roost.ports import Model
-from roost.testing.clock import NOON, FakeClock
+from roost.testing import fake_anthropic, fake_google, fake_responses
+from roost.testing.clock import FakeClock
+from roost.testing.fake_http import FakeEndpoint, Reply
 from roost.testing.fake_openai import FakeOpenAI, reply_of
 from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import Script
 
 KEY = Secret("sk-contract-key")
-SPEC = ModelSpec(ref=ModelRef("local", "small"), context_window=8_000, max_tokens=500)
-READ = ToolSpec(name="read", description="Reads a file.", parameters={"type": "object", "properties": {}})
 
 
 class Provider(Protocol):
@@ -36,11 +41,6 @@ class Kit:
     model: Model
     provider: Provider
     told: Callable[[Script], None]
-
-
-def request(text: str = "hello") -> ModelRequest:
-    heard = UserMessage(content=(Text(text),), at=NOON, provenance=Provenance(kind=ProvenanceKind.HUMAN))
-    return ModelRequest(spec=SPEC, system="Be kind.", messages=(heard,), tools=(READ,))
 
 
 @asynccontextmanager
@@ -65,8 +65,25 @@ async def retrying_kit() -> AsyncIterator[Kit]:
         yield Kit(model=model, provider=kit.provider, told=kit.told)
 
 
+@asynccontextmanager
+async def hosted_kit(wire: Wire, path: str, written: Callable[[Script], Reply]) -> AsyncIterator[Kit]:
+    async with FakeEndpoint() as server:
+        endpoint = Endpoint(provider="local", base_url=server.url + path, key=KEY)
+        model = HostedModel(endpoint, FakeClock(), wire)
+        yield Kit(model=model, provider=server, told=lambda script: server.add(written(script)))
+        await model.aclose()
+
+
+def ollama_reply(script: Script) -> Reply:
+    return reply_of(script, thinking="reasoning")
+
+
 KITS: dict[str, Callable[[], AbstractAsyncContextManager[Kit]]] = {
     "scripted": scripted_kit,
     "openai": openai_kit,
     "retrying": retrying_kit,
+    "responses": partial(hosted_kit, RESPONSES, "/v1", fake_responses.reply_of),
+    "anthropic": partial(hosted_kit, ANTHROPIC, "", fake_anthropic.reply_of),
+    "google": partial(hosted_kit, GOOGLE, "/v1beta", fake_google.reply_of),
+    "ollama": partial(hosted_kit, OLLAMA, "", ollama_reply),
 }

@@ -17,7 +17,8 @@ from roost.core.models import (
 )
 from roost.testing.clock import NOON
 from roost.testing.scripts import CallTool, Fail, Hang, Say, Script, Spend, Stop, Think, Until, says
-from tests.contract.model_kits import KITS, SPEC, Kit, request
+from tests.asking import SPEC, request
+from tests.contract.model_kits import KITS, Kit
 
 USAGE = Usage(input=90, output=20, cache_read=10, total=120)
 READ_A = ToolCall(id="call_a", name="read", arguments={"path": "a.txt", "lines": [1, 2]})
@@ -61,7 +62,9 @@ async def test_text_comes_in_pieces_and_the_last_event_holds_all_of_it(kit: Kit)
 async def test_thinking_is_told_from_text(kit: Kit) -> None:
     events = await answer(kit, [Think("hm, "), Think("yes"), Say("Yes.")])
     assert events[:-1] == [ThinkingDelta("hm, "), ThinkingDelta("yes"), TextDelta("Yes.")]
-    assert finished(events).content == (Thinking(thinking="hm, yes"), Text("Yes."))
+    thought, text = finished(events).content
+    assert isinstance(thought, Thinking)
+    assert (thought.thinking, text) == ("hm, yes", Text("Yes."))
 
 
 async def test_calls_are_told_when_they_begin_and_whole_at_the_end(kit: Kit) -> None:

@@ -13,6 +13,7 @@ import pytest
 from roost.channels.loopback import LoopbackChannel
 from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
+from roost.core.catalogue import Catalogue
 from roost.core.deliveries import DeliveryKind
 from roost.core.effects import (
     AcceptInput,
@@ -37,7 +38,6 @@ from roost.core.runs import Lane, Request, RunState, StopRequest
 from roost.core.sessions import SessionStatus
 from roost.core.tools import Place
 from roost.engine.rules import CommandRules, Part
-from roost.models.registry import Registry
 from roost.ports import Topic, TopicKind
 from roost.sandboxes.bubblewrap import Bubblewrap
 from roost.testing import builders
@@ -57,8 +57,8 @@ async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         door = ChannelPolicy(
             dm_policy=DmPolicy.OPEN, group_policy=GroupPolicy.OPEN, owner_ids=("loopback:ada",)
         )
-        registry = Registry({"scripted": bench.model}, [SPEC])
-        bench.change(doors={"loopback": door}, commands=CommandRules(models=registry))
+        models = Catalogue([SPEC])
+        bench.change(doors={"loopback": door}, commands=CommandRules(models=models))
         yield bench
 
 

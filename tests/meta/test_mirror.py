@@ -25,8 +25,16 @@ DECLARATIONS = frozenset(
 )
 
 # A source module, or a folder of them, that other tests stand for: the verbs are proven by the suite that all
-# stores pass.
+# stores pass, wire formats and those who fake them by the suite that all models pass.
 STAND_INS: Mapping[str, str] = {
+    **{
+        f"src/roost/models/library/{wire}.py": "tests/unit/models/library/test_model.py"
+        for wire in ("anthropic", "google", "ollama", "responses")
+    },
+    **{
+        f"src/roost/testing/fake_{wire}.py": "tests/contract/"
+        for wire in ("anthropic", "google", "responses")
+    },
     "src/roost/ports.py": "tests/contract/",
     "src/roost/stores/verbs/": "tests/contract/",
     **dict.fromkeys(DECLARATIONS, "tests/meta/test_values.py"),

@@ -27,6 +27,7 @@ from roost.config.spelling import (
     whole,
 )
 from roost.config.tools import ToolRules
+from roost.core.thinking import Level
 from roost.core.tools import WorkspaceAccess
 
 FALLBACK_AGENT = "main"
@@ -93,7 +94,7 @@ class Subagents(Section):
     model: Annotated[
         ModelChoice | None, BeforeValidator(_model_choice), about("Model of children. Unset: the caller's.")
     ] = None
-    thinking: Annotated[Text | None, about("Thinking level of children. Unset: the model's.")] = None
+    thinking: Annotated[Level | None, about("Thinking level of children. Unset: the model's.")] = None
     allow_agents: Annotated[
         Texts | None,
         about("Agents that may be named in a spawn, `*` for all. Unset: the caller only.", Takes.AT_ONCE),

@@ -47,12 +47,13 @@ def _freeze(found: object) -> object:
             return found
 
 
-def _thaw(value: object) -> JsonValue:
+def thaw(value: object) -> JsonValue:
+    """A free object as it is written."""
     match value:
         case FrozenMap():
-            return {name: _thaw(item) for name, item in value.items()}
+            return {name: thaw(item) for name, item in value.items()}
         case tuple():
-            return [_thaw(item) for item in value]
+            return [thaw(item) for item in value]
         case _:
             assert value is None or isinstance(value, bool | int | float | str)
             return value
@@ -67,7 +68,7 @@ def _free(found: object) -> object:
 BaseUrl: TypeAlias = Annotated[
     str, pattern(_BASE_URL, "`http://` or `https://` address without user or query")
 ]
-FreeObject: TypeAlias = Annotated[FrozenMap[str, object], Spelling(_free, "object", _thaw)]
+FreeObject: TypeAlias = Annotated[FrozenMap[str, object], Spelling(_free, "object", thaw)]
 
 
 class ModelCost(Section):
@@ -101,17 +102,20 @@ class Provider(Section):
     ] = None
     api_key: Annotated[LateCredential | None, about("Credential.", Takes.AT_ONCE)] = None
     auth: Annotated[ProviderAuth | None, about("Kind of credential.")] = None
-    auth_header: Annotated[Flag, about("Whether it is sent as `Authorization: Bearer`.")] = True
+    auth_header: Annotated[
+        Flag,
+        about("Whether it is sent as `Authorization: Bearer` also where the wire format has its own way."),
+    ] = False
     api: Annotated[ModelApi, about("Wire format.")] = ModelApi.OPENAI_COMPLETIONS
     context_window: Annotated[Positive | None, about("Window of models that state none.")] = None
     context_tokens: Annotated[Positive | None, about("Tokens to use of models that state none.")] = None
     max_tokens: Annotated[Positive | None, about("Longest answer of models that state none.")] = None
-    timeout_seconds: Annotated[Positive | None, about("Limit of one call.")] = None
+    timeout_seconds: Annotated[Positive | None, about("Longest silence within a call. Unset: 120.")] = None
     headers: Annotated[
         FrozenMap[Text, LateCredential], about("HTTP headers, kept as secrets.", Takes.AT_ONCE)
     ] = FrozenMap()
     params: Annotated[FreeObject, about("Extra request parameters.")] = FrozenMap()
-    models: Annotated[tuple[ModelDefinition, ...], about("Its models.")] = ()
+    models: Annotated[tuple[ModelDefinition, ...], about("Its models. Empty: whatever it answers to.")] = ()
 
 
 class Models(Section):

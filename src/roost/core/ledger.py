@@ -10,7 +10,8 @@ from roost.core.runs import RunKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRow:
-    """One model call. Rows outlive their session; `estimated` marks a call that never settled."""
+    """One model call. Rows outlive their session; `estimated` marks a call that nobody
+    counted, or that never settled."""
 
     id: str
     at: int

@@ -1,9 +1,11 @@
 """The model calls of one run: each recorded before it begins, read as it is written, and accounted for."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
 from roost.core.budgets import unbilled
+from roost.core.counting import counted
 from roost.core.ledger import LedgerRow
 from roost.core.messages import AssistantMessage, Message, StopReason, Text, Usage
 from roost.core.models import FailureKind, Finished, ModelFailed, ModelRequest, TextDelta, ThinkingDelta
@@ -11,6 +13,8 @@ from roost.core.notices import derived_id
 from roost.core.runs import Step, StepKind
 from roost.engine.means import Means
 from roost.engine.work import Work
+
+_log = logging.getLogger(__name__)
 
 
 class Asking:
@@ -21,7 +25,18 @@ class Asking:
         self._partial: list[str] = []
 
     async def ask(self, messages: Sequence[Message]) -> AssistantMessage:
-        """The whole answer to these messages."""
+        """The whole answer to these messages, by the first model that gives one; it plays on."""
+        while True:
+            try:
+                return await self._once(messages)
+            except ModelFailed as failed:
+                part = self._work.part.after(failed)
+                if part is None:
+                    raise
+                _log.warning("run %s: %s", self._work.run.id, part.reason)
+                self._work.part = part
+
+    async def _once(self, messages: Sequence[Message]) -> AssistantMessage:
         work, part = self._work, self._work.part
         request = ModelRequest(
             spec=part.spec,
@@ -40,8 +55,16 @@ class Asking:
             if unbilled(failed.kind, said=bool(self._partial)):
                 await self._means.release(call)
             raise
+        spent = counted(request, answer)
         await work.store.record_usage(
-            replace(call, at=answer.at, provider=answer.provider, model=answer.model, usage=answer.usage)
+            replace(
+                call,
+                at=answer.at,
+                provider=answer.provider,
+                model=answer.model,
+                usage=spent.usage,
+                estimated=spent.estimated,
+            )
         )
         return answer
 
@@ -67,24 +90,22 @@ class Asking:
     async def _read(self, request: ModelRequest) -> AssistantMessage:
         self.forget()
         answer = None
-        self._work.asking = True
-        self._work.move()
         self._work.voice.asked(request.spec.ref)
-        async with self._work.part.model.stream(request) as events:
-            async for event in events:
-                self._work.move()
-                match event:
-                    case TextDelta():
-                        self._partial.append(event.text)
-                        self._work.voice.text(event.text)
-                    case ThinkingDelta():
-                        self._work.voice.thinking(event.text)
-                    case Finished():
-                        answer = event.message
-                        self._work.voice.said()
-                    case _:
-                        pass
-        self._work.asking = False
+        with self._work.waiting_for_words():
+            async with self._work.part.model.stream(request) as events:
+                async for event in events:
+                    self._work.move()
+                    match event:
+                        case TextDelta():
+                            self._partial.append(event.text)
+                            self._work.voice.text(event.text)
+                        case ThinkingDelta():
+                            self._work.voice.thinking(event.text)
+                        case Finished():
+                            answer = event.message
+                            self._work.voice.said()
+                        case _:
+                            pass
         if answer is None:
             raise ModelFailed("the answer has no end", kind=FailureKind.TRANSIENT)
         return answer

@@ -1,17 +1,18 @@
 """What the configuration says to the engine, as core values. A run keeps the rules it began with."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from roost.core.admission import ChannelPolicy
 from roost.core.budgets import Limit
+from roost.core.casting import fallback_reason, helps
+from roost.core.catalogue import Catalogue
 from roost.core.commandaccess import CommandPolicy
-from roost.core.errors import NotFound
 from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetPolicy
-from roost.core.models import ModelSpec
+from roost.core.models import ModelFailed, ModelSpec
 from roost.core.queuesettings import QueuePolicy
 from roost.core.recovery import MAX_AGE_MS
 from roost.core.routing import RoutingRules
@@ -28,10 +29,20 @@ NewId: TypeAlias = Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Answerer:
+    """A model that may be asked in place of the one that answers."""
+
+    model: Model
+    spec: ModelSpec
+    thinking: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """What a run works with: the model that answers and why, its system text, its tools and where they act.
 
     `removed` are tools it has not, and the stage of the policy that took each away.
+    When the model fails, the first of the `fallbacks` plays on to the end of the run.
     """
 
     model: Model
@@ -42,39 +53,25 @@ class Part:
     tools: tuple[Tool, ...] = ()
     thinking: str | None = None
     removed: tuple[Removed, ...] = ()
+    fallbacks: tuple[Answerer, ...] = ()
+
+    def after(self, failed: ModelFailed) -> "Part | None":
+        """The same part played by the next model; None where no other would help or none is left."""
+        if not self.fallbacks or not helps(failed):
+            return None
+        voice, *rest = self.fallbacks
+        return replace(
+            self,
+            model=voice.model,
+            spec=voice.spec,
+            thinking=voice.thinking,
+            reason=fallback_reason(self.spec, self.reason, failed),
+            fallbacks=tuple(rest),
+        )
 
 
 Cast: TypeAlias = Callable[[Session, Run], Part]
 """Who plays a run. Raises `InvalidInput` where the model that was asked for cannot be had."""
-
-
-class Named(Protocol):
-    """A model that was found by its name."""
-
-    @property
-    def spec(self) -> ModelSpec: ...
-
-
-class ModelDirectory(Protocol):
-    """The models there are."""
-
-    def specs(self) -> tuple[ModelSpec, ...]:
-        """Every model that may be asked for."""
-        ...
-
-    def resolve(self, name: str) -> Named:
-        """The model of a name or alias. Raises `NotFound` or `Forbidden`, with what there is instead."""
-        ...
-
-
-class NoModels:
-    """A directory without entries."""
-
-    def specs(self) -> tuple[ModelSpec, ...]:
-        return ()
-
-    def resolve(self, name: str) -> Named:
-        raise NotFound(f"there is no model {name}", hint="none is configured")
 
 
 Export: TypeAlias = Callable[[SessionKey, bool], Awaitable[tuple[str, ...]]]
@@ -86,7 +83,7 @@ class CommandRules:
     """What chat commands go by: who may use them, what they can name, and what masks the transcripts they show."""
 
     policy: CommandPolicy = field(default_factory=CommandPolicy)
-    models: ModelDirectory = field(default_factory=NoModels)
+    models: Catalogue = field(default_factory=lambda: Catalogue(()))
     catalogue: ModelCatalogue = field(default_factory=ModelCatalogue)
     agents: tuple[str, ...] = ()
     version: str = ""

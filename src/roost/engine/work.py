@@ -1,7 +1,7 @@
 """A claimed run being played: what it works with, and when something last happened in it."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -37,3 +37,13 @@ class Work:
     def move(self) -> None:
         """Something happened."""
         self.moved_at = self.clock.now()
+
+    @contextmanager
+    def waiting_for_words(self) -> Iterator[None]:
+        """Around a model call."""
+        self.asking = True
+        self.move()
+        try:
+            yield
+        finally:
+            self.asking = False

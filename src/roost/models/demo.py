@@ -7,12 +7,13 @@ key.
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from itertools import takewhile
 from typing import assert_never
 
 import anyio.lowlevel
 
-from roost.core.jsonvalue import compact
+from roost.core.counting import estimated
 from roost.core.marking import END
 from roost.core.messages import (
     AssistantMessage,
@@ -21,7 +22,6 @@ from roost.core.messages import (
     Text,
     ToolCall,
     ToolResult,
-    Usage,
     UserMessage,
     text_of,
 )
@@ -36,7 +36,6 @@ from roost.core.models import (
     ToolCallBegun,
 )
 from roost.core.sentinels import Sentinel
-from roost.core.tokens import estimate, estimate_message
 from roost.models.demo_answers import NOT_A_MODEL, answer_to
 from roost.models.demo_requests import wish_in
 from roost.models.demo_results import summary_of
@@ -93,15 +92,15 @@ def reply_to(request: ModelRequest, at: int) -> AssistantMessage:
             assert_never(last)
     ref = request.spec.ref
     calling = any(isinstance(block, ToolCall) for block in content)
-    return AssistantMessage(
+    answer = AssistantMessage(
         content=content,
         at=at,
         provider=ref.provider,
         model=ref.model,
         api=API,
-        usage=_usage(request, content),
         stop=StopReason.TOOL_USE if calling else StopReason.STOP,
     )
+    return replace(answer, usage=estimated(request, answer))
 
 
 def _heard(request: ModelRequest, last: UserMessage) -> tuple[Text | ToolCall, ...]:
@@ -144,12 +143,3 @@ def _plain(text: str) -> str:
 def _counted(text: str) -> str | None:
     found = _COUNT.search(text)
     return ", ".join(str(number) for number in range(1, int(found["last"]) + 1)) if found else None
-
-
-def _usage(request: ModelRequest, content: tuple[Text | ToolCall, ...]) -> Usage:
-    told = estimate(request.system) + sum(map(estimate_message, request.messages))
-    told += sum(
-        estimate(f"{tool.name} {tool.description} {compact(tool.parameters)}") for tool in request.tools
-    )
-    said = estimate_message(AssistantMessage(content=content, at=0))
-    return Usage(input=told, output=said, total=told + said)

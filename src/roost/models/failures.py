@@ -48,12 +48,13 @@ def refusal(
     *,
     now: int,
     secrets: Iterable[Secret],
+    known: FailureKind | None = None,
 ) -> ModelFailed:
-    """The failure that an HTTP status other than success stands for."""
+    """The failure that an HTTP status other than success stands for, unless it is `known`."""
     said = _object(_parsed(body))
     error = said.get("error", said)
     text = _text(error) or ("" if said else body[: 4 * QUOTED_CHARS].decode("utf-8", "replace"))
-    kind = _kind_of_status(status, f"{_code(error)} {text}")
+    kind = known or _kind_of_status(status, f"{_code(error)} {text}")
     shown = "" if kind is FailureKind.AUTH else _quoted(text, secrets)
     return ModelFailed(
         f"{provider} answered {status} {_phrase(status)}{f': {shown}' if shown else ''}".strip(),

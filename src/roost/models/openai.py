@@ -1,25 +1,20 @@
 """Endpoints that speak OpenAI's chat completions, over HTTP."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
 
 import anyio
 import httpx2
 
-from roost.core.errors import InvalidInput
-from roost.core.jsonvalue import JsonObject
 from roost.core.models import FailureKind, ModelEvent, ModelFailed, ModelRequest
-from roost.core.secrets import Secret
+from roost.models.endpoints import Endpoint
 from roost.models.failures import broken_off, refusal, transient, unreachable
 from roost.models.openai_answer import Answer, ErrorChunk, Events, MalformedChunk
-from roost.models.openai_wire import Dialect, request_body
+from roost.models.openai_wire import Dialect, dialect_of, request_body
 from roost.models.sse import EventReader, EventTooLong
 from roost.ports import Clock
 
-CONNECT_MS = 10_000
-IDLE_MS = 120_000
-KEPT_CONNECTIONS = 100
+BASE_URL = "https://api.openai.com/v1"
 
 # After its last event a stream lacks only the mark of its end; with it the connection can be used again.
 _MARK_SECONDS = 0.05
@@ -27,43 +22,22 @@ _CLOSE_SECONDS = 2
 _ERROR_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """Where and how a provider is reached. `idle_ms` bounds every wait for its next bytes."""
-
-    provider: str
-    base_url: str
-    key: Secret | None = None
-    headers: Mapping[str, Secret] = field(default_factory=dict)
-    params: JsonObject = field(default_factory=dict)
-    dialect: Dialect = field(default_factory=Dialect)
-    connect_ms: int = CONNECT_MS
-    idle_ms: int = IDLE_MS
-
-
 class OpenAIModel:
     """Every model of one endpoint. Holds its connections until `aclose`."""
 
-    def __init__(self, endpoint: Endpoint, clock: Clock) -> None:
+    def __init__(self, endpoint: Endpoint, clock: Clock, dialect: Dialect | None = None) -> None:
         self._endpoint = endpoint
         self._clock = clock
-        self._url = _address(endpoint)
-        self._secrets = tuple(filter(None, (endpoint.key, *endpoint.headers.values())))
-        idle = endpoint.idle_ms / 1000
-        self._client = httpx2.AsyncClient(
-            timeout=httpx2.Timeout(idle, connect=endpoint.connect_ms / 1000),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=KEPT_CONNECTIONS),
-            # Loading certificates takes longer than a call; without TLS nothing is checked by them.
-            verify=self._url.scheme == "https",
-            trust_env=False,
-        )
+        self._url = endpoint.address("/chat/completions")
+        self._dialect = dialect or dialect_of(endpoint.base_url)
+        self._client = endpoint.client()
 
     async def aclose(self) -> None:
         await self._client.aclose()
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[ModelEvent]]:
-        body = request_body(request, self._endpoint.dialect, self._endpoint.params)
+        body = request_body(request, self._dialect, self._endpoint.params)
         with self._failures():
             asked = self._client.build_request("POST", self._url, content=body, headers=self._headers())
             response = await self._client.send(asked, stream=True)
@@ -77,21 +51,12 @@ class OpenAIModel:
                 await response.aclose()
 
     def _headers(self) -> dict[str, str]:
-        headers = {
+        return {
             "content-type": "application/json",
             "accept": "text/event-stream",
             "accept-encoding": "identity",
-            **{name.lower(): value.reveal().strip() for name, value in self._endpoint.headers.items()},
+            **self._endpoint.sent_headers("authorization"),
         }
-        if self._endpoint.key:
-            headers.setdefault("authorization", f"Bearer {self._endpoint.key.reveal().strip()}")
-        if all(text.isascii() and text.isprintable() for text in headers.values()):
-            return headers
-        raise ModelFailed(
-            f"the key or a header of {self._endpoint.provider} holds a character that cannot be sent",
-            kind=FailureKind.AUTH,
-            hint="check how it was pasted",
-        )
 
     async def _refusal(self, response: httpx2.Response) -> ModelFailed:
         body = b""
@@ -107,7 +72,7 @@ class OpenAIModel:
             response.headers,
             body,
             now=self._clock.now(),
-            secrets=self._secrets,
+            secrets=self._endpoint.secrets,
         )
 
     async def _events(self, response: httpx2.Response, answer: Answer) -> AsyncGenerator[ModelEvent, None]:
@@ -154,7 +119,7 @@ class OpenAIModel:
         except (MalformedChunk, EventTooLong) as error:
             raise transient(f"{provider} sent what is no part of an answer") from error
         except ErrorChunk as error:
-            raise broken_off(provider, error.error, self._secrets) from error
+            raise broken_off(provider, error.error, self._endpoint.secrets) from error
 
 
 async def _read(reads: AsyncIterator[bytes], answer: Answer, *, streams: bool) -> AsyncIterator[Events]:
@@ -174,16 +139,3 @@ async def _read(reads: AsyncIterator[bytes], answer: Answer, *, streams: bool) -
 
 def _is_stream(response: httpx2.Response) -> bool:
     return "application/json" not in response.headers.get("content-type", "")
-
-
-def _address(endpoint: Endpoint) -> httpx2.URL:
-    address = f"{endpoint.base_url.rstrip('/')}/chat/completions"
-    try:
-        url = httpx2.URL(address)
-    except httpx2.InvalidURL:
-        url = httpx2.URL()
-    if url.scheme not in ("http", "https") or not url.host:
-        raise InvalidInput(
-            f"the baseUrl of {endpoint.provider} is no web address", hint="write https://host/v1"
-        )
-    return url

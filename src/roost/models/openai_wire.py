@@ -10,9 +10,7 @@ import orjson
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
 from roost.core.messages import AssistantBlock, Image, Message, Text, ToolCall, UserBlock
 from roost.core.models import ModelRequest, ToolSpec
-from roost.models.turns import Turn, result_images, result_text, turns_of
-
-NO_IMAGES = Text("[an image: this model takes none]")
+from roost.models.turns import NO_IMAGES, Turn, result_images, result_text, turns_of
 
 _EFFORTS = {
     "minimal": "minimal",
@@ -41,11 +39,17 @@ class Dialect:
     stream_usage: bool = True
 
 
-def dialect_of(base_url: str) -> Dialect:
-    """What is known of an endpoint by its address."""
-    if urlsplit(base_url).hostname == "api.openai.com":
-        return Dialect(limit_field=LimitField.MAX_COMPLETION_TOKENS)
-    return Dialect()
+def dialect_of(base_url: str, compat: JsonObject | None = None) -> Dialect:
+    """What is configured of an endpoint, and what is known of it by its address."""
+    said = compat or {}
+    official = urlsplit(base_url).hostname == "api.openai.com"
+    usual = LimitField.MAX_COMPLETION_TOKENS if official else LimitField.MAX_TOKENS
+    named = said.get("maxTokensField")
+    return Dialect(
+        limit_field=next((field for field in LimitField if field == named), usual),
+        reasoning_effort=said.get("supportsReasoningEffort") is not False,
+        stream_usage=said.get("supportsUsageInStreaming") is not False,
+    )
 
 
 def request_body(request: ModelRequest, dialect: Dialect, extra: JsonObject) -> bytes:

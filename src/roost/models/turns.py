@@ -23,6 +23,7 @@ from roost.core.messages import (
 
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 NOT_SHOWN = Text("[an image that cannot be shown]")
+NO_IMAGES = Text("[an image: this model takes none]")
 
 
 @dataclass(slots=True)

@@ -1,17 +1,13 @@
-"""An endpoint on this machine that speaks chat completions, over real sockets, and does what it was told."""
+"""An endpoint on this machine that speaks chat completions."""
 
-import asyncio
-import json
-from collections import deque
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from types import TracebackType
-from typing import Self, TypeAlias, assert_never
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import assert_never
 
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
 from roost.core.messages import StopReason, ToolCall, Usage
 from roost.core.models import FailureKind
+from roost.testing.fake_http import Cut, FakeEndpoint, Piece, Reply, event, refusal_of
 from roost.testing.scripts import (
     CallTool,
     Fail,
@@ -31,6 +27,12 @@ ARGUMENT_PIECE = 7
 KEEP_ALIVE = b": keep-alive\n\n"
 DONE = b"data: [DONE]\n\n"
 
+_CHUNK: JsonObject = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion.chunk",
+    "created": 1_700_000_000,
+    "model": "small",
+}
 _FINISH = {StopReason.STOP: "stop", StopReason.LENGTH: "length", StopReason.TOOL_USE: "tool_calls"}
 _ERRORS = {
     FailureKind.AUTH: (401, "invalid_api_key"),
@@ -41,40 +43,10 @@ _ERRORS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """The connection is dropped here."""
-
-
-Piece: TypeAlias = bytes | Until | Hang | Cut
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """One HTTP answer; each piece of bytes is a chunk of its own."""
-
-    pieces: tuple[Piece, ...] = ()
-    status: int = 200
-    headers: tuple[tuple[str, str], ...] = (("content-type", "text/event-stream"),)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A request as it came in."""
-
-    path: str
-    headers: Mapping[str, str]
-    body: JsonObject
-
-
-def event(data: JsonValue) -> bytes:
-    return f"data: {compact(data)}\n\n".encode()
-
-
 def delta(finish: str | None = None, **fields: JsonValue) -> bytes:
     """A chunk that adds to the answer."""
     choice: JsonObject = {"index": 0, "delta": fields, "finish_reason": finish}
-    return event({"id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": [choice]})
+    return event({**_CHUNK, "choices": [choice]})
 
 
 def usage_chunk(usage: Usage) -> bytes:
@@ -84,23 +56,25 @@ def usage_chunk(usage: Usage) -> bytes:
         "total_tokens": usage.total,
         "prompt_tokens_details": {"cached_tokens": usage.cache_read},
     }
-    return event({"id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": [], "usage": counted})
+    return event({**_CHUNK, "choices": [], "usage": counted})
 
 
 def refused(
     status: int, message: str = "as scripted", *, code: str | None = None, retry_after: str | None = None
 ) -> Reply:
     """An answer that is an error."""
-    headers = (
-        ("content-type", "application/json"),
-        *([("retry-after", retry_after)] if retry_after is not None else []),
-    )
-    body = compact({"error": {"message": message, "type": "error", "code": code}}).encode()
-    return Reply(status=status, headers=headers, pieces=(body,))
+    error: JsonObject = {"message": message, "type": "error", "code": code}
+    reply = refusal_of(status, {"error": error})
+    if retry_after is None:
+        return reply
+    return replace(reply, headers=(*reply.headers, ("retry-after", retry_after)))
 
 
-def reply_of(script: Script) -> Reply:
-    """The script in the shape of the wire. A failure before anything is said is an HTTP error."""
+def reply_of(script: Script, *, thinking: str = "reasoning_content") -> Reply:
+    """The script in the shape of the wire. A failure before anything is said is an HTTP error.
+
+    `thinking` is what the endpoint calls it: there is no agreed name.
+    """
     first = script[0] if script else None
     if isinstance(first, Fail):
         status, code = _ERRORS[first.kind]
@@ -110,18 +84,18 @@ def reply_of(script: Script) -> Reply:
     pieces: list[Piece] = [delta(role="assistant", content="")]
     index = 0
     for step in script:
-        pieces += _pieces(step, index)
+        pieces += _pieces(step, index, thinking)
         index += isinstance(step, CallTool)
     pieces += [delta(finish=_FINISH[stop_of(script)]), usage_chunk(usage_of(script)), DONE]
     return Reply(pieces=tuple(pieces))
 
 
-def _pieces(step: Step, index: int) -> list[Piece]:
+def _pieces(step: Step, index: int, thinking: str) -> list[Piece]:
     match step:
         case Say(text):
             return [delta(content=text)]
         case Think(text):
-            return [delta(reasoning_content=text)]
+            return [delta(**{thinking: text})]
         case CallTool(call):
             return list(_call_pieces(call, index))
         case Until() | Hang():
@@ -150,112 +124,7 @@ def _call_pieces(call: ToolCall, index: int) -> Iterator[bytes]:
         yield delta(tool_calls=[piece])
 
 
-class FakeOpenAI:
-    """Gives its replies in the order of the requests, then `otherwise`.
-
-    `requests` is what came in, `connections` how many were made in all, `open_calls` how many are not over.
-    """
-
-    def __init__(self, *replies: Reply, otherwise: Reply | None = None) -> None:
-        self._replies = deque(replies)
-        self._otherwise = otherwise or refused(500, "there is no reply left")
-        self._handlers: set[asyncio.Task[None]] = set()
-        self._server: asyncio.Server | None = None
-        self._changed = asyncio.Event()
-        self.requests: list[Asked] = []
-        self.connections = 0
-        self.open_calls = 0
-
-    def add(self, *replies: Reply) -> None:
-        self._replies.extend(replies)
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connection, "127.0.0.1", 0)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._server is not None
-        self._server.close()
-        for handler in self._handlers:
-            handler.cancel()
-        await asyncio.gather(*self._handlers, return_exceptions=True)
-        await self._server.wait_closed()
-
+class FakeOpenAI(FakeEndpoint):
     @property
     def base_url(self) -> str:
-        assert self._server is not None, "the server is not running"
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
-
-    async def asked(self, count: int) -> None:
-        """Return once that many requests came in."""
-        while len(self.requests) < count:
-            await self._changed.wait()
-
-    async def left(self) -> None:
-        """Return once no call is open: each is answered, or its caller hung up."""
-        while self.open_calls:
-            await self._changed.wait()
-
-    def _count(self, change: int) -> None:
-        self.open_calls += change
-        self._changed.set()
-        self._changed = asyncio.Event()
-
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        handler = asyncio.current_task()
-        assert handler is not None
-        self._handlers.add(handler)
-        handler.add_done_callback(self._handlers.discard)
-        self.connections += 1
-        try:
-            with suppress(ConnectionError, asyncio.IncompleteReadError):
-                while await self._call(reader, writer):
-                    pass
-        finally:
-            writer.transport.abort()
-
-    async def _call(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Whether the connection can be used again."""
-        asked = await _read_request(reader)
-        reply = self._replies.popleft() if self._replies else self._otherwise
-        self.requests.append(asked)
-        self._count(1)
-        try:
-            return await _answer(reply, reader, writer)
-        finally:
-            self._count(-1)
-
-
-async def _read_request(reader: asyncio.StreamReader) -> Asked:
-    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-    first, *lines = head.strip().split("\r\n")
-    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-    body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Asked(path=first.split(" ")[1], headers=headers, body=json.loads(body or b"{}"))
-
-
-async def _answer(reply: Reply, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-    lines = [f"HTTP/1.1 {reply.status} Status", "transfer-encoding: chunked"]
-    lines += [f"{name}: {value}" for name, value in reply.headers]
-    writer.write("\r\n".join([*lines, "\r\n"]).encode())
-    for piece in reply.pieces:
-        match piece:
-            case bytes():
-                writer.write(b"%x\r\n%b\r\n" % (len(piece), piece))
-            case Until(event):
-                await writer.drain()
-                await event.wait()
-            case Hang():
-                await writer.drain()
-                return bool(await reader.read(1))
-            case Cut():
-                writer.close()
-                await writer.wait_closed()
-                return False
-            case _:
-                assert_never(piece)
-    writer.write(b"0\r\n\r\n")
-    await writer.drain()
-    return True
+        return f"{self.url}/v1"

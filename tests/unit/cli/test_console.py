@@ -38,13 +38,13 @@ def test_the_same_words_in_a_later_conversation_are_answered_again(
         assert "A session is one conversation" in capsys.readouterr().out
 
 
-def test_a_model_that_is_not_there_is_told_to_who_asked(
+def test_a_model_that_is_not_there_is_told_before_anything_is_asked(
     home: Path, typed: Typed, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (home / "roost.json").write_text('{ agents: { defaults: { model: { primary: "nobody/nothing" } } } }')
     typed("hello\n")
-    assert main() == 0
-    assert "there is no model nobody/nothing" in capsys.readouterr().out
+    assert main() == 1
+    assert "there is no model nobody/nothing" in capsys.readouterr().err
 
 
 async def test_a_second_terminal_on_the_same_store_is_told_who_has_it(home: Path) -> None:

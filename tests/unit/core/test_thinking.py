@@ -1,11 +1,9 @@
 from dataclasses import replace
 
-from roost.core.models import ModelRef, ModelSpec
 from roost.core.thinking import Level, levels
+from tests.asking import SPEC
 
-SPEC = ModelSpec(ref=ModelRef("p", "m"), context_window=1, max_tokens=1)
 
-
-def test_a_model_that_reasons_knows_every_level_and_any_other_none() -> None:
-    assert levels(replace(SPEC, reasoning=True)) == tuple(Level)
+def test_a_model_that_does_not_reason_can_only_be_left_alone() -> None:
     assert levels(SPEC) == (Level.OFF,)
+    assert levels(replace(SPEC, reasoning=True)) == tuple(Level)

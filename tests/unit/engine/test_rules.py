@@ -1,6 +1,29 @@
+from dataclasses import replace
+
+import pytest
+
 from roost.core.admission import ChannelPolicy, DmPolicy
+from roost.core.models import FailureKind, ModelFailed
+from roost.core.tools import Place
+from roost.engine.rules import Answerer, Part
+from roost.testing.scripted import ScriptedModel
+from tests.flows.gateways import SPEC
 from tests.unit.engine.scenes import Scene
 
 
 def test_a_channel_without_a_door_lets_in_nobody_but_by_pairing() -> None:
     assert Scene().rules.door("telegram") == ChannelPolicy(dm_policy=DmPolicy.PAIRING)
+
+
+PART = Part(model=ScriptedModel(), spec=SPEC, reason="r", system="", place=Place(workspace="/nonexistent"))
+
+
+@pytest.mark.parametrize("kind", FailureKind)
+def test_without_another_model_a_failure_is_final(kind: FailureKind) -> None:
+    assert PART.after(ModelFailed("no", kind=kind)) is None
+
+
+def test_a_conversation_too_long_is_taken_to_no_other_model() -> None:
+    spare = replace(PART, fallbacks=(Answerer(model=ScriptedModel(), spec=SPEC),))
+    assert spare.after(ModelFailed("no", kind=FailureKind.OVERFLOW)) is None
+    assert spare.after(ModelFailed("no", kind=FailureKind.AUTH)) is not None

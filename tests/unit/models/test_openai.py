@@ -13,23 +13,14 @@ from roost.core.errors import InvalidInput
 from roost.core.messages import AssistantMessage, Text, text_of
 from roost.core.models import FailureKind, Finished, ModelFailed
 from roost.core.secrets import Secret
-from roost.models.openai import Endpoint, OpenAIModel
-from roost.models.openai_wire import Dialect
+from roost.models.endpoints import Endpoint
+from roost.models.openai import OpenAIModel
 from roost.testing.clock import FakeClock
-from roost.testing.fake_openai import (
-    DONE,
-    KEEP_ALIVE,
-    Cut,
-    FakeOpenAI,
-    Reply,
-    delta,
-    event,
-    refused,
-    reply_of,
-)
+from roost.testing.fake_http import Cut, Reply, event
+from roost.testing.fake_openai import DONE, KEEP_ALIVE, FakeOpenAI, delta, refused, reply_of
 from roost.testing.providers import openai_violations
 from roost.testing.scripts import Fail, Hang, Say, Until, says
-from tests.contract.model_kits import request
+from tests.asking import request
 
 KEY = Secret("sk-unit-secret")
 SECONDS = 5
@@ -48,7 +39,6 @@ async def reached(
             key=key,
             headers=headers or {},
             params={"temperature": 0},
-            dialect=Dialect(),
             idle_ms=idle_ms,
         )
         model = OpenAIModel(endpoint, FakeClock())

@@ -8,7 +8,7 @@ from roost.core.models import FailureKind, Finished, ModelEvent, ModelFailed, Te
 from roost.models.retry import LONGEST_WAIT_MS, RetryingModel
 from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import Fail, Hang, Say, says
-from tests.contract.model_kits import request
+from tests.asking import request
 
 
 class Waits:

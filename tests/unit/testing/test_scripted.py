@@ -7,7 +7,7 @@ from roost.core.messages import AssistantMessage, text_of
 from roost.core.models import Finished, ModelFailed, ModelRequest
 from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import Hang, Say, Script, Until, says
-from tests.contract.model_kits import request
+from tests.asking import request
 
 
 async def answer(model: ScriptedModel, asked: ModelRequest) -> AssistantMessage:

@@ -45,7 +45,7 @@ async def model(means: Means, asked: Asked) -> Answer:
         case word if word in DEFAULT:
             return _model_set(asked, None)
         case _:
-            return _model_set(asked, str(directory.resolve(asked.argument).spec.ref))
+            return _model_set(asked, str(directory.ask_for(asked.argument).ref))
 
 
 def _described(spec: ModelSpec) -> str:

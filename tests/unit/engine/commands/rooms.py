@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from roost.channels.loopback import EVERYTHING, LoopbackChannel
 from roost.core.addresses import ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
+from roost.core.catalogue import Catalogue
 from roost.core.channels import ChannelAbilities
 from roost.core.effects import AcceptInput, Effect, Effects, OpenSession, OweCompletion, QueueRun, Snapshot
 from roost.core.envelopes import Conversation, Envelope, Sender
@@ -20,7 +21,6 @@ from roost.engine.ids import FreshIds
 from roost.engine.inbox import Inbox, TurnedAway
 from roost.engine.rules import CommandRules
 from roost.engine.stops import Stops
-from roost.models.registry import Registry
 from roost.ports import Accepted, Store
 from roost.scanners.stdlib import StdlibScanner
 from roost.testing import builders
@@ -51,8 +51,8 @@ class Room:
     inbox: Inbox = field(init=False)
 
     def __post_init__(self) -> None:
-        registry = Registry({"scripted": self.scene.model}, [SPEC, THINKER], aliases={"quick": SPEC.ref})
-        commands = CommandRules(models=registry, agents=("main", "ops"), scanner=StdlibScanner())
+        models = Catalogue([SPEC, THINKER], aliases={"quick": SPEC.ref})
+        commands = CommandRules(models=models, agents=("main", "ops"), scanner=StdlibScanner())
         self.change(doors={"loopback": OPEN}, commands=commands)
 
     @property

@@ -2,13 +2,14 @@ from dataclasses import replace
 
 import pytest
 
+from roost.core.catalogue import Catalogue
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import Text
 from roost.core.routing import RoutingRules
 from roost.core.runs import Run
 from roost.core.scopes import DmScope
 from roost.core.sessions import SendOverride, Session
-from roost.engine.rules import NoModels, Part
+from roost.engine.rules import Part
 from tests.unit.engine.commands.rooms import THINKER, Room
 
 GROUP = SessionKey(agent="main", kind=KeyKind.GROUP, channel="loopback", name="g1")
@@ -52,7 +53,7 @@ async def test_a_model_before_a_message_stays_and_the_message_goes_on(room: Room
 
 
 async def test_the_model_without_a_directory(room: Room) -> None:
-    room.command_rules(models=NoModels())
+    room.command_rules(models=Catalogue(()))
     assert await room.ask("/model x") == "There is no model x. None is configured."
     assert await room.ask("/model list") == "Models:"
 

@@ -1,0 +1,1 @@
+"""Models reached through pydantic-ai's model layer. Nothing outside the package sees its types."""
