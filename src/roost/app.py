@@ -4,10 +4,11 @@ import os
 import random
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import tzinfo
 from importlib.util import find_spec
 from pathlib import Path
 
-from roost.clock import SystemClock
+from roost.clock import SystemClock, host_zone
 from roost.config import Loaded, Settings, configured_secrets, policies
 from roost.config.agents import Agent, SandboxMode
 from roost.config.providers import InputKind, ModelApi, ModelDefinition, Provider
@@ -17,16 +18,17 @@ from roost.core.admission import ChannelPolicy
 from roost.core.errors import ConfigInvalid, NotFound
 from roost.core.models import ModelRef, ModelSpec, Prices
 from roost.core.redaction import ExactValues
-from roost.core.runs import Run
+from roost.core.runs import Run, RunKind
 from roost.core.scheduling import Limits
 from roost.core.secrets import Secret
 from roost.core.sessions import Session
 from roost.core.systemtext import system_text
 from roost.core.toolpolicy import Scope, ToolPolicy, effective_tools
 from roost.core.tools import Place, WorkspaceAccess
+from roost.core.workspacefiles import file_names, notes_file
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
-from roost.engine.rules import Part, Rules
+from roost.engine.rules import Part, Rules, Voice
 from roost.models.demo import SPEC as DEMO
 from roost.models.demo import DemoModel
 from roost.models.openai import Endpoint, OpenAIModel
@@ -36,9 +38,11 @@ from roost.ports import Channel, Clock, Model, SecretScanner, Store, Tool
 from roost.sandboxes.bubblewrap import Bubblewrap
 from roost.scanners.stdlib import StdlibScanner
 from roost.stores.sqlite import SqliteStore
+from roost.tools.bootstrap import workspace_files
 from roost.tools.edit import Edit
 from roost.tools.exec import Exec
 from roost.tools.list_files import ListFiles
+from roost.tools.notes import Notes
 from roost.tools.read import Read
 from roost.tools.write import Write
 
@@ -150,37 +154,61 @@ def _rules(loaded: Loaded, registry: Registry, doors: Mapping[str, ChannelPolicy
     settings = loaded.settings
     configured = {channel: policies.channel_policy(settings, channel) for channel in settings.channels}
     lanes = policies.lane_limits(settings, os.cpu_count() or 1)
+    zone = policies.user_zone(settings) or host_zone()
     return Rules(
-        cast=lambda session, run: _cast(loaded, registry, session, run),
+        cast=lambda session, run: _cast(loaded, registry, zone, session, run),
         doors={**doors, **configured},
         routing=policies.routing_rules(settings),
         queue=policies.queue_policy(settings),
         resets=policies.reset_policy(settings),
         triggers=policies.extra_triggers(settings),
         sending=policies.send_policy(settings),
+        zone=zone,
         limits=Limits(ceiling=CEILING, lanes=lanes),
     )
 
 
-def _cast(loaded: Loaded, registry: Registry, session: Session, run: Run) -> Part:
+def _cast(loaded: Loaded, registry: Registry, zone: tzinfo, session: Session, run: Run) -> Part:
     agent = next((one for one in loaded.settings.agents.list if one.id == run.key.agent), None)
     if agent is None:
         raise NotFound(f"there is no agent {run.key.agent}", hint="add it to `agents.list`")
     name, reason = _model_for(agent, session, run)
     resolved = registry.resolve(name)
+    settings = loaded.settings
     place = _place(loaded, agent, session)
-    tools = _tools(loaded.settings, agent, place)
+    tools = _tools_for(run, settings, agent, place, zone)
+    names = file_names(session, run.started_at or run.queued_at, zone)
+    caps = policies.file_caps(settings).within(resolved.spec.context_window)
+    files = workspace_files(place, names, caps)
     return Part(
         model=resolved.model,
         spec=resolved.spec,
         reason=reason,
         system=system_text(
-            agent.id, workspace=place.workspace, tools=tuple(tool.spec.name for tool in tools)
+            agent.id, workspace=place.workspace, tools=tuple(tool.spec.name for tool in tools), files=files
         ),
         place=place,
         tools=tools,
         thinking=run.request.thinking or session.overrides.thinking,
+        files=files,
+        context=policies.context(settings),
+        summariser=_summariser(settings, registry, name),
     )
+
+
+def _tools_for(run: Run, settings: Settings, agent: Agent, place: Place, zone: tzinfo) -> tuple[Tool, ...]:
+    """A run that saves notes may do nothing else."""
+    if run.request.kind is RunKind.FLUSH:
+        return (Read(), Notes(notes_file(run.queued_at, zone)))
+    return _tools(settings, agent, place)
+
+
+def _summariser(settings: Settings, registry: Registry, name: str) -> Voice:
+    """Who condenses a context: the model that is configured for it, or the one that answers."""
+    own = settings.agents.defaults.compaction
+    resolved = registry.resolve(own.model or name)
+    thinking = own.thinking_level if resolved.spec.reasoning else None
+    return Voice(model=resolved.model, spec=resolved.spec, thinking=thinking)
 
 
 def _model_for(agent: Agent, session: Session, run: Run) -> tuple[str, str]:

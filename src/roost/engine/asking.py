@@ -11,8 +11,11 @@ from roost.engine.work import Work
 
 
 class Asking:
-    def __init__(self, work: Work) -> None:
+    """`name` tells the calls of one asking in a run from those of another."""
+
+    def __init__(self, work: Work, name: str = "call") -> None:
         self._work = work
+        self._name = name
         self._calls = 0
         self._partial: list[str] = []
 
@@ -54,17 +57,19 @@ class Asking:
         answer = None
         self._work.asking = True
         self._work.move()
-        async with self._work.part.model.stream(request) as events:
-            async for event in events:
-                self._work.move()
-                match event:
-                    case TextDelta():
-                        self._partial.append(event.text)
-                    case Finished():
-                        answer = event.message
-                    case _:
-                        pass
-        self._work.asking = False
+        try:
+            async with self._work.part.model.stream(request) as events:
+                async for event in events:
+                    self._work.move()
+                    match event:
+                        case TextDelta():
+                            self._partial.append(event.text)
+                        case Finished():
+                            answer = event.message
+                        case _:
+                            pass
+        finally:
+            self._work.asking = False
         if answer is None:
             raise ModelFailed("the answer has no end", kind=FailureKind.TRANSIENT)
         return answer
@@ -74,7 +79,7 @@ class Asking:
         run = self._work.run
         await self._work.store.record_usage(
             LedgerRow(
-                id=derived_id(run.id, "call", str(run.progress.recoveries), str(self._calls)),
+                id=derived_id(run.id, self._name, str(run.progress.recoveries), str(self._calls)),
                 at=answer.at,
                 key=run.key,
                 session_id=self._work.session.session_id,

@@ -16,14 +16,28 @@ from roost.core.scheduling import Limits
 from roost.core.sendpolicy import SendPolicy
 from roost.core.sessions import Session
 from roost.core.tools import Place
+from roost.core.upkeep import ContextSettings
+from roost.core.workspacefiles import WorkspaceFile
 from roost.ports import Model, Tool
 
 NewId: TypeAlias = Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Voice:
+    """A model that is asked beside the one that answers."""
+
+    model: Model
+    spec: ModelSpec
+    thinking: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What a run works with: the model that answers and why, its system text, its tools and where they act."""
+    """What a run works with: the model that answers and why, its system text, its tools and where they act.
+
+    `files` are those that the system text shows. Without a `summariser` the model itself condenses its context.
+    """
 
     model: Model
     spec: ModelSpec
@@ -32,6 +46,9 @@ class Part:
     place: Place
     tools: tuple[Tool, ...] = ()
     thinking: str | None = None
+    files: tuple[WorkspaceFile, ...] = ()
+    context: ContextSettings = field(default_factory=ContextSettings)
+    summariser: Voice | None = None
 
 
 Cast: TypeAlias = Callable[[Session, Run], Part]

@@ -2,11 +2,12 @@
 
 import logging
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import anyio
 
-from roost.core import finishing, sendpolicy
+from roost.core import finishing, sendpolicy, upkeep
 from roost.core.announce import announce_text, read_report
 from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.effects import AddDelivery, AppendEntries, Effects, RecordDenial, RunSnapshot
@@ -15,28 +16,35 @@ from roost.core.entries import EntryDraft
 from roost.core.errors import Fenced, RoostError
 from roost.core.exchanges import Completion
 from roost.core.ledger import Denial
-from roost.core.messages import AssistantMessage, text_of
+from roost.core.messages import text_of
 from roost.core.notices import derived_id, notice
 from roost.core.runs import Outcome, Run, RunKind, RunState
 from roost.core.splitting import split
+from roost.core.upkeep import Upkeep
+from roost.core.workspacefiles import notes_file
 from roost.engine.limits import OutOfTime, watched
 from roost.engine.rules import Rules
 from roost.engine.stops import Stops
 from roost.engine.turn import Turn
-from roost.engine.work import Lent, Work
+from roost.engine.upkeeping import Compacting, Flushing
+from roost.engine.work import Lent, Played, Work
 from roost.ports import Clock, Store
 
 _log = logging.getLogger(__name__)
 
 ANSWERED = frozenset({RunKind.TURN, RunKind.GREETING, RunKind.CONTINUATION})
+TOLD = ANSWERED | {RunKind.COMPACTION}
+
+Player: TypeAlias = Turn | Compacting | Flushing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _End:
-    """How a run ended, and its last words."""
+    """How a run ended, and what it ended with."""
 
     outcome: Outcome
-    words: AssistantMessage | None = None
+    played: Played = field(default_factory=Played)
+    follows: Upkeep | None = None
 
 
 class Runner:
@@ -72,14 +80,23 @@ class Runner:
             raise Fenced(f"run {run.id} has no session to run on")
         part = self._rules.cast(session, run)
         work = Work(self._store, self._clock, run, run.claim, session, part, lent)
-        turn = Turn(work, self._rules.most_steps)
+        player = self._player(work)
         with self._stops.around(run.id) as stop:
-            return await self._watched(work, turn)
+            return await self._watched(work, player)
         reason = stop.reason or "stopped"
         outcome = Outcome(state=RunState.KILLED, at=self._clock.now(), error=reason, code="stopped")
-        return _End(outcome=outcome, words=turn.left_off(reason))
+        return _End(outcome=outcome, played=Played(words=player.left_off(reason)))
 
-    async def _watched(self, work: Work, turn: Turn) -> _End:
+    def _player(self, work: Work) -> Player:
+        match work.run.request.kind:
+            case RunKind.COMPACTION:
+                return Compacting(work)
+            case RunKind.FLUSH:
+                return Flushing(work)
+            case _:
+                return Turn(work, self._rules.most_steps)
+
+    async def _watched(self, work: Work, player: Player) -> _End:
         """The end of a turn that is given up when nothing happens in it for too long, or at its deadline."""
         deadline = work.run.request.deadline
 
@@ -91,10 +108,18 @@ class Runner:
             return idle if deadline is None else min(idle, deadline - now)
 
         try:
-            words = await watched(self._clock, left, turn.play)
+            played = await watched(self._clock, left, player.play)
         except OutOfTime as error:
             return self._failed(RunState.TIMEOUT, error)
-        return _End(outcome=self._outcome(RunState.DONE, work), words=words)
+        return _End(
+            outcome=self._outcome(RunState.DONE, work), played=played, follows=self._follows(work, played)
+        )
+
+    def _follows(self, work: Work, played: Played) -> Upkeep | None:
+        if played.load is None:
+            return None
+        notes = notes_file(self._clock.now(), self._rules.zone)
+        return Upkeep(load=played.load, settings=work.part.context, notes=notes)
 
     def _outcome(self, state: RunState, work: Work) -> Outcome:
         return Outcome(
@@ -110,25 +135,33 @@ class Runner:
         ending = Ending(
             outcome=end.outcome,
             announce=announcement,
-            reply=text_of(end.words) if end.words else None,
+            reply=text_of(end.played.words) if end.played.words else None,
             policy=self._rules.sending,
         )
 
         def advance(snapshot: RunSnapshot) -> Effects:
+            at, follows = end.outcome.at, end.follows
             return (
-                *self._words(snapshot, end),
+                *(() if follows is None else upkeep.sized(snapshot, follows.load)),
+                *self._entries(snapshot, end.played),
                 *self._reply(snapshot, ending),
-                *self._apology(snapshot, end),
+                *self._notices(snapshot, end),
                 *finishing.finish(snapshot, ending),
+                *(() if follows is None else upkeep.follow(snapshot, follows, at)),
             )
 
         await self._store.finish_run(run.claim, advance)
 
-    def _words(self, snapshot: RunSnapshot, end: _End) -> Effects:
-        if end.words is None or snapshot.reset_away:
+    def _entries(self, snapshot: RunSnapshot, played: Played) -> Effects:
+        bodies = (*played.bodies, *(() if played.words is None else (played.words,)))
+        if not bodies or snapshot.reset_away:
             return ()
-        draft = EntryDraft(id=derived_id(snapshot.run.id, "last"), body=end.words, run_id=snapshot.run.id)
-        return (AppendEntries(key=snapshot.run.key, drafts=(draft,)),)
+        run = snapshot.run
+        drafts = tuple(
+            EntryDraft(id=derived_id(run.id, "last", str(place)), body=body, run_id=run.id)
+            for place, body in enumerate(bodies)
+        )
+        return (AppendEntries(key=run.key, drafts=drafts),)
 
     def _reply(self, snapshot: RunSnapshot, ending: Ending) -> Effects:
         run, session = snapshot.run, snapshot.session.session
@@ -169,12 +202,13 @@ class Runner:
             if part.text.strip()
         )
 
-    def _apology(self, snapshot: RunSnapshot, end: _End) -> Effects:
-        """Who asked is told once that no answer will come."""
-        run, outcome = snapshot.run, end.outcome
-        if outcome.state not in (RunState.FAILED, RunState.TIMEOUT) or run.request.kind not in ANSWERED:
+    def _notices(self, snapshot: RunSnapshot, end: _End) -> Effects:
+        """Who asked is told once what came of it, where that is no answer, or that none will come."""
+        run, outcome, line = snapshot.run, end.outcome, end.played.told
+        if outcome.state in (RunState.FAILED, RunState.TIMEOUT) and run.request.kind in TOLD:
+            line = f"No answer: {outcome.error or outcome.state}."
+        if line is None:
             return ()
-        line = f"No answer: {outcome.error or outcome.state}."
         return notice(run.key, run.request.reply_to, line, at=outcome.at, about=run.id)
 
 

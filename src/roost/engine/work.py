@@ -5,12 +5,24 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from roost.core.messages import AssistantMessage, Body
 from roost.core.runs import Claim, Run
 from roost.core.sessions import Session
+from roost.core.upkeep import Load
 from roost.engine.rules import Part
 from roost.ports import Clock, Store
 
 Lent: TypeAlias = Callable[[], AbstractContextManager[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What a run ends with: its last words, other entries, a line for whoever asked, and how full its context is."""
+
+    words: AssistantMessage | None = None
+    bodies: tuple[Body, ...] = ()
+    told: str | None = None
+    load: Load | None = None
 
 
 @dataclass(slots=True)

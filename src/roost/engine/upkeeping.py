@@ -1,0 +1,89 @@
+"""Runs that look after a context and answer nobody: one condenses it, one saves notes before that."""
+
+from roost.core.errors import Fenced, RoostError
+from roost.core.messages import AssistantMessage, Compaction, tool_calls
+from roost.core.models import FailureKind, ModelFailed
+from roost.core.transcript import gateway_message
+from roost.core.upkeep import flush_note
+from roost.engine.asking import Asking
+from roost.engine.context import Context
+from roost.engine.limits import watched
+from roost.engine.toolcalls import ToolCalls
+from roost.engine.work import Played, Work
+
+FLUSH_MS = 120_000
+FLUSH_STEPS = 8
+NOTHING_TO_GAIN = "Not condensed: the conversation is short enough already."
+
+
+class Compacting:
+    """Condenses the context of a session; the result is written by the transaction that ends the run."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    async def play(self) -> Played:
+        context = Context(self._work)
+        await context.read()
+        compaction = await context.condensed(self._work.run.request.prompt)
+        if compaction is None:
+            return Played(told=NOTHING_TO_GAIN)
+        return Played(bodies=(compaction,), told=_told(compaction, self._work.part.spec.context_window))
+
+    def left_off(self, reason: str) -> AssistantMessage | None:
+        return None
+
+
+def _told(compaction: Compaction, window: int) -> str:
+    after = compaction.tokens_after or 0
+    share = 100 * after // window
+    return f"Condensed: {compaction.tokens_before} → {after} tokens, {share} % of the window of {window}."
+
+
+class Flushing:
+    """Lets the agent save notes. What is said and done is seen by nobody and kept nowhere but in the notes."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._context = Context(work)
+        self._asking = Asking(work)
+        self._tools = ToolCalls(work, self._remember)
+
+    async def play(self) -> Played:
+        clock, started = self._work.clock, self._work.clock.now()
+
+        def left() -> int:
+            return FLUSH_MS - (clock.now() - started)
+
+        problem = None
+        try:
+            await watched(clock, left, self._save)
+        except Fenced:
+            raise
+        except RoostError as error:
+            problem = str(error)
+        return Played(bodies=(flush_note(clock.now(), problem),))
+
+    def left_off(self, reason: str) -> AssistantMessage | None:
+        return None
+
+    async def _save(self) -> None:
+        context = self._context
+        await context.read()
+        context.remember(gateway_message(self._work.run.request.prompt or "", self._work.clock.now()))
+        for _ in range(FLUSH_STEPS):
+            answer = await self._asking.ask(context.messages())
+            calls = tool_calls(answer)
+            if not calls:
+                return
+            context.remember(answer)
+            await self._tools.run(calls)
+        raise ModelFailed(
+            f"saving notes took more than {FLUSH_STEPS} steps",
+            kind=FailureKind.PERMANENT,
+            hint="it is tried again after a later turn",
+        )
+
+    async def _remember(self, *bodies: AssistantMessage) -> None:
+        for body in bodies:
+            self._context.remember(body)
