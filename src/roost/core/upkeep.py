@@ -11,7 +11,7 @@ from roost.core.compaction import CompactionSettings, IdentifierPolicy, threshol
 from roost.core.cutnotes import STATE_KIND
 from roost.core.effects import ChangeSession, Effects, QueueRun, RunSnapshot
 from roost.core.entries import Entry
-from roost.core.messages import Notice, ProvenanceKind
+from roost.core.messages import Compaction, Notice, ProvenanceKind
 from roost.core.notices import derived_id
 from roost.core.pruning import PruningSettings
 from roost.core.runs import Request, Run, RunKind, RunState
@@ -77,6 +77,18 @@ def may_flush(session: Session, place: Place, tools: Sequence[str]) -> bool:
     """Whether notes may be saved: the workspace can be written, by a tool the agent has, and is nobody else's."""
     writable = place.access is WorkspaceAccess.WRITE and FLUSH_TOOL in tools
     return writable and is_private(session) and not session.key.heartbeat
+
+
+def is_loud(session: Session, settings: ContextSettings) -> bool:
+    """Whether the chat is told of a compaction that nobody asked for."""
+    return settings.notifies or session.overrides.verbose in _LOUD
+
+
+def condensed_line(compaction: Compaction, window: int) -> str:
+    """What the chat is told of a compaction."""
+    after = compaction.tokens_after or 0
+    share = 100 * after // window
+    return f"Condensed: {compaction.tokens_before} → {after} tokens, {share} % of the window of {window}."
 
 
 def flush_note(at: int, problem: str | None = None) -> Notice:
@@ -145,8 +157,8 @@ def sized(snapshot: RunSnapshot, load: Load) -> Effects:
 def _request(kind: RunKind, run: Run, session: Session, upkeep: Upkeep) -> Request:
     if kind is RunKind.FLUSH:
         return Request(kind=kind, lane=run.request.lane, prompt=flush_prompt(upkeep.notes))
-    loud = upkeep.settings.notifies or session.overrides.verbose in _LOUD
-    return replace(compaction_request(reply_to=run.request.reply_to if loud else None), lane=run.request.lane)
+    told = run.request.reply_to if is_loud(session, upkeep.settings) else None
+    return replace(compaction_request(reply_to=told), lane=run.request.lane)
 
 
 def _upkeep_run(run: Run, request: Request, at: int) -> Run:

@@ -19,18 +19,21 @@ from roost.core.pruning import project, prune
 from roost.core.sessions import Session
 from roost.core.tokens import estimate_message
 from roost.core.transcript import build_prompt
-from roost.core.upkeep import Load, may_flush, unflushed
+from roost.core.upkeep import Load, condensed_line, is_loud, may_flush, unflushed
 from roost.engine.condensing import Condensing
 from roost.engine.rules import Part
 from roost.engine.work import Work
 
 
 class Context:
+    """`told` is what the chat should hear of it."""
+
     def __init__(self, work: Work) -> None:
         self._work = work
         self._condensing = Condensing(work)
         self._limit: int | None = None
         self.entries: list[Entry] = []
+        self.told: str | None = None
 
     # -- the transcript ------------------------------------------------------------------------------
 
@@ -157,8 +160,13 @@ class Context:
     async def _shrink(self, budget: int) -> None:
         self._limit = max(budget, MIN_BUDGET)
         planned = self._plan(self._limit)
-        if planned is not None:
-            await self.keep(await self._condense(planned, None))
+        if planned is None:
+            return
+        compaction = await self._condense(planned, None)
+        await self.keep(compaction)
+        part = self._work.part
+        if is_loud(self._work.session, part.context):
+            self.told = condensed_line(compaction, part.spec.context_window)
 
     def _plan(self, budget: int) -> CompactionPlan | None:
         return plan(self.entries, budget, self._work.part.context.compaction)

@@ -31,7 +31,7 @@ class Turn:
             answer = await self._answer()
             calls = tool_calls(answer)
             if not calls:
-                return Played(words=answer, load=self._context.load(answer))
+                return Played(words=answer, told=self._context.told, load=self._context.load(answer))
             await self._keep(answer)
             await self._tools.run(calls)
             await self._context.take_inputs()

@@ -1,10 +1,10 @@
 """Runs that look after a context and answer nobody: one condenses it, one saves notes before that."""
 
 from roost.core.errors import Fenced, RoostError
-from roost.core.messages import AssistantMessage, Compaction, tool_calls
+from roost.core.messages import AssistantMessage, tool_calls
 from roost.core.models import FailureKind, ModelFailed
 from roost.core.transcript import gateway_message
-from roost.core.upkeep import flush_note
+from roost.core.upkeep import condensed_line, flush_note
 from roost.engine.asking import Asking
 from roost.engine.context import Context
 from roost.engine.limits import watched
@@ -28,16 +28,11 @@ class Compacting:
         compaction = await context.condensed(self._work.run.request.prompt)
         if compaction is None:
             return Played(told=NOTHING_TO_GAIN)
-        return Played(bodies=(compaction,), told=_told(compaction, self._work.part.spec.context_window))
+        line = condensed_line(compaction, self._work.part.spec.context_window)
+        return Played(bodies=(compaction,), told=line)
 
     def left_off(self, reason: str) -> AssistantMessage | None:
         return None
-
-
-def _told(compaction: Compaction, window: int) -> str:
-    after = compaction.tokens_after or 0
-    share = 100 * after // window
-    return f"Condensed: {compaction.tokens_before} → {after} tokens, {share} % of the window of {window}."
 
 
 class Flushing:
