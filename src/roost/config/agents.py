@@ -141,7 +141,7 @@ class AgentDefaults(Section):
         Count, about("Characters of one workspace file (`AGENTS.md`, `MEMORY.md` …) in the system text.")
     ] = 20_000
     bootstrap_total_max_chars: Annotated[
-        Count, about("Characters of all of them; at most a quarter of the model's window counts.")
+        Count, about("Characters of all of them; at most one for every two tokens of the model's window.")
     ] = 150_000
     user_timezone: Annotated[
         ZoneName | None, about("Time zone of days: resets, notes. Unset: the host's.")

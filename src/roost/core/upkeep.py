@@ -5,6 +5,7 @@ Notes are saved at most once between two compactions. How that went is a line of
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import tzinfo
 
 from roost.core.addresses import Address
 from roost.core.compaction import CompactionSettings, IdentifierPolicy, thresholds
@@ -19,7 +20,7 @@ from roost.core.sentinels import Sentinel
 from roost.core.sessions import Session
 from roost.core.tools import Place, WorkspaceAccess
 from roost.core.transcript import active
-from roost.core.workspacefiles import is_private
+from roost.core.workspacefiles import is_private, notes_file
 
 FLUSH = "memory-flush"
 FLUSH_TRIES = 3
@@ -48,11 +49,13 @@ class ContextSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """A context at the end of a turn. `gains`: whether condensing it would make it smaller; `unflushed`: whether
-    notes are still to be saved since it was last condensed."""
+    """A context at the end of a turn. `counted`: whether its tokens are the provider's count; `gains`: whether
+    condensing it would make it smaller; `unflushed`: whether notes are still to be saved since it was last
+    condensed."""
 
     window: int
     tokens: int
+    counted: bool
     chars: int
     gains: bool
     unflushed: bool
@@ -122,11 +125,11 @@ def flush_prompt(file: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upkeep:
-    """What follows a turn: how full its context is, what the settings say, and where notes would be kept."""
+    """What follows a turn: how full its context is, what the settings say, and whose day it is."""
 
     load: Load
     settings: ContextSettings
-    notes: str
+    zone: tzinfo
 
 
 def follow(snapshot: RunSnapshot, upkeep: Upkeep, at: int) -> Effects:
@@ -139,24 +142,26 @@ def follow(snapshot: RunSnapshot, upkeep: Upkeep, at: int) -> Effects:
         return ()
     waiting = {queued.request.kind for queued in snapshot.session.queued}
     return tuple(
-        QueueRun(run=_upkeep_run(run, _request(kind, run, session, upkeep), at))
+        QueueRun(run=_upkeep_run(run, _request(kind, run, session, upkeep, at), at))
         for kind in due(upkeep.load, upkeep.settings)
         if kind not in waiting
     )
 
 
 def sized(snapshot: RunSnapshot, load: Load) -> Effects:
-    """The session's row says how large its context is, and of what window; a provider's count comes after it."""
+    """The session's row says how large its context is, and of what window; a provider's count comes with its answer."""
     session = snapshot.session.session
     if session is None or snapshot.reset_away:
         return ()
-    counters = replace(session.counters, context_window=load.window, total=load.tokens)
+    total = session.counters.total if load.counted else load.tokens
+    counters = replace(session.counters, context_window=load.window, total=total)
     return () if counters == session.counters else (ChangeSession(key=session.key, counters=counters),)
 
 
-def _request(kind: RunKind, run: Run, session: Session, upkeep: Upkeep) -> Request:
+def _request(kind: RunKind, run: Run, session: Session, upkeep: Upkeep, at: int) -> Request:
     if kind is RunKind.FLUSH:
-        return Request(kind=kind, lane=run.request.lane, prompt=flush_prompt(upkeep.notes))
+        prompt = flush_prompt(notes_file(at, upkeep.zone))
+        return Request(kind=kind, lane=run.request.lane, prompt=prompt)
     told = run.request.reply_to if is_loud(session, upkeep.settings) else None
     return replace(compaction_request(reply_to=told), lane=run.request.lane)
 

@@ -55,8 +55,8 @@ class FileCaps:
     total: int = 150_000
 
     def within(self, window: int) -> "FileCaps":
-        """The caps for a model's window of so many tokens: a quarter of it is the most that files take."""
-        return FileCaps(each=self.each, total=min(self.total, window))
+        """The caps for a model's window of so many tokens: no text is so dense that files would fill half of it."""
+        return FileCaps(each=self.each, total=min(self.total, window // 2))
 
 
 def notes_file(at: int, zone: tzinfo) -> str:

@@ -113,6 +113,7 @@ class Context:
         return Load(
             window=part.spec.context_window,
             tokens=tokens,
+            counted=answer.usage.total > 0,
             chars=chars,
             gains=near and self._plan(self._budget) is not None,
             unflushed=may_flush(session, part.place, [tool.spec.name for tool in part.tools])

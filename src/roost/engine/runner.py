@@ -21,7 +21,6 @@ from roost.core.notices import derived_id, notice
 from roost.core.runs import Outcome, Run, RunKind, RunState
 from roost.core.splitting import split
 from roost.core.upkeep import Upkeep
-from roost.core.workspacefiles import notes_file
 from roost.engine.limits import OutOfTime, watched
 from roost.engine.rules import Rules
 from roost.engine.stops import Stops
@@ -118,8 +117,7 @@ class Runner:
     def _follows(self, work: Work, played: Played) -> Upkeep | None:
         if played.load is None:
             return None
-        notes = notes_file(self._clock.now(), self._rules.zone)
-        return Upkeep(load=played.load, settings=work.part.context, notes=notes)
+        return Upkeep(load=played.load, settings=work.part.context, zone=self._rules.zone)
 
     def _outcome(self, state: RunState, work: Work) -> Outcome:
         return Outcome(

@@ -1,7 +1,7 @@
 """Runs that look after a context and answer nobody: one condenses it, one saves notes before that."""
 
 from roost.core.errors import Fenced, RoostError
-from roost.core.messages import AssistantMessage, tool_calls
+from roost.core.messages import AssistantMessage, ProvenanceKind, tool_calls
 from roost.core.models import FailureKind, ModelFailed
 from roost.core.transcript import gateway_message
 from roost.core.upkeep import condensed_line, flush_note
@@ -27,7 +27,8 @@ class Compacting:
         await context.read()
         compaction = await context.condensed(self._work.run.request.prompt)
         if compaction is None:
-            return Played(told=NOTHING_TO_GAIN)
+            asked = self._work.run.cause.kind is not ProvenanceKind.SYSTEM
+            return Played(told=NOTHING_TO_GAIN if asked else None)
         line = condensed_line(compaction, self._work.part.spec.context_window)
         return Played(bodies=(compaction,), told=line)
 
