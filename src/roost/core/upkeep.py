@@ -154,7 +154,7 @@ def sized(snapshot: RunSnapshot, load: Load) -> Effects:
     if session is None or snapshot.reset_away:
         return ()
     total = session.counters.total if load.counted else load.tokens
-    counters = replace(session.counters, context_window=load.window, total=total)
+    counters = session.counters._replace(context_window=load.window, total=total)
     return () if counters == session.counters else (ChangeSession(key=session.key, counters=counters),)
 
 
