@@ -19,7 +19,7 @@ from roost.core.models import ModelFailed
 from roost.core.tokens import estimate
 from roost.core.transcript import gateway_message
 from roost.engine.asking import Asking
-from roost.engine.limits import OutOfTime, watched
+from roost.engine.limits import OutOfTime, within
 from roost.engine.work import Work
 
 _log = logging.getLogger(__name__)
@@ -53,16 +53,13 @@ class Condensing:
         return excerpts(plan, work.clock.now())
 
     async def _summary(self, asking: Asking, text: str) -> str | None:
-        clock, started = self._work.clock, self._work.clock.now()
-
-        def left() -> int:
-            return self._work.part.context.summary_timeout_ms - (clock.now() - started)
+        clock = self._work.clock
 
         async def ask() -> str:
-            return text_of(await asking.ask((gateway_message(text, started),)))
+            return text_of(await asking.ask((gateway_message(text, clock.now()),)))
 
         try:
-            return await watched(clock, left, ask)
+            return await within(clock, self._work.part.context.summary_timeout_ms, ask)
         except (ModelFailed, OutOfTime) as error:
             _log.warning("no summary in run %s: %s", self._work.run.id, error)
             return None

@@ -7,7 +7,6 @@ from functools import cached_property
 
 from roost.core import timeline
 from roost.core.compaction import CompactionPlan, plan, thresholds
-from roost.core.contextreport import ContextReport, tool_sizes
 from roost.core.contextsize import context_chars, estimated_tokens, known_tokens, overhead_tokens
 from roost.core.cutnotes import cut_note, projection_of
 from roost.core.entries import Entry, EntryDraft
@@ -16,12 +15,10 @@ from roost.core.inputs import entries_of
 from roost.core.messages import AssistantMessage, Body, Compaction, Message, StopReason
 from roost.core.notices import derived_id
 from roost.core.pruning import project, prune
-from roost.core.sessions import Session
 from roost.core.tokens import estimate_message
 from roost.core.transcript import build_prompt
 from roost.core.upkeep import Load, condensed_line, is_loud, may_flush, unflushed
 from roost.engine.condensing import Condensing
-from roost.engine.rules import Part
 from roost.engine.work import Work
 
 
@@ -183,16 +180,3 @@ class Context:
             tokens_after=after,
             at=compaction.at,
         )
-
-
-def context_report(session: Session, part: Part) -> ContextReport:
-    """What the next run of a session would be given."""
-    return ContextReport(
-        place=part.place,
-        system=len(part.system),
-        files=part.files,
-        tools=tool_sizes(tool.spec for tool in part.tools),
-        tokens=session.counters.total,
-        window=part.spec.context_window,
-        compactions=session.counters.compactions,
-    )

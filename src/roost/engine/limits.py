@@ -18,10 +18,17 @@ class OutOfTime(RoostError):
     code = "timeout"
 
 
+async def within(clock: Clock, milliseconds: int, work: Callable[[], Awaitable[Answer]]) -> Answer:
+    """The answer of `work`, if it comes in time."""
+    deadline = clock.now() + milliseconds
+    return await watched(clock, lambda: deadline - clock.now(), work)
+
+
 async def watched(clock: Clock, left: Callable[[], int], work: Callable[[], Awaitable[Answer]]) -> Answer:
     """The answer of `work`, which is cancelled once no milliseconds are left to it."""
     answers: list[Answer] = []
     failures: list[RoostError] = []
+    # Only the watch is cancelled when the work is done: who did it goes on undisturbed.
     watching = anyio.CancelScope()
     async with anyio.create_task_group() as group:
 

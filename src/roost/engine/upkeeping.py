@@ -1,13 +1,12 @@
 """Runs that look after a context and answer nobody: one condenses it, one saves notes before that."""
 
-from roost.core.errors import Fenced, RoostError
 from roost.core.messages import AssistantMessage, ProvenanceKind, tool_calls
 from roost.core.models import FailureKind, ModelFailed
 from roost.core.transcript import gateway_message
 from roost.core.upkeep import condensed_line, flush_note
 from roost.engine.asking import Asking
 from roost.engine.context import Context
-from roost.engine.limits import watched
+from roost.engine.limits import OutOfTime, within
 from roost.engine.toolcalls import ToolCalls
 from roost.engine.work import Played, Work
 
@@ -46,19 +45,12 @@ class Flushing:
         self._tools = ToolCalls(work, self._remember)
 
     async def play(self) -> Played:
-        clock, started = self._work.clock, self._work.clock.now()
-
-        def left() -> int:
-            return FLUSH_MS - (clock.now() - started)
-
         problem = None
         try:
-            await watched(clock, left, self._save)
-        except Fenced:
-            raise
-        except RoostError as error:
+            await within(self._work.clock, FLUSH_MS, self._save)
+        except (ModelFailed, OutOfTime) as error:
             problem = str(error)
-        return Played(bodies=(flush_note(clock.now(), problem),))
+        return Played(bodies=(flush_note(self._work.clock.now(), problem),))
 
     def left_off(self, reason: str) -> AssistantMessage | None:
         return None

@@ -1,18 +1,7 @@
-from dataclasses import replace
-
-from roost.core.contextreport import ContextReport, ToolSize
 from roost.core.messages import AssistantMessage, StopReason, Text, Usage, UserMessage
-from roost.core.tools import Place
-from roost.core.workspacefiles import FileState, WorkspaceFile
-from roost.engine.context import Context, context_report
-from roost.testing import builders
+from roost.engine.context import Context
 from roost.testing.builders import HUMAN
-from tests.flows.gateways import SPEC
-from tests.unit.engine.scenes import Doing, Scene
-
-
-async def nothing() -> str:
-    return ""
+from tests.unit.engine.scenes import Scene
 
 
 def answered(text: str, total: int = 0, stop: StopReason = StopReason.STOP) -> AssistantMessage:
@@ -51,20 +40,3 @@ async def test_an_answer_that_broke_off_keeps_no_cache_warm() -> None:
     await context.keep(answered("half", stop=StopReason.ABORTED))
     await context.settle()
     assert len(await scene.bodies()) == 2
-
-
-async def test_a_report_names_every_part_of_a_context() -> None:
-    scene = Scene()
-    scene.tools = (Doing("look", nothing),)
-    work = await scene.work(await scene.claimed())
-    shown = WorkspaceFile(name="AGENTS.md", state=FileState.TRUNCATED, text="rules", raw=50)
-    part = replace(work.part, place=Place(workspace="/w"), files=(shown,))
-    assert context_report(builders.session(), part) == ContextReport(
-        place=Place(workspace="/w"),
-        system=len("You are a test."),
-        files=(shown,),
-        tools=(ToolSize(name="look", text=len("Does it."), schema=2),),
-        tokens=0,
-        window=SPEC.context_window,
-        compactions=0,
-    )
