@@ -99,10 +99,11 @@ class Context:
         known = known_tokens(self.entries)
         return estimated_tokens(self.entries) + self._overhead if known is None else known
 
-    def load(self, answer: AssistantMessage) -> Load:
-        """The context at the end of a turn, with an answer that is not written yet."""
+    def load(self, answer: AssistantMessage | None = None) -> Load:
+        """How full the context is, with an answer that is not written yet."""
         part, session = self._work.part, self._work.session
-        tokens = answer.usage.total or self.tokens() + estimate_message(answer)
+        counted = answer.usage.total if answer else known_tokens(self.entries)
+        tokens = counted or self.tokens() + (estimate_message(answer) if answer else 0)
         limits = thresholds(part.spec.context_window, part.context.compaction)
         chars = context_chars(self.entries)
         most = part.context.compact_from_chars
@@ -110,7 +111,7 @@ class Context:
         return Load(
             window=part.spec.context_window,
             tokens=tokens,
-            counted=answer.usage.total > 0,
+            counted=bool(counted),
             chars=chars,
             gains=near and self._plan(self._budget) is not None,
             unflushed=may_flush(session, part.place, [tool.spec.name for tool in part.tools])

@@ -2,8 +2,9 @@
 
 from roost.core.messages import AssistantMessage, ProvenanceKind, tool_calls
 from roost.core.models import FailureKind, ModelFailed
+from roost.core.runs import RunKind
 from roost.core.transcript import gateway_message
-from roost.core.upkeep import condensed_line, flush_note
+from roost.core.upkeep import condensed_line, due, flush_note
 from roost.engine.asking import Asking
 from roost.engine.context import Context
 from roost.engine.limits import OutOfTime, within
@@ -45,6 +46,9 @@ class Flushing:
         self._tools = ToolCalls(work, self._remember)
 
     async def play(self) -> Played:
+        await self._context.read()
+        if RunKind.FLUSH not in due(self._context.load(), self._work.part.context):
+            return Played()  # condensed while this run was waiting: there will be more to save later
         problem = None
         try:
             await within(self._work.clock, FLUSH_MS, self._save)
@@ -57,7 +61,6 @@ class Flushing:
 
     async def _save(self) -> None:
         context = self._context
-        await context.read()
         context.remember(gateway_message(self._work.run.request.prompt or "", self._work.clock.now()))
         for _ in range(FLUSH_STEPS):
             answer = await self._asking.ask(context.messages())

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import anyio
 import pytest
 
@@ -5,21 +7,25 @@ from roost.core.errors import Fenced
 from roost.core.messages import Notice, ToolResult
 from roost.core.models import FailureKind
 from roost.core.runs import Request, RunKind
-from roost.core.upkeep import compaction_request
+from roost.core.upkeep import ContextSettings, compaction_request
 from roost.engine.upkeeping import FLUSH_STEPS, NOTHING_TO_GAIN, Compacting, Flushing
 from roost.engine.work import Played, Work
 from roost.testing.scripts import Fail, Hang, Say, calls
 from tests.unit.engine.scenes import HOME, Doing, Scene, call
 
 FLUSH = Request(kind=RunKind.FLUSH, prompt="save it")
+DUE = ContextSettings(flush_from_chars=0)
 
 
 async def done() -> str:
     return "ok"
 
 
-async def working(scene: Scene, request: Request) -> Work:
-    return await scene.work(await scene.claimed(request=request))
+async def working(scene: Scene, request: Request, settings: ContextSettings = DUE) -> Work:
+    scene.tools = (Doing("write", done),)
+    work = await scene.work(await scene.claimed(request=request))
+    work.part = replace(work.part, context=settings)
+    return work
 
 
 def problem(played: Played) -> object:
@@ -30,7 +36,6 @@ def problem(played: Played) -> object:
 
 async def test_an_agent_that_saves_notes_sees_its_results_and_leaves_no_entry() -> None:
     scene = Scene()
-    scene.tools = (Doing("write", done),)
     scene.model.add(calls(call("write")), (Say("NO_REPLY"),))
     flushing = Flushing(await working(scene, FLUSH))
     played = await flushing.play()
@@ -46,7 +51,6 @@ async def test_saving_notes_that_fails_or_finds_no_end_is_noted_and_not_raised()
     scene.model.add((Fail(FailureKind.AUTH, "the key was refused"),))
     assert "the key was refused" in str(problem(await Flushing(await working(scene, FLUSH)).play()))
     endless = Scene()
-    endless.tools = (Doing("write", done),)
     endless.model.otherwise = calls(call("write"))
     assert "steps" in str(problem(await Flushing(await working(endless, FLUSH)).play()))
     assert len(endless.model.requests) == FLUSH_STEPS
@@ -75,6 +79,12 @@ async def test_a_run_that_is_no_longer_ours_saves_nothing() -> None:
     await scene.store.acquire_lease(HOME)
     with pytest.raises(Fenced):
         await flushing.play()
+
+
+async def test_notes_that_are_no_longer_due_are_left_for_later() -> None:
+    scene = Scene()
+    assert await Flushing(await working(scene, FLUSH, ContextSettings())).play() == Played()
+    assert scene.model.requests == []
 
 
 async def test_a_person_is_told_that_there_is_nothing_to_gain() -> None:
