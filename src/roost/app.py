@@ -5,11 +5,12 @@ import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from datetime import tzinfo
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 
-from roost.clock import SystemClock
+from roost.clock import SystemClock, host_zone
 from roost.config import Loaded, Settings, configured_secrets, policies
 from roost.config.agents import Agent, SandboxMode
 from roost.config.casting import catalogue, persona
@@ -18,19 +19,20 @@ from roost.config.providers import ModelApi, ModelDefinition, Provider, Provider
 from roost.config.secretfields import SecretCommand
 from roost.config.tools import ToolScope
 from roost.core.admission import ChannelPolicy
-from roost.core.casting import cast
+from roost.core.casting import Casting, cast
 from roost.core.errors import ConfigInvalid, InvalidInput, NotFound
 from roost.core.jsonl_messages import as_object
 from roost.core.keys import SessionKey
 from roost.core.models import ModelRef, ModelSpec
 from roost.core.redaction import ExactValues
-from roost.core.runs import Run
+from roost.core.runs import Run, RunKind
 from roost.core.scheduling import Limits
 from roost.core.secrets import Secret
 from roost.core.sessions import Session
 from roost.core.systemtext import system_text
 from roost.core.toolpolicy import Removed, Scope, ToolPolicy, effective_tools
 from roost.core.tools import Place, WorkspaceAccess
+from roost.core.workspacefiles import file_names, notes_file
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
 from roost.engine.rules import Answerer, CommandRules, Part, Rules
@@ -48,9 +50,11 @@ from roost.scanners.stdlib import StdlibScanner
 from roost.stores.sqlite import SqliteStore
 from roost.tools.access import Access
 from roost.tools.agents_list import AgentsList, KnownAgent
+from roost.tools.bootstrap import workspace_files
 from roost.tools.edit import Edit
 from roost.tools.exec import Exec
 from roost.tools.list_files import ListFiles
+from roost.tools.notes import Notes
 from roost.tools.read import Read
 from roost.tools.session_status import Models, SessionStatus
 from roost.tools.sessions_history import SessionsHistory
@@ -217,14 +221,16 @@ def _rules(
     settings = loaded.settings
     configured = {channel: policies.channel_policy(settings, channel) for channel in settings.channels}
     lanes = policies.lane_limits(settings, os.cpu_count() or 1)
+    zone = policies.user_zone(settings) or host_zone()
     return Rules(
-        cast=lambda session, run: _cast(loaded, registry, session, run, session_tools),
+        cast=lambda session, run: _cast(loaded, registry, zone, session, run, session_tools),
         doors={**doors, **configured},
         routing=policies.routing_rules(settings),
         queue=policies.queue_policy(settings),
         resets=policies.reset_policy(settings),
         triggers=policies.extra_triggers(settings),
         sending=policies.send_policy(settings),
+        zone=zone,
         limits=Limits(ceiling=CEILING, lanes=lanes),
         budgets=policies.budget_limits(settings),
     )
@@ -248,17 +254,23 @@ def _command_rules(loaded: Loaded, registry: Registry, store: Store, version: st
     )
 
 
-def _cast(loaded: Loaded, models: Registry, session: Session, run: Run, session_tools: SessionTools) -> Part:
-    agent = _agent(loaded.settings, run.key)
+def _cast(
+    loaded: Loaded, models: Registry, zone: tzinfo, session: Session, run: Run, session_tools: SessionTools
+) -> Part:
+    settings = loaded.settings
+    agent = _agent(settings, run.key)
     casting = cast(run.request, session, persona(agent, DEMO), models.catalogue)
     place = _place(loaded, agent, session)
-    tools, removed = _tools(loaded.settings, agent, place, session_tools(agent))
+    tools, removed = _tools_for(run, settings, agent, place, zone, session_tools(agent))
+    names = file_names(session, run.started_at or run.queued_at, zone)
+    caps = policies.file_caps(settings).within(casting.player.spec.context_window)
+    files = workspace_files(place, names, caps)
     return Part(
         model=models.model(casting.player.spec),
         spec=casting.player.spec,
         reason=casting.reason,
         system=system_text(
-            agent.id, workspace=place.workspace, tools=tuple(tool.spec.name for tool in tools)
+            agent.id, workspace=place.workspace, tools=tuple(tool.spec.name for tool in tools), files=files
         ),
         place=place,
         tools=tools,
@@ -268,6 +280,9 @@ def _cast(loaded: Loaded, models: Registry, session: Session, run: Run, session_
             Answerer(model=models.model(one.spec), spec=one.spec, thinking=one.thinking)
             for one in casting.fallbacks
         ),
+        files=files,
+        context=policies.context(settings),
+        summariser=_summariser(settings, models, casting),
     )
 
 
@@ -278,6 +293,23 @@ def _agent(settings: Settings, key: SessionKey) -> Agent:
     if agent is None:
         raise NotFound(f"there is no agent {name}", hint="add it to `agents.list`")
     return agent
+
+
+def _tools_for(
+    run: Run, settings: Settings, agent: Agent, place: Place, zone: tzinfo, session_tools: tuple[Tool, ...]
+) -> tuple[tuple[Tool, ...], tuple[Removed, ...]]:
+    """A run that saves notes may do nothing else."""
+    if run.request.kind is RunKind.FLUSH:
+        return (Read(), Notes(notes_file(run.queued_at, zone))), ()
+    return _tools(settings, agent, place, session_tools)
+
+
+def _summariser(settings: Settings, models: Registry, casting: Casting) -> Answerer:
+    """Who condenses a context: the model that is configured for it, or the one that answers."""
+    own = settings.agents.defaults.compaction
+    spec = models.catalogue.find(own.model) if own.model else casting.player.spec
+    thinking = own.thinking_level if spec.reasoning else None
+    return Answerer(model=models.model(spec), spec=spec, thinking=thinking)
 
 
 def _place(loaded: Loaded, agent: Agent, session: Session) -> Place:

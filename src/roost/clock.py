@@ -1,8 +1,13 @@
-"""The machine's own clock."""
+"""The machine's own clock, and the time zone it stands in."""
 
 import time
+from datetime import UTC, tzinfo
+from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import anyio
+
+_ZONE_FILE = Path("/etc/localtime")
 
 
 class SystemClock:
@@ -13,3 +18,12 @@ class SystemClock:
 
     async def sleep(self, milliseconds: int) -> None:
         await anyio.sleep(milliseconds / 1000)
+
+
+def host_zone(file: Path = _ZONE_FILE) -> tzinfo:
+    """The zone of this machine, daylight saving included; UTC where it states none."""
+    try:
+        with file.open("rb") as data:
+            return ZoneInfo.from_file(data, key="localtime")
+    except (OSError, ValueError):
+        return UTC

@@ -89,7 +89,7 @@ async def test_each_is_tried_in_order_and_the_last_failure_is_told(stage: Unders
 
 
 async def test_a_conversation_too_long_for_one_is_not_taken_to_another(stage: Understudies) -> None:
-    stage.bench.model.add((Fail(FailureKind.OVERFLOW, "too long"),))
+    stage.bench.model.add(*[(Fail(FailureKind.OVERFLOW, "too long"),)] * 2)
     await stage.answers("hi")
     assert stage.spare.requests == []
 

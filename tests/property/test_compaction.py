@@ -15,13 +15,16 @@ from roost.core.compaction import (
     SummaryAccepted,
     SummaryRetry,
     conversation_text,
+    excerpts,
     plan,
     settle,
 )
+from roost.core.cutnotes import cut_note, projection_of
 from roost.core.entries import Entry
 from roost.core.fitting import MIN_BUDGET, fit, prompt_tokens, unit_tokens
 from roost.core.marking import defused
 from roost.core.messages import Message
+from roost.core.pruning import Projection, PruningSettings, project, prune
 from roost.core.tokens import estimate, truncate
 from roost.core.transcript import Prompt, build_prompt, last_turns
 from roost.testing.providers import violations
@@ -75,7 +78,8 @@ def compacted(
             event("compacted")
             return placed([*(entry.body for entry in entries), verdict.compaction])
         assert isinstance(verdict, SummaryRetry) == (attempt < MAX_SUMMARY_CALLS)
-    return entries
+    event("excerpts")
+    return placed([*(entry.body for entry in entries), excerpts(planned, 9)])
 
 
 def last_messages(prompt: Prompt) -> tuple[Message, ...]:
@@ -103,12 +107,25 @@ def test_whatever_the_summariser_does_the_prompt_fits_and_the_last_turns_stay(
 
 @pytest.mark.requirement("P11", "P12")
 @settings(max_examples=examples(100, 1000), deadline=None)
-@given(working_histories(), squeezes)
-def test_a_fitted_prompt_is_one_that_every_provider_accepts(
-    entries: tuple[Entry, ...], squeeze: Squeeze
+@given(working_histories(), squeezes, st.sampled_from(sorted(SUMMARISERS)))
+def test_a_pruned_condensed_and_fitted_prompt_is_one_that_every_provider_accepts(
+    entries: tuple[Entry, ...], squeeze: Squeeze, summariser: str
 ) -> None:
-    asked = placed([*(entry.body for entry in entries), said("go on")])
-    assert violations(fit(build_prompt(asked), squeeze.budget(entries)).prompt) == ()
+    budget = squeeze.budget(entries)
+    condensed = compacted(entries, budget, SUMMARISERS[summariser])
+    asked = placed([*(entry.body for entry in condensed), said("go on")])
+    cuts = prune(
+        asked,
+        Projection(),
+        window=budget,
+        idle_ms=None,
+        settings=PruningSettings(trim_above=100, head=20, tail=20),
+    )
+    note = cut_note(Projection(), cuts, 9)
+    shown = asked if note is None else placed([*(entry.body for entry in asked), note])
+    fitted = fit(build_prompt(project(shown, projection_of(shown))), budget).prompt
+    assert prompt_tokens(fitted) <= budget
+    assert violations(fitted) == ()
 
 
 @settings(max_examples=examples(100, 1000), deadline=None)

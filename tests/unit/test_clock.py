@@ -1,8 +1,11 @@
 import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import TZPATH
 
 import anyio
 
-from roost.clock import SystemClock
+from roost.clock import SystemClock, host_zone
 from roost.ports import Clock
 
 
@@ -26,3 +29,17 @@ async def test_a_sleeper_can_be_cancelled() -> None:
     with anyio.move_on_after(0) as scope:
         await SystemClock().sleep(60_000)
     assert scope.cancelled_caught
+
+
+def test_the_zone_of_the_host_is_read_with_its_daylight_saving() -> None:
+    berlin = next(file for root in TZPATH if (file := Path(root) / "Europe" / "Berlin").exists())
+    zone = host_zone(berlin)
+    offsets = [datetime(2025, month, 15, tzinfo=zone).utcoffset() for month in (1, 6)]
+    assert offsets == [timedelta(hours=1), timedelta(hours=2)]
+    assert host_zone().utcoffset(datetime(2025, 6, 15, tzinfo=UTC)) is not None
+
+
+def test_a_host_without_a_zone_keeps_utc(tmp_path: Path) -> None:
+    (tmp_path / "broken").write_bytes(b"no zone")
+    assert host_zone(tmp_path / "missing") is UTC
+    assert host_zone(tmp_path / "broken") is UTC

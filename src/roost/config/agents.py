@@ -24,6 +24,7 @@ from roost.config.spelling import (
     Span,
     Text,
     Texts,
+    ZoneName,
     whole,
 )
 from roost.config.tools import ToolRules
@@ -136,6 +137,15 @@ class AgentDefaults(Section):
     ] = None
     workspace: Annotated[
         Text | None, about("Folder of the agents' files. Unset: one per agent in `ROOST_HOME`.")
+    ] = None
+    bootstrap_max_chars: Annotated[
+        Count, about("Characters of one workspace file (`AGENTS.md`, `MEMORY.md` …) in the system text.")
+    ] = 20_000
+    bootstrap_total_max_chars: Annotated[
+        Count, about("Characters of all of them; at most one for every two tokens of the model's window.")
+    ] = 150_000
+    user_timezone: Annotated[
+        ZoneName | None, about("Time zone of days: resets, notes. Unset: the host's.")
     ] = None
     max_concurrent: Annotated[Positive | None, about("Runs at once. Unset: 4 per core, at least 8.")] = None
     timeout_seconds: Annotated[Positive, about("Limit of one run.")] = 172_800

@@ -1,6 +1,8 @@
 """Settings as the values that core decides with."""
 
 from collections.abc import Iterable, Mapping
+from datetime import tzinfo
+from zoneinfo import ZoneInfo
 
 from roost.config.agents import Agent, SandboxVisibility
 from roost.config.budgets import DayBudget
@@ -27,7 +29,9 @@ from roost.core.sendpolicy import Match as SendMatch
 from roost.core.sendpolicy import Rule, SendPolicy
 from roost.core.traits import KNOWN_CHANNELS, Traits
 from roost.core.triggers import DEFAULT_TRIGGERS, ModelCatalogue
+from roost.core.upkeep import ContextSettings
 from roost.core.visibility import AgentToAgent
+from roost.core.workspacefiles import FileCaps
 
 
 def identity_links(settings: Settings) -> Links:
@@ -232,6 +236,34 @@ def pruning(settings: Settings) -> PruningSettings:
         allow=own.tools.allow,
         deny=own.tools.deny,
     )
+
+
+def context(settings: Settings) -> ContextSettings:
+    """How every agent's context is kept inside its window."""
+    own = settings.agents.defaults.compaction
+    most = own.max_active_transcript_bytes
+    return ContextSettings(
+        pruning=pruning(settings),
+        compaction=compaction(settings),
+        identifiers=own.identifier_policy,
+        ahead=own.enabled,
+        compact_from_chars=None if most is None else most.bytes,
+        summary_timeout_ms=own.timeout_seconds * 1_000,
+        notifies=own.notify_user,
+        flushes=own.memory_flush.enabled,
+        flush_from_chars=own.memory_flush.force_flush_transcript_bytes.bytes,
+    )
+
+
+def file_caps(settings: Settings) -> FileCaps:
+    defaults = settings.agents.defaults
+    return FileCaps(each=defaults.bootstrap_max_chars, total=defaults.bootstrap_total_max_chars)
+
+
+def user_zone(settings: Settings) -> tzinfo | None:
+    """The configured time zone, if there is one."""
+    name = settings.agents.defaults.user_timezone
+    return None if name is None else ZoneInfo(name)
 
 
 def compaction(settings: Settings) -> CompactionSettings:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import GetCoreSchemaHandler, Strict
 from pydantic_core import CoreSchema, core_schema
@@ -159,7 +160,17 @@ def _price(found: object) -> float:
     return float(found)
 
 
+def _zone_name(found: object) -> str:
+    name = read_text(found)
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        raise SpellingError from None
+    return name
+
+
 Text: TypeAlias = Annotated[str, Spelling(read_text, "text")]
+ZoneName: TypeAlias = Annotated[str, Spelling(_zone_name, "time zone name such as `Europe/Berlin`")]
 PathTemplate: TypeAlias = Annotated[
     str, Spelling(_path_template, "path, with `{agentId}` if it differs by agent")
 ]

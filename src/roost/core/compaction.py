@@ -1,7 +1,8 @@
 """When a context is condensed, what is condensed, and what a summary must hold.
 
 A plan is a view: the entries stay, a `Compaction` entry only says where the context begins from now on. If no
-usable summary can be had, nothing is written and `core.fitting` alone keeps the prompt under its budget.
+usable summary can be had, excerpts take its place, so that the same words are not offered to a model again at
+every turn.
 """
 
 import re
@@ -22,6 +23,7 @@ from roost.core.messages import (
     Thinking,
     ToolCall,
     UserMessage,
+    text_of,
 )
 from roost.core.tokens import estimate_message, truncate
 from roost.core.transcript import Unit, active, build_prompt, last_turns, summary_message
@@ -30,6 +32,8 @@ MAX_SUMMARY_CALLS = 2
 MIN_SUMMARY_TOKENS = 128
 FOCUS_CHARS = 800
 PART_TOKENS = 1_000
+EXCERPT_TOKENS = 48
+EXCERPTS = "No model condensed this part of the conversation; these are excerpts of it."
 SECTIONS = ("Decisions", "Open to-dos", "Constraints and rules", "Pending user asks", "Exact identifiers")
 
 
@@ -218,7 +222,7 @@ class SummaryRetry:
 
 @dataclass(frozen=True, slots=True)
 class SummaryRefused:
-    """Write nothing; the reason is for the owner."""
+    """Ask no more: `excerpts` stand in for a summary. The reason is for the owner."""
 
     reason: str
 
@@ -243,3 +247,16 @@ def settle(plan: CompactionPlan, summary: str | None, *, attempt: int, at: int) 
         body = replace(body, summary=truncate(text, plan.summary_room - framing))
         size = estimate_message(summary_message(body))
     return SummaryAccepted(replace(body, tokens_after=plan.kept_tokens + size))
+
+
+def excerpts(plan: CompactionPlan, at: int) -> Compaction:
+    """A summary that needs no model: what was said, each message cut short, in the room there is."""
+    lines = [EXCERPTS, *([plan.previous.removeprefix(EXCERPTS).strip()] if plan.previous else [])]
+    for unit in plan.summarised:
+        speaker = "User" if isinstance(unit.message, UserMessage) else "Assistant"
+        if text := text_of(unit.message).strip():
+            lines.append(f"{speaker}: {truncate(text, EXCERPT_TOKENS)}")
+    body = Compaction(summary="", first_kept_id=plan.first_kept_id, tokens_before=plan.tokens_before, at=at)
+    framing = estimate_message(summary_message(body))
+    body = replace(body, summary=truncate("\n".join(lines), plan.summary_room - framing))
+    return replace(body, tokens_after=plan.kept_tokens + estimate_message(summary_message(body)))

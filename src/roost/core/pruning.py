@@ -80,7 +80,8 @@ class Projection:
     cuts: tuple[Cut, ...] = ()
 
 
-def _size(message: Message) -> int:
+def chars_of(message: Message) -> int:
+    """The size of a message in characters, as pruning counts them."""
     size = 0
     for block in message.content:
         match block:
@@ -139,7 +140,7 @@ class _Work:
         self.shown[index] = _reduced(self.entries[index][1], cut)
 
     def total(self) -> int:
-        return self.summary + sum(_size(message) for message in self.shown)
+        return self.summary + sum(chars_of(message) for message in self.shown)
 
 
 def _begin(entries: Sequence[Entry], projection: Projection) -> _Work:
@@ -199,14 +200,14 @@ def _trim(work: _Work, prunable: list[int], settings: PruningSettings) -> None:
 
 def _clear(work: _Work, prunable: list[int], settings: PruningSettings, limit: float) -> None:
     total = work.total()
-    if total < limit or sum(_size(work.shown[index]) for index in prunable) < settings.clear_above:
+    if total < limit or sum(chars_of(work.shown[index]) for index in prunable) < settings.clear_above:
         return
     for index in prunable:
         if total < limit:
             return
-        before = _size(work.shown[index])
+        before = chars_of(work.shown[index])
         work.apply(index, Cut(entry_id=work.entries[index][0], note=settings.placeholder))
-        total -= before - _size(work.shown[index])
+        total -= before - chars_of(work.shown[index])
 
 
 def prune(

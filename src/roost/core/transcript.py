@@ -85,9 +85,13 @@ def summary_message(compaction: Compaction) -> UserMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Active:
-    """What the newest boundary leaves: a summary, if it was a compaction, and the entries from `start`."""
+    """What the newest boundary leaves: a summary, if it was a compaction, and the entries from `start`.
+
+    Entries from `after` on are younger than the boundary itself.
+    """
 
     start: int = 0
+    after: int = 0
     compaction: Compaction | None = None
 
 
@@ -97,9 +101,10 @@ def active(entries: Sequence[Entry]) -> Active:
         match entries[position].body:
             case Compaction() as compaction:
                 start = _kept_from(entries, compaction.first_kept_id, position)
-                return Active(start=start, compaction=compaction)
+                return Active(start=start, after=position + 1, compaction=compaction)
             case Notice(kind=kind, data=data) if kind == RESET_KIND:
-                return Active(start=_kept_from(entries, data.get("firstKeptEntryId"), position))
+                start = _kept_from(entries, data.get("firstKeptEntryId"), position)
+                return Active(start=start, after=position + 1)
             case _:
                 pass
     return Active()

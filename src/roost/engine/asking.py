@@ -18,9 +18,12 @@ _log = logging.getLogger(__name__)
 
 
 class Asking:
-    def __init__(self, work: Work) -> None:
+    """`name` tells the calls of one asking in a run from those of another."""
+
+    def __init__(self, work: Work, name: str = "call") -> None:
         self._work = work
         self._means = Means(work)
+        self._name = name
         self._calls = 0
         self._partial: list[str] = []
 
@@ -114,7 +117,7 @@ class Asking:
         """The next call as the ledger has it. Its id is that of no call of an earlier claim of the run."""
         work, run, ref = self._work, self._work.run, self._work.part.spec.ref
         return LedgerRow(
-            id=derived_id(run.id, "call", str(work.claim.fence), str(self._calls)),
+            id=derived_id(run.id, self._name, str(work.claim.fence), str(self._calls)),
             at=work.clock.now(),
             key=run.key,
             session_id=work.session.session_id,

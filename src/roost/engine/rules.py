@@ -23,6 +23,8 @@ from roost.core.sessions import Session
 from roost.core.toolpolicy import Removed
 from roost.core.tools import Place
 from roost.core.triggers import ModelCatalogue
+from roost.core.upkeep import ContextSettings
+from roost.core.workspacefiles import WorkspaceFile
 from roost.ports import Model, SecretScanner, Tool
 
 NewId: TypeAlias = Callable[[], str]
@@ -30,7 +32,7 @@ NewId: TypeAlias = Callable[[], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answerer:
-    """A model that may be asked in place of the one that answers."""
+    """A model that may be asked beside the one that answers, or in its place."""
 
     model: Model
     spec: ModelSpec
@@ -43,6 +45,7 @@ class Part:
 
     `removed` are tools it has not, and the stage of the policy that took each away.
     When the model fails, the first of the `fallbacks` plays on to the end of the run.
+    `files` are those that the system text shows. Without a `summariser` the model itself condenses its context.
     """
 
     model: Model
@@ -54,6 +57,9 @@ class Part:
     thinking: str | None = None
     removed: tuple[Removed, ...] = ()
     fallbacks: tuple[Answerer, ...] = ()
+    files: tuple[WorkspaceFile, ...] = ()
+    context: ContextSettings = field(default_factory=ContextSettings)
+    summariser: Answerer | None = None
 
     def after(self, failed: ModelFailed) -> "Part | None":
         """The same part played by the next model; None where no other would help or none is left."""

@@ -2,11 +2,12 @@
 
 import logging
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import anyio
 
-from roost.core import finishing, sendpolicy, stopping
+from roost.core import finishing, sendpolicy, stopping, upkeep
 from roost.core.announce import announce_text, read_report
 from roost.core.budgets import Budgets
 from roost.core.deliveries import Delivery, DeliveryKind
@@ -21,27 +22,33 @@ from roost.core.messages import AssistantMessage, StopReason, text_of
 from roost.core.notices import derived_id, notice
 from roost.core.runs import Outcome, Run, RunKind, RunState
 from roost.core.splitting import split
+from roost.core.upkeep import Upkeep
 from roost.engine.feed import Feed
 from roost.engine.limits import OutOfTime, watched
 from roost.engine.means import HasToWait
 from roost.engine.rules import Rules
 from roost.engine.stops import Stops
 from roost.engine.turn import Turn
+from roost.engine.upkeeping import Compacting, Flushing
 from roost.engine.voice import Voice
-from roost.engine.work import Lent, Work
+from roost.engine.work import Lent, Played, Work
 from roost.ports import Clock, Store
 
 _log = logging.getLogger(__name__)
 
 ANSWERED = frozenset({RunKind.TURN, RunKind.GREETING, RunKind.CONTINUATION})
+TOLD = ANSWERED | {RunKind.COMPACTION}
+
+Player: TypeAlias = Turn | Compacting | Flushing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _End:
-    """How a run ended, and its last words."""
+    """How a run ended, and what it ended with."""
 
     outcome: Outcome
-    words: AssistantMessage | None = None
+    played: Played = field(default_factory=Played)
+    follows: Upkeep | None = None
 
 
 class Runner:
@@ -62,7 +69,7 @@ class Runner:
             if end is None:
                 return
             with anyio.CancelScope(shield=True), suppress(Fenced):
-                voice.over(await self._finish(run, end), end.words)
+                voice.over(await self._finish(run, end), end.played.words)
 
     async def _end(self, run: Run, lent: Lent, voice: Voice) -> _End | None:
         """How a run ended, whatever happened in it: one without an end would hold its session for good.
@@ -90,14 +97,23 @@ class Runner:
         part = self._rules.cast(session, run)
         budgets = Budgets(limits=self._rules.budgets, zone=self._rules.zone)
         work = Work(self._store, self._clock, run, run.claim, session, part, lent, voice, budgets)
-        turn = Turn(work, self._rules.most_steps)
+        player = self._player(work)
         with self._stops.around(run.id) as stop:
-            return await self._watched(work, turn)
+            return await self._watched(work, player)
         reason = stop.reason or "stopped"
         outcome = Outcome(state=RunState.KILLED, at=self._clock.now(), error=reason, code="stopped")
-        return _End(outcome=outcome, words=turn.left_off(StopReason.ABORTED, reason))
+        return _End(outcome=outcome, played=Played(words=player.left_off(StopReason.ABORTED, reason)))
 
-    async def _watched(self, work: Work, turn: Turn) -> _End:
+    def _player(self, work: Work) -> Player:
+        match work.run.request.kind:
+            case RunKind.COMPACTION:
+                return Compacting(work)
+            case RunKind.FLUSH:
+                return Flushing(work)
+            case _:
+                return Turn(work, self._rules.most_steps)
+
+    async def _watched(self, work: Work, player: Player) -> _End:
         """The end of a turn that is given up when nothing happens in it for too long, or at its deadline."""
         deadline = work.run.request.deadline
 
@@ -109,23 +125,31 @@ class Runner:
             return idle if deadline is None else min(idle, deadline - now)
 
         try:
-            words = await watched(self._clock, left, turn.play)
-        except Fenced:
+            played = await watched(self._clock, left, player.play)
+        except (Fenced, HasToWait):
             raise
         except OutOfTime as error:
-            return self._broken_off(RunState.TIMEOUT, error, turn)
+            return self._broken_off(RunState.TIMEOUT, error, player)
         except RoostError as error:
-            return self._broken_off(RunState.FAILED, error, turn)
-        return _End(outcome=self._outcome(RunState.DONE, work), words=words)
+            return self._broken_off(RunState.FAILED, error, player)
+        return _End(
+            outcome=self._outcome(RunState.DONE, work), played=played, follows=self._follows(work, played)
+        )
+
+    def _follows(self, work: Work, played: Played) -> Upkeep | None:
+        if played.load is None:
+            return None
+        return Upkeep(load=played.load, settings=work.part.context, zone=self._rules.zone)
 
     def _outcome(self, state: RunState, work: Work) -> Outcome:
         return Outcome(
             state=state, at=self._clock.now(), model=str(work.part.spec.ref), model_reason=work.part.reason
         )
 
-    def _broken_off(self, state: RunState, error: RoostError, turn: Turn) -> _End:
+    def _broken_off(self, state: RunState, error: RoostError, player: Player) -> _End:
         """What had been said stays in the transcript, with the reason why it goes no further."""
-        return replace(self._failed(state, error), words=turn.left_off(StopReason.ERROR, str(error)))
+        words = player.left_off(StopReason.ERROR, str(error))
+        return replace(self._failed(state, error), played=Played(words=words))
 
     def _failed(self, state: RunState, error: RoostError) -> _End:
         return _End(outcome=Outcome(state=state, at=self._clock.now(), error=str(error), code=error.code))
@@ -133,28 +157,37 @@ class Runner:
     async def _finish(self, run: Run, end: _End) -> Run:
         if run.claim is None:
             raise Fenced(f"run {run.id} is not claimed")
+        played = end.played
 
         def advance(snapshot: RunSnapshot) -> Effects:
             ending = Ending(
                 outcome=stopping.judged(snapshot.run, end.outcome),
                 announce=announcement,
-                reply=text_of(end.words) if end.words else None,
+                reply=text_of(played.words) if played.words else None,
                 policy=self._rules.sending,
             )
+            at, follows = ending.outcome.at, end.follows
             return (
-                *self._words(snapshot, end),
-                *self._reply(snapshot, ending, end.words),
-                *self._apology(snapshot, ending.outcome),
+                *(() if follows is None else upkeep.sized(snapshot, follows.load)),
+                *self._entries(snapshot, played),
+                *self._reply(snapshot, ending, played.words),
+                *self._notices(snapshot, ending.outcome, played.told),
                 *finishing.finish(snapshot, ending),
+                *(() if follows is None else upkeep.follow(snapshot, follows, at)),
             )
 
         return await self._store.finish_run(run.claim, advance)
 
-    def _words(self, snapshot: RunSnapshot, end: _End) -> Effects:
-        if end.words is None or snapshot.reset_away:
+    def _entries(self, snapshot: RunSnapshot, played: Played) -> Effects:
+        bodies = (*played.bodies, *(() if played.words is None else (played.words,)))
+        if not bodies or snapshot.reset_away:
             return ()
-        draft = EntryDraft(id=derived_id(snapshot.run.id, "last"), body=end.words, run_id=snapshot.run.id)
-        return (AppendEntries(key=snapshot.run.key, drafts=(draft,)),)
+        run = snapshot.run
+        drafts = tuple(
+            EntryDraft(id=derived_id(run.id, "last", str(place)), body=body, run_id=run.id)
+            for place, body in enumerate(bodies)
+        )
+        return (AppendEntries(key=run.key, drafts=drafts),)
 
     def _reply(self, snapshot: RunSnapshot, ending: Ending, words: AssistantMessage | None) -> Effects:
         run, session = snapshot.run, snapshot.session.session
@@ -195,14 +228,15 @@ class Runner:
             if part.text.strip()
         )
 
-    def _apology(self, snapshot: RunSnapshot, outcome: Outcome) -> Effects:
-        """Who asked is told once that no answer will come."""
-        run = snapshot.run
-        if outcome.state not in (RunState.FAILED, RunState.TIMEOUT) or run.request.kind not in ANSWERED:
+    def _notices(self, snapshot: RunSnapshot, outcome: Outcome, told: str | None) -> Effects:
+        """Who asked is told once what came of it, where that is no answer, or that none will come."""
+        run, line = snapshot.run, told
+        if outcome.state in (RunState.FAILED, RunState.TIMEOUT) and run.request.kind in TOLD:
+            line = f"No answer: {outcome.error or outcome.state}."
+            if run.request.kind is RunKind.GREETING:
+                line = f"A new conversation has begun. {line}"
+        if line is None:
             return ()
-        line = f"No answer: {outcome.error or outcome.state}."
-        if run.request.kind is RunKind.GREETING:
-            line = f"A new conversation has begun. {line}"
         return notice(run.key, run.request.reply_to, line, at=outcome.at, about=run.id)
 
 

@@ -3,16 +3,15 @@
 The last answer is not written here: it goes into the transaction that ends the run.
 """
 
-from roost.core import timeline
-from roost.core.entries import Entry, EntryDraft
-from roost.core.inputs import entries_of
 from roost.core.messages import AssistantMessage, StopReason, ToolResult, UserMessage, tool_calls
 from roost.core.models import FailureKind, ModelFailed
-from roost.core.notices import derived_id
-from roost.core.transcript import build_prompt, gateway_message
+from roost.core.transcript import gateway_message
 from roost.engine.asking import Asking
+from roost.engine.context import Context
 from roost.engine.toolcalls import ToolCalls
-from roost.engine.work import Work
+from roost.engine.work import Played, Work
+
+TOO_LARGE = "try again, send /compact, or /new to start afresh"
 
 
 class Turn:
@@ -21,23 +20,21 @@ class Turn:
         self._most_steps = most_steps
         self._asking = Asking(work)
         self._tools = ToolCalls(work, self._keep)
-        self._entries: list[Entry] = []
+        self._context = Context(work)
 
-    async def play(self) -> AssistantMessage:
+    async def play(self) -> Played:
         """The last answer of the run. What is said to it after that is the next run's."""
-        await self._read_context()
-        await self._tools.run(await self._tools.resume(self._entries))
-        await self._take_inputs()
+        await self._context.read()
+        await self._tools.run(await self._tools.resume(self._context.entries))
+        await self._context.take_inputs()
         for _ in range(self._most_steps):
-            answer = await self._asking.ask(
-                (*build_prompt(self._entries).messages, *self._asked_by_gateway())
-            )
+            answer = await self._answer()
             calls = tool_calls(answer)
             if not calls:
-                return answer
+                return Played(words=answer, told=self._context.told, load=self._context.load(answer))
             await self._keep(answer)
             await self._tools.run(calls)
-            await self._take_inputs()
+            await self._context.take_inputs()
         raise ModelFailed(
             f"the run took {self._most_steps} steps without an answer",
             kind=FailureKind.PERMANENT,
@@ -48,21 +45,24 @@ class Turn:
         """What had been said when the run was ended."""
         return self._asking.left_off(stop, reason)
 
-    async def _read_context(self) -> None:
-        work = self._work
-        generations = await work.store.generations(work.run.key)
-        for segment in timeline.context(generations, work.session.session_id):
-            self._entries += await work.store.entries(
-                segment.session_id, after=segment.after, through=segment.through
-            )
+    async def _answer(self) -> AssistantMessage:
+        """The next answer. A context that its provider refuses as too large is made smaller, once."""
+        await self._context.settle()
+        try:
+            return await self._ask()
+        except ModelFailed as error:
+            if error.kind is not FailureKind.OVERFLOW:
+                raise
+        await self._context.shrink()
+        try:
+            return await self._ask()
+        except ModelFailed as error:
+            if error.kind is not FailureKind.OVERFLOW:
+                raise
+            raise ModelFailed(error.message, kind=error.kind, hint=TOO_LARGE) from error
 
-    async def _take_inputs(self) -> None:
-        self._add(await self._work.store.take_inputs(self._work.claim, entries_of))
-
-    def _add(self, entries: tuple[Entry, ...]) -> None:
-        self._entries += entries
-        if entries:
-            self._work.voice.kept(entries[-1].id)
+    async def _ask(self) -> AssistantMessage:
+        return await self._asking.ask((*self._context.messages(), *self._asked_by_gateway()))
 
     def _asked_by_gateway(self) -> tuple[UserMessage, ...]:
         """What the gateway itself asks of this run; it is no part of the transcript."""
@@ -70,15 +70,5 @@ class Turn:
         return () if prompt is None else (gateway_message(prompt, self._work.clock.now()),)
 
     async def _keep(self, *bodies: AssistantMessage | ToolResult) -> None:
-        work = self._work
-        drafts = tuple(
-            EntryDraft(
-                id=derived_id(work.run.id, "entry", str(len(self._entries) + place)),
-                body=body,
-                run_id=work.run.id,
-            )
-            for place, body in enumerate(bodies)
-        )
-        self._add(await work.store.append(work.run.key, drafts, claim=work.claim))
-        work.move()
+        await self._context.keep(*bodies)
         self._asking.forget()

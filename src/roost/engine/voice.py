@@ -96,6 +96,11 @@ class Voice:
         self._text, self._thinking = _Stream(), _Stream()
         self._tools: dict[str, tuple[ToolCall, _Stream]] = {}
 
+    @classmethod
+    def mute(cls, run: Run) -> "Voice":
+        """For what a run says to nobody."""
+        return cls(run, lambda session: [])
+
     def begin(self, session: Session) -> None:
         self.session = session
         self.audience = self._gather(session)

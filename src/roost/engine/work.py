@@ -6,13 +6,25 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from roost.core.budgets import Budgets
+from roost.core.messages import AssistantMessage, Body
 from roost.core.runs import Claim, Run
 from roost.core.sessions import Session
+from roost.core.upkeep import Load
 from roost.engine.rules import Part
 from roost.engine.voice import Voice
 from roost.ports import Clock, Store
 
 Lent: TypeAlias = Callable[[], AbstractContextManager[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What a run ends with: its last words, other entries, a line for whoever asked, and how full its context is."""
+
+    words: AssistantMessage | None = None
+    bodies: tuple[Body, ...] = ()
+    told: str | None = None
+    load: Load | None = None
 
 
 @dataclass(slots=True)

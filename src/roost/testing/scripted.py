@@ -49,7 +49,7 @@ class ScriptedModel:
 
     def __init__(self, *answers: Answer, otherwise: Answer | None = None, clock: Clock | None = None) -> None:
         self._answers = deque(answers)
-        self._otherwise = otherwise
+        self.otherwise = otherwise
         self._clock = clock or FakeClock()
         self._changed = anyio.Event()
         self.requests: list[ModelRequest] = []
@@ -80,7 +80,7 @@ class ScriptedModel:
             self._count(-1)
 
     def _script(self, request: ModelRequest) -> Script:
-        answer = self._answers.popleft() if self._answers else self._otherwise
+        answer = self._answers.popleft() if self._answers else self.otherwise
         if answer is None:
             raise ModelFailed(f"there is no script for call {len(self.requests)}", kind=FailureKind.PERMANENT)
         return answer(request) if callable(answer) else answer

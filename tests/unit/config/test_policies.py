@@ -1,3 +1,5 @@
+from zoneinfo import ZoneInfo
+
 import pytest
 
 from roost.config import policies
@@ -13,6 +15,7 @@ from roost.core.sendpolicy import Action, Rule, SendPolicy
 from roost.core.sendpolicy import Match as SendMatch
 from roost.core.triggers import find_trigger
 from roost.core.visibility import AgentToAgent, Level
+from roost.core.workspacefiles import FileCaps
 from tests.unit.config.given import settings
 
 
@@ -22,6 +25,9 @@ def test_an_empty_configuration_gives_cores_own_defaults() -> None:
     assert policies.queue_policy(given) == type(policies.queue_policy(given))()
     assert policies.pruning(given) == type(policies.pruning(given))()
     assert policies.compaction(given) == type(policies.compaction(given))()
+    assert policies.context(given) == type(policies.context(given))()
+    assert policies.file_caps(given) == type(policies.file_caps(given))()
+    assert policies.user_zone(given) is None
     assert policies.reset_policy(given) == type(policies.reset_policy(given))()
     assert policies.channel_policy(given, "x") == type(policies.channel_policy(given, "x"))()
     assert policies.agent_to_agent(given) == AgentToAgent()
@@ -191,10 +197,19 @@ def test_context_settings_reach_core() -> None:
             contextPruning: { mode: "off", ttl: "1h", tools: { allow: ["a*"], deny: ["ab"] },
               hardClear: { enabled: false, placeholder: "gone" } },
             compaction: { reserveTokens: 1, reserveTokensFloor: 2, keepRecentTokens: 3, recentTurnsPreserve: 4,
-              memoryFlush: { softThresholdTokens: 5 } },
+              enabled: false, identifierPolicy: "off", maxActiveTranscriptBytes: "1kb", timeoutSeconds: 6,
+              notifyUser: true,
+              memoryFlush: { softThresholdTokens: 5, enabled: false, forceFlushTranscriptBytes: "2kb" } },
+            bootstrapMaxChars: 7, bootstrapTotalMaxChars: 8, userTimezone: "Europe/Berlin",
         } } }
         """
     )
+    context = policies.context(given)
+    assert (context.ahead, context.notifies, context.flushes) == (False, True, False)
+    assert (context.compact_from_chars, context.flush_from_chars) == (1_024, 2_048)
+    assert (context.identifiers, context.summary_timeout_ms) == ("off", 6_000)
+    assert policies.file_caps(given) == FileCaps(each=7, total=8)
+    assert policies.user_zone(given) == ZoneInfo("Europe/Berlin")
     pruning = policies.pruning(given)
     assert (pruning.enabled, pruning.ttl_ms, pruning.clear, pruning.placeholder) == (
         False,

@@ -88,3 +88,8 @@ def test_channel_names_fold_where_they_are_values_and_must_be_lower_case_where_t
     given = settings({"bindings": [binding]})
     assert (given.bindings[0].agent_id, given.bindings[0].match.channel) == ("main", "discord")
     assert "channels.Discord" in refused({"channels": {"Discord": {}}})
+
+
+@pytest.mark.parametrize("written", ["Nowhere/Land", "../etc/passwd", "/etc/localtime", "", 5])
+def test_what_is_no_time_zone_is_refused(written: object) -> None:
+    assert "agents.defaults.userTimezone" in refused({"agents": {"defaults": {"userTimezone": written}}})

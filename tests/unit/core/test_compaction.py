@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
 from roost.core.compaction import (
+    EXCERPTS,
     FOCUS_CHARS,
     SECTIONS,
     CompactionPlan,
@@ -12,6 +15,7 @@ from roost.core.compaction import (
     Thresholds,
     check_summary,
     conversation_text,
+    excerpts,
     plan,
     settle,
     summary_instructions,
@@ -32,8 +36,8 @@ from roost.core.messages import (
     ToolResult,
     UserMessage,
 )
-from roost.core.tokens import estimate
-from roost.core.transcript import build_prompt
+from roost.core.tokens import estimate, estimate_message
+from roost.core.transcript import build_prompt, summary_message
 
 SETTINGS = CompactionSettings(keep_recent=100, keep_turns=1)
 GOOD = "\n".join(f"## {section}\nNone." for section in SECTIONS)
@@ -266,3 +270,36 @@ def test_a_summary_that_is_too_long_is_cut_at_the_second_attempt() -> None:
     assert verdict.compaction.summary.startswith("## Decisions")
     assert verdict.compaction.tokens_after is not None
     assert verdict.compaction.tokens_after <= PLAN.kept_tokens + PLAN.summary_room
+
+
+def test_excerpts_of_what_was_said_stand_in_for_a_summary_and_fit_its_room() -> None:
+    picture = UserMessage(
+        content=(Image(mime="image/png", data=""),), at=1, provenance=Provenance(kind=ProvenanceKind.HUMAN)
+    )
+    told = entries(
+        user("remember 4711"),
+        answer("I will"),
+        picture,
+        answer(words(300)),
+        user("now?"),
+        answer("yes"),
+        user("and?"),
+    )
+    planned = plan(told, 600, SETTINGS)
+    assert planned is not None
+    body = excerpts(planned, at=9)
+    assert body.summary.startswith(EXCERPTS)
+    assert "User: remember 4711\nAssistant: I will" in body.summary
+    assert body.first_kept_id == planned.first_kept_id
+    size = estimate_message(summary_message(body))
+    assert size <= planned.summary_room
+    assert body.tokens_after == planned.kept_tokens + size
+
+
+def test_excerpts_go_on_from_earlier_ones_without_saying_twice_what_they_are() -> None:
+    told = entries(user(words(300)), answer("yes"), user("now?"))
+    planned = plan(told, 600, SETTINGS)
+    assert planned is not None
+    again = excerpts(replace(planned, previous=f"{EXCERPTS}\nUser: first"), at=9)
+    assert again.summary.count(EXCERPTS) == 1
+    assert "User: first" in again.summary

@@ -265,7 +265,7 @@ def test_an_imported_reset_is_a_boundary_too() -> None:
     assert outline(build_prompt(entries(user("old"), reset(), user("new")))) == ["u:new"]
     kept = entries(user("old"), user("kept"), reset(firstKeptEntryId="e1"), user("new"))
     assert outline(build_prompt(kept)) == ["u:kept", "u:new"]
-    assert active(kept) == Active(start=1)
+    assert active(kept) == Active(start=1, after=3)
 
 
 # -- turns -------------------------------------------------------------------------------------------

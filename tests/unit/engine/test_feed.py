@@ -80,6 +80,7 @@ async def test_a_turn_is_heard_in_the_order_in_which_it_happened() -> None:
         EventKind.ENTRY,
         "ModelAsked",
         "SpokenText",
+        EventKind.SESSION_CHANGED,
         EventKind.ENTRY,
         EventKind.DELIVERY,
         EventKind.RUN_ENDED,

@@ -49,8 +49,9 @@ async def test_tools_that_may_run_beside_each_other_do_and_their_results_keep_th
     scene.tools = (Doing("slow", waits, PARALLEL), Doing("quick", sets, PARALLEL))
     scene.model.add(calls(call("slow"), call("quick")), (Say("done"),))
     with anyio.fail_after(5):
-        answer = await (await scene.turn(await scene.claimed())).play()
-    assert text_of(answer) == "done"
+        played = await (await scene.turn(await scene.claimed())).play()
+    assert played.words is not None
+    assert text_of(played.words) == "done"
     assert results(await scene.bodies()) == [("slow", "slow", False), ("quick", "quick", False)]
 
 

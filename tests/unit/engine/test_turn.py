@@ -5,12 +5,12 @@ import pytest
 from roost.core.effects import AcceptInput, AppendEntries, Effects, OpenGeneration, Snapshot
 from roost.core.inbound import InputMode
 from roost.core.messages import ToolResult, text_of
-from roost.core.models import ModelFailed
+from roost.core.models import FailureKind, ModelFailed
 from roost.core.queries import LedgerQuery
 from roost.core.sessions import Base, OpenedBy
 from roost.testing import builders
 from roost.testing.builders import MAIN
-from roost.testing.scripts import Say, Think, calls
+from roost.testing.scripts import Fail, Say, Think, calls
 from tests.unit.engine.scenes import Doing, Scene, call
 
 
@@ -67,3 +67,19 @@ async def test_the_context_goes_back_through_the_base_of_a_generation() -> None:
     scene.model.add((Think("hm"), Say("here")))
     await (await scene.turn(await scene.claimed())).play()
     assert [text_of(message) for message in scene.model.requests[0].messages] == ["kept", "yes", "r1"]
+
+
+async def test_a_smaller_context_that_fails_for_another_reason_is_told_with_that_reason() -> None:
+    scene = Scene()
+    scene.model.add((Fail(FailureKind.OVERFLOW, "too long"),), (Fail(FailureKind.AUTH, "no key"),))
+    with pytest.raises(ModelFailed, match="no key") as failed:
+        await (await scene.turn(await scene.claimed())).play()
+    assert failed.value.kind is FailureKind.AUTH
+
+
+async def test_a_failure_that_is_no_overflow_shrinks_nothing() -> None:
+    scene = Scene()
+    scene.model.add((Fail(FailureKind.AUTH, "no key"),))
+    with pytest.raises(ModelFailed, match="no key"):
+        await (await scene.turn(await scene.claimed())).play()
+    assert len(scene.model.requests) == 1

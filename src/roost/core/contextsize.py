@@ -1,0 +1,47 @@
+"""How large a context is: what its provider counted last, and an estimate of what came since."""
+
+from collections.abc import Sequence
+
+from roost.core.cutnotes import is_cut_note, projection_of
+from roost.core.entries import Entry
+from roost.core.fitting import prompt_tokens
+from roost.core.jsonvalue import compact
+from roost.core.messages import AssistantMessage, StopReason, ToolResult, UserMessage
+from roost.core.models import ToolSpec
+from roost.core.pruning import chars_of, project
+from roost.core.tokens import estimate, estimate_message
+from roost.core.transcript import active, build_prompt
+
+
+def overhead_tokens(system: str, tools: Sequence[ToolSpec]) -> int:
+    """What stands before every conversation: the system text and the descriptions of the tools."""
+    described = (estimate(f"{tool.name} {tool.description} {compact(tool.parameters)}") for tool in tools)
+    return estimate(system) + sum(described)
+
+
+def known_tokens(entries: Sequence[Entry]) -> int | None:
+    """The context by its provider's count; None where the newest call was not counted, or was of another view."""
+    since = 0
+    for entry in reversed(entries[active(entries).after :]):
+        body = entry.body
+        if is_cut_note(body):
+            return None
+        if isinstance(body, AssistantMessage) and body.stop not in (StopReason.ABORTED, StopReason.ERROR):
+            return body.usage.total + since if body.usage.total else None
+        if isinstance(body, UserMessage | AssistantMessage | ToolResult):
+            since += estimate_message(body)
+    return None
+
+
+def estimated_tokens(entries: Sequence[Entry]) -> int:
+    """The messages of the context as they would be shown, without a provider's word."""
+    return prompt_tokens(build_prompt(project(entries, projection_of(entries))))
+
+
+def context_chars(entries: Sequence[Entry]) -> int:
+    """The size of the transcript that is still in the context."""
+    return sum(
+        chars_of(entry.body)
+        for entry in entries[active(entries).start :]
+        if isinstance(entry.body, UserMessage | AssistantMessage | ToolResult)
+    )

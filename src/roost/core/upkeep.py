@@ -1,0 +1,178 @@
+"""What a context needs after a turn: notes saved, older parts condensed. Each is a run of its own kind.
+
+Notes are saved at most once between two compactions. How that went is a line of the transcript that no model sees.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
+
+from roost.core.addresses import Address
+from roost.core.compaction import CompactionSettings, IdentifierPolicy, thresholds
+from roost.core.cutnotes import STATE_KIND
+from roost.core.effects import ChangeSession, Effects, QueueRun, RunSnapshot
+from roost.core.entries import Entry
+from roost.core.messages import Compaction, Notice, ProvenanceKind
+from roost.core.notices import derived_id
+from roost.core.pruning import PruningSettings
+from roost.core.runs import Request, Run, RunKind, RunState
+from roost.core.sentinels import Sentinel
+from roost.core.sessions import Session
+from roost.core.tools import Place, WorkspaceAccess
+from roost.core.transcript import active
+from roost.core.workspacefiles import is_private, notes_file
+
+FLUSH = "memory-flush"
+FLUSH_TRIES = 3
+FLUSH_TOOL = "write"
+
+_LOUD = frozenset({"on", "full"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextSettings:
+    """How a context is kept inside its window. `ahead`: before a provider refuses it; `notifies`: tell the chat.
+
+    Sizes of the transcript are characters; a `compact_from_chars` of None sets no limit.
+    """
+
+    pruning: PruningSettings = field(default_factory=PruningSettings)
+    compaction: CompactionSettings = field(default_factory=CompactionSettings)
+    identifiers: IdentifierPolicy = IdentifierPolicy.STRICT
+    ahead: bool = True
+    compact_from_chars: int | None = None
+    summary_timeout_ms: int = 180_000
+    notifies: bool = False
+    flushes: bool = True
+    flush_from_chars: int = 2 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """A context at the end of a turn. `counted`: whether its tokens are the provider's count; `gains`: whether
+    condensing it would make it smaller; `unflushed`: whether notes are still to be saved since it was last
+    condensed."""
+
+    window: int
+    tokens: int
+    counted: bool
+    chars: int
+    gains: bool
+    unflushed: bool
+
+
+def compaction_request(focus: str | None = None, reply_to: Address | None = None) -> Request:
+    """Condense a session now. `focus` is a person's wish; whoever is at `reply_to` is told what came of it."""
+    return Request(kind=RunKind.COMPACTION, prompt=focus, reply_to=reply_to)
+
+
+def due(load: Load, settings: ContextSettings) -> tuple[RunKind, ...]:
+    """What should run next, in this order."""
+    limits = thresholds(load.window, settings.compaction)
+    full = load.tokens >= limits.flush_from or load.chars >= settings.flush_from_chars
+    long = settings.compact_from_chars is not None and load.chars >= settings.compact_from_chars
+    flush = settings.flushes and load.unflushed and (full or long)
+    compact = settings.ahead and load.gains and (load.tokens >= limits.compact_from or long)
+    return ((RunKind.FLUSH,) if flush else ()) + ((RunKind.COMPACTION,) if compact else ())
+
+
+def may_flush(session: Session, place: Place, tools: Sequence[str]) -> bool:
+    """Whether notes may be saved: the workspace can be written, by a tool the agent has, and is nobody else's."""
+    writable = place.access is WorkspaceAccess.WRITE and FLUSH_TOOL in tools
+    return writable and is_private(session) and not session.key.heartbeat
+
+
+def is_loud(session: Session, settings: ContextSettings) -> bool:
+    """Whether the chat is told of a compaction that nobody asked for."""
+    return settings.notifies or session.overrides.verbose in _LOUD
+
+
+def condensed_line(compaction: Compaction, window: int) -> str:
+    """What the chat is told of a compaction."""
+    after = compaction.tokens_after or 0
+    share = 100 * after // window
+    return f"Condensed: {compaction.tokens_before} → {after} tokens, {share} % of the window of {window}."
+
+
+def flush_note(at: int, problem: str | None = None) -> Notice:
+    """The line that says how saving notes went."""
+    return Notice(
+        kind=STATE_KIND, at=at, data={"customType": FLUSH, "saved": problem is None, "problem": problem}
+    )
+
+
+def unflushed(entries: Sequence[Entry]) -> bool:
+    """Whether notes are still to be saved in this context; after a few failures they are given up."""
+    noted = [
+        entry.body.data.get("saved") is True
+        for entry in entries[active(entries).after :]
+        if isinstance(entry.body, Notice)
+        and entry.body.kind == STATE_KIND
+        and entry.body.data.get("customType") == FLUSH
+    ]
+    return not any(noted) and len(noted) < FLUSH_TRIES
+
+
+def flush_prompt(file: str) -> str:
+    """What a model is asked in a run that saves notes."""
+    return (
+        "This conversation will soon be condensed. Save now what should outlast it: decisions, promises, facts about"
+        f" people and work in progress. The tool `{FLUSH_TOOL}` adds lines to `{file}`; change no other file. Write"
+        " only what is not there yet, briefly. Nobody reads your answer: when you are done, or if there is nothing"
+        f" to save, answer exactly {Sentinel.NO_REPLY}."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upkeep:
+    """What follows a turn: how full its context is, what the settings say, and whose day it is."""
+
+    load: Load
+    settings: ContextSettings
+    zone: tzinfo
+
+
+def follow(snapshot: RunSnapshot, upkeep: Upkeep, at: int) -> Effects:
+    """Queue what is due behind everything that waits already; nothing that is waiting is queued twice.
+
+    A child has done its work when its turn ends: its context is seen to only if it goes on.
+    """
+    run, session = snapshot.run, snapshot.session.session
+    if session is None or snapshot.reset_away or session.lineage.parent is not None:
+        return ()
+    waiting = {queued.request.kind for queued in snapshot.session.queued}
+    return tuple(
+        QueueRun(run=_upkeep_run(run, _request(kind, run, session, upkeep, at), at))
+        for kind in due(upkeep.load, upkeep.settings)
+        if kind not in waiting
+    )
+
+
+def sized(snapshot: RunSnapshot, load: Load) -> Effects:
+    """The session's row says how large its context is, and of what window; a provider's count comes with its answer."""
+    session = snapshot.session.session
+    if session is None or snapshot.reset_away:
+        return ()
+    total = session.counters.total if load.counted else load.tokens
+    counters = session.counters._replace(context_window=load.window, total=total)
+    return () if counters == session.counters else (ChangeSession(key=session.key, counters=counters),)
+
+
+def _request(kind: RunKind, run: Run, session: Session, upkeep: Upkeep, at: int) -> Request:
+    if kind is RunKind.FLUSH:
+        prompt = flush_prompt(notes_file(at, upkeep.zone))
+        return Request(kind=kind, lane=run.request.lane, prompt=prompt)
+    told = run.request.reply_to if is_loud(session, upkeep.settings) else None
+    return replace(compaction_request(reply_to=told), lane=run.request.lane)
+
+
+def _upkeep_run(run: Run, request: Request, at: int) -> Run:
+    return Run(
+        id=derived_id(str(request.kind), run.id),
+        key=run.key,
+        state=RunState.QUEUED,
+        cause=replace(run.cause, kind=ProvenanceKind.SYSTEM),
+        request=request,
+        queued_at=at,
+        ready_at=at,
+    )

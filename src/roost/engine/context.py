@@ -1,0 +1,188 @@
+"""What the model of one run sees: the transcript from its last boundary on, pruned, and always within the window.
+
+What is cut or condensed is written down before it is shown, so that every later prompt begins with the same words.
+"""
+
+from functools import cached_property
+
+from roost.core import timeline
+from roost.core.compaction import CompactionPlan, plan, thresholds
+from roost.core.contextsize import context_chars, estimated_tokens, known_tokens, overhead_tokens
+from roost.core.cutnotes import cut_note, projection_of
+from roost.core.entries import Entry, EntryDraft
+from roost.core.fitting import MIN_BUDGET, fit
+from roost.core.inputs import entries_of
+from roost.core.messages import AssistantMessage, Body, Compaction, Message, StopReason
+from roost.core.notices import derived_id
+from roost.core.pruning import project, prune
+from roost.core.tokens import estimate_message
+from roost.core.transcript import build_prompt
+from roost.core.upkeep import Load, condensed_line, is_loud, may_flush, unflushed
+from roost.engine.condensing import Condensing
+from roost.engine.work import Work
+
+
+class Context:
+    """`told` is what the chat should hear of it."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._condensing = Condensing(work)
+        self._limit: int | None = None
+        self.entries: list[Entry] = []
+        self.told: str | None = None
+
+    # -- the transcript ------------------------------------------------------------------------------
+
+    async def read(self) -> None:
+        work = self._work
+        generations = await work.store.generations(work.run.key)
+        for segment in timeline.context(generations, work.session.session_id):
+            self.entries += await work.store.entries(
+                segment.session_id, after=segment.after, through=segment.through
+            )
+
+    async def take_inputs(self) -> None:
+        self._add(await self._work.store.take_inputs(self._work.claim, entries_of))
+
+    async def keep(self, *bodies: Body) -> None:
+        """Write what happened, as steps of this run."""
+        work = self._work
+        drafts = tuple(
+            EntryDraft(
+                id=derived_id(work.run.id, "entry", str(len(self.entries) + place)),
+                body=body,
+                run_id=work.run.id,
+            )
+            for place, body in enumerate(bodies)
+        )
+        self._add(await work.store.append(work.run.key, drafts, claim=work.claim))
+        work.move()
+
+    def _add(self, entries: tuple[Entry, ...]) -> None:
+        self.entries += entries
+        if entries:
+            self._work.voice.kept(entries[-1].id)
+
+    def remember(self, body: Body) -> None:
+        """See something that is written nowhere."""
+        place = len(self.entries)
+        self.entries.append(
+            Entry(session_id=self._work.session.session_id, seq=place, id=f"aside-{place}", body=body)
+        )
+
+    # -- the prompt ----------------------------------------------------------------------------------
+
+    async def settle(self) -> None:
+        """Prune and condense as far as it is due before the next call."""
+        await self._prune()
+        part = self._work.part
+        limits = thresholds(part.spec.context_window, part.context.compaction)
+        if part.context.ahead and self.tokens() >= limits.compact_from:
+            await self._shrink(self._budget)
+
+    async def shrink(self) -> None:
+        """The provider refused the context as too large: make it half of what it was, whatever was counted."""
+        await self._shrink(min(self._budget, estimated_tokens(self.entries) // 2))
+
+    def messages(self) -> tuple[Message, ...]:
+        prompt = build_prompt(project(self.entries, projection_of(self.entries)))
+        keep_turns = self._work.part.context.compaction.keep_turns
+        if self._limit is not None:
+            prompt = fit(prompt, self._limit, keep_turns=keep_turns).prompt
+        return prompt.messages
+
+    async def condensed(self, focus: str | None = None) -> Compaction | None:
+        """The context in less room, not written yet; None where nothing can be gained."""
+        planned = self._plan(self._budget)
+        return None if planned is None else await self._condense(planned, focus)
+
+    # -- its size ------------------------------------------------------------------------------------
+
+    def tokens(self) -> int:
+        """The whole context, by its provider's count where there is one."""
+        known = known_tokens(self.entries)
+        return estimated_tokens(self.entries) + self._overhead if known is None else known
+
+    def load(self, answer: AssistantMessage | None = None) -> Load:
+        """How full the context is, with an answer that is not written yet."""
+        part, session = self._work.part, self._work.session
+        counted = answer.usage.total if answer else known_tokens(self.entries)
+        tokens = counted or self.tokens() + (estimate_message(answer) if answer else 0)
+        limits = thresholds(part.spec.context_window, part.context.compaction)
+        chars = context_chars(self.entries)
+        most = part.context.compact_from_chars
+        near = tokens >= limits.compact_from or (most is not None and chars >= most)
+        return Load(
+            window=part.spec.context_window,
+            tokens=tokens,
+            counted=bool(counted),
+            chars=chars,
+            gains=near and self._plan(self._budget) is not None,
+            unflushed=may_flush(session, part.place, [tool.spec.name for tool in part.tools])
+            and unflushed(self.entries),
+        )
+
+    @cached_property
+    def _overhead(self) -> int:
+        part = self._work.part
+        return overhead_tokens(part.system, [tool.spec for tool in part.tools])
+
+    @property
+    def _budget(self) -> int:
+        """What messages may take beside the system text and room for the answer."""
+        part = self._work.part
+        limits = thresholds(part.spec.context_window, part.context.compaction)
+        return max(limits.compact_from - self._overhead, MIN_BUDGET)
+
+    # -- making it smaller ---------------------------------------------------------------------------
+
+    async def _prune(self) -> None:
+        work = self._work
+        before = projection_of(self.entries)
+        after = prune(
+            self.entries,
+            before,
+            window=work.part.spec.context_window,
+            idle_ms=self._idle(),
+            settings=work.part.context.pruning,
+        )
+        note = cut_note(before, after, work.clock.now())
+        if note is not None:
+            await self.keep(note)
+
+    def _idle(self) -> int | None:
+        for entry in reversed(self.entries):
+            body = entry.body
+            if isinstance(body, AssistantMessage) and body.stop not in (
+                StopReason.ABORTED,
+                StopReason.ERROR,
+            ):
+                return self._work.clock.now() - body.at
+        return None
+
+    async def _shrink(self, budget: int) -> None:
+        self._limit = max(budget, MIN_BUDGET)
+        planned = self._plan(self._limit)
+        if planned is None:
+            return
+        compaction = await self._condense(planned, None)
+        await self.keep(compaction)
+        part = self._work.part
+        if is_loud(self._work.session, part.context):
+            self.told = condensed_line(compaction, part.spec.context_window)
+
+    def _plan(self, budget: int) -> CompactionPlan | None:
+        return plan(self.entries, budget, self._work.part.context.compaction)
+
+    async def _condense(self, planned: CompactionPlan, focus: str | None) -> Compaction:
+        before = self.tokens()
+        compaction = await self._condensing.condense(planned, focus)
+        after = (compaction.tokens_after or 0) + self._overhead
+        return Compaction(
+            summary=compaction.summary,
+            first_kept_id=compaction.first_kept_id,
+            tokens_before=before,
+            tokens_after=after,
+            at=compaction.at,
+        )

@@ -1,0 +1,180 @@
+"""Old tool results that a model is not shown again, and notes it saves before a context is condensed."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from roost.core.messages import (
+    AssistantMessage,
+    Compaction,
+    Notice,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+    text_of,
+)
+from roost.core.models import FailureKind, ModelRequest, ToolSpec
+from roost.core.pruning import PruningSettings
+from roost.core.tools import Invocation, ToolOutcome, ToolTraits, WorkspaceAccess
+from roost.core.upkeep import ContextSettings
+from roost.ports import Report
+from roost.testing.clock import FakeClock
+from roost.testing.scripts import CallTool, Fail, Say, Script, Spend
+from roost.tools.notes import Notes
+from tests.flows.contexts import (
+    NOTES,
+    WIDE,
+    House,
+    answer,
+    houses,
+    is_flush,
+    numbered,
+)
+from tests.flows.gateways import ADA, place
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
+    async with houses(request.param, tmp_path) as house:
+        yield house
+
+
+# -- pruning -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class Reading:
+    """A tool with a long answer."""
+
+    text: str
+    traits: ToolTraits = field(default=ToolTraits(reenterable=True))
+    spec: ToolSpec = field(default=ToolSpec(name="read", description="Reads.", parameters={}))
+
+    async def run(self, invocation: Invocation, report: Report) -> ToolOutcome:
+        return ToolOutcome(content=(Text(self.text),))
+
+
+def reads(request: ModelRequest) -> Script:
+    if isinstance(request.messages[-1], ToolResult):
+        return (Say("read it"),)
+    number = sum(isinstance(message, UserMessage) for message in request.messages)
+    return (CallTool(ToolCall(id=f"c{number}", name="read", arguments={})),)
+
+
+def results(request: ModelRequest) -> list[str]:
+    return [text_of(message) for message in request.messages if isinstance(message, ToolResult)]
+
+
+@pytest.mark.requirement("D39")
+async def test_old_tool_results_are_trimmed_for_the_model_once_its_cache_is_cold_and_stay_trimmed(
+    house: House,
+) -> None:
+    clock = house.bench.clock
+    assert isinstance(clock, FakeClock)
+    house.spec = WIDE
+    whole = "x" * 7_000
+    house.bench.tools = (Reading(whole),)
+    house.bench.model.otherwise = reads
+    await house.talk("one", "two")
+    warm = house.bench.model.requests[-1]
+    assert results(warm) == [whole, whole]
+
+    clock.advance(300_000)
+    await house.talk("three")
+    cold = house.bench.model.requests[-2]
+    assert [len(text) < 4_000 for text in results(cold)] == [True, False]
+
+    await house.talk("four")  # another life of the gateway, within the life of the cache
+    later = house.bench.model.requests[-2]
+    assert later.messages[: len(cold.messages)] == cold.messages
+    stored = [text_of(body) for body in await house.bodies() if isinstance(body, ToolResult)]
+    assert stored == [whole] * 4
+
+
+@pytest.mark.requirement("D39")
+async def test_pruning_can_be_switched_off(house: House) -> None:
+    clock = house.bench.clock
+    assert isinstance(clock, FakeClock)
+    house.settings = ContextSettings(pruning=PruningSettings(enabled=False))
+    house.spec = WIDE
+    house.bench.tools = (Reading("x" * 7_000),)
+    house.bench.model.otherwise = reads
+    await house.talk("one", "two")
+    clock.advance(300_000)
+    await house.talk("three")
+    assert {len(text) for text in results(house.bench.model.requests[-1])} == {7_000}
+    assert not any(isinstance(body, Notice) for body in await house.bodies())
+
+
+# -- notes before a compaction -----------------------------------------------------------------------
+
+
+def noting(*steps: Script) -> Callable[[ModelRequest], Script]:
+    """A model that saves a note when it is asked to."""
+
+    def respond(request: ModelRequest) -> Script:
+        if not is_flush(request):
+            return answer(request)
+        if isinstance(request.messages[-1], ToolResult):
+            return (Say("NO_REPLY"),)
+        return (CallTool(ToolCall(id="n1", name="write", arguments={"content": "- Ada likes tea"})),)
+
+    return respond
+
+
+def writable(house: House) -> None:
+    house.access = WorkspaceAccess.WRITE
+    house.bench.tools = (Notes(NOTES),)
+    house.bench.model.otherwise = noting()
+
+
+@pytest.mark.requirement("D40")
+async def test_notes_are_saved_in_silence_before_a_context_is_condensed_and_once_until_then(
+    house: House,
+) -> None:
+    writable(house)
+    texts = numbered(14)
+    await house.talk(*texts)
+
+    assert (house.workspace / NOTES).read_text() == "- Ada likes tea\n"
+    assert len(house.bench.channel.replies(place(ADA))) == len(texts)
+    assert not any("NO_REPLY" in reply for reply in house.bench.channel.replies(place(ADA)))
+    bodies = await house.bodies()
+    assert not any(isinstance(body, ToolResult) for body in bodies)
+    assert not any("soon be condensed" in text_of(body) for body in bodies if isinstance(body, UserMessage))
+    assert not any("NO_REPLY" in text_of(body) for body in bodies if isinstance(body, AssistantMessage))
+    order = [type(body) for body in bodies if isinstance(body, Compaction | Notice)]
+    assert order[:2] == [Notice, Compaction]
+    assert all(order[place : place + 2] != [Notice, Notice] for place in range(len(order)))
+
+
+@pytest.mark.requirement("D40")
+async def test_where_the_workspace_cannot_be_written_no_notes_are_saved(house: House) -> None:
+    writable(house)
+    house.access = WorkspaceAccess.READ
+    await house.talk(*numbered(14))
+    assert await house.compactions()
+    assert not any(is_flush(request) for request in house.bench.model.requests)
+    assert not (house.workspace / NOTES).exists()
+
+
+async def test_notes_that_cannot_be_saved_are_tried_three_times_and_hold_up_no_answer(house: House) -> None:
+    writable(house)
+    house.settings = replace(house.settings, ahead=False)
+
+    def failing(request: ModelRequest) -> Script:
+        return (Fail(FailureKind.TRANSIENT),) if is_flush(request) else (*answer(request), spend(request))
+
+    house.bench.model.otherwise = failing
+    await house.talk(*numbered(14))
+    assert sum(is_flush(request) for request in house.bench.model.requests) == 3
+    assert len(house.bench.channel.replies(place(ADA))) == 14
+
+
+def spend(request: ModelRequest) -> Spend:
+    tokens = sum(len(text_of(message)) for message in request.messages) // 5
+    return Spend(Usage(input=tokens, output=5, total=tokens + 5))

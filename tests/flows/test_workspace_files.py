@@ -1,0 +1,130 @@
+"""From the configuration file to the wire: the files of a workspace in the system text, and notes that come back."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from roost.app import open_engine
+from roost.channels.loopback import LoopbackChannel
+from roost.config import load
+from roost.core.admission import ChannelPolicy, DmPolicy
+from roost.core.leases import Gateway
+from roost.core.messages import ToolCall, Usage
+from roost.engine.gateway import Engine
+from roost.testing.fake_openai import FakeOpenAI, reply_of
+from roost.testing.scripts import CallTool, Say, Spend
+from tests.flows.gateways import ADA, BOB, chat, place
+
+ZONE = "Pacific/Auckland"
+
+
+@dataclass
+class Home:
+    """A configured gateway in a folder, and the endpoint its model is reached at."""
+
+    folder: Path
+    endpoint: FakeOpenAI
+    channel: LoopbackChannel = field(default_factory=LoopbackChannel)
+
+    @property
+    def workspace(self) -> Path:
+        return self.folder / "workspace" / "main"
+
+    def write(self, **files: str) -> None:
+        self.workspace.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (self.workspace / f"{name}.md").write_text(text)
+
+    def configure(self, **defaults: object) -> None:
+        model = {"id": "small", "contextWindow": 4000, "maxTokens": 400}
+        document = {
+            "session": {"dmScope": "per-channel-peer"},
+            "models": {"providers": {"local": {"baseUrl": self.endpoint.base_url, "models": [model]}}},
+            "agents": {"defaults": {"model": "local/small", "userTimezone": ZONE, **defaults}},
+        }
+        (self.folder / "roost.json").write_text(json.dumps(document))
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[Engine]:
+        door = ChannelPolicy(dm_policy=DmPolicy.OPEN, owner_ids=("loopback:ada",))
+        loaded = load({"ROOST_HOME": str(self.folder)})
+        async with (
+            open_engine(loaded, [self.channel], {"loopback": door}) as engine,
+            engine.serving(Gateway(name="flow", holder="flow")),
+        ):
+            yield engine
+
+    def system(self, number: int) -> str:
+        messages = self.endpoint.requests[number].body["messages"]
+        assert isinstance(messages, list)
+        return str(messages[0]["content"])
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> AsyncIterator[Home]:
+    async with FakeOpenAI(otherwise=reply_of((Say("NO_REPLY"),))) as endpoint:
+        home = Home(tmp_path, endpoint)
+        home.configure()
+        yield home
+
+
+@pytest.mark.requirement("P2")
+async def test_the_owner_is_met_with_all_files_and_another_person_with_none_about_the_owner(
+    home: Home,
+) -> None:
+    home.write(AGENTS="Be brief.", SOUL="Be kind.", USER="Ada is 40.", MEMORY="Ada likes tea.")
+    async with home.serving() as engine:
+        for sender in (ADA, BOB):
+            await home.channel.say("hi", sender=sender, chat=chat(sender))
+            await home.channel.wait_acknowledged()
+            await engine.settled()
+    mine, theirs = home.system(0), home.system(1)
+    assert all(text in mine for text in ("Be brief.", "Be kind.", "Ada is 40.", "Ada likes tea."))
+    assert "Be brief." in theirs
+    assert "Ada" not in theirs
+
+
+async def test_a_large_file_is_cut_to_its_cap(home: Home) -> None:
+    home.configure(bootstrapMaxChars=500)
+    home.write(AGENTS="begin " + "x" * 9_000 + " end")
+    async with home.serving() as engine:
+        await home.channel.say("hi", sender=ADA, chat=chat(ADA))
+        await home.channel.wait_acknowledged()
+        await engine.settled()
+    system = home.system(0)
+    assert "begin xxx" in system
+    assert system.endswith("xxx end")
+    assert len(system) < 2_000
+
+
+@pytest.mark.requirement("D40")
+async def test_notes_are_added_to_the_day_of_the_configured_zone_and_shown_in_the_next_turn(
+    home: Home,
+) -> None:
+    note = ToolCall(id="n1", name="write", arguments={"content": "- Ada moved to Ghent"})
+    full = Spend(Usage(input=2_400, output=10, total=2_410))
+    home.endpoint.add(
+        reply_of((Say("hello"), full)), reply_of((CallTool(note),)), reply_of((Say("NO_REPLY"),))
+    )
+    async with home.serving() as engine:
+        await home.channel.say("hi", sender=ADA, chat=chat(ADA))
+        await home.channel.wait_acknowledged()
+        await engine.settled()
+        await home.channel.say("again", sender=ADA, chat=chat(ADA))
+        await home.channel.wait_acknowledged()
+        await engine.settled()
+    today = datetime.now(ZoneInfo(ZONE)).date()  # noqa: TID251 — the running gateway's own day
+    notes = list((home.workspace / "memory").glob("*.md"))
+    assert [file.read_text() for file in notes] == ["- Ada moved to Ghent\n"]
+    assert abs((datetime.fromisoformat(notes[0].stem).date() - today).days) <= 1
+    assert home.channel.replies(place(ADA)) == ("hello",)
+    tools = home.endpoint.requests[1].body["tools"]
+    assert isinstance(tools, list)
+    assert [tool["function"]["name"] for tool in tools] == ["read", "write"]
+    assert "- Ada moved to Ghent" in home.system(3)
