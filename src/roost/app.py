@@ -2,8 +2,9 @@
 
 import os
 import random
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +23,7 @@ from roost.core.casting import cast
 from roost.core.errors import ConfigInvalid, InvalidInput, NotFound
 from roost.core.jsonl_messages import as_object
 from roost.core.keys import SessionKey
+from roost.core.leases import Gateway
 from roost.core.models import ModelRef, ModelSpec
 from roost.core.redaction import ExactValues
 from roost.core.runs import Run
@@ -33,7 +35,9 @@ from roost.core.toolpolicy import Removed, Scope, ToolPolicy, effective_tools
 from roost.core.tools import Place, WorkspaceAccess
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
-from roost.engine.rules import Answerer, CommandRules, Part, Rules
+from roost.engine.leasing import holding
+from roost.engine.rules import Answerer, CommandRules, House, Part, Rules
+from roost.logs import logging_to
 from roost.models import openai
 from roost.models.demo import SPEC as DEMO
 from roost.models.demo import DemoModel
@@ -91,6 +95,14 @@ async def open_store(loaded: Loaded, clock: Clock | None = None) -> AsyncIterato
 
 
 @asynccontextmanager
+async def open_held_store(loaded: Loaded, gateway: Gateway) -> AsyncIterator[Store]:
+    """The store under its lease, without anything that works on it: no gateway may serve meanwhile."""
+    clock = SystemClock()
+    async with open_store(loaded, clock) as store, holding(store, clock, gateway):
+        yield store
+
+
+@asynccontextmanager
 async def open_engine(
     loaded: Loaded, channels: Sequence[Channel], doors: Mapping[str, ChannelPolicy], *, version: str = ""
 ) -> AsyncIterator[Engine]:
@@ -105,6 +117,13 @@ async def open_engine(
             commands=_command_rules(loaded, registry, store, version),
         )
         yield Engine(store, clock, FreshIds(clock), rules, channels, jitter=random.random)
+
+
+@contextmanager
+def logging_here(loaded: Loaded) -> Iterator[None]:
+    """Warnings and errors go to the error output, without secrets."""
+    with logging_to(sys.stderr, secret_scanner(loaded)):
+        yield
 
 
 def secret_scanner(loaded: Loaded) -> SecretScanner:
@@ -227,6 +246,10 @@ def _rules(
         sending=policies.send_policy(settings),
         limits=Limits(ceiling=CEILING, lanes=lanes),
         budgets=policies.budget_limits(settings),
+        house=House(
+            retention=policies.retention(settings),
+            recovery_max_age_ms=settings.recovery.max_age.milliseconds,
+        ),
     )
 
 

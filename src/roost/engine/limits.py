@@ -18,18 +18,27 @@ class OutOfTime(RoostError):
     code = "timeout"
 
 
+async def within(clock: Clock, milliseconds: int, work: Callable[[], Awaitable[Answer]]) -> Answer:
+    """The answer of `work`, if it comes in time."""
+    deadline = clock.now() + milliseconds
+    return await watched(clock, lambda: deadline - clock.now(), work)
+
+
 async def watched(clock: Clock, left: Callable[[], int], work: Callable[[], Awaitable[Answer]]) -> Answer:
     """The answer of `work`, which is cancelled once no milliseconds are left to it."""
     answers: list[Answer] = []
     failures: list[RoostError] = []
+    # Only the watch is cancelled when the work is done: who did it goes on undisturbed.
+    watching = anyio.CancelScope()
     async with anyio.create_task_group() as group:
 
         async def watch() -> None:
-            while (milliseconds := left()) > 0:
-                # Not for longer at once: what is left may also become less.
-                await clock.sleep(min(milliseconds, LONGEST_WAIT_MS))
-            failures.append(OutOfTime("it took too long"))
-            group.cancel_scope.cancel()
+            with watching:
+                while (milliseconds := left()) > 0:
+                    # Not for longer at once: what is left may also become less.
+                    await clock.sleep(min(milliseconds, LONGEST_WAIT_MS))
+                failures.append(OutOfTime("it took too long"))
+                group.cancel_scope.cancel()
 
         group.start_soon(watch)
         try:
@@ -37,7 +46,7 @@ async def watched(clock: Clock, left: Callable[[], int], work: Callable[[], Awai
         except RoostError as error:
             # Kept aside: what leaves a task group is wrapped in a group of its own.
             failures.append(error)
-        group.cancel_scope.cancel()
+        watching.cancel()
     if answers:
         return answers[0]
     raise failures[0]
