@@ -2,7 +2,12 @@
 
 import sys
 
-from roost.cli.overview import main
+from roost.cli import overview
+
+
+def main() -> int:
+    return overview.main(sys.argv[1:])
+
 
 if __name__ == "__main__":
     sys.exit(main())

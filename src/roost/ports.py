@@ -5,10 +5,9 @@ A docstring is the contract; one suite a port runs it against every implementati
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
 
-from roost.core.addresses import Address
+from roost.core.addresses import Account, Address
 from roost.core.channels import ChannelAbilities, Knowledge
 from roost.core.deliveries import Delivery, DeliveryState, SendResult
 from roost.core.effects import Advance, Decide, Effects, RunSnapshot, Snapshot
@@ -16,7 +15,7 @@ from roost.core.entries import Entry, EntryDraft
 from roost.core.envelopes import Envelope
 from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
-from roost.core.inbound import Inbound, InboundRecord
+from roost.core.inbound import Accepted, Inbound, InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal
@@ -24,7 +23,6 @@ from roost.core.models import ModelEvent, ModelRequest, ToolSpec
 from roost.core.parking import Rule
 from roost.core.principals import Principal
 from roost.core.queries import (
-    Cutoffs,
     HistoryPage,
     HistoryQuery,
     LedgerQuery,
@@ -32,9 +30,9 @@ from roost.core.queries import (
     SearchHit,
     SearchQuery,
     SessionQuery,
-    Swept,
 )
 from roost.core.redaction import SecretScanner
+from roost.core.retention import Cutoffs, Swept
 from roost.core.runs import Claim, Run, Step
 from roost.core.scheduling import Choose
 from roost.core.sessions import Generation, Session, ThreadBinding
@@ -79,14 +77,6 @@ class Clock(Protocol):
     async def sleep(self, milliseconds: int) -> None:
         """Return when that much time of this clock has passed."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
-    """The stored message; `duplicate` when it had been accepted before and nothing was written."""
-
-    record: InboundRecord
-    duplicate: bool
 
 
 class Model(Protocol):
@@ -326,8 +316,11 @@ class Store(Protocol):
 
     # -- deliveries ----------------------------------------------------------------------------------
 
-    async def claim_deliveries(self, lease: Lease, limit: int) -> tuple[Delivery, ...]:
-        """Take messages that are due, oldest first, as `sending`; at most one at a time per address."""
+    async def claim_deliveries(
+        self, lease: Lease, limit: int, *, without: frozenset[Account] = frozenset()
+    ) -> tuple[Delivery, ...]:
+        """Take messages that are due, oldest first, as `sending`; at most one at a time per address.
+        Those for the accounts in `without` are passed over."""
         ...
 
     async def settle_delivery(self, claim: Claim, result: SendResult) -> Delivery: ...
@@ -379,7 +372,12 @@ class Store(Protocol):
     # -- upkeep --------------------------------------------------------------------------------------
 
     async def sweep(self, cutoffs: Cutoffs, *, dry_run: bool = False) -> Swept:
-        """Remove what is past its time, in many small transactions; a dry run reports exactly what would go."""
+        """Remove and archive what is past its time, in many small transactions; a dry run reports exactly what
+        would go. What was touched meanwhile stays."""
+        ...
+
+    async def give_back(self) -> int:
+        """Return the space of what was removed to the disk, in many small transactions; how many bytes."""
         ...
 
     async def import_session(self, imported: ImportedSession) -> ImportOutcome:
@@ -388,6 +386,10 @@ class Store(Protocol):
 
     async def check(self) -> tuple[str, ...]:
         """What is wrong with the stored data; () when it is sound."""
+        ...
+
+    async def repair(self) -> tuple[str, ...]:
+        """Make anew what follows from other rows; what was wrong and is right now. Removes nothing that was said."""
         ...
 
     async def close(self) -> None:

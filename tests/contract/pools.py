@@ -16,13 +16,13 @@ from roost.core.messages import Compaction, Notice, Usage
 from roost.core.principals import OWNER, person
 from roost.core.queries import (
     Cursor,
-    Cutoffs,
     HistoryQuery,
     LedgerQuery,
     Position,
     SearchQuery,
     SessionQuery,
 )
+from roost.core.retention import Crowd, Cutoffs
 from roost.core.runs import Lane, Outcome, Progress, Request, Run, RunKind, RunState, Step, StepKind
 from roost.core.search import parse_query
 from roost.core.sessions import (
@@ -306,11 +306,14 @@ search_queries = st.builds(
 rare_moments = st.sampled_from((None, None, None, NOON, NOON + 1, NOON + 4_000))
 cutoffs = st.builds(
     Cutoffs,
-    archived_before=rare_moments,
     synthetic_before=rare_moments,
     cron_before=rare_moments,
     events_before=rare_moments,
     dedupe_before=rare_moments,
+    archive_children_before=rare_moments,
+    archive_dashboards_before=rare_moments,
+    generations_before=rare_moments,
+    crowd=st.none() | st.builds(Crowd, most=st.integers(0, 3), spared=rare_moments),
 )
 
 

@@ -34,7 +34,8 @@ from roost.core.inbound import Inbound, InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
 from roost.core.ledger import Denial, LedgerRow
-from roost.core.queries import Cutoffs, HistoryQuery, LedgerQuery, SearchQuery, SessionQuery
+from roost.core.queries import HistoryQuery, LedgerQuery, SearchQuery, SessionQuery
+from roost.core.retention import Cutoffs
 from roost.core.runs import Claim, Outcome, RunState, Step
 from roost.core.scheduling import Limits, choose
 from roost.core.transfer import ImportedSession

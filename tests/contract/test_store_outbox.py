@@ -126,6 +126,19 @@ async def test_messages_to_other_addresses_do_not_wait(store: Store, lease: Leas
     assert await claimed(store, lease) == ["t-1", "w-1"]
 
 
+async def test_messages_for_an_account_that_is_passed_over_stay_and_hold_back_no_other(
+    store: Store, lease: Lease
+) -> None:
+    await added(store, "d-1", address=ALICE)
+    await added(store, "d-2", address=ACCOUNT)
+    await added(store, "d-3", address=BOB)
+    everybody = frozenset({ALICE.served_by, ACCOUNT.served_by})
+    assert await store.claim_deliveries(lease, 10, without=everybody) == ()
+    (other,) = await store.claim_deliveries(lease, 1, without=frozenset({ALICE.served_by}))
+    assert other.id == "d-2"
+    assert await claimed(store, lease) == ["d-1", "d-3"]
+
+
 async def test_a_postponed_message_holds_back_its_address_and_no_other(
     store: Store, lease: Lease, clock: FakeClock
 ) -> None:

@@ -22,7 +22,8 @@ from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.inbound import InputMode, Source
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
-from roost.core.queries import Cutoffs, LedgerQuery, SearchQuery, SessionQuery, Swept
+from roost.core.queries import LedgerQuery, SearchQuery, SessionQuery
+from roost.core.retention import Cutoffs, Swept
 from roost.core.search import parse_query
 from roost.core.sessions import Facts, SessionKind
 from roost.ports import Store
@@ -50,13 +51,12 @@ CRON = SessionKey.parse("agent:main:cron:nightly:run:7")
 GROUP = SessionKey.parse("agent:main:telegram:group:77")
 AFTER = NOON + 1
 ALL = Cutoffs(
-    archived_before=AFTER,
     synthetic_before=AFTER,
     cron_before=AFTER,
     events_before=AFTER,
     dedupe_before=AFTER,
 )
-NONE = Swept(sessions=(), events=0, inbound=0)
+NONE = Swept()
 
 
 async def planted(store: Store) -> None:
@@ -78,13 +78,11 @@ EVERYONE = {MAIN, CHILD, ACP, HOOK, BEAT, GROUP, CRON}
     ("cutoffs", "gone"),
     [
         (Cutoffs(), set()),
-        (Cutoffs(archived_before=AFTER), {GROUP}),
-        (Cutoffs(archived_before=NOON), set()),
         (Cutoffs(synthetic_before=AFTER), {CHILD, ACP, HOOK, BEAT}),
         (Cutoffs(synthetic_before=NOON), set()),
         (Cutoffs(cron_before=AFTER), {CRON}),
         (Cutoffs(cron_before=NOON), set()),
-        (Cutoffs(archived_before=AFTER, cron_before=AFTER), {GROUP, CRON}),
+        (Cutoffs(synthetic_before=AFTER, cron_before=AFTER), {CHILD, ACP, HOOK, BEAT, CRON}),
     ],
 )
 async def test_each_kind_goes_after_its_own_time(
@@ -107,12 +105,10 @@ async def test_without_cutoffs_nothing_goes_whatever_its_time(store: Store, cloc
     dead = KillInput(inbound_id="m-1", reason="full", inbound=message)
     await store.accept_inbound(message, always(builders.opening(row, "s-1"), dead, Archive(key=HOOK, at=-5)))
     assert [event.at for event in await store.events(HOOK, after=0, limit=1)] == [-5]
-    exactly = Cutoffs(
-        archived_before=-5, synthetic_before=-5, cron_before=-5, events_before=-5, dedupe_before=-5
-    )
+    exactly = Cutoffs(synthetic_before=-5, cron_before=-5, events_before=-5, dedupe_before=-5)
     for cutoffs in (Cutoffs(), exactly):
         assert await store.sweep(cutoffs, dry_run=True) == await store.sweep(cutoffs) == NONE
-    assert (await store.sweep(Cutoffs(archived_before=-4))).sessions == (HOOK,)
+    assert (await store.sweep(Cutoffs(synthetic_before=-4))).sessions == (HOOK,)
 
 
 async def test_a_session_that_was_touched_since_stays(store: Store, clock: FakeClock) -> None:

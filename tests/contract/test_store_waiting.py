@@ -10,7 +10,7 @@ from roost.core.effects import AddDelivery, DelayRun, DeleteSession, Pin, QueueR
 from roost.core.errors import NotFound, StoreUnavailable
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
-from roost.core.queries import Cutoffs
+from roost.core.retention import Cutoffs
 from roost.core.runs import Step, StepKind
 from roost.ports import Store, Topic, TopicKind
 from roost.testing import builders

@@ -10,11 +10,12 @@ import pytest
 from roost.core.effects import Effects, Snapshot
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
-from roost.core.queries import Cutoffs, SessionQuery
+from roost.core.queries import SessionQuery
+from roost.core.retention import Cutoffs
 from roost.stores.sqlite import SqliteStore
 from roost.stores.sqlite.store import SqliteOptions
 from roost.stores.sqlite.writer import BATCH, WAITING
-from roost.stores.verbs.facts import STEP
+from roost.stores.verbs.retention import STEP
 from roost.testing.builders import MAIN, opening, said, session
 from roost.testing.clock import NOON, FakeClock
 from roost.testing.faultydisk import FaultyDisk

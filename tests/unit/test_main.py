@@ -11,6 +11,7 @@ def test_it_runs_as_a_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ROOST_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["roost"])
     with Path("/dev/null").open(encoding="utf-8") as nothing:
         monkeypatch.setattr("sys.stdin", nothing)
         with pytest.raises(SystemExit) as ended:

@@ -1,13 +1,14 @@
 """`roost` by itself: what is configured and what is stored, then a conversation on this terminal."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import anyio
 
 from roost import __version__
-from roost.app import database_file, open_store
+from roost.app import database_file, logging_here, open_store
 from roost.cli.console import talk
+from roost.cli.repair import repair
 from roost.config import Loaded, from_environment
 from roost.core.errors import RoostError
 from roost.core.queries import SessionQuery
@@ -15,13 +16,19 @@ from roost.core.queries import SessionQuery
 SHOWN = 200
 
 
-def main() -> int:
+def main(arguments: Sequence[str] = ()) -> int:
     """Say what is there and talk until the input ends; 1 if the configuration or the store is refused."""
+    if arguments not in ([], (), ["repair"]):
+        sys.stderr.write("roost: there is `roost` by itself and `roost repair`\n")
+        return 2
     try:
         loaded = from_environment().read()
+        if arguments:
+            return anyio.run(repair, loaded)
         sys.stdout.write(anyio.run(_overview, loaded))
         sys.stdout.flush()
-        anyio.run(talk, loaded)
+        with logging_here(loaded):
+            anyio.run(talk, loaded)
     except (RoostError, ExceptionGroup) as error:
         return refused(error)
     except KeyboardInterrupt:

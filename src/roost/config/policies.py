@@ -5,10 +5,11 @@ from datetime import tzinfo
 from zoneinfo import ZoneInfo
 
 from roost.config.agents import Agent, SandboxVisibility
+from roost.config.amounts import Duration
 from roost.config.budgets import DayBudget
 from roost.config.channels import Account, Channel
 from roost.config.context import PruningMode
-from roost.config.session import Reset
+from roost.config.session import MaintenanceMode, Reset
 from roost.config.settings import Settings
 from roost.core.addresses import DEFAULT_ACCOUNT
 from roost.core.admission import ChannelPolicy
@@ -23,6 +24,7 @@ from roost.core.lifecycle import ResetPolicy, ResetSetting
 from roost.core.pruning import PruningSettings
 from roost.core.queuesettings import QueuePolicy, QueueSettings
 from roost.core.reach import SessionReach
+from roost.core.retention import Disk, Retention
 from roost.core.routing import RoutingRules
 from roost.core.runs import Lane
 from roost.core.sendpolicy import Match as SendMatch
@@ -224,6 +226,27 @@ def _limits(scope: BudgetScope, budget: DayBudget, period: Period) -> tuple[Limi
             hard=cost.hard.micros if cost.hard else None,
         ),
     )
+
+
+def retention(settings: Settings) -> Retention:
+    own = settings.session.maintenance
+    most = own.max_disk_bytes.bytes
+    goal = most * 4 // 5 if own.high_water_bytes is None else own.high_water_bytes.bytes
+    return Retention(
+        enforce=own.mode is MaintenanceMode.ENFORCE,
+        synthetic_ms=own.prune_after.milliseconds,
+        cron_ms=_milliseconds(settings.cron.session_retention),
+        archive_children_ms=settings.agents.defaults.subagents.archive_after_minutes * 60_000 or None,
+        archive_dashboards_ms=own.archive_dashboard_after.milliseconds,
+        generations_ms=_milliseconds(own.reset_archive_retention),
+        most_sessions=own.max_entries,
+        spare_recent=own.preserve_recent,
+        disk=Disk(most=most, goal=goal),
+    )
+
+
+def _milliseconds(duration: Duration | None) -> int | None:
+    return None if duration is None else duration.milliseconds
 
 
 def pruning(settings: Settings) -> PruningSettings:

@@ -23,7 +23,12 @@ class Remark:
 
 
 def remarks_on(settings: Settings) -> tuple[Remark, ...]:
-    found = (*_gateway(settings), *_resets(settings.session), *_heartbeats(settings))
+    found = (
+        *_gateway(settings),
+        *_resets(settings.session),
+        *_maintenance(settings.session),
+        *_heartbeats(settings),
+    )
     return tuple(Remark(path=path_text(loc), text=text) for loc, text in found)
 
 
@@ -49,6 +54,14 @@ def _resets(session: Session) -> Iterator[tuple[Loc, str]]:
     for loc, reset, inherited in places:
         if reset and reset.mode is ResetMode.IDLE and not (reset.idle_minutes or inherited):
             yield loc, "mode `idle` without `idleMinutes` never resets a session"
+
+
+def _maintenance(session: Session) -> Iterator[tuple[Loc, str]]:
+    if session.maintenance.cold_storage.enabled:
+        yield (
+            ("session", "maintenance", "coldStorage", "enabled"),
+            "transcripts are not compressed; nothing changes",
+        )
 
 
 def _heartbeats(settings: Settings) -> Iterator[tuple[Loc, str]]:

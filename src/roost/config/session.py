@@ -108,21 +108,29 @@ class Maintenance(Section):
     mode: Annotated[MaintenanceMode, about("`warn` reports what `enforce` would remove.")] = (
         MaintenanceMode.ENFORCE
     )
-    prune_after: Annotated[Days, about("Age at which unused sessions are removed.")] = Duration.parse("30d")
+    prune_after: Annotated[
+        Days,
+        about(
+            "Age at which unused sessions that no person talks to are removed: hooks, children, heartbeats."
+        ),
+    ] = Duration.parse("30d")
     archive_dashboard_after: Annotated[
         Days, about("Age at which unused dashboard sessions are archived.")
     ] = Duration.parse("7d")
-    max_entries: Annotated[Positive, about("Sessions kept that are not archived.")] = 5000
+    max_entries: Annotated[
+        Positive,
+        about("Sessions that are not archived; of more, the oldest that no person talks to are archived."),
+    ] = 5000
     preserve_recent: Annotated[
-        Flag, about("Whether recently used sessions are exempt from `maxEntries`.")
+        Flag, about("Whether sessions used within a day are exempt from `maxEntries`.")
     ] = False
     reset_archive_retention: Annotated[
         DaysOrNever,
         about("How long generations closed by a reset are kept. Unset: as long as their session."),
     ] = None
-    max_disk_bytes: Annotated[Size, about("Size of the store at which the oldest sessions are removed.")] = (
-        ByteSize.parse("10gb")
-    )
+    max_disk_bytes: Annotated[
+        Size, about("Size of the store at which the oldest sessions that no person talks to are removed.")
+    ] = ByteSize.parse("10gb")
     high_water_bytes: Annotated[
         Size | None, about("Size that a removal goes down to. Unset: 80 % of `maxDiskBytes`.")
     ] = None

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 DEFAULT_ACCOUNT = "default"
 
@@ -20,6 +21,16 @@ class ChatType(StrEnum):
         return cls(word) if word in cls._value2member_map_ else None
 
 
+class Account(NamedTuple):
+    """One account on a channel: what a channel adapter serves."""
+
+    channel: str
+    account: str = DEFAULT_ACCOUNT
+
+    def __str__(self) -> str:
+        return self.channel if self.account == DEFAULT_ACCOUNT else f"{self.channel}/{self.account}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
     """One place on one channel that can receive a message."""
@@ -28,6 +39,10 @@ class Address:
     to: str
     account: str = DEFAULT_ACCOUNT
     thread: str | None = None
+
+    @property
+    def served_by(self) -> Account:
+        return Account(self.channel, self.account)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,3 +67,11 @@ class InboundRecord:
     merged_into: str | None = None
     reason: str | None = None
     answer: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """The stored message; `duplicate` when it had been accepted before and nothing was written."""
+
+    record: InboundRecord
+    duplicate: bool

@@ -133,26 +133,3 @@ class LedgerQuery:
     principal: Principal | None = None
     since: int | None = None
     until: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cutoffs:
-    """What retention may remove: anything of a kind not touched since its moment; None keeps all.
-
-    Running, queued, pinned and undelivered work is never touched.
-    """
-
-    archived_before: int | None = None
-    synthetic_before: int | None = None
-    cron_before: int | None = None
-    events_before: int | None = None
-    dedupe_before: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Swept:
-    """What one sweep removed, or would remove."""
-
-    sessions: tuple[SessionKey, ...]
-    events: int
-    inbound: int

@@ -1,33 +1,39 @@
 """One gateway: holds the lease and everything that works under it. Start order is code order, stop order its reverse."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 
 import anyio
+from anyio.abc import TaskGroup
 
-from roost.core import recovery
+from roost.core.addresses import Account
 from roost.core.deliveries import DeliveryState
-from roost.core.effects import Effects, RunSnapshot
 from roost.core.envelopes import Envelope
-from roost.core.leases import RENEW_MS, Gateway, Lease
+from roost.core.errors import Fenced
+from roost.core.health import Health
+from roost.core.leases import Gateway, Lease
 from roost.core.queries import SessionQuery
-from roost.core.recovery import Recovery
 from roost.core.sessions import SessionStatus
 from roost.engine.feed import Feed
 from roost.engine.inbox import Inbox
+from roost.engine.leasing import release, renew
 from roost.engine.outbox import DELIVERIES, Outbox
+from roost.engine.recoverer import Recoverer
 from roost.engine.rules import NewId, Rules
-from roost.engine.runner import Runner, announcement
+from roost.engine.runner import Runner
 from roost.engine.scheduler import RUNS, Scheduler
 from roost.engine.stops import Stops
+from roost.engine.supervisor import Supervisor
+from roost.engine.sweeper import Sweeper
 from roost.engine.waits import Waits
 from roost.ports import Channel, Clock, Store
 
-NO_CHANNEL_LONGEST = 100_000
 NEWEST = 200
+# A lease runs out: its renewal is tried again before anything else would be.
+RENEW_AGAIN_MS = 1_000
 ACTIVE = frozenset({SessionStatus.QUEUED, SessionStatus.RUNNING})
 UNSENT = (DeliveryState.INTENT, DeliveryState.SENDING)
-MOST_UNCERTAIN = 10_000
 
 
 class Engine:
@@ -42,37 +48,48 @@ class Engine:
         channels: Sequence[Channel],
         jitter: Callable[[], float],
     ) -> None:
-        longest = min((channel.abilities.longest for channel in channels), default=NO_CHANNEL_LONGEST)
+        places = {Account(channel.name, channel.account): channel for channel in channels}
+        longest = {account: channel.abilities.longest for account, channel in places.items()}
         self.stops = Stops()
         self.feed = Feed(store, clock)
         self.waits = Waits(store, clock)
         self.inbox = Inbox(store, clock, new_id, rules, self.stops, channels)
         self._store = store
         self._clock = clock
-        self._rules = rules
-        self._channels = tuple(channels)
+        self._channels = places
+        self._supervisor = Supervisor(clock, jitter)
         runner = Runner(store, clock, rules, self.stops, self.feed, longest)
         self._scheduler = Scheduler(store, clock, runner, rules.limits)
-        places = {(channel.name, channel.account): channel for channel in channels}
         self._outbox = Outbox(store, clock, places, jitter)
+        self.sweeper = Sweeper(store, clock, rules.house.retention)
+        self._recoverer = Recoverer(store, clock, rules, places)
 
     @asynccontextmanager
     async def serving(self, gateway: Gateway) -> AsyncIterator[Lease]:
-        """Serve under a fresh lease; what an earlier life of this gateway left is given its fate first."""
+        """Serve under a fresh lease; what an earlier life of this gateway left is given its fate first.
+
+        A part that breaks is begun again. A lost lease ends it all with `Fenced`."""
         lease = await self._store.acquire_lease(gateway)
+        keep = self._supervisor.keep
         try:
-            await self._recover(lease)
-            async with anyio.create_task_group() as group:
-                group.start_soon(self._renew, lease, name="lease")
-                group.start_soon(self._outbox.serve, lease, name="outbox")
-                group.start_soon(self._scheduler.serve, lease, group, name="scheduler")
-                for channel in self._channels:
-                    group.start_soon(channel.run, self._receive, name=f"channel {channel.name}")
-                yield lease
-                group.cancel_scope.cancel()
+            with _told_plainly(lease):
+                async with anyio.create_task_group() as group:
+                    renewing = partial(renew, self._store, self._clock, lease)
+                    group.start_soon(partial(keep, "lease", renewing, longest_wait_ms=RENEW_AGAIN_MS))
+                    await self._recovered_once(lease, group)
+                    group.start_soon(keep, "outbox", partial(self._outbox.serve, lease, group))
+                    group.start_soon(keep, "scheduler", partial(self._scheduler.serve, lease, group))
+                    group.start_soon(keep, "sweeper", self.sweeper.serve)
+                    for account, channel in self._channels.items():
+                        group.start_soon(keep, f"channel {account}", partial(channel.run, self._receive))
+                    yield lease
+                    group.cancel_scope.cancel()
         finally:
-            with anyio.CancelScope(shield=True):
-                await self._store.release_lease(lease)
+            await release(self._store, lease)
+
+    def health(self) -> Health:
+        """How each part is doing."""
+        return self._supervisor.health()
 
     async def settled(self) -> None:
         """Return once nothing is queued, running or waiting to be sent."""
@@ -91,22 +108,31 @@ class Engine:
     async def _receive(self, envelope: Envelope) -> None:
         await self.inbox.receive(envelope)
 
-    async def _recover(self, lease: Lease) -> None:
-        decided = Recovery(
-            now=self._clock.now(), announce=announcement, max_age_ms=self._rules.recovery_max_age_ms
-        )
+    async def _recovered_once(self, lease: Lease, group: TaskGroup) -> None:
+        """Wait for the first attempt; what it could not do holds only the sessions it belongs to, and is tried again
+        beside the work."""
+        tried = anyio.Event()
 
-        def recover(snapshot: RunSnapshot) -> Effects:
-            return recovery.recover(snapshot, decided)
+        async def attempt() -> None:
+            try:
+                await self._recoverer.recover(lease)
+            finally:
+                tried.set()
 
-        await self._store.reap_runs(lease, recover)
-        # The limits may have been raised since: each is asked again, and none is told again.
-        await self._store.wake_parked(lease)
-        await self._store.reap_deliveries(lease)
-        # All of them: a start that was cut short here may have left some that nobody was asked about.
-        await self._outbox.reconcile(await self._store.deliveries(DeliveryState.UNCERTAIN, MOST_UNCERTAIN))
+        group.start_soon(self._supervisor.finish, "recovery", attempt)
+        await tried.wait()
 
-    async def _renew(self, lease: Lease) -> None:
-        while True:
-            await self._clock.sleep(RENEW_MS)
-            lease = await self._store.renew_lease(lease)
+
+@contextmanager
+def _told_plainly(lease: Lease) -> Iterator[None]:
+    """A lost lease is one error, however many parts found out."""
+    try:
+        yield
+    except BaseExceptionGroup as errors:
+        lost, others = errors.split(Fenced)
+        if lost is None or others is not None:
+            raise
+        raise Fenced(
+            f"gateway {lease.gateway.name} lost the store: another one took it over, or it could not be written in time",
+            hint="look who serves now; start this one again when it may",
+        ) from errors

@@ -1,29 +1,26 @@
 """Sends what waits to be sent: claimed, sent, settled; a send whose outcome nobody knows is never repeated blindly."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 
-import anyio
+from anyio.abc import TaskGroup
 
+from roost.core.addresses import Account
 from roost.core.backoff import after_failure
-from roost.core.channels import Knowledge
-from roost.core.deliveries import (
-    Delivery,
-    DeliveryState,
-    Postponed,
-    Rejected,
-    SendResult,
-    Unknown,
-)
+from roost.core.deliveries import Delivery, Postponed, Rejected, SendResult, Unknown
+from roost.core.errors import RoostError
 from roost.core.leases import Lease
 from roost.engine.intake import Intake
+from roost.engine.keeping import until_kept
+from roost.engine.limits import OutOfTime, within
 from roost.ports import Channel, Clock, Store, Topic, TopicKind
 
 DELIVERIES = Topic(TopicKind.DELIVERIES)
 AT_ONCE = 16
 POLL_MS = 1_000
-
-Place = tuple[str, str]
+LONGEST_SEND_MS = 60_000
 
 _log = logging.getLogger(__name__)
 
@@ -33,62 +30,74 @@ class Outbox:
         self,
         store: Store,
         clock: Clock,
-        channels: Mapping[Place, Channel],
+        channels: Mapping[Account, Channel],
         jitter: Callable[[], float],
     ) -> None:
         self._store = store
         self._clock = clock
         self._channels = channels
         self._jitter = jitter
-        self._intake: Intake[Delivery] = Intake(store, clock, DELIVERIES, most=AT_ONCE, poll_ms=POLL_MS)
+        self._sending: Counter[Account] = Counter()
+        # Room for every channel to be full, and for what is addressed to none.
+        most = 2 * AT_ONCE * (len(channels) + 1)
+        self._intake: Intake[Delivery] = Intake(store, clock, DELIVERIES, most=most, poll_ms=POLL_MS)
 
-    async def serve(self, lease: Lease) -> None:
-        """Send until cancelled; a place that is slow to take a message keeps no other waiting."""
+    async def serve(self, lease: Lease, group: TaskGroup) -> None:
+        """Send in a task group until cancelled; a channel that is slow to take messages keeps no other waiting."""
 
         async def claim(free: int) -> tuple[Delivery, ...]:
-            return await self._store.claim_deliveries(lease, free)
+            full = frozenset(account for account, number in self._sending.items() if number >= AT_ONCE)
+            return await self._store.claim_deliveries(lease, min(free, AT_ONCE), without=full)
 
-        async with anyio.create_task_group() as group:
-            while True:
-                for delivery in await self._intake.take(claim):
-                    group.start_soon(self._send, delivery, name=f"delivery {delivery.id}")
-
-    async def reconcile(self, deliveries: tuple[Delivery, ...]) -> None:
-        """Ask the channels about sends that were cut short; what they cannot say stays uncertain and is shown."""
-        for delivery in deliveries:
-            channel = self._channels.get((delivery.address.channel, delivery.address.account))
-            if channel is None:
-                continue
-            now = self._clock.now()
-            match await channel.ask(delivery):
-                case Knowledge.SENT:
-                    await self._store.resolve_delivery(delivery.id, DeliveryState.CONFIRMED, now)
-                case Knowledge.NOT_SENT:
-                    await self._store.resolve_delivery(delivery.id, DeliveryState.INTENT, now)
-                case Knowledge.UNKNOWN if channel.abilities.dedupes:
-                    await self._store.resolve_delivery(delivery.id, DeliveryState.INTENT, now)
-                case Knowledge.UNKNOWN:
-                    pass
+        while True:
+            for delivery in await self._intake.take(claim):
+                # Counted before it begins: the next claim must not find room that is taken.
+                self._sending[delivery.address.served_by] += 1
+                group.start_soon(self._send, delivery, name=f"delivery {delivery.id}")
 
     async def _send(self, delivery: Delivery) -> None:
+        results: list[SendResult] = []
         with self._intake.underway():
-            if delivery.claim is not None:
-                result = await self._result(delivery)
-                with anyio.CancelScope(shield=True):
-                    await self._store.settle_delivery(delivery.claim, result)
+            try:
+                results.append(await self._result(delivery, results.append))
+            finally:
+                # Also when the gateway ends just then: what the channel said is known, and must not become uncertain.
+                self._sending[delivery.address.served_by] -= 1
+                if results:
+                    await self._settle(delivery, results[0])
 
-    async def _result(self, delivery: Delivery) -> SendResult:
-        address = delivery.address
-        channel = self._channels.get((address.channel, address.account))
-        if channel is None:
-            return Rejected(error=f"there is no channel {address.channel} with account {address.account}")
+    async def _settle(self, delivery: Delivery, result: SendResult) -> None:
+        if delivery.claim is None:
+            return
         try:
-            result = await channel.send(delivery)
+            await until_kept(self._clock, partial(self._store.settle_delivery, delivery.claim, result))
+        except RoostError as error:
+            # Not ours any more, or not to be written: its next holder finds it as one that nobody knows about.
+            _log.error("what became of delivery %s could not be kept: %s", delivery.id, error)
+
+    async def _result(self, delivery: Delivery, told: Callable[[SendResult], None]) -> SendResult:
+        """What became of it; `told` hears it as soon as the channel says so."""
+        account = delivery.address.served_by
+        channel = self._channels.get(account)
+        if channel is None:
+            return Rejected(error=f"there is no channel {account.channel} with account {account.account}")
+
+        async def send() -> SendResult:
+            result = self._judged(delivery, await channel.send(delivery))
+            told(result)
+            return result
+
+        try:
+            return await within(self._clock, LONGEST_SEND_MS, send)
+        except OutOfTime:
+            return Unknown(error=f"the channel did not answer for {LONGEST_SEND_MS // 1000} s")
         except Exception as error:  # noqa: BLE001 — a channel that breaks must not end the gateway
-            _log.exception("channel %s broke while sending %s", address.channel, delivery.id)
+            _log.exception("channel %s broke while sending %s", account, delivery.id)
             return Unknown(error=f"the channel broke: {error!r}")
-        if isinstance(result, Postponed):
-            return after_failure(
-                delivery, result.error, self._clock.now(), self._jitter(), not_before=result.ready_at
-            )
-        return result
+
+    def _judged(self, delivery: Delivery, result: SendResult) -> SendResult:
+        if not isinstance(result, Postponed):
+            return result
+        return after_failure(
+            delivery, result.error, self._clock.now(), self._jitter(), not_before=result.ready_at
+        )

@@ -15,6 +15,7 @@ from roost.core.lifecycle import ResetPolicy
 from roost.core.models import ModelFailed, ModelSpec
 from roost.core.queuesettings import QueuePolicy
 from roost.core.recovery import MAX_AGE_MS
+from roost.core.retention import Retention
 from roost.core.routing import RoutingRules
 from roost.core.runs import Run
 from roost.core.scheduling import Limits
@@ -98,6 +99,14 @@ class CommandRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """How a gateway keeps house: what is kept for how long, and up to which age an unfinished run is taken up again."""
+
+    retention: Retention = field(default_factory=Retention)
+    recovery_max_age_ms: int = MAX_AGE_MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """`doors` say who is let in, by channel; a channel without one lets in nobody but by pairing.
 
@@ -115,7 +124,7 @@ class Rules:
     commands: CommandRules = field(default_factory=CommandRules)
     limits: Limits = field(default_factory=lambda: Limits(ceiling=32))
     budgets: tuple[Limit, ...] = ()
-    recovery_max_age_ms: int = MAX_AGE_MS
+    house: House = field(default_factory=House)
     idle_ms: int = 1_800_000
     stream_idle_ms: int = 120_000
     most_steps: int = 200

@@ -1,13 +1,14 @@
 """Plays a claimed run to its end, whatever the end is, and commits what follows from it."""
 
 import logging
-from contextlib import nullcontext, suppress
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeAlias
 
-import anyio
-
 from roost.core import finishing, sendpolicy, stopping, upkeep
+from roost.core.addresses import Account
 from roost.core.announce import announce_text, read_report
 from roost.core.budgets import Budgets
 from roost.core.deliveries import Delivery, DeliveryKind
@@ -24,6 +25,7 @@ from roost.core.runs import Outcome, Run, RunKind, RunState
 from roost.core.splitting import split
 from roost.core.upkeep import Upkeep
 from roost.engine.feed import Feed
+from roost.engine.keeping import until_kept
 from roost.engine.limits import OutOfTime, watched
 from roost.engine.means import HasToWait
 from roost.engine.rules import Rules
@@ -36,6 +38,9 @@ from roost.ports import Clock, Store
 
 _log = logging.getLogger(__name__)
 
+LONGEST = 100_000
+"""What one message may hold where no channel says; nobody can send it there."""
+BROKEN = "something broke in the gateway"
 ANSWERED = frozenset({RunKind.TURN, RunKind.GREETING, RunKind.CONTINUATION})
 TOLD = ANSWERED | {RunKind.COMPACTION}
 
@@ -53,7 +58,13 @@ class _End:
 
 class Runner:
     def __init__(
-        self, store: Store, clock: Clock, rules: Rules, stops: Stops, feed: Feed, longest: int
+        self,
+        store: Store,
+        clock: Clock,
+        rules: Rules,
+        stops: Stops,
+        feed: Feed,
+        longest: Mapping[Account, int],
     ) -> None:
         self._store = store
         self._feed = feed
@@ -68,8 +79,16 @@ class Runner:
             end = await self._end(run, lent, voice)
             if end is None:
                 return
-            with anyio.CancelScope(shield=True), suppress(Fenced):
-                voice.over(await self._finish(run, end), end.played.words)
+            words = end.played.words
+            try:
+                ended = await until_kept(self._clock, partial(self._finish, run, end))
+            except Fenced:
+                return
+            except Exception:  # noqa: BLE001 — a run without an end would hold its session for good
+                _log.exception("the end of run %s could not be kept as it was", run.id)
+                broken, words = self._failed(RunState.FAILED, RoostError(BROKEN)), None
+                ended = await until_kept(self._clock, partial(self._finish, run, broken))
+            voice.over(ended, words)
 
     async def _end(self, run: Run, lent: Lent, voice: Voice) -> _End | None:
         """How a run ended, whatever happened in it: one without an end would hold its session for good.
@@ -87,7 +106,7 @@ class Runner:
             return self._failed(RunState.FAILED, error)
         except Exception:  # noqa: BLE001 — the root of the run's task: one broken run must not end the gateway
             _log.exception("run %s broke", run.id)
-            return self._failed(RunState.FAILED, RoostError("something broke in the gateway"))
+            return self._failed(RunState.FAILED, RoostError(BROKEN))
 
     async def _play(self, run: Run, lent: Lent, voice: Voice) -> _End:
         session = await self._store.session(run.key)
@@ -211,6 +230,7 @@ class Runner:
                 caller=run.key,
             )
             return (RecordDenial(denial=denial),)
+        longest = self._longest.get(address.served_by, LONGEST)
         return tuple(
             AddDelivery(
                 delivery=Delivery(
@@ -224,7 +244,7 @@ class Runner:
                     ready_at=ending.outcome.at,
                 )
             )
-            for number, part in enumerate(split(framed(ending.said, words, session.overrides), self._longest))
+            for number, part in enumerate(split(framed(ending.said, words, session.overrides), longest))
             if part.text.strip()
         )
 

@@ -1,5 +1,6 @@
 """Starts runs as there is room for them: one at a time a session, fair between those who asked."""
 
+import logging
 from dataclasses import replace
 from functools import partial
 
@@ -14,6 +15,8 @@ from roost.ports import Clock, Store, Topic, TopicKind
 
 RUNS = Topic(TopicKind.RUNS)
 POLL_MS = 500
+
+_log = logging.getLogger(__name__)
 
 
 class Scheduler:
@@ -36,4 +39,7 @@ class Scheduler:
 
     async def _run(self, run: Run) -> None:
         with self._intake.underway():
-            await self._runner.run(run, self._intake.lent)
+            try:
+                await self._runner.run(run, self._intake.lent)
+            except Exception:  # noqa: BLE001 — a run whose end cannot be kept holds its session, and no other
+                _log.exception("run %s has no end; the next start gives it one", run.id)

@@ -48,7 +48,7 @@ async def open_generation(unit: Unit, effect: fx.OpenGeneration) -> SessionKey:
     generation = effect.generation
     session = await unit.existing(generation.key)
     # Numbered here: a decision does not see the branches that an import has put beside the conversation.
-    number = 1 + await unit.tables.generation_count(generation.key)
+    number = 1 + await unit.tables.last_generation(generation.key)
     await unit.tables.insert_generation(replace(generation, number=number))
     unit.put(
         replace(

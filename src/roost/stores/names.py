@@ -1,11 +1,8 @@
 """What every database must call the same: the text a list is searched in, and what may be removed."""
 
-from roost.core.keys import KeyKind
 from roost.core.sessions import Session
 from roost.stores.codec import key_text
 
-# Sessions that no person talks to; their keys are never used again.
-SYNTHETIC = frozenset({KeyKind.SUBAGENT, KeyKind.ACP, KeyKind.HOOK})
 _NEVER = -(2**63)
 
 

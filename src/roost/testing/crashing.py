@@ -106,10 +106,21 @@ class Crashes:
         self._strike()
 
 
-class CrashingStore:
+class _CrashingUpkeep:
+    def __init__(self, store: Store, crashes: Crashes) -> None:
+        self.sweep = crashes.around("store.sweep", store.sweep)
+        self.give_back = crashes.around("store.give_back", store.give_back)
+        self.import_session = crashes.around("store.import_session", store.import_session)
+        self.check = crashes.around("store.check", store.check)
+        self.repair = crashes.around("store.repair", store.repair)
+        self.close = crashes.around("store.close", store.close)
+
+
+class CrashingStore(_CrashingUpkeep):
     """A `Store`: each verb is a call, `store.<verb>`; watching it is none."""
 
     def __init__(self, store: Store, crashes: Crashes) -> None:
+        super().__init__(store, crashes)
         self.acquire_lease = crashes.around("store.acquire_lease", store.acquire_lease)
         self.renew_lease = crashes.around("store.renew_lease", store.renew_lease)
         self.release_lease = crashes.around("store.release_lease", store.release_lease)
@@ -155,10 +166,6 @@ class CrashingStore:
         self.events = crashes.around("store.events", store.events)
         self.wait_for = crashes.around("store.wait_for", store.wait_for)
         self.watch = store.watch
-        self.sweep = crashes.around("store.sweep", store.sweep)
-        self.import_session = crashes.around("store.import_session", store.import_session)
-        self.check = crashes.around("store.check", store.check)
-        self.close = crashes.around("store.close", store.close)
 
 
 class CrashingChannel:

@@ -46,3 +46,9 @@ def test_an_error_that_is_not_roosts_own_is_not_made_to_look_like_one() -> None:
     failed = ExceptionGroup("outer", [Fenced("lost"), ValueError("a defect")])
     with pytest.raises(ExceptionGroup, match="outer"):
         refused(failed)
+
+
+def test_a_command_that_is_not_there_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mend"]) == 2
+    assert "roost repair" in capsys.readouterr().err
+    assert not (home / "roost.db").exists()

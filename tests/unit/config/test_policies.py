@@ -9,6 +9,7 @@ from roost.core.bindings import Binding, Match, PeerMatch
 from roost.core.facts import ConversationType
 from roost.core.lifecycle import ResetMode, resolve
 from roost.core.queuesettings import DropPolicy, QueueMode, QueueSettings
+from roost.core.retention import DAY_MS, Disk, Retention
 from roost.core.runs import Lane
 from roost.core.scopes import DmScope, SessionScope
 from roost.core.sendpolicy import Action, Rule, SendPolicy
@@ -28,6 +29,7 @@ def test_an_empty_configuration_gives_cores_own_defaults() -> None:
     assert policies.context(given) == type(policies.context(given))()
     assert policies.file_caps(given) == type(policies.file_caps(given))()
     assert policies.user_zone(given) is None
+    assert policies.retention(given) == type(policies.retention(given))()
     assert policies.reset_policy(given) == type(policies.reset_policy(given))()
     assert policies.channel_policy(given, "x") == type(policies.channel_policy(given, "x"))()
     assert policies.agent_to_agent(given) == AgentToAgent()
@@ -256,3 +258,35 @@ def test_session_tools_reach_their_own_tree_unless_told_otherwise() -> None:
 def test_an_agent_delegates_to_those_its_configuration_names() -> None:
     given = settings({"agents": {"list": [{"id": "a", "subagents": {"allowAgents": ["b"]}}, {"id": "b"}]}})
     assert [policies.delegation(agent).named for agent in given.agents.list] == [frozenset({"b"}), None]
+
+
+def test_retention_is_what_its_keys_say() -> None:
+    given = settings(
+        {
+            "session": {
+                "maintenance": {
+                    "mode": "warn",
+                    "pruneAfter": "2d",
+                    "archiveDashboardAfter": "3d",
+                    "maxEntries": 7,
+                    "preserveRecent": True,
+                    "resetArchiveRetention": "4d",
+                    "maxDiskBytes": "1kb",
+                    "highWaterBytes": "1000b",
+                }
+            },
+            "cron": {"sessionRetention": False},
+            "agents": {"defaults": {"subagents": {"archiveAfterMinutes": 0}}},
+        }
+    )
+    assert policies.retention(given) == Retention(
+        enforce=False,
+        synthetic_ms=2 * DAY_MS,
+        cron_ms=None,
+        archive_children_ms=None,
+        archive_dashboards_ms=3 * DAY_MS,
+        generations_ms=4 * DAY_MS,
+        most_sessions=7,
+        spare_recent=True,
+        disk=Disk(most=1024, goal=1000),
+    )

@@ -51,3 +51,8 @@ def test_a_heartbeat_in_the_session_itself_is_remarked_once() -> None:
 def test_an_open_gateway_is_remarked() -> None:
     [remark] = _remarks({"gateway": {"auth": {"mode": "none"}}})
     assert remark.startswith("gateway.auth.mode: ")
+
+
+def test_a_setting_of_retention_that_does_nothing_is_remarked() -> None:
+    [remark] = _remarks({"session": {"maintenance": {"coldStorage": {"enabled": True}}}})
+    assert remark.startswith("session.maintenance.coldStorage.enabled: ")

@@ -3,29 +3,33 @@ from dataclasses import replace
 import anyio
 import pytest
 
+from roost.core.addresses import Account, Address
 from roost.core.budgets import BudgetScope, Limit, Measure
 from roost.core.deliveries import Confirmed, Delivery, DeliveryKind, DeliveryState
-from roost.core.effects import Effects, OpenGeneration, Snapshot
-from roost.core.errors import InvalidInput
+from roost.core.effects import Advance, Effects, OpenGeneration, Snapshot
+from roost.core.errors import InvalidInput, StoreUnavailable
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.messages import AssistantMessage, StopReason, text_of
 from roost.core.models import FailureKind
-from roost.core.runs import Request, Run, RunKind, RunState
+from roost.core.runs import Claim, Request, Run, RunKind, RunState
 from roost.core.sendpolicy import Action, SendPolicy
 from roost.core.sessions import Session
 from roost.engine.feed import Feed
 from roost.engine.rules import Part
 from roost.engine.runner import Runner, announcement
 from roost.engine.stops import Stops
+from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
+from roost.testing.clock import FakeClock
 from roost.testing.scripts import Fail, Hang, Say, Script, Until, calls
 from tests.unit.engine.scenes import HOME, Doing, Scene, call
 
 
 def runner(scene: Scene, stops: Stops | None = None, longest: int = 4000) -> Runner:
+    limits = {CHAT.served_by: longest, Account("elsewhere"): 3}
     feed = Feed(scene.store, scene.clock)
-    return Runner(scene.store, scene.clock, scene.rules, stops or Stops(), feed, longest)
+    return Runner(scene.store, scene.clock, scene.rules, stops or Stops(), feed, limits)
 
 
 async def outcome(scene: Scene, run: Run) -> tuple[RunState, str | None]:
@@ -279,3 +283,55 @@ async def test_a_run_that_has_to_wait_for_its_budget_has_not_ended() -> None:
     assert (after.state, after.outcome, after.claim) == (RunState.QUEUED, None, None)
     (told,) = await waiting(scene)
     assert told.kind is DeliveryKind.NOTICE
+
+
+async def test_an_answer_is_split_by_the_limit_of_the_channel_it_goes_to() -> None:
+    words = "one two three"
+    for place, parts in (
+        (CHAT, 1),
+        (Address(channel="elsewhere", to="x"), 4),
+        (Address(channel="none", to="x"), 1),
+    ):
+        scene = Scene()
+        scene.model.add((Say(words),))
+        run = await scene.claimed(request=Request(reply_to=place))
+        await runner(scene).run(run)
+        assert len(await waiting(scene)) == parts
+
+
+class Failing(MemoryStore):
+    """Does not keep the end of a run, for these reasons first."""
+
+    def __init__(self, clock: FakeClock, *errors: Exception) -> None:
+        super().__init__(clock)
+        self.errors = list(errors)
+
+    async def finish_run(self, claim: Claim, advance: Advance) -> Run:
+        if self.errors:
+            raise self.errors.pop(0)
+        return await super().finish_run(claim, advance)
+
+
+async def test_the_end_of_a_run_is_kept_once_the_store_can_keep_it() -> None:
+    scene = Scene()
+    scene.store = Failing(scene.clock, *[StoreUnavailable("full")] * 2)
+    scene.model.add((Say("Hello."),))
+    run = await scene.claimed()
+    async with anyio.create_task_group() as group:
+        group.start_soon(runner(scene).run, run)
+        for _ in range(3):
+            await anyio.wait_all_tasks_blocked()
+            scene.clock.advance(500)
+    assert await outcome(scene, run) == (RunState.DONE, None)
+    assert [delivery.text for delivery in await waiting(scene)] == ["Hello."]
+
+
+@pytest.mark.requirement("P13")
+async def test_a_run_whose_end_cannot_be_written_as_it_was_ends_all_the_same() -> None:
+    scene = Scene()
+    scene.store = Failing(scene.clock, ZeroDivisionError())
+    scene.model.add((Say("Hello."),))
+    run = await scene.claimed()
+    await runner(scene).run(run)
+    assert await outcome(scene, run) == (RunState.FAILED, "internal")
+    assert ["something broke" in delivery.text for delivery in await waiting(scene)] == [True]

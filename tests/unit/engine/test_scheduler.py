@@ -3,11 +3,12 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from roost.core.effects import AcceptInput, QueueRun
+from roost.core.effects import AcceptInput, Advance, QueueRun
+from roost.core.errors import StoreCorrupt
 from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
-from roost.core.runs import Run
+from roost.core.runs import Claim, Run
 from roost.core.scheduling import Choose, Limits
 from roost.engine.feed import Feed
 from roost.engine.runner import Runner
@@ -24,7 +25,7 @@ from tests.unit.engine.scenes import HOME, Scene
 @asynccontextmanager
 async def serving(scene: Scene, ceiling: int = 8, store: Store | None = None) -> AsyncIterator[None]:
     store = store or scene.store
-    runner = Runner(store, scene.clock, scene.rules, Stops(), Feed(store, scene.clock), 4000)
+    runner = Runner(store, scene.clock, scene.rules, Stops(), Feed(store, scene.clock), {})
     lease = await store.acquire_lease(HOME)
     async with anyio.create_task_group() as group:
         group.start_soon(Scheduler(store, scene.clock, runner, Limits(ceiling=ceiling)).serve, lease, group)
@@ -125,3 +126,21 @@ async def test_a_claim_that_is_answered_after_the_poll_is_not_lost() -> None:
         store.told.set()
         with anyio.fail_after(5):
             await scene.model.asked(1)
+
+
+class Unwritable(MemoryStore):
+    """Cannot keep the end of a run, however it is told."""
+
+    async def finish_run(self, claim: Claim, advance: Advance) -> Run:
+        raise StoreCorrupt("a page is gone")
+
+
+async def test_a_run_whose_end_cannot_be_kept_keeps_no_other_from_starting() -> None:
+    scene = Scene()
+    scene.store = Unwritable(scene.clock)
+    scene.model.add((Say("lost"),), (Say("also"),))
+    for name in ("a", "b"):
+        await ask(scene, name)
+    async with serving(scene, ceiling=1):
+        with anyio.fail_after(5):
+            await scene.model.asked(2)

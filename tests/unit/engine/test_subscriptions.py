@@ -8,7 +8,7 @@ from roost.core.feeds import FeedItem, Gap, ListGap, ListItem, SessionChanged, S
 from roost.core.keys import SessionKey
 from roost.core.previews import SpokenText
 from roost.core.principals import OWNER, Principal, person
-from roost.core.queries import Cutoffs
+from roost.core.retention import Cutoffs
 from roost.core.sessions import Session
 from roost.core.visibility import PersonCaller
 from roost.engine.ears import MOST_WAITING, Anchor, Ears

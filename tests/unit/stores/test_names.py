@@ -1,8 +1,7 @@
 from dataclasses import replace
 
-from roost.core.keys import SessionKey
 from roost.core.sessions import Labels, Summary
-from roost.stores.names import SYNTHETIC, haystack, moment
+from roost.stores.names import haystack, moment
 from roost.testing import builders
 
 
@@ -23,8 +22,3 @@ def test_without_a_cutoff_nothing_is_old() -> None:
     assert moment(7) == 7
     assert moment(0) == 0
     assert moment(None) < -(2**53)
-
-
-def test_the_keys_that_no_person_talks_to_are_synthetic() -> None:
-    texts = ("agent:main:subagent:one", "agent:main:acp:one", "agent:main:hook:one")
-    assert {SessionKey.parse(text).kind for text in texts} == SYNTHETIC

@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from roost.core.budgets import Balance, Reservation
+from roost.core.entries import Entry
 from roost.core.events import Event
 from roost.core.inbound import InboundState
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.messages import Usage
-from roost.core.queries import Cutoffs, LedgerQuery
-from roost.stores.memory.filters import expired, owed_or_active
+from roost.core.queries import LedgerQuery
+from roost.core.retention import Candidate, Fullness, sort_of
+from roost.stores.bodies import dump_body
+from roost.stores.memory.filters import owed_or_active
 from roost.stores.memory.limits import refuse_oversized
 from roost.stores.memory.state import State
 
@@ -90,10 +93,59 @@ class FactTables(State):
     async def has_work(self, key: SessionKey) -> bool:
         return key in self._held()
 
-    async def expired_sessions(self, cutoffs: Cutoffs, limit: int) -> tuple[SessionKey, ...]:
+    async def fullness(self) -> Fullness:
+        shown = sum(row.times.archived is None for row in self._sessions)
+        return Fullness(sessions=shown, bytes=sum(map(_bytes, self._entries)))
+
+    async def sweepable(self, before: int) -> tuple[Candidate, ...]:
         held = self._held()
-        keys = [row.key for row in self._sessions if expired(row, cutoffs) and row.key not in held]
-        return tuple(sorted(keys, key=str)[:limit])
+        bound = {binding.key for binding in self._bindings}
+        return tuple(
+            Candidate(
+                key=row.key,
+                sort=sort,
+                updated=row.times.updated,
+                archived=row.times.archived is not None,
+                bound=row.key in bound,
+            )
+            for row in self._sessions
+            if (sort := sort_of(row)) is not None
+            and row.times.pinned is None
+            and row.times.updated < before
+            and row.key not in held
+        )
+
+    async def session_bytes(self, key: SessionKey) -> int:
+        own = {generation.session_id for generation in self._generations if generation.key == key}
+        return sum(_bytes(entry) for entry in self._entries if entry.session_id in own)
+
+    async def stale_generations(self, before: int) -> tuple[str, ...]:
+        held = self._held()
+        bases = {generation.base.session_id for generation in self._generations if generation.base}
+        stale = []
+        for one in self._generations:
+            session = self._sessions.get(one.key)
+            if session is None or session.times.pinned is not None or one.key in held:
+                continue
+            later = [
+                other for other in self._generations if other.key == one.key and other.number > one.number
+            ]
+            closed = min(later, key=lambda other: other.number).opened_at if later else None
+            if (
+                closed is not None
+                and max(one.opened_at, closed) < before
+                and one.session_id != session.session_id
+                and one.session_id not in bases
+            ):
+                stale.append(one.session_id)
+        return tuple(sorted(stale))
+
+    async def delete_generation(self, session_id: str) -> None:
+        self._entries.drop_where(lambda entry: entry.session_id == session_id)
+        self._generations.drop(session_id)
+
+    async def free_pages(self, limit: int) -> int:
+        return 0
 
     def _held(self) -> set[SessionKey]:
         return owed_or_active(self._runs, self._inbound, self._deliveries, self._completions)
@@ -130,3 +182,7 @@ class FactTables(State):
             and record.state is not InboundState.PENDING
             and not (record.state is InboundState.MERGED and record.inbound.key in waiting)
         ]
+
+
+def _bytes(entry: Entry) -> int:
+    return len(dump_body(entry.body).encode()) + len((entry.source or "").encode())

@@ -6,11 +6,11 @@ from roost.core.deliveries import Delivery
 from roost.core.exchanges import Completion
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
-from roost.core.queries import Cutoffs, SessionQuery
+from roost.core.queries import SessionQuery
 from roost.core.runs import Run
-from roost.core.sessions import Session, SessionKind
+from roost.core.sessions import Session
 from roost.core.visibility import Target, VisibleScope
-from roost.stores.names import SYNTHETIC, haystack, moment
+from roost.stores.names import haystack
 
 
 def in_scope(session: Session, ancestors: tuple[SessionKey, ...], scope: VisibleScope) -> bool:
@@ -32,19 +32,6 @@ def wanted(session: Session, query: SessionQuery) -> bool:
         and (query.active_since is None or times.updated >= query.active_since)
         and (query.search is None or query.search.casefold() in haystack(session))
     )
-
-
-def expired(session: Session, cutoffs: Cutoffs) -> bool:
-    """Past its time by one of the cutoffs, and not pinned."""
-    times = session.times
-    if times.pinned is not None:
-        return False
-    if times.archived is not None and times.archived < moment(cutoffs.archived_before):
-        return True
-    if session.facts.kind is SessionKind.CRON:
-        return times.updated < moment(cutoffs.cron_before)
-    synthetic = session.key.kind in SYNTHETIC or session.key.heartbeat
-    return synthetic and times.updated < moment(cutoffs.synthetic_before)
 
 
 def owed_or_active(

@@ -34,5 +34,8 @@ class MemoryStore(StoreVerbs):
     async def check(self) -> tuple[str, ...]:
         return ()
 
+    async def repair(self) -> tuple[str, ...]:
+        return ()
+
     async def close(self) -> None:
         self.topics.close()

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from roost.core.addresses import Address
+from roost.core.addresses import Account, Address
 from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.entries import Entry
 from roost.core.errors import Conflict
@@ -14,6 +14,7 @@ from roost.core.keys import SessionKey
 from roost.core.messages import ToolResult
 from roost.core.principals import Principal
 from roost.core.queries import Position, SearchHit, SearchQuery, SessionQuery
+from roost.core.retention import SYNTHETIC
 from roost.core.runs import Lane, Run, RunState
 from roost.core.scheduling import asker
 from roost.core.search import matches, searchable_text, segment
@@ -22,7 +23,6 @@ from roost.stores.bodies import dump_body, load_body
 from roost.stores.memory.facts import FactTables
 from roost.stores.memory.filters import in_scope, wanted
 from roost.stores.memory.limits import refuse_oversized, storable
-from roost.stores.names import SYNTHETIC
 from roost.stores.scrub import without_content
 
 
@@ -107,8 +107,8 @@ class MemoryTables(FactTables):
         own = (generation for generation in self._generations if generation.key == key)
         return tuple(self._counted(generation) for generation in sorted(own, key=lambda one: one.number))
 
-    async def generation_count(self, key: SessionKey) -> int:
-        return sum(generation.key == key for generation in self._generations)
+    async def last_generation(self, key: SessionKey) -> int:
+        return max((one.number for one in self._generations if one.key == key), default=0)
 
     async def insert_generation(self, generation: Generation) -> None:
         places = {(known.key, known.number) for known in self._generations}
@@ -303,14 +303,14 @@ class MemoryTables(FactTables):
     async def deliveries(self, state: DeliveryState, limit: int) -> tuple[Delivery, ...]:
         return tuple(row for row in self._deliveries if row.state is state)[:limit]
 
-    async def due_deliveries(self, now: int, limit: int) -> tuple[Delivery, ...]:
+    async def due_deliveries(self, now: int, limit: int, without: frozenset[Account]) -> tuple[Delivery, ...]:
         busy = {row.address for row in self._deliveries if row.state is DeliveryState.SENDING}
         due = []
         for row in self._deliveries:
             if row.state is not DeliveryState.INTENT or row.address in busy:
                 continue
             busy.add(row.address)
-            if row.ready_at <= now:
+            if row.ready_at <= now and row.address.served_by not in without:
                 due.append(row)
         return tuple(due[:limit])
 

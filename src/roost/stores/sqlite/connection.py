@@ -19,6 +19,8 @@ MIGRATIONS = files("roost.stores.sqlite") / "migrations"
 OLDEST_SAFE_ENGINE = (3, 51, 3)
 APPLICATION_ID = 0x526F6F73
 BUSY_TIMEOUT_MS = 5_000
+# What a large sweep writes to the log does not stay on the disk.
+LONGEST_LOG_BYTES = 16 << 20
 # A damaged row shows when it is made into values: text that is no longer text, a word that is not one of ours.
 EngineError: TypeAlias = apsw.Error | UnicodeError | OverflowError
 ENGINE_ERRORS = (apsw.Error, UnicodeError, OverflowError)
@@ -34,6 +36,7 @@ def open_writer(path: Path, vfs: str | None = None, synchronous: str = "FULL") -
         if connection.pragma("user_version") == 0:
             connection.pragma("auto_vacuum", "INCREMENTAL")
         connection.pragma("journal_mode", "WAL")
+        connection.pragma("journal_size_limit", LONGEST_LOG_BYTES)
         connection.pragma("synchronous", synchronous)
         connection.pragma("foreign_keys", True)
         migrate(connection, steps)

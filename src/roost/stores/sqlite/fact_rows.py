@@ -1,14 +1,12 @@
-"""Leases, the ledger, denials and what retention removes, in SQLite."""
+"""Leases, the ledger and denials in SQLite."""
 
 from typing import Any
 
-from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.messages import Usage
-from roost.core.queries import Cutoffs, LedgerQuery
-from roost.stores.codec import key_text, parse_key, parse_principal, sound, stored_key
-from roost.stores.names import moment
+from roost.core.queries import LedgerQuery
+from roost.stores.codec import key_text, parse_key, parse_principal, sound
 from roost.stores.sqlite.rows import SQL, Binding, Rows, filtered
 
 
@@ -102,44 +100,6 @@ class FactRows(Rows):
 
     async def denials(self, limit: int) -> tuple[Denial, ...]:
         return tuple(_read_denial(row) for row in self._execute(SQL["denials"], (limit,)))
-
-    async def has_work(self, key: SessionKey) -> bool:
-        row: Any = self._execute(SQL["has_work"], {"key": key_text(key)}).fetchone()
-        return bool(row[0])
-
-    async def expired_sessions(self, cutoffs: Cutoffs, limit: int) -> tuple[SessionKey, ...]:
-        bindings: dict[str, Binding] = {
-            "tenant": self._tenant,
-            "archived_before": moment(cutoffs.archived_before),
-            "cron_before": moment(cutoffs.cron_before),
-            "synthetic_before": moment(cutoffs.synthetic_before),
-            "limit": limit,
-        }
-        return tuple(stored_key(row[0]) for row in self._execute(SQL["expired_sessions"], bindings))
-
-    async def stale_feeds(self, before: int) -> tuple[SessionKey, ...]:
-        return tuple(stored_key(row[0]) for row in self._execute(SQL["stale_feeds"], (before,)))
-
-    async def count_stale_events(self, key: SessionKey, before: int) -> int:
-        return self._counted(
-            "count_stale_events", {"tenant": self._tenant, "key": key_text(key), "before": before}
-        )
-
-    async def delete_stale_events(self, key: SessionKey, before: int) -> None:
-        self._execute(
-            SQL["delete_stale_events"], {"tenant": self._tenant, "key": key_text(key), "before": before}
-        )
-
-    async def count_stale_inbound(self, before: int) -> int:
-        return self._counted("count_stale_inbound", {"before": before})
-
-    async def delete_stale_inbound(self, before: int, limit: int) -> int:
-        self._execute(SQL["delete_stale_inbound"], {"before": before, "limit": limit})
-        return self._connection.changes()
-
-    def _counted(self, statement: str, bindings: dict[str, Binding]) -> int:
-        row: Any = self._execute(SQL[statement], bindings).fetchone()
-        return int(row[0])
 
 
 def _read_lease(row: Any) -> Lease:

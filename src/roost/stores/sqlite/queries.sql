@@ -139,8 +139,8 @@ SELECT g.session_id, s.key, g.number, g.opened_at, g.opened_by, g.reset_rule, g.
     g.base_seq, (SELECT coalesce(max(seq), 0) FROM entries e WHERE e.generation = g.id), g.archived, g.header
 FROM generations g JOIN sessions s ON s.id = g.session WHERE s.tenant = ? AND s.key = ? ORDER BY g.number;
 
--- name: generation_count
-SELECT count(*) FROM generations WHERE session = ?;
+-- name: last_generation
+SELECT coalesce(max(number), 0) FROM generations WHERE session = ?;
 
 -- name: insert_generation
 INSERT INTO generations (session, session_id, number, opened_at, opened_by, reset_rule, previous,
@@ -309,7 +309,11 @@ SELECT d.body FROM deliveries d JOIN (
     SELECT min(seq) AS first, max(state = 'sending') AS busy FROM deliveries INDEXED BY deliveries_waiting
     WHERE state IN ('intent', 'sending') GROUP BY address
 ) heads ON d.seq = heads.first
-WHERE NOT heads.busy AND d.ready_at <= ? ORDER BY d.seq LIMIT ?;
+WHERE NOT heads.busy AND d.ready_at <= ?
+    AND NOT EXISTS (
+        SELECT 1 FROM json_each(?)
+        WHERE value ->> 0 = d.address ->> '$.channel' AND value ->> 1 = coalesce(d.address ->> '$.account', ?))
+ORDER BY d.seq LIMIT ?;
 
 -- name: put_usage
 INSERT INTO ledger (id, principal, at, key, agent, session_id, run_id, run_kind, provider, model, input, output,
@@ -380,20 +384,54 @@ DELETE FROM completions WHERE requester = ?;
 -- name: delete_bindings
 DELETE FROM thread_bindings WHERE key = ?;
 
--- name: expired_sessions
-SELECT s.key FROM sessions s
-WHERE s.tenant = :tenant AND s.pinned_at IS NULL
-    AND (s.archived_at < :archived_before
-        OR (s.kind = 'cron' AND s.updated_at < :cron_before)
-        OR (s.kind <> 'cron' AND (s.shape IN ('subagent', 'acp', 'hook') OR s.heartbeat = 1)
-            AND s.updated_at < :synthetic_before))
+-- name: count_unarchived
+SELECT count(*) FROM sessions WHERE tenant = :tenant AND archived_at IS NULL;
+
+-- name: sweepable
+SELECT s.key, CASE
+        WHEN s.kind = 'cron' THEN 'cron'
+        WHEN s.shape = 'subagent' THEN 'child'
+        WHEN s.shape IN ('acp', 'hook') OR s.heartbeat = 1 THEN 'synthetic'
+        ELSE 'dashboard'
+    END, s.updated_at, s.archived_at IS NOT NULL,
+    EXISTS (SELECT 1 FROM thread_bindings b WHERE b.key = s.key)
+FROM sessions s INDEXED BY sessions_sweepable
+WHERE (s.kind = 'cron' OR s.shape IN ('subagent', 'acp', 'hook', 'dashboard') OR s.heartbeat = 1)
+    AND s.tenant = :tenant AND s.updated_at < :before AND s.pinned_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = s.key AND r.state IN ('queued', 'running'))
+    AND NOT EXISTS (SELECT 1 FROM inbound i WHERE i.key = s.key AND i.state = 'pending')
+    AND NOT EXISTS (
+        SELECT 1 FROM deliveries d WHERE d.key = s.key AND d.state IN ('intent', 'sending', 'uncertain'))
+    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = s.key AND c.acknowledged_at IS NULL)
+    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child = s.key AND c.acknowledged_at IS NULL);
+
+-- name: session_bytes
+SELECT coalesce(sum(octet_length(e.body) + coalesce(octet_length(e.source), 0)), 0)
+FROM entries e JOIN generations g ON g.id = e.generation
+WHERE g.session = (SELECT id FROM sessions WHERE tenant = :tenant AND key = :key);
+
+-- name: stale_generations
+-- Closed by the next one, continued by none, of a session in which nothing waits.
+SELECT g.session_id FROM generations g INDEXED BY generations_by_age JOIN sessions s ON s.id = g.session
+WHERE g.opened_at < ?1 AND g.session_id <> s.session_id AND s.pinned_at IS NULL
+    AND (SELECT n.opened_at FROM generations n WHERE n.session = g.session AND n.number > g.number
+        ORDER BY n.number LIMIT 1) < ?1
+    AND NOT EXISTS (SELECT 1 FROM generations b WHERE b.base_session_id = g.session_id)
     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = s.key AND r.state IN ('queued', 'running'))
     AND NOT EXISTS (SELECT 1 FROM inbound i WHERE i.key = s.key AND i.state = 'pending')
     AND NOT EXISTS (
         SELECT 1 FROM deliveries d WHERE d.key = s.key AND d.state IN ('intent', 'sending', 'uncertain'))
     AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = s.key AND c.acknowledged_at IS NULL)
     AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child = s.key AND c.acknowledged_at IS NULL)
-ORDER BY s.key LIMIT :limit;
+ORDER BY g.session_id;
+
+-- name: delete_generation_search
+DELETE FROM entry_search WHERE rowid IN (
+    SELECT e.id FROM entries e WHERE e.generation = (SELECT id FROM generations WHERE session_id = ?)
+);
+
+-- name: delete_generation
+DELETE FROM generations WHERE session_id = ?;
 
 -- name: has_work
 SELECT EXISTS (SELECT 1 FROM runs WHERE key = :key AND state IN ('queued', 'running'))
@@ -436,24 +474,4 @@ DELETE FROM inbound WHERE seq IN (
     SELECT seq FROM inbound i WHERE received_at < :before AND state <> 'pending' AND NOT (state = 'merged'
         AND EXISTS (SELECT 1 FROM inbound p WHERE p.key = i.key AND p.state = 'pending'))
     LIMIT :limit
-);
-
--- name: miscounted_sessions
--- A session whose count of entries is not what its transcript holds.
-SELECT s.key FROM sessions s JOIN generations g ON g.session_id = s.session_id
-WHERE s.entries <> (SELECT coalesce(max(seq), 0) FROM entries e WHERE e.generation = g.id);
-
--- name: gapped_generations
-SELECT g.session_id FROM generations g JOIN entries e ON e.generation = g.id
-GROUP BY g.id HAVING count(*) <> max(e.seq);
-
--- name: gapped_events
-SELECT s.key FROM sessions s JOIN events n ON n.session = s.id
-GROUP BY s.id HAVING max(n.number) <> s.events OR count(*) <> max(n.number) - min(n.number) + 1;
-
--- name: miscounted_budgets
--- One that does not hold what the calls under way hold of it.
-SELECT b.name FROM budgets b WHERE b.held <> (
-    SELECT coalesce(sum(hold.value ->> '$.amount'), 0) FROM reservations r, json_each(r.body, '$.holds') hold
-    WHERE hold.value ->> '$.name' = b.name
 );

@@ -64,7 +64,8 @@ CREATE INDEX sessions_by_agent ON sessions (tenant, agent, updated_at DESC, key)
 CREATE INDEX sessions_by_owner ON sessions (tenant, principal, updated_at DESC, key);
 CREATE INDEX sessions_by_parent ON sessions (parent) WHERE parent IS NOT NULL;
 CREATE INDEX sessions_by_label ON sessions (label) WHERE label IS NOT NULL;
-CREATE INDEX sessions_archived ON sessions (archived_at) WHERE archived_at IS NOT NULL;
+CREATE INDEX sessions_sweepable ON sessions (tenant, updated_at)
+    WHERE kind = 'cron' OR shape IN ('subagent', 'acp', 'hook', 'dashboard') OR heartbeat = 1;
 
 -- Every ancestor of every session that was ever spawned; kept when one goes, for the ledger's trees, but no longer live.
 CREATE TABLE lineage (
@@ -92,6 +93,9 @@ CREATE TABLE generations (
     header          TEXT,
     UNIQUE (session, number)
 ) STRICT;
+
+CREATE INDEX generations_by_age ON generations (opened_at);
+CREATE INDEX generations_by_base ON generations (base_session_id) WHERE base_session_id IS NOT NULL;
 
 CREATE TABLE entries (
     id             INTEGER PRIMARY KEY,

@@ -10,6 +10,7 @@ from roost.core.errors import Conflict, NotFound
 from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.queries import SessionQuery
+from roost.core.retention import SYNTHETIC
 from roost.core.sessions import (
     Base,
     Counters,
@@ -34,7 +35,7 @@ from roost.stores.codec import (
     sound,
     stored_key,
 )
-from roost.stores.names import SYNTHETIC, haystack
+from roost.stores.names import haystack
 from roost.stores.scrub import without_content
 from roost.stores.sqlite.rows import (
     SQL,
@@ -149,8 +150,8 @@ class SessionRows(Rows):
         rows = self._execute(SQL["generations"], (self._tenant, key_text(key)))
         return tuple(_read_generation(row) for row in rows)
 
-    async def generation_count(self, key: SessionKey) -> int:
-        row: Any = self._execute(SQL["generation_count"], (self._number(key),)).fetchone()
+    async def last_generation(self, key: SessionKey) -> int:
+        row: Any = self._execute(SQL["last_generation"], (self._number(key),)).fetchone()
         return int(row[0])
 
     async def insert_generation(self, generation: Generation) -> None:

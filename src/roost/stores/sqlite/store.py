@@ -1,8 +1,9 @@
 """The store in one SQLite file. A verb runs on the writer and reads through the writer's connection."""
 
 import os
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from roost.core.errors import Fenced, StoreUnavailable
 from roost.core.leases import Gateway, Lease
 from roost.ports import Clock
 from roost.stores.sqlite.backup import copy_database
+from roost.stores.sqlite.checking import faults
 from roost.stores.sqlite.connection import EngineError, open_writer, translated
 from roost.stores.sqlite.readers import Readers
 from roost.stores.sqlite.rows import SQL
@@ -23,6 +25,7 @@ from roost.stores.verbs import StoreVerbs
 from roost.stores.verbs.base import Answer, ReadVerb, WriteVerb
 
 TENANT = "default"
+STEP = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +86,45 @@ class SqliteStore(StoreVerbs):
         await self._readers.run(lambda tables, connection: copy_database(connection, path))
 
     async def check(self) -> tuple[str, ...]:
-        return await self._readers.run(lambda tables, connection: tuple(_faults(connection)))
+        return await self._readers.run(lambda tables, connection: faults(connection))
+
+    async def repair(self) -> tuple[str, ...]:
+        """In steps: a lease must be renewed meanwhile. Cut short, it is done again from the beginning."""
+        before = await self.check()
+        for mend in (
+            SqliteTables.restore_structure,
+            SqliteTables.adopt,
+            SqliteTables.restate_work,
+            SqliteTables.relink_children,
+            SqliteTables.fill_feeds,
+        ):
+            await self._mend(mend)
+        through = await self._mend(SqliteTables.drop_search)
+        await self._mend_all(lambda tables, after: tables.index_entries(after, through, STEP))
+        await self._mend_all(lambda tables, after: tables.summarise_sessions(after, STEP))
+        left = frozenset(await self.check())
+        return tuple(fault for fault in before if fault not in left)
+
+    async def _mend(self, mend: Callable[[SqliteTables], Answer]) -> Answer:
+        async def verb(unit: Unit) -> Answer:
+            self._tables.forget()
+            return mend(self._tables)
+
+        return await self._write(verb)
+
+    async def _mend_all(self, mend: Callable[[SqliteTables, int], int | None]) -> None:
+        """Step by step; each says where the next one begins."""
+        after: int | None = 0
+        while after is not None:
+            step: Callable[[SqliteTables], int | None] = partial(_continued, mend=mend, after=after)
+            after = await self._mend(step)
+
+    async def give_back(self) -> int:
+        freed = await super().give_back()
+        if freed:
+            # The file shrinks when the log that says so is moved into it.
+            await self._writer.run_and_shorten(self._work(self._fenced(_nothing)))
+        return freed
 
     async def close(self) -> None:
         await self._writer.close()
@@ -150,11 +191,11 @@ class SqliteStore(StoreVerbs):
         return translated(error, self.path)
 
 
-def _faults(connection: apsw.Connection) -> list[str]:
-    faults = [
-        f"integrity: {row[0]}" for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"
-    ]
-    faults += [f"reference: {row}" for row in connection.execute("PRAGMA foreign_key_check")]
-    for name in ("miscounted_sessions", "gapped_generations", "gapped_events", "miscounted_budgets"):
-        faults += [f"{name}: {row[0]}" for row in connection.execute(SQL[name])]
-    return faults
+def _continued(
+    tables: SqliteTables, *, mend: Callable[[SqliteTables, int], int | None], after: int
+) -> int | None:
+    return mend(tables, after)
+
+
+async def _nothing(unit: Unit) -> None:
+    """A verb without effect."""

@@ -6,15 +6,16 @@ from typing import Any
 from roost.core.keys import SessionKey
 from roost.core.sessions import Session
 from roost.stores.sqlite.budget_rows import BudgetRows
-from roost.stores.sqlite.entry_rows import EntryRows
 from roost.stores.sqlite.fact_rows import FactRows
+from roost.stores.sqlite.repair_rows import RepairRows
+from roost.stores.sqlite.retention_rows import RetentionRows
 from roost.stores.sqlite.session_rows import read_session
 from roost.stores.sqlite.work_rows import WorkRows
 
 HOT_SESSIONS = 4_096
 
 
-class SqliteTables(EntryRows, WorkRows, FactRows, BudgetRows):
+class SqliteTables(RepairRows, WorkRows, FactRows, BudgetRows, RetentionRows):
     """`Tables` over one connection, used on the thread that owns it."""
 
 
@@ -54,6 +55,10 @@ class WriterTables(SqliteTables):
     async def delete_session(self, key: SessionKey) -> None:
         await super().delete_session(key)
         self.forget()
+
+    async def delete_generation(self, session_id: str) -> None:
+        await super().delete_generation(session_id)
+        self._rowids.pop(session_id, None)
 
     def _generation_row(self, session_id: str) -> int:
         row = self._rowids.get(session_id)

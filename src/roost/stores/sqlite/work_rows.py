@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import apsw
 
-from roost.core.addresses import Address
+from roost.core.addresses import DEFAULT_ACCOUNT, Account, Address
 from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.errors import Conflict
 from roost.core.exchanges import Completion, Exchange
@@ -17,7 +17,7 @@ from roost.core.principals import Principal
 from roost.core.runs import Run
 from roost.core.scheduling import asker
 from roost.core.sessions import ThreadBinding
-from roost.stores.codec import encode, key_text
+from roost.stores.codec import encode, key_text, to_text
 from roost.stores.sqlite.rows import SQL, Binding, Rows, inbound_update
 
 
@@ -167,8 +167,9 @@ class WorkRows(Rows):
     async def deliveries(self, state: DeliveryState, limit: int) -> tuple[Delivery, ...]:
         return self._bodies("deliveries", (state, limit), Delivery)
 
-    async def due_deliveries(self, now: int, limit: int) -> tuple[Delivery, ...]:
-        return self._bodies("due_deliveries", (now, limit), Delivery)
+    async def due_deliveries(self, now: int, limit: int, without: frozenset[Account]) -> tuple[Delivery, ...]:
+        accounts = to_text([list(account) for account in without])
+        return self._bodies("due_deliveries", (now, accounts, DEFAULT_ACCOUNT, limit), Delivery)
 
     async def insert_delivery(self, delivery: Delivery, owner: Principal) -> None:
         values = (

@@ -69,6 +69,7 @@ class Writer:
         self._door = threading.Lock()
         self._closed = False
         self._log_pages = 0
+        self._shorten_first = False
         connection.set_wal_hook(self._note_log)
         self._thread = threading.Thread(target=self._serve, name="roost-writer", daemon=True)
         self._thread.start()
@@ -81,6 +82,15 @@ class Writer:
     async def run_first(self, work: Work) -> Any:
         """Run a verb before those that wait."""
         return await self._submit(work, None)
+
+    async def run_and_shorten(self, work: Work) -> Any:
+        """Run a verb, and hear of it when the log has been moved into the file as well, as far as readers let it."""
+
+        def shortening() -> tuple[Any, Iterable[Topic]]:
+            self._shorten_first = True
+            return work()
+
+        return await self.run(shortening)
 
     def _submit(self, work: Work, room: asyncio.Semaphore | None) -> "asyncio.Future[Any]":
         loop = asyncio.get_running_loop()
@@ -111,9 +121,13 @@ class Writer:
                 batch, last = self._gather()
                 if batch:
                     self._commit(batch)
+                    if self._shorten_first:
+                        self._shorten_first = False
+                        self._shorten_log()
                     _resolve(batch, self._wake)
                     batch = []
-                    self._shorten_log()
+                    if self._log_pages >= LONG_LOG_PAGES:
+                        self._shorten_log()
         except BaseException as error:  # the thread's root: nobody may wait for a writer that is gone
             with self._door:
                 self._closed = True
@@ -167,9 +181,8 @@ class Writer:
         return apsw.SQLITE_OK
 
     def _shorten_log(self) -> None:
-        if self._log_pages >= LONG_LOG_PAGES:
-            with suppress(apsw.Error):
-                self._connection.wal_checkpoint()
+        with suppress(apsw.Error):
+            self._connection.wal_checkpoint()
 
     def _begin(self) -> None:
         self._connection.execute("BEGIN IMMEDIATE")

@@ -6,11 +6,20 @@ from roost.stores.verbs.imports import ImportVerbs
 from roost.stores.verbs.inbox import InboxVerbs
 from roost.stores.verbs.leases import LeaseVerbs
 from roost.stores.verbs.outbox import OutboxVerbs
+from roost.stores.verbs.retention import RetentionVerbs
 from roost.stores.verbs.runs import RunVerbs
 from roost.stores.verbs.sessions import SessionVerbs
 
 
 class StoreVerbs(
-    LeaseVerbs, SessionVerbs, InboxVerbs, RunVerbs, BudgetVerbs, OutboxVerbs, FactVerbs, ImportVerbs
+    LeaseVerbs,
+    SessionVerbs,
+    InboxVerbs,
+    RunVerbs,
+    BudgetVerbs,
+    OutboxVerbs,
+    FactVerbs,
+    ImportVerbs,
+    RetentionVerbs,
 ):
-    """Every verb of the `Store` port but `check` and `close`, which are a database's own."""
+    """Every verb of the `Store` port but `check`, `repair` and `close`, which are a database's own."""

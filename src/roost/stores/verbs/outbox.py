@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import assert_never
 
+from roost.core.addresses import Account
 from roost.core.deliveries import (
     Confirmed,
     Delivery,
@@ -28,10 +29,12 @@ class OutboxVerbs(Verbs):
     async def deliveries(self, state: DeliveryState, limit: int) -> tuple[Delivery, ...]:
         return await self._read(lambda tables: tables.deliveries(state, limit))
 
-    async def claim_deliveries(self, lease: Lease, limit: int) -> tuple[Delivery, ...]:
+    async def claim_deliveries(
+        self, lease: Lease, limit: int, *, without: frozenset[Account] = frozenset()
+    ) -> tuple[Delivery, ...]:
         async def verb(unit: Unit) -> tuple[Delivery, ...]:
             await hold(unit, lease)
-            due = await unit.tables.due_deliveries(unit.now, limit)
+            due = await unit.tables.due_deliveries(unit.now, limit, without)
             return tuple([await _take(unit, delivery, lease) for delivery in due])
 
         return await self._write(verb)

@@ -1,11 +1,10 @@
-from dataclasses import replace
-
 import pytest
 
+from roost.core.entries import Entry
 from roost.core.events import Event, EventKind
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
-from roost.core.queries import Cutoffs
+from roost.core.retention import Sort
 from roost.stores.memory.tables import MemoryTables
 from roost.stores.tables import drive
 from roost.testing import builders
@@ -57,19 +56,29 @@ def test_old_messages_go_a_few_at_a_time_and_those_that_wait_stay(tables: Memory
     assert drive(tables.inbound("young")) == young
 
 
-def test_expired_sessions_come_by_key_up_to_the_limit(tables: MemoryTables) -> None:
-    for key in reversed(HOOKS):
+def test_what_may_be_swept_waits_for_nothing_and_is_old_enough(tables: MemoryTables) -> None:
+    for key in HOOKS:
         drive(tables.insert_session(builders.session(key)))
-    cutoffs = Cutoffs(synthetic_before=NOON + 1)
-    assert drive(tables.expired_sessions(cutoffs, 2)) == HOOKS[:2]
+    assert drive(tables.sweepable(NOON)) == ()
     drive(tables.insert_delivery(builders.delivery("d-1", HOOKS[0]), builders.session().owner))
     assert drive(tables.has_work(HOOKS[0]))
     assert not drive(tables.has_work(HOOKS[1]))
-    assert drive(tables.expired_sessions(cutoffs, 9)) == HOOKS[1:]
+    found = drive(tables.sweepable(NOON + 1))
+    assert [(one.key, one.sort) for one in found] == [(key, Sort.SYNTHETIC) for key in HOOKS[1:]]
 
 
-@pytest.mark.parametrize("at", [-5, -(2**62), -(2**63)])
-def test_without_a_cutoff_nothing_is_old_whatever_its_time(tables: MemoryTables, at: int) -> None:
-    row = builders.session(HOOKS[0], at=at)
-    drive(tables.insert_session(replace(row, times=row.times._replace(archived=at))))
-    assert drive(tables.expired_sessions(Cutoffs(), 9)) == ()
+def test_nothing_of_a_sessions_size_is_another_ones(tables: MemoryTables) -> None:
+    for number, key in enumerate((MAIN, SIDE)):
+        drive(tables.insert_session(builders.session(key)))
+        drive(tables.insert_generation(builders.generation(key, f"s-{number}")))
+        entry = Entry(
+            session_id=f"s-{number}", seq=1, id=f"e-{number}", body=builders.said("x", "y" * 100).body
+        )
+        drive(tables.insert_entries(key, (entry,)))
+    full = drive(tables.fullness())
+    assert (full.sessions, full.bytes) == (2, 2 * drive(tables.session_bytes(MAIN)))
+    assert drive(tables.session_bytes(MAIN)) > 100
+
+
+def test_memory_has_no_disk_to_give_back_to(tables: MemoryTables) -> None:
+    assert drive(tables.free_pages(10)) == 0

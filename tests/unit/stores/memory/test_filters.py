@@ -7,11 +7,11 @@ from roost.core.exchanges import Completion
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.principals import person
-from roost.core.queries import Cutoffs, SessionQuery
+from roost.core.queries import SessionQuery
 from roost.core.runs import RunState
-from roost.core.sessions import Facts, Labels, Session, SessionKind
+from roost.core.sessions import Labels, SessionKind
 from roost.core.visibility import EVERYTHING, VisibleScope
-from roost.stores.memory.filters import expired, in_scope, owed_or_active, wanted
+from roost.stores.memory.filters import in_scope, owed_or_active, wanted
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON
@@ -62,38 +62,6 @@ def test_a_row_is_in_scope_by_its_owner_its_agent_and_its_ancestors() -> None:
     assert in_scope(ROW, (MAIN,), VisibleScope(tree_of=MAIN))
     assert not in_scope(ROW, (), VisibleScope(tree_of=MAIN))
     assert in_scope(ROW, (), VisibleScope(agents=frozenset({"main"})))
-
-
-def row(key: SessionKey, kind: SessionKind = SessionKind.OTHER, **times: int) -> Session:
-    base = builders.session(key)
-    return replace(base, facts=Facts(kind=kind), times=base.times._replace(**times))
-
-
-CRON = SessionKey.parse("agent:main:cron:nightly")
-
-
-@pytest.mark.parametrize(
-    ("session", "cutoffs", "is_expired"),
-    [
-        (row(MAIN), Cutoffs(archived_before=AFTER, synthetic_before=AFTER, cron_before=AFTER), False),
-        (row(MAIN, archived=NOON), Cutoffs(archived_before=AFTER), True),
-        (row(MAIN, archived=NOON), Cutoffs(archived_before=NOON), False),
-        (row(MAIN, archived=NOON), Cutoffs(), False),
-        (row(MAIN, archived=NOON, pinned=NOON), Cutoffs(archived_before=AFTER), False),
-        (row(CHILD), Cutoffs(synthetic_before=AFTER), True),
-        (row(CHILD), Cutoffs(synthetic_before=NOON), False),
-        (row(CHILD, pinned=NOON), Cutoffs(synthetic_before=AFTER), False),
-        (row(CHILD, archived=AFTER), Cutoffs(archived_before=AFTER, synthetic_before=AFTER), True),
-        (row(MAIN.beat), Cutoffs(synthetic_before=AFTER), True),
-        (row(CRON, SessionKind.CRON), Cutoffs(cron_before=AFTER), True),
-        (row(CRON, SessionKind.CRON), Cutoffs(synthetic_before=AFTER), False),
-        (row(CRON.beat, SessionKind.CRON), Cutoffs(synthetic_before=AFTER), False),
-    ],
-)
-def test_a_row_expires_by_the_cutoff_of_its_kind(
-    session: Session, cutoffs: Cutoffs, is_expired: bool
-) -> None:
-    assert expired(session, cutoffs) is is_expired
 
 
 def test_a_session_with_work_left_is_held() -> None:

@@ -5,7 +5,7 @@ from roost.core.ledger import LedgerRow
 from roost.core.messages import Usage
 from roost.core.principals import OWNER
 from roost.core.runs import RunKind
-from roost.stores.sqlite.rows import SQL
+from roost.stores.sqlite.checking import SQL
 from roost.stores.sqlite.tables import SqliteTables
 from roost.stores.tables import drive
 from roost.testing.builders import MAIN

@@ -2,18 +2,16 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.events import Event, EventKind
-from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
 from roost.core.ledger import Denial, LedgerRow
 from roost.core.messages import Usage
 from roost.core.principals import OWNER
-from roost.core.queries import Cutoffs, LedgerQuery
+from roost.core.queries import LedgerQuery
 from roost.core.runs import RunKind
 from roost.stores.sqlite.tables import SqliteTables
 from roost.stores.tables import drive
-from roost.testing.builders import MAIN, inbound
+from roost.testing.builders import MAIN
 from roost.testing.clock import NOON
 from tests.unit.stores.sqlite.conftest import open_session
 
@@ -83,38 +81,3 @@ def test_denials_read_back_newest_first(tables: SqliteTables) -> None:
         drive(tables.insert_denial(denial))
     assert drive(tables.denials(10)) == (full, bare)
     assert drive(tables.denials(1)) == (full,)
-
-
-def test_a_message_that_still_waits_is_never_old(tables: SqliteTables) -> None:
-    for name, state in (("waits", InboundState.PENDING), ("taken", InboundState.TAKEN)):
-        drive(tables.insert_inbound(InboundRecord(inbound=inbound(name), state=state)))
-    assert drive(tables.count_stale_inbound(NOON)) == 0
-    assert drive(tables.count_stale_inbound(NOON + 1)) == 1
-    assert drive(tables.delete_stale_inbound(NOON + 1, 10)) == 1
-    assert drive(tables.inbound("waits")) is not None
-    assert drive(tables.inbound("taken")) is None
-
-
-def test_a_feed_is_old_up_to_its_first_event_that_is_not(tables: SqliteTables) -> None:
-    open_session(tables)
-    open_session(tables, CHILD)
-    feed = [
-        Event(key=MAIN, number=number, at=at, kind=EventKind.ENTRY, ref="e")
-        for number, at in ((1, NOON), (2, NOON + 9), (3, NOON - 9))
-    ]
-    other = Event(key=CHILD, number=1, at=NOON + 9, kind=EventKind.ENTRY, ref="e")
-    drive(tables.insert_events([*feed, other]))
-    assert drive(tables.stale_feeds(NOON + 1)) == (MAIN,)
-    assert drive(tables.stale_feeds(NOON - 9)) == ()
-    assert drive(tables.count_stale_events(MAIN, NOON + 1)) == 1
-    drive(tables.delete_stale_events(MAIN, NOON + 1))
-    assert drive(tables.events(MAIN, 0, 10)) == tuple(feed[1:])
-    assert drive(tables.count_stale_events(MAIN, NOON + 10)) == 2
-    drive(tables.delete_stale_events(MAIN, NOON + 10))
-    assert drive(tables.events(MAIN, 0, 10)) == ()
-    assert drive(tables.events(CHILD, 0, 10)) == (other,)
-
-
-def test_without_a_cutoff_nothing_is_old(tables: SqliteTables) -> None:
-    open_session(tables)
-    assert drive(tables.expired_sessions(Cutoffs(), 10)) == ()

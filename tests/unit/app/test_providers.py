@@ -1,27 +1,18 @@
-"""What the composition root puts together."""
-
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from roost.app import database_file, open_engine, open_store, secret_scanner
-from roost.channels.loopback import LoopbackChannel
-from roost.config import Loaded, load
+from roost.app import database_file, open_engine
+from roost.config import load
 from roost.config.providers import ModelApi
-from roost.core.addresses import Address, ChatType
-from roost.core.admission import ChannelPolicy, DmPolicy
-from roost.core.envelopes import Conversation, Sender
 from roost.core.errors import ConfigInvalid
-from roost.core.leases import Gateway
-from roost.stores.sqlite import SqliteStore
 from roost.testing import fake_anthropic, fake_google, fake_openai, fake_responses
-from roost.testing.builders import MAIN
 from roost.testing.fake_http import FakeEndpoint, Reply
 from roost.testing.scripts import Script, says
+from tests.unit.app.given import answers, provider
 
 WIRES: list[tuple[ModelApi, str, Callable[[Script], Reply]]] = [
     (ModelApi.OPENAI_COMPLETIONS, "/v1", fake_openai.reply_of),
@@ -30,62 +21,6 @@ WIRES: list[tuple[ModelApi, str, Callable[[Script], Reply]]] = [
     (ModelApi.GOOGLE_GENERATIVE_AI, "/v1beta", fake_google.reply_of),
     (ModelApi.OLLAMA, "", fake_openai.reply_of),
 ]
-
-
-async def test_without_a_database_the_embedded_store_is_opened_in_the_home_folder(tmp_path: Path) -> None:
-    async with open_store(load({"ROOST_HOME": str(tmp_path)})) as store:
-        assert isinstance(store, SqliteStore)
-        assert await store.session(MAIN) is None
-    assert database_file(tmp_path).exists()
-
-
-async def test_a_database_that_this_roost_cannot_use_is_refused_before_anything_is_opened(
-    tmp_path: Path,
-) -> None:
-    environ = {"ROOST_HOME": str(tmp_path), "ROOST_DATABASE_URL": "postgresql://somewhere/roost"}
-    with pytest.raises(ConfigInvalid, match="embedded store"):
-        async with open_store(load(environ)):
-            pass
-    assert not database_file(tmp_path).exists()
-
-
-def test_configured_secrets_are_found_whatever_their_form(tmp_path: Path) -> None:
-    scanner = secret_scanner(
-        load({"ROOST_HOME": str(tmp_path), "ROOST_GATEWAY_TOKEN": "plain words of the owner"})
-    )
-    text = "it is `plain words of the owner`, or ghp_" + "a1B2" * 9
-    assert [text[span.start : span.end][:5] for span in scanner.find(text)] == ["plain", "ghp_a"]
-
-
-def provider(tmp_path: Path, **changes: object) -> Loaded:
-    """A configuration with one provider, `local`, whose model is the agent's."""
-    known = {"baseUrl": "http://127.0.0.1:9/v1", "models": [{"id": "small", "input": ["text", "image"]}]}
-    document = {
-        "models": {"providers": {"local": {**known, **changes}}},
-        "agents": {"defaults": {"model": "local/small"}},
-    }
-    (tmp_path / "roost.json").write_text(json.dumps(document))
-    return load({"ROOST_HOME": str(tmp_path)})
-
-
-async def test_an_engine_is_put_together_from_the_configuration(tmp_path: Path) -> None:
-    loaded = provider(tmp_path, apiKey="sk-local-0123456789", models=[{"id": "small", "cost": {"input": 1}}])
-    async with open_engine(loaded, [], {}) as engine, engine.serving(Gateway(name="t", holder="t")) as lease:
-        assert lease.epoch == 1
-
-
-async def answers(loaded: Loaded, *texts: str) -> tuple[str, ...]:
-    """What an engine over this configuration answers on a channel of its own."""
-    channel = LoopbackChannel()
-    doors = {"loopback": ChannelPolicy(dm_policy=DmPolicy.OPEN, owner_ids=("loopback:ada",))}
-    ada = Sender(id="ada")
-    chat = Conversation(chat_type=ChatType.DIRECT, peer="ada")
-    found: tuple[str, ...] = ()
-    async with open_engine(loaded, [channel], doors) as engine, engine.serving(Gateway(name="t", holder="t")):
-        for number, text in enumerate(texts, 1):
-            await channel.say(text, sender=ada, chat=chat)
-            found = await channel.wait_replies(Address(channel="loopback", to="ada"), number)
-    return found
 
 
 @pytest.mark.parametrize(("api", "path", "written"), WIRES, ids=[str(api) for api, _, _ in WIRES])
@@ -182,9 +117,3 @@ async def test_a_model_nobody_has_is_refused_before_anything_is_served(tmp_path:
     with pytest.raises(ConfigInvalid, match="there is no model local/small"):
         async with open_engine(provider(tmp_path, models=[{"id": "large"}]), [], {}):
             pass
-
-
-def test_starting_loads_no_library_of_a_provider() -> None:
-    script = "import sys, roost.app; print([name for name in ('pydantic_ai', 'openai', 'anthropic', 'google.genai') if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

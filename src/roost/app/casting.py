@@ -1,0 +1,130 @@
+"""What a run works with, from the configuration."""
+
+from collections.abc import Callable
+from datetime import tzinfo
+from pathlib import Path
+from typing import TypeAlias
+
+from roost.config import Loaded, policies
+from roost.config.agents import Agent, SandboxMode
+from roost.config.casting import persona
+from roost.config.tools import ToolScope
+from roost.core.casting import Casting, cast
+from roost.core.errors import NotFound
+from roost.core.keys import SessionKey
+from roost.core.runs import Run, RunKind
+from roost.core.sessions import Session
+from roost.core.systemtext import system_text
+from roost.core.toolpolicy import Removed, Scope, ToolPolicy, effective_tools
+from roost.core.tools import Place, WorkspaceAccess
+from roost.core.workspacefiles import file_names, notes_file
+from roost.engine.rules import Answerer, Part
+from roost.models.demo import SPEC as DEMO
+from roost.models.registry import Registry
+from roost.ports import Tool
+from roost.sandboxes.bubblewrap import Bubblewrap
+from roost.tools.bootstrap import workspace_files
+from roost.tools.edit import Edit
+from roost.tools.exec import Exec
+from roost.tools.list_files import ListFiles
+from roost.tools.notes import Notes
+from roost.tools.read import Read
+from roost.tools.write import Write
+
+SessionTools: TypeAlias = Callable[[Agent], tuple[Tool, ...]]
+
+
+class Director:
+    """Puts together what a run works with: model, system text, tools and the place where they act."""
+
+    def __init__(self, loaded: Loaded, models: Registry, zone: tzinfo, session_tools: SessionTools) -> None:
+        self._loaded = loaded
+        self._settings = loaded.settings
+        self._models = models
+        self._zone = zone
+        self._session_tools = session_tools
+
+    def cast(self, session: Session, run: Run) -> Part:
+        agent = self._agent(run.key)
+        casting = cast(run.request, session, persona(agent, DEMO), self._models.catalogue)
+        place = self._place(agent, session)
+        tools, removed = self._tools_for(run, agent, place)
+        names = file_names(session, run.started_at or run.queued_at, self._zone)
+        caps = policies.file_caps(self._settings).within(casting.player.spec.context_window)
+        files = workspace_files(place, names, caps)
+        return Part(
+            model=self._models.model(casting.player.spec),
+            spec=casting.player.spec,
+            reason=casting.reason,
+            system=system_text(
+                agent.id,
+                workspace=place.workspace,
+                tools=tuple(tool.spec.name for tool in tools),
+                files=files,
+            ),
+            place=place,
+            tools=tools,
+            thinking=casting.player.thinking,
+            removed=removed,
+            fallbacks=tuple(
+                Answerer(model=self._models.model(one.spec), spec=one.spec, thinking=one.thinking)
+                for one in casting.fallbacks
+            ),
+            files=files,
+            context=policies.context(self._settings),
+            summariser=self._summariser(casting),
+        )
+
+    def _agent(self, key: SessionKey) -> Agent:
+        """Who plays a session; the one global session names nobody and is played by the default agent."""
+        name = key.agent or self._settings.agents.default.id
+        agent = next((one for one in self._settings.agents.list if one.id == name), None)
+        if agent is None:
+            raise NotFound(f"there is no agent {name}", hint="add it to `agents.list`")
+        return agent
+
+    def _summariser(self, casting: Casting) -> Answerer:
+        """Who condenses a context: the model that is configured for it, or the one that answers."""
+        own = self._settings.agents.defaults.compaction
+        spec = self._models.catalogue.find(own.model) if own.model else casting.player.spec
+        thinking = own.thinking_level if spec.reasoning else None
+        return Answerer(model=self._models.model(spec), spec=spec, thinking=thinking)
+
+    def _place(self, agent: Agent, session: Session) -> Place:
+        sandbox = agent.sandbox
+        main = session.key.is_main(policies.routing_rules(self._settings).main_name)
+        sandboxed = sandbox.mode is SandboxMode.ALL or (sandbox.mode is SandboxMode.NON_MAIN and not main)
+        home = self._loaded.sources.home
+        folder = Path(agent.workspace) if agent.workspace else home / "workspace" / agent.id
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        access = sandbox.workspace_access if sandboxed else WorkspaceAccess.WRITE
+        return Place(workspace=str(folder), access=access, sandboxed=sandboxed)
+
+    def _tools_for(
+        self, run: Run, agent: Agent, place: Place
+    ) -> tuple[tuple[Tool, ...], tuple[Removed, ...]]:
+        """A run that saves notes may do nothing else."""
+        if run.request.kind is RunKind.FLUSH:
+            return (Read(), Notes(notes_file(run.queued_at, self._zone))), ()
+        every: tuple[Tool, ...] = (
+            Read(),
+            Write(),
+            Edit(),
+            ListFiles(),
+            Exec(Bubblewrap(), sandboxed=place.sandboxed),
+            *self._session_tools(agent),
+        )
+        policy = ToolPolicy(
+            tools=_scope(self._settings.tools), agent=_scope(agent.tools), sandboxed=place.sandboxed
+        )
+        effective = effective_tools((tool.spec.name for tool in every), policy)
+        return tuple(tool for tool in every if tool.spec.name in effective.names), effective.removed
+
+
+def _scope(scope: ToolScope) -> Scope:
+    return Scope(
+        profile=scope.profile,
+        allow=scope.allow,
+        also_allow=scope.also_allow,
+        deny=scope.deny,
+    )

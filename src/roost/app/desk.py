@@ -1,0 +1,62 @@
+"""The session tools of an agent."""
+
+from roost.app.scanning import secret_scanner
+from roost.config import Loaded, policies
+from roost.config.agents import Agent
+from roost.core.errors import InvalidInput
+from roost.core.models import ModelSpec
+from roost.core.sessions import Session
+from roost.models.demo import SPEC as DEMO
+from roost.models.registry import Registry
+from roost.ports import Clock, Store, Tool
+from roost.tools.access import Access
+from roost.tools.agents_list import AgentsList, KnownAgent
+from roost.tools.session_status import Models, SessionStatus
+from roost.tools.sessions_history import SessionsHistory
+from roost.tools.sessions_list import SessionsList
+from roost.tools.sessions_search import SessionsSearch
+from roost.transfer.paths import transcript_path
+
+
+class Desk:
+    """Makes the session tools of an agent."""
+
+    def __init__(self, loaded: Loaded, registry: Registry, store: Store, clock: Clock) -> None:
+        self._loaded = loaded
+        self._settings = loaded.settings
+        self._registry = registry
+        self._store = store
+        self._clock = clock
+        self._scanner = secret_scanner(loaded)
+
+    def tools(self, agent: Agent) -> tuple[Tool, ...]:
+        access = Access(self._store, self._clock, policies.session_reach(self._settings, agent))
+        return (
+            SessionsList(access, self._scanner, self._transcript_path),
+            SessionsHistory(access, self._scanner),
+            SessionsSearch(access, self._scanner),
+            SessionStatus(access, Models(find=self._model, of_agent=self._model_of)),
+            AgentsList(policies.delegation(agent), map(_known_agent, self._settings.agents.list)),
+        )
+
+    def _model(self, name: str) -> ModelSpec:
+        return self._registry.catalogue.ask_for(name)
+
+    def _model_of(self, agent: str) -> str:
+        known = (one.model.primary for one in self._settings.agents.list if one.id == agent)
+        return next(known, None) or str(DEMO.ref)
+
+    def _transcript_path(self, session: Session) -> str | None:
+        agent = session.key.agent or self._settings.agents.default.id
+        folder = self._loaded.transcript_folder(agent)
+        if folder is None:
+            return None
+        try:
+            return str(transcript_path(folder, session.session_id, session.key.topic))
+        except InvalidInput:
+            # A topic that cannot be part of a file's name.
+            return None
+
+
+def _known_agent(agent: Agent) -> KnownAgent:
+    return KnownAgent(id=agent.id, name=agent.name, model=agent.model.primary)

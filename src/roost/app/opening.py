@@ -1,0 +1,77 @@
+"""Stores and engines, opened as the configuration says."""
+
+import random
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from roost.app.desk import Desk
+from roost.app.providers import open_models
+from roost.app.rules import command_rules, engine_rules
+from roost.app.scanning import secret_scanner
+from roost.clock import SystemClock
+from roost.config import Loaded
+from roost.config.printed import printed
+from roost.core.admission import ChannelPolicy
+from roost.core.errors import ConfigInvalid
+from roost.core.leases import Gateway
+from roost.engine.gateway import Engine
+from roost.engine.ids import FreshIds
+from roost.engine.leasing import holding
+from roost.logs import logging_to
+from roost.ports import Channel, Clock, Store
+from roost.stores.sqlite import SqliteStore
+
+
+def database_file(home: Path) -> Path:
+    """Where the embedded store lives."""
+    return home / "roost.db"
+
+
+@asynccontextmanager
+async def open_store(loaded: Loaded, clock: Clock | None = None) -> AsyncIterator[Store]:
+    """The store that the configuration names."""
+    if loaded.settings.database is not None:
+        raise ConfigInvalid(
+            "`database` names a PostgreSQL server, and this Roost has only the embedded store",
+            hint="leave `database` out",
+        )
+    store = SqliteStore.open(database_file(loaded.sources.home), clock or SystemClock())
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def open_held_store(loaded: Loaded, gateway: Gateway) -> AsyncIterator[Store]:
+    """The store under its lease, without anything that works on it: no gateway may serve meanwhile."""
+    clock = SystemClock()
+    async with open_store(loaded, clock) as store, holding(store, clock, gateway):
+        yield store
+
+
+@asynccontextmanager
+async def open_engine(
+    loaded: Loaded, channels: Sequence[Channel], doors: Mapping[str, ChannelPolicy], *, version: str = ""
+) -> AsyncIterator[Engine]:
+    """An engine over the configured store and models; `doors` are those of channels the file does not name, and
+    `version` is what `/status` says."""
+    clock = SystemClock()
+    loaded = replace(loaded, settings=await printed(loaded.settings))
+    async with open_store(loaded, clock) as store, open_models(loaded.settings, clock) as registry:
+        desk = Desk(loaded, registry, store, clock)
+        rules = replace(
+            engine_rules(loaded, registry, doors, desk.tools),
+            commands=command_rules(loaded, registry, store, version),
+        )
+        yield Engine(store, clock, FreshIds(clock), rules, channels, jitter=random.random)
+
+
+@contextmanager
+def logging_here(loaded: Loaded) -> Iterator[None]:
+    """Warnings and errors go to the error output, without secrets."""
+    with logging_to(sys.stderr, secret_scanner(loaded)):
+        yield

@@ -1,0 +1,63 @@
+"""The configuration as the engine goes by it."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+
+from roost.app.casting import Director, SessionTools
+from roost.app.scanning import secret_scanner
+from roost.clock import host_zone
+from roost.config import Loaded, policies
+from roost.core.admission import ChannelPolicy
+from roost.core.keys import SessionKey
+from roost.core.scheduling import Limits
+from roost.engine.rules import CommandRules, House, Rules
+from roost.models.demo import SPEC as DEMO
+from roost.models.registry import Registry
+from roost.ports import Store
+from roost.transfer.exports import export_to
+
+CEILING = 64
+
+
+def engine_rules(
+    loaded: Loaded, registry: Registry, doors: Mapping[str, ChannelPolicy], session_tools: SessionTools
+) -> Rules:
+    settings = loaded.settings
+    configured = {channel: policies.channel_policy(settings, channel) for channel in settings.channels}
+    lanes = policies.lane_limits(settings, os.cpu_count() or 1)
+    zone = policies.user_zone(settings) or host_zone()
+    return Rules(
+        cast=Director(loaded, registry, zone, session_tools).cast,
+        doors={**doors, **configured},
+        routing=policies.routing_rules(settings),
+        queue=policies.queue_policy(settings),
+        resets=policies.reset_policy(settings),
+        triggers=policies.extra_triggers(settings),
+        sending=policies.send_policy(settings),
+        zone=zone,
+        limits=Limits(ceiling=CEILING, lanes=lanes),
+        budgets=policies.budget_limits(settings),
+        house=House(
+            retention=policies.retention(settings),
+            recovery_max_age_ms=settings.recovery.max_age.milliseconds,
+        ),
+    )
+
+
+def command_rules(loaded: Loaded, registry: Registry, store: Store, version: str) -> CommandRules:
+    settings, scanner = loaded.settings, secret_scanner(loaded)
+    catalogue = policies.model_catalogue(settings)
+
+    async def export(key: SessionKey, raw: bool) -> tuple[str, ...]:
+        return await export_to(loaded.sources.home / "exports", store, key, None if raw else scanner)
+
+    return CommandRules(
+        policy=policies.command_policy(settings),
+        models=registry.catalogue,
+        catalogue=replace(catalogue, refs=(*catalogue.refs, str(DEMO.ref))),
+        agents=tuple(agent.id for agent in settings.agents.list),
+        version=version,
+        export=export,
+        scanner=scanner,
+    )

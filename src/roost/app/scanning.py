@@ -1,0 +1,22 @@
+"""What finds credentials in this installation."""
+
+from importlib.util import find_spec
+
+from roost.config import Loaded, configured_secrets
+from roost.core.redaction import ExactValues
+from roost.ports import SecretScanner
+from roost.scanners.stdlib import StdlibScanner
+
+
+def secret_scanner(loaded: Loaded) -> SecretScanner:
+    """What finds credentials: the configured ones as they are, others by their form."""
+    known = configured_secrets(loaded.settings).values()
+    return ExactValues((secret.reveal() for secret in known), _by_form())
+
+
+def _by_form() -> SecretScanner:
+    if find_spec("re2") is None:
+        return StdlibScanner()
+    from roost.scanners.re2 import Re2Scanner  # noqa: PLC0415 — has no wheel for every platform
+
+    return Re2Scanner()

@@ -1,0 +1,72 @@
+"""The one place where things are removed because their time is over."""
+
+import logging
+from collections.abc import Iterable
+
+from roost.core.keys import SessionKey
+from roost.core.retention import Retention, Swept
+from roost.ports import Clock, Store
+
+FIRST_MS = 10_000
+EVERY_MS = 300_000
+NAMED = 20
+
+_log = logging.getLogger(__name__)
+
+
+class Sweeper:
+    def __init__(self, store: Store, clock: Clock, retention: Retention) -> None:
+        self._store = store
+        self._clock = clock
+        self._retention = retention
+
+    async def serve(self) -> None:
+        """Sweep soon, and then every few minutes, until cancelled."""
+        await self._clock.sleep(FIRST_MS)
+        while True:
+            await self.sweep()
+            await self._clock.sleep(EVERY_MS)
+
+    async def preview(self) -> Swept:
+        """What a sweep that enforces everything would do now."""
+        return await self._store.sweep(self._retention.at(self._clock.now()), dry_run=True)
+
+    async def sweep(self) -> Swept:
+        """What was done. Where the policy only warns, what it would do is told, and only what is not its own is done."""
+        now = self._clock.now()
+        cutoffs = self._retention.at(now)
+        if not self._retention.enforce:
+            _tell("would remove", await self.preview())
+            cutoffs = self._retention.housekeeping(now)
+        swept = await self._store.sweep(cutoffs)
+        _tell("removed", swept)
+        if swept.removed:
+            freed = await self._store.give_back()
+            _log.info("retention gave %s bytes back to the disk", freed)
+        return swept
+
+
+def _tell(did: str, swept: Swept) -> None:
+    if swept.anything:
+        _log.info(
+            "retention %s %s sessions (%s), %s closed generations, %s events and %s remembered messages; archived %s (%s)",
+            did,
+            len(swept.sessions),
+            _names(swept.sessions),
+            swept.generations,
+            swept.events,
+            swept.inbound,
+            len(swept.archived),
+            _names(swept.archived),
+        )
+    if swept.over:
+        _log.warning(
+            "the store is %s bytes over its goal, and what is left may not be removed: "
+            "raise session.maintenance.maxDiskBytes, or delete conversations",
+            swept.over,
+        )
+
+
+def _names(keys: Iterable[SessionKey]) -> str:
+    names = [str(key) for key in keys]
+    return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")

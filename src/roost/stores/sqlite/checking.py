@@ -1,0 +1,80 @@
+"""What can be wrong with a store in SQLite, and how it is found."""
+
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+
+import apsw
+
+from roost.core.errors import StoreCorrupt
+from roost.core.messages import Body
+from roost.core.search import searchable_text
+from roost.stores.bodies import load_body
+from roost.stores.sqlite.connection import migrations
+from roost.stores.statements import load
+
+SQL = load(files("roost.stores.sqlite") / "repair.sql")
+CHECKS = (
+    "headless_sessions",
+    "miscounted_sessions",
+    "gapped_generations",
+    "gapped_events",
+    "unlinked_children",
+    "stray_search_rows",
+    "misstated_runs",
+    "misstated_inbound",
+    "misstated_deliveries",
+    "miscounted_budgets",
+)
+
+
+def expected_structure() -> Mapping[str, str]:
+    """The statements that make each table and index, by name, tables first."""
+    fresh = apsw.Connection(":memory:")
+    try:
+        for step in migrations():
+            fresh.execute(step.script).fetchall()
+        return {str(name): str(sql) for name, sql in fresh.execute(SQL["structure"])}
+    finally:
+        fresh.close()
+
+
+def faults(connection: apsw.Connection) -> tuple[str, ...]:
+    """What is wrong, one line each."""
+    return tuple(_faults(connection))
+
+
+def _faults(connection: apsw.Connection) -> Iterator[str]:
+    for row in connection.execute("PRAGMA integrity_check"):
+        if row[0] != "ok":
+            yield f"integrity: {row[0]}"
+    for row in connection.execute("PRAGMA foreign_key_check"):
+        yield f"reference: {row}"
+    present = {row[0] for row in connection.execute(SQL["structure"])}
+    for name in expected_structure():
+        if name not in present:
+            yield f"missing: {name}"
+    for name in (*CHECKS, "unsearchable_entries"):
+        try:
+            for found in _found(connection, name):
+                yield f"{name}: {found}"
+        except apsw.SQLError as error:
+            # Said of a table that is missing, which is a fault of its own.
+            yield f"{name}: {error}"
+
+
+def _found(connection: apsw.Connection, check: str) -> Iterator[object]:
+    if check in CHECKS:
+        yield from (row[0] for row in connection.execute(SQL[check]))
+        return
+    for number, text in connection.execute(SQL["unindexed_entries"]):
+        body = readable(str(text))
+        if body is not None and searchable_text(body):
+            yield number
+
+
+def readable(text: str) -> Body | None:
+    """The body of an entry; None where there is no sense in it, which only a backup can mend."""
+    try:
+        return load_body(text)
+    except StoreCorrupt:
+        return None

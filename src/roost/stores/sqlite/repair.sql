@@ -1,0 +1,151 @@
+-- What finds damage, and what mends it; these read everything.
+
+-- name: structure
+SELECT name, sql FROM sqlite_schema
+WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name NOT LIKE 'entry\_search\_%' ESCAPE '\'
+ORDER BY type = 'index', rowid;
+
+-- name: miscounted_sessions
+-- A session whose count of entries is not what its transcript holds.
+SELECT s.key FROM sessions s JOIN generations g ON g.session_id = s.session_id
+WHERE s.entries <> (SELECT coalesce(max(seq), 0) FROM entries e WHERE e.generation = g.id);
+
+-- name: gapped_generations
+SELECT g.session_id FROM generations g JOIN entries e ON e.generation = g.id
+GROUP BY g.id HAVING count(*) <> max(e.seq);
+
+-- name: gapped_events
+SELECT s.key FROM sessions s JOIN events n ON n.session = s.id
+GROUP BY s.id HAVING max(n.number) <> s.events OR count(*) <> max(n.number) - min(n.number) + 1;
+
+-- name: unlinked_children
+SELECT s.key, s.parent FROM sessions s
+WHERE s.parent IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM lineage l WHERE l.descendant = s.key AND l.distance = 1)
+ORDER BY s.depth, s.key;
+
+-- name: link_child
+INSERT OR REPLACE INTO lineage (descendant, distance, ancestor, live)
+SELECT ?1, 1, ?2, EXISTS (SELECT 1 FROM sessions WHERE key = ?2);
+
+-- name: link_above
+INSERT OR REPLACE INTO lineage (descendant, distance, ancestor, live)
+SELECT ?1, distance + 1, ancestor, live FROM lineage WHERE descendant = ?2;
+
+-- name: stray_search_rows
+SELECT d.id FROM entry_search_docsize d WHERE NOT EXISTS (SELECT 1 FROM entries e WHERE e.id = d.id);
+
+-- name: unindexed_entries
+SELECT e.id, e.body FROM entries e
+WHERE NOT EXISTS (SELECT 1 FROM entry_search_docsize d WHERE d.id = e.id);
+
+-- name: last_entry
+SELECT coalesce(max(id), 0) FROM entries;
+
+-- name: entries_to_index
+SELECT id, body FROM entries WHERE id > ? AND id <= ? ORDER BY id LIMIT ?;
+
+-- name: misstated_runs
+SELECT id FROM runs WHERE state <> body ->> '$.state';
+
+-- name: restate_runs
+UPDATE runs SET state = body ->> '$.state' WHERE state <> body ->> '$.state';
+
+-- name: misstated_inbound
+SELECT id FROM inbound WHERE state <> body ->> '$.state';
+
+-- name: restate_inbound
+UPDATE inbound SET state = body ->> '$.state' WHERE state <> body ->> '$.state';
+
+-- name: misstated_deliveries
+SELECT id FROM deliveries WHERE state <> coalesce(body ->> '$.state', 'intent');
+
+-- name: restate_deliveries
+UPDATE deliveries SET state = coalesce(body ->> '$.state', 'intent')
+WHERE state <> coalesce(body ->> '$.state', 'intent');
+
+-- name: miscounted_budgets
+-- One that does not hold what the calls under way hold of it.
+SELECT b.name FROM budgets b WHERE b.held <> (
+    SELECT coalesce(sum(hold.value ->> '$.amount'), 0) FROM reservations r, json_each(r.body, '$.holds') hold
+    WHERE hold.value ->> '$.name' = b.name
+);
+
+-- name: restate_budgets
+UPDATE budgets SET held = (
+    SELECT coalesce(sum(hold.value ->> '$.amount'), 0) FROM reservations r, json_each(r.body, '$.holds') hold
+    WHERE hold.value ->> '$.name' = budgets.name
+);
+
+-- name: lost_generations
+SELECT DISTINCT e.generation FROM entries e
+WHERE NOT EXISTS (SELECT 1 FROM generations g WHERE g.id = e.generation);
+
+-- name: home_of_entries
+-- The session whose feed tells of these entries, if its own generation is the one that is lost.
+SELECT s.id, s.session_id FROM entries e
+JOIN events n ON n.kind = 'entry' AND n.ref = e.entry_id
+JOIN sessions s ON s.id = n.session
+WHERE e.generation = ? AND NOT EXISTS (SELECT 1 FROM generations g WHERE g.session_id = s.session_id) LIMIT 1;
+
+-- name: free_session
+SELECT 1 + max((SELECT coalesce(max(id), 0) FROM sessions), (SELECT coalesce(max(session), 0) FROM generations));
+
+-- name: adopt_entries
+INSERT INTO generations (id, session, session_id, number, opened_at, opened_by, archived)
+SELECT :generation, :session, :session_id,
+    1 + (SELECT coalesce(max(number), 0) FROM generations WHERE session = :session), coalesce(min(at), 0), 'first', 0
+FROM entries WHERE generation = :generation;
+
+-- name: headless_sessions
+SELECT s.key FROM sessions s
+WHERE NOT EXISTS (SELECT 1 FROM generations g WHERE g.session_id = s.session_id);
+
+-- name: open_headless
+INSERT INTO generations (session, session_id, number, opened_at, opened_by, archived)
+SELECT s.id, s.session_id, 1 + (SELECT coalesce(max(number), 0) FROM generations WHERE session = s.id), s.started_at,
+    'first', 0
+FROM sessions s WHERE NOT EXISTS (SELECT 1 FROM generations g WHERE g.session_id = s.session_id);
+
+-- name: lost_sessions
+SELECT g.session, g.session_id, max(g.opened_at) FROM generations g
+WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = g.session)
+    AND g.number = (SELECT max(n.number) FROM generations n WHERE n.session = g.session)
+GROUP BY g.session;
+
+-- name: key_in_ledger
+SELECT l.key FROM ledger l
+WHERE l.session_id = ? AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.key = l.key) LIMIT 1;
+
+-- name: adopt_generations
+INSERT INTO sessions (id, tenant, key, agent, shape, heartbeat, principal, session_id, kind, depth, created_at, labels,
+    origin, overrides, haystack, started_at, updated_at, interacted_at, status, version, events, entries, input_tokens,
+    output_tokens, total_tokens, context_tokens, cache_read, cache_write, cost_micros, compactions)
+VALUES (:session, :tenant, :key, :agent, :shape, 0, :owner, :session_id, 'other', 0, :at, '{}', '{}', '{}', :key, :at,
+    :at, :at, 'idle', 1, (SELECT coalesce(max(number), 0) FROM events WHERE session = :session),
+    0, 0, 0, 0, 0, 0, 0, 0, 0);
+
+-- name: feed_of
+SELECT s.id, max(s.events, (SELECT max(n.number) FROM events n WHERE n.session = s.id)) FROM sessions s WHERE s.key = ?;
+
+-- name: raise_feed
+UPDATE sessions SET events = ? WHERE id = ?;
+
+-- name: fill_feed
+WITH RECURSIVE numbers (number) AS (
+    SELECT min(number) FROM events WHERE session = :session
+    UNION ALL SELECT number + 1 FROM numbers
+    WHERE number < (SELECT events FROM sessions WHERE id = :session) LIMIT 1000000
+)
+INSERT OR IGNORE INTO events (session, number, at, kind, ref)
+SELECT :session, n.number, (
+    SELECT p.at FROM events p WHERE p.session = :session AND p.number < n.number ORDER BY p.number DESC LIMIT 1
+), :kind, :key FROM numbers n
+WHERE NOT EXISTS (SELECT 1 FROM events k WHERE k.session = :session AND k.number = n.number);
+
+-- name: sessions_to_summarise
+SELECT id, key, principal, session_id, kind, channel, chat_type, account, peer, thread, route_rule,
+    parent, depth, created_at, archived_at, pinned_at, labels, origin, route, overrides,
+    started_at, updated_at, interacted_at, status, version, events, entries, title, preview, model,
+    input_tokens, output_tokens, total_tokens, context_tokens, cache_read, cache_write, cost_micros, compactions
+FROM sessions WHERE id > ? ORDER BY id LIMIT ?;

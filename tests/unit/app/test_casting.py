@@ -1,0 +1,66 @@
+import json
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+
+from roost.app.casting import Director
+from roost.app.providers import open_models
+from roost.clock import SystemClock
+from roost.config import load
+from roost.core.errors import NotFound
+from roost.core.keys import KeyKind, SessionKey
+from roost.core.runs import Request, RunKind
+from roost.core.tools import WorkspaceAccess
+from roost.engine.rules import Part
+from roost.testing import builders
+from roost.testing.builders import MAIN
+
+GROUP = SessionKey(agent="main", kind=KeyKind.GROUP, name="g1", channel="telegram")
+
+
+async def cast(home: Path, key: SessionKey, request: Request | None = None, **agent: object) -> Part:
+    """What a run works with where the only agent is configured like this."""
+    (home / "roost.json").write_text(json.dumps({"agents": {"list": [{"id": "main", **agent}]}}))
+    loaded = load({"ROOST_HOME": str(home)})
+    run = builders.run("r", key, request=request or Request())
+    async with open_models(loaded.settings, SystemClock()) as models:
+        return Director(loaded, models, UTC, lambda agent: ()).cast(builders.session(key), run)
+
+
+async def test_a_session_without_an_agent_is_played_by_the_default_one(tmp_path: Path) -> None:
+    part = await cast(tmp_path, SessionKey(agent="", kind=KeyKind.GLOBAL))
+    assert part.place.workspace == str(tmp_path / "workspace" / "main")
+
+
+async def test_an_agent_that_is_not_configured_plays_nothing(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match=r"no agent ops.*agents\.list"):
+        await cast(tmp_path, SessionKey.named("ops", "main"))
+
+
+@pytest.mark.parametrize(
+    ("mode", "key", "sandboxed"),
+    [
+        ("off", GROUP, False),
+        ("non-main", GROUP, True),
+        ("non-main", MAIN, False),
+        ("all", MAIN, True),
+    ],
+)
+async def test_a_sandbox_stands_around_the_sessions_that_its_mode_names(
+    tmp_path: Path, mode: str, key: SessionKey, *, sandboxed: bool
+) -> None:
+    part = await cast(tmp_path, key, sandbox={"mode": mode, "workspaceAccess": "ro"})
+    assert part.place.sandboxed is sandboxed
+    assert part.place.access is (WorkspaceAccess.READ if sandboxed else WorkspaceAccess.WRITE)
+
+
+async def test_a_run_that_saves_notes_may_do_nothing_else(tmp_path: Path) -> None:
+    part = await cast(tmp_path, MAIN, Request(kind=RunKind.FLUSH))
+    assert [tool.spec.name for tool in part.tools] == ["read", "write"]
+
+
+async def test_a_tool_that_is_taken_away_is_named_with_the_stage_that_took_it(tmp_path: Path) -> None:
+    part = await cast(tmp_path, MAIN, tools={"deny": ["exec"]})
+    assert "exec" not in {tool.spec.name for tool in part.tools}
+    assert [one.name for one in part.removed] == ["exec"]

@@ -1,0 +1,56 @@
+import json
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from roost.app.providers import open_models
+from roost.app.rules import command_rules, engine_rules
+from roost.clock import SystemClock, host_zone
+from roost.config import load
+from roost.core.admission import ChannelPolicy, DmPolicy
+from roost.stores.memory import MemoryStore
+from roost.testing import builders
+from roost.testing.builders import MAIN
+
+WINTER = datetime(2026, 1, 15, 12)  # noqa: DTZ001 — asked of a zone, which has its own
+
+
+async def test_days_turn_where_the_user_lives_or_else_where_the_gateway_is(tmp_path: Path) -> None:
+    tokyo = {"agents": {"defaults": {"userTimezone": "Asia/Tokyo"}}}
+    for document, zone in (({}, host_zone()), (tokyo, ZoneInfo("Asia/Tokyo"))):
+        (tmp_path / "roost.json").write_text(json.dumps(document))
+        loaded = load({"ROOST_HOME": str(tmp_path)})
+        async with open_models(loaded.settings, SystemClock()) as models:
+            rules = engine_rules(loaded, models, {}, lambda agent: ())
+        assert rules.zone.utcoffset(WINTER) == zone.utcoffset(WINTER)
+
+
+async def test_a_door_of_the_file_goes_before_one_that_was_given(tmp_path: Path) -> None:
+    (tmp_path / "roost.json").write_text(
+        json.dumps({"channels": {"telegram": {"dmPolicy": "open", "allowFrom": ["*"]}}})
+    )
+    loaded = load({"ROOST_HOME": str(tmp_path)})
+    given = {"telegram": ChannelPolicy(), "terminal": ChannelPolicy(owner_ids=("terminal:owner",))}
+    async with open_models(loaded.settings, SystemClock()) as models:
+        rules = engine_rules(loaded, models, given, lambda agent: ())
+    assert rules.door("telegram").dm_policy is DmPolicy.OPEN
+    assert rules.door("terminal") == given["terminal"]
+
+
+def read(path: str) -> str:
+    return Path(path).read_text()
+
+
+async def test_exports_go_to_the_home_folder_and_hide_secrets_unless_asked_for(tmp_path: Path) -> None:
+    loaded, clock = load({"ROOST_HOME": str(tmp_path)}), SystemClock()
+    store = MemoryStore(clock)
+    await store.change_session(MAIN, lambda _: (builders.opening(builders.session(MAIN), "gen-1"),))
+    await store.append(MAIN, (builders.said("e-1", "ghp_" + "a1B2" * 9),))
+    async with open_models(loaded.settings, clock) as models:
+        rules = command_rules(loaded, models, store, "1.0")
+    assert rules.export is not None
+    (masked,) = await rules.export(MAIN, False)
+    assert Path(masked).is_relative_to(tmp_path / "exports")
+    assert "ghp_a1B2" not in read(masked)
+    (raw,) = await rules.export(MAIN, True)
+    assert "ghp_a1B2" in read(raw)

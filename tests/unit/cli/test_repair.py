@@ -1,0 +1,63 @@
+"""Mending a store from the command line."""
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from roost.cli.overview import main
+from roost.cli.repair import repair
+from roost.clock import SystemClock
+from roost.config import load
+from roost.core.errors import LeaseHeld
+from roost.core.leases import Gateway
+from roost.stores.sqlite import SqliteStore
+from tests.unit.cli.conftest import Typed
+
+
+def damage(home: Path, statement: str) -> None:
+    connection = apsw.Connection(str(home / "roost.db"))
+    connection.execute(statement)
+    connection.close()
+
+
+def test_a_sound_store_is_left_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["repair"]) == 0
+    assert "Nothing is wrong" in capsys.readouterr().out
+
+
+def test_what_can_be_made_anew_is_mended_and_named(
+    home: Path, typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed("what is a session?\n")
+    assert main() == 0
+    damage(home, "UPDATE sessions SET entries = 77")
+    assert main(["repair"]) == 0
+    assert "mended  miscounted_sessions: agent:main:main" in capsys.readouterr().out
+    assert main() == 0
+    assert ", sound" in capsys.readouterr().out
+
+
+def test_what_is_lost_for_good_is_named_and_nothing_else_goes(
+    home: Path, typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed("what is a session?\n")
+    assert main() == 0
+    damage(home, "DELETE FROM entries WHERE seq = 1")
+    assert main(["repair"]) == 1
+    assert "left    gapped_generations" in capsys.readouterr().out
+
+
+async def _held(home: Path) -> SqliteStore:
+    store = SqliteStore.open(home / "roost.db", SystemClock())
+    await store.acquire_lease(Gateway(name="serving", holder="process 1"))
+    return store
+
+
+async def test_a_store_that_is_served_is_not_touched(home: Path) -> None:
+    store = await _held(home)
+    try:
+        with pytest.raises(LeaseHeld, match="process 1"):
+            await repair(load({"ROOST_HOME": str(home)}))
+    finally:
+        await store.close()

@@ -1,0 +1,125 @@
+import logging
+
+import anyio
+import pytest
+
+from roost.core.keys import SessionKey
+from roost.core.queries import SessionQuery
+from roost.core.retention import DAY_MS, Cutoffs, Disk, Retention, Swept
+from roost.engine.sweeper import EVERY_MS, FIRST_MS, NAMED, Sweeper
+from roost.stores.memory import MemoryStore
+from roost.testing import builders
+from roost.testing.clock import FakeClock
+from tests.unit.engine.scenes import HOME
+
+HOOK = SessionKey.parse("agent:main:hook:old")
+CHILD = SessionKey.parse("agent:main:subagent:old")
+
+
+class Counting(MemoryStore):
+    """Remembers when it was swept, and how often it gave space back."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__(clock)
+        self.swept_at: list[int] = []
+        self.given_back = 0
+
+    async def sweep(self, cutoffs: Cutoffs, *, dry_run: bool = False) -> Swept:
+        if not dry_run:
+            self.swept_at.append(self._clock.now())
+        return await super().sweep(cutoffs, dry_run=dry_run)
+
+    async def give_back(self) -> int:
+        self.given_back += 1
+        return await super().give_back()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+async def store(clock: FakeClock) -> Counting:
+    store = Counting(clock)
+    await store.acquire_lease(HOME)
+    for key in (HOOK, CHILD):
+        opening = builders.opening(builders.session(key), f"s of {key}")
+        await store.change_session(key, lambda snapshot, opening=opening: (opening,))  # type: ignore[misc]
+    return store
+
+
+async def left(store: MemoryStore, *, archived: bool | None = None) -> set[SessionKey]:
+    return {row.key for row in (await store.list_sessions(SessionQuery(archived=archived))).rows}
+
+
+async def test_it_sweeps_soon_and_then_every_few_minutes(store: Counting, clock: FakeClock) -> None:
+    began = clock.now()
+    async with anyio.create_task_group() as group:
+        group.start_soon(Sweeper(store, clock, Retention()).serve)
+        for wait in (FIRST_MS, EVERY_MS, EVERY_MS):
+            await anyio.wait_all_tasks_blocked()
+            clock.advance(wait)
+        await anyio.wait_all_tasks_blocked()
+        group.cancel_scope.cancel()
+    assert [at - began for at in store.swept_at] == [FIRST_MS, FIRST_MS + EVERY_MS, FIRST_MS + 2 * EVERY_MS]
+
+
+@pytest.mark.requirement("P22")
+async def test_what_is_past_its_time_goes_within_one_sweep_and_its_space_is_given_back(
+    store: Counting, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    sweeper = Sweeper(store, clock, Retention())
+    clock.advance(30 * DAY_MS)
+    assert (await sweeper.sweep()).sessions == ()
+    clock.advance(1)
+    would = await sweeper.preview()
+    assert would.sessions == (HOOK, CHILD)
+    assert await sweeper.sweep() == would
+    assert await left(store) == set()
+    assert store.given_back > 0
+    assert "removed 2 sessions (agent:main:hook:old, agent:main:subagent:old)" in caplog.text
+
+
+async def test_nothing_is_given_back_when_nothing_went(store: Counting, clock: FakeClock) -> None:
+    await Sweeper(store, clock, Retention()).sweep()
+    assert store.given_back == 0
+
+
+@pytest.mark.requirement("P22")
+async def test_a_policy_that_only_warns_tells_and_removes_no_session(
+    store: Counting, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    clock.advance(31 * DAY_MS)
+    swept = await Sweeper(store, clock, Retention(enforce=False)).sweep()
+    assert await left(store) == {HOOK, CHILD}
+    assert swept.archived == (CHILD,)
+    assert "would remove 2 sessions" in caplog.text
+    assert await store.events(HOOK, after=0, limit=9) == ()
+
+
+async def test_a_disk_that_stays_too_full_is_told(
+    store: Counting, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    key = SessionKey.parse("agent:main:main")
+    await store.change_session(key, lambda snapshot: (builders.opening(builders.session(key), "s-1"),))
+    await store.append(key, (builders.said("e-1", "x" * 1_000),))
+    await Sweeper(store, clock, Retention(disk=Disk(most=10, goal=5))).sweep()
+    assert "over its goal" in caplog.text
+    assert key in await left(store)
+
+
+async def test_of_many_the_first_few_are_named(
+    store: Counting, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    for number in range(NAMED):
+        key = SessionKey.parse(f"agent:main:hook:z{number:02}")
+        opening = builders.opening(builders.session(key), f"s of {key}")
+        await store.change_session(key, lambda snapshot, opening=opening: (opening,))  # type: ignore[misc]
+    clock.advance(31 * DAY_MS)
+    await Sweeper(store, clock, Retention()).sweep()
+    assert f"removed {NAMED + 2} sessions" in caplog.text
+    assert "…" in caplog.text
