@@ -18,6 +18,7 @@ from roost.engine.outbox import DELIVERIES, Outbox
 from roost.engine.rules import NewId, Rules
 from roost.engine.runner import Runner, announcement
 from roost.engine.scheduler import RUNS, Scheduler
+from roost.engine.standby import Tell, lease_when_free
 from roost.engine.stops import Stops
 from roost.ports import Channel, Clock, Store
 
@@ -55,11 +56,22 @@ class Engine:
     @asynccontextmanager
     async def serving(self, gateway: Gateway) -> AsyncIterator[Lease]:
         """Serve under a fresh lease; what an earlier life of this gateway left is given its fate first."""
-        lease = await self._store.acquire_lease(gateway)
+        async with self._under(await self._store.acquire_lease(gateway)) as lease:
+            yield lease
+
+    @asynccontextmanager
+    async def standing_by(self, gateway: Gateway, tell: Tell) -> AsyncIterator[Lease]:
+        """Serve as soon as no other gateway does; `tell` hears what is waited for."""
+        async with self._under(await lease_when_free(self._store, self._clock, gateway, tell)) as lease:
+            yield lease
+
+    @asynccontextmanager
+    async def _under(self, lease: Lease) -> AsyncIterator[Lease]:
         try:
-            await self._recover(lease)
             async with anyio.create_task_group() as group:
+                # First of all: a channel may take longer to be asked than a lease lasts.
                 group.start_soon(self._renew, lease, name="lease")
+                await self._recover(lease)
                 group.start_soon(self._outbox.serve, lease, name="outbox")
                 group.start_soon(self._scheduler.serve, lease, group, name="scheduler")
                 for channel in self._channels:

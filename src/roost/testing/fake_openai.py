@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -65,6 +65,9 @@ class Asked:
     path: str
     headers: Mapping[str, str]
     body: JsonObject
+
+
+Replies: TypeAlias = Reply | Callable[[Asked], Reply]
 
 
 def event(data: JsonValue) -> bytes:
@@ -151,14 +154,14 @@ def _call_pieces(call: ToolCall, index: int) -> Iterator[bytes]:
 
 
 class FakeOpenAI:
-    """Gives its replies in the order of the requests, then `otherwise`.
+    """Gives its replies in the order of the requests, then `otherwise`, which may look at what was asked.
 
     `requests` is what came in, `connections` how many were made in all, `open_calls` how many are not over.
     """
 
-    def __init__(self, *replies: Reply, otherwise: Reply | None = None) -> None:
+    def __init__(self, *replies: Reply, otherwise: Replies | None = None) -> None:
         self._replies = deque(replies)
-        self._otherwise = otherwise or refused(500, "there is no reply left")
+        self._otherwise: Replies = otherwise or refused(500, "there is no reply left")
         self._handlers: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self._changed = asyncio.Event()
@@ -223,7 +226,7 @@ class FakeOpenAI:
         self.requests.append(asked)
         self._count(1)
         try:
-            return await _answer(reply, reader, writer)
+            return await _answer(reply(asked) if callable(reply) else reply, reader, writer)
         finally:
             self._count(-1)
 
