@@ -91,6 +91,11 @@ class Platform:
     def texts(self, to: str) -> list[str]:
         return [one.text for one in self.arrived if one.to == to]
 
+    def tell(self) -> None:
+        """Something happened: whoever waits looks again."""
+        self._news.set()
+        self._news = asyncio.Event()
+
     async def until(self, true: Callable[[], bool], within_s: float = 60) -> None:
         async with asyncio.timeout(within_s):
             while not true():
@@ -119,8 +124,7 @@ class Platform:
         if "send" in line:
             self.arrived.append(Arrived(delivery=line["send"], to=line["to"], text=line["text"]))
             self._answer(lambda: writer.write(_bytes({"sent": line["send"]})))
-        self._news.set()
-        self._news = asyncio.Event()
+        self.tell()
 
     def _answer(self, tell: Callable[[], None]) -> None:
         if self._held is None:

@@ -1,71 +1,74 @@
 """Gateways in processes of their own, seen from the test."""
 
+import asyncio
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import suppress
 from pathlib import Path
 
-import anyio
 import apsw
 
+from tests.faults.platform import Platform
+
 ROOT = Path(__file__).parents[2]
-WITHIN_S = 60
 
 
 class Process:
-    """One gateway's process, and what it said so far."""
+    """One gateway's process and what it said so far. The platform's `until` hears of every line of it."""
 
-    def __init__(self, folder: Path, model_url: str, name: str, *options: str) -> None:
+    def __init__(self, platform: Platform, folder: Path, model_url: str, name: str, *options: str) -> None:
         self.name = name
         self.lines: list[str] = []
-        self.errors = folder / f"{name}.err"
+        self.over = False
+        self._platform = platform
+        self._loop = asyncio.get_running_loop()
+        self._errors = folder / f"{name}.err"
         command = [sys.executable, "-m", "tests.faults.gateway_process"]
         command += [str(folder / "roost.db"), str(folder / "platform"), model_url, name, *options]
-        with self.errors.open("wb") as errors:
+        with self._errors.open("ab") as errors:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True
             )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        with self.process.stdout as output:
-            for line in output:
-                self.lines.append(line.strip())
+    @property
+    def errors(self) -> str:
+        return self._errors.read_text()
 
     def said(self, start: str) -> list[str]:
         return [line.removeprefix(f"{start}: ") for line in self.lines if line.startswith(f"{start}: ")]
 
     async def until_said(self, start: str, text: str = "") -> None:
-        async with _limit(WITHIN_S, self):
-            while not any(text in line for line in self.said(start)):
-                await anyio.sleep(0.02)
+        await self._platform.until(lambda: any(text in line for line in self.said(start)))
 
     async def ended(self) -> int:
-        async with _limit(WITHIN_S, self):
-            while self.process.poll() is None:
-                await anyio.sleep(0.02)
-        self._reader.join()
-        return self.process.returncode
+        await self._platform.until(lambda: self.over)
+        return self.process.wait()
 
-    def end(self) -> None:
+    def kill(self) -> None:
+        """At once, wherever it is."""
         self.process.send_signal(signal.SIGCONT)
         self.process.kill()
         self.process.wait()
         self._reader.join()
+        print(f"{self.name}: {self.lines} {self.errors}")  # noqa: T201 — shown when it fails
 
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as output:
+            for line in output:
+                self.lines.append(line.strip())
+                self._tell()
+        self.over = True
+        self._tell()
 
-@asynccontextmanager
-async def _limit(seconds: float, process: Process) -> AsyncIterator[None]:
-    try:
-        with anyio.fail_after(seconds):
-            yield
-    except TimeoutError as error:
-        raise AssertionError(f"{process.name}: {process.lines}, {process.errors.read_text()}") from error
+    def _tell(self) -> None:
+        # A test that is over waits for nothing.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._platform.tell)
 
 
 def stop_between_writes(process: Process, database: Path) -> None:

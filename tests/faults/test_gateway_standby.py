@@ -26,13 +26,13 @@ TAKEN_OVER_WITHIN_S = LEASE_MS / 1000 + 10
 
 
 @contextmanager
-def gateways(folder: Path, model_url: str) -> Iterator[list[Process]]:
-    started = [Process(folder, model_url, name) for name in GATEWAYS]
+def gateways(platform: Platform, folder: Path, model_url: str) -> Iterator[list[Process]]:
+    started = [Process(platform, folder, model_url, name) for name in GATEWAYS]
     try:
         yield started
     finally:
         for process in started:
-            process.end()
+            process.kill()
 
 
 class HoldingModel:
@@ -59,8 +59,8 @@ async def test_of_five_gateways_one_serves_and_a_standby_takes_over_from_one_tha
     model = HoldingModel()
     database = tmp_path / "roost.db"
     async with Platform(tmp_path / "platform").opened() as platform, FakeOpenAI(otherwise=model) as server:
-        with gateways(tmp_path, server.base_url) as started:
-            owner = await one_serves(started)
+        with gateways(platform, tmp_path, server.base_url) as started:
+            owner = await one_serves(platform, started)
             platform.say("e1", "one", "bob")
             await platform.until(lambda: platform.texts("bob") == ["re one"])
 
@@ -85,7 +85,7 @@ async def test_of_five_gateways_one_serves_and_a_standby_takes_over_from_one_tha
             platform.say("e4", "four", "bob")
             await platform.until(lambda: len(platform.texts("bob")) == 3)
             assert await owner.ended() == 1
-            (told,) = owner.errors.read_text().splitlines()
+            (told,) = owner.errors.splitlines()
             assert told.startswith("roost: the store has a new owner (epoch 2, this gateway holds 1)")
             assert platform.acknowledged == {"e1", "e2", "e3", "e4"}
         assert platform.texts("bob") == ["re one", "re two, hold", "re four"]
@@ -93,11 +93,10 @@ async def test_of_five_gateways_one_serves_and_a_standby_takes_over_from_one_tha
     await assert_told_apart(database)
 
 
-async def one_serves(started: list[Process]) -> Process:
+async def one_serves(platform: Platform, started: list[Process]) -> Process:
     """Every other one says who owns the store."""
-    while not (serving := [one for one in started if one.said("serves")]):
-        await anyio.sleep(0.02)
-    (owner,) = serving
+    await platform.until(lambda: any(one.said("serves") for one in started))
+    (owner,) = (one for one in started if one.said("serves"))
     for one in started:
         if one is not owner:
             await one.until_said("waits")

@@ -82,7 +82,7 @@ async def test_a_file_that_somebody_holds_is_waited_for_too() -> None:
 async def test_a_gateway_that_stood_by_serves_what_the_owner_left(tmp_path: Path) -> None:
     clock = FakeClock()
     stores = [SqliteStore.open(tmp_path / "one.db", clock) for _ in range(2)]
-    owner, other = (Bench(store, clock) for store in stores)
+    other = Bench(stores[1], clock)
     other.model.add((Say("from the second"),))
     told: list[RoostError] = []
     await stores[0].acquire_lease(FIRST)
