@@ -1,6 +1,7 @@
 """A whole gateway in a process of its own, on a SQLite file, that talks to the test's platform and model.
 
 python -m tests.faults.gateway_process <database> <platform's socket> <base URL of the model> <name of the gateway>
+    [<milliseconds a model may be silent> [<messages that may wait>]]
 It says on its standard output what it waits for and when it serves, and as the command does why it ended.
 """
 
@@ -11,12 +12,10 @@ from pathlib import Path
 
 from roost.cli.overview import refused
 from roost.clock import SystemClock
-from roost.core import queueing
 from roost.core.admission import ChannelPolicy, DmPolicy
 from roost.core.errors import RoostError
 from roost.core.leases import Gateway
 from roost.core.models import ModelRef, ModelSpec
-from roost.core.queries import SessionQuery
 from roost.core.queuesettings import QueuePolicy, QueueSettings
 from roost.core.routing import RoutingRules
 from roost.core.scopes import DmScope
@@ -25,12 +24,12 @@ from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
 from roost.engine.rules import Part, Rules
 from roost.models.openai import Endpoint, OpenAIModel
-from roost.ports import Store
+from roost.ports import Clock, Store
 from roost.stores.sqlite import SqliteStore
+from tests.faults.numbered import stop_all
 from tests.faults.platform import NAME, PlatformChannel
 
 SPEC = ModelSpec(ref=ModelRef("fake", "one"), context_window=1_000_000, max_tokens=4_096)
-STOPPED = "stopped by a test"
 
 
 def say(line: str) -> None:
@@ -38,7 +37,7 @@ def say(line: str) -> None:
     os.write(sys.stdout.fileno(), f"{line}\n".encode())
 
 
-def rules(model: OpenAIModel, idle_ms: int) -> Rules:
+def rules(model: OpenAIModel, idle_ms: int, cap: int) -> Rules:
     part = Part(
         model=model,
         spec=SPEC,
@@ -50,41 +49,38 @@ def rules(model: OpenAIModel, idle_ms: int) -> Rules:
         cast=lambda session, run: part,
         doors={NAME: ChannelPolicy(dm_policy=DmPolicy.OPEN)},
         routing=RoutingRules(dm_scope=DmScope.PER_CHANNEL_PEER),
-        queue=QueuePolicy(base=QueueSettings(debounce_ms=0)),
+        queue=QueuePolicy(base=QueueSettings(debounce_ms=0, cap=cap)),
         stream_idle_ms=idle_ms,
     )
 
 
-async def stop_everything(store: Store, engine: Engine, at: int) -> None:
-    """What a stop does: the queue is emptied, then the run ends."""
-    for session in (await store.list_sessions(SessionQuery(limit=100))).rows:
-        clear = await store.change_session(session.key, lambda now: queueing.clear(now, at, STOPPED))
-        if clear.running is not None:
-            engine.stops.end(clear.running.id, STOPPED)
-
-
-async def obey(channel: PlatformChannel, store: Store, engine: Engine) -> None:
-    clock = SystemClock()
+async def obey(channel: PlatformChannel, store: Store, engine: Engine, clock: Clock) -> None:
+    """Do to this gateway what the platform's test wants done to it."""
     while True:
         while channel.orders:
-            channel.orders.pop(0)
-            await stop_everything(store, engine, clock.now())
+            match channel.orders.pop(0)["do"]:
+                case "stop":
+                    await stop_all(store, engine, clock.now())
+                case "settle":
+                    await engine.settled()
+                    say("settled: yes")
         await channel.news()
 
 
-async def main(database: str, socket: str, model_url: str, name: str, idle_ms: str = "60000") -> None:
+async def main(
+    database: str, socket: str, model_url: str, name: str, idle_ms: str = "60000", cap: str = "20"
+) -> None:
     clock = SystemClock()
     store = SqliteStore.open(Path(database), clock)
     model = OpenAIModel(Endpoint(provider="fake", base_url=model_url), clock)
     gateway = Gateway(name=name, holder=f"process {os.getpid()}", address=f"unix:{name}")
     try:
         async with PlatformChannel.connected(socket) as channel:
-            engine = Engine(
-                store, clock, FreshIds(clock), rules(model, int(idle_ms)), [channel], jitter=lambda: 0.0
-            )
+            chosen = rules(model, int(idle_ms), int(cap))
+            engine = Engine(store, clock, FreshIds(clock), chosen, [channel], jitter=lambda: 0.0)
             async with engine.standing_by(gateway, lambda error: say(f"waits: {error}")) as lease:
                 say(f"serves: epoch {lease.epoch}")
-                await obey(channel, store, engine)
+                await obey(channel, store, engine, clock)
     finally:
         await model.aclose()
         await store.close()

@@ -71,8 +71,13 @@ class Platform:
     def say(self, external_id: str, text: str, sender: str) -> None:
         """A direct message of a person."""
         self._messages[external_id] = {"message": external_id, "text": text, "sender": sender}
-        for listener in self._listeners:
-            listener.write(_bytes(self._messages[external_id]))
+        self.repeat(external_id)
+
+    def repeat(self, external_id: str) -> None:
+        """Give a message that was said to every gateway that listens, whether or not one has received it."""
+        if external_id in self._messages:
+            for listener in self._listeners:
+                listener.write(_bytes(self._messages[external_id]))
 
     def do(self, what: str, **words: str) -> None:
         """Have every gateway that listens do something to itself."""

@@ -22,7 +22,7 @@ from roost.core.splitting import split
 from roost.engine.limits import OutOfTime, watched
 from roost.engine.rules import Rules
 from roost.engine.stops import Stops
-from roost.engine.turn import Turn
+from roost.engine.turn import NothingToAnswer, Turn
 from roost.engine.work import Lent, Work
 from roost.ports import Clock, Store
 
@@ -57,7 +57,7 @@ class Runner:
         """How a run ended, whatever happened in it: one without an end would hold its session for good."""
         try:
             return await self._play(run, lent)
-        except Fenced as error:
+        except (Fenced, NothingToAnswer) as error:
             # The claim is gone, or only the generation: the store knows which when the run is finished.
             return self._failed(RunState.KILLED, error)
         except RoostError as error:

@@ -5,6 +5,7 @@ The last answer is not written here: it goes into the transaction that ends the 
 
 from roost.core import timeline
 from roost.core.entries import Entry, EntryDraft
+from roost.core.errors import RoostError
 from roost.core.inputs import entries_of
 from roost.core.messages import AssistantMessage, ToolResult, UserMessage, tool_calls
 from roost.core.models import FailureKind, ModelFailed
@@ -13,6 +14,12 @@ from roost.core.transcript import build_prompt, gateway_message
 from roost.engine.asking import Asking
 from roost.engine.toolcalls import ToolCalls
 from roost.engine.work import Work
+
+
+class NothingToAnswer(RoostError):
+    """What the run was to answer was taken from it before it began."""
+
+    code = "nothing_to_answer"
 
 
 class Turn:
@@ -28,6 +35,7 @@ class Turn:
         await self._read_context()
         await self._tools.run(await self._tools.resume(self._entries))
         await self._take_inputs()
+        self._refuse_emptied()
         for _ in range(self._most_steps):
             answer = await self._asking.ask(
                 (*build_prompt(self._entries).messages, *self._asked_by_gateway())
@@ -58,6 +66,13 @@ class Turn:
 
     async def _take_inputs(self) -> None:
         self._entries += await self._work.store.take_inputs(self._work.claim, entries_of)
+
+    def _refuse_emptied(self) -> None:
+        """A stop may empty the queue between the claim of a run and its begin."""
+        last = self._entries[-1].body if self._entries else None
+        run = self._work.run
+        if run.request.prompt is None and (last is None or isinstance(last, AssistantMessage)):
+            raise NothingToAnswer(f"run {run.id} has nothing left to answer")
 
     def _asked_by_gateway(self) -> tuple[UserMessage, ...]:
         """What the gateway itself asks of this run; it is no part of the transcript."""
