@@ -108,7 +108,9 @@ async def _deliveries(store: Store, state: DeliveryState) -> tuple[Delivery, ...
 
 async def _record(store: Store, channel: str, number: int) -> InboundRecord:
     """What became of a message: said once more, it is known."""
-    again: Inbound = inbound(f"again-{number}", source=Source(channel=channel, external_id=external_id(number)))
+    again: Inbound = inbound(
+        f"again-{number}", source=Source(channel=channel, external_id=external_id(number))
+    )
 
     def unknown(snapshot: Snapshot) -> Effects:
         raise AssertionError(f"message {number} was lost")

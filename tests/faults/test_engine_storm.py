@@ -164,9 +164,7 @@ class Storm:
         if not self.durable:
             return MemoryStore(self.clock, self._database_clock)
         options = SqliteOptions(synchronous="OFF", readers=1)
-        return SqliteStore.open(
-            self._path, self.clock, database_clock=self._database_clock, options=options
-        )
+        return SqliteStore.open(self._path, self.clock, database_clock=self._database_clock, options=options)
 
     async def say(self, name: str, text: str, sender: str) -> None:
         chat = Conversation(chat_type=ChatType.DIRECT, peer=sender)

@@ -70,7 +70,12 @@ class Storm:
 
 
 # What can happen to a gateway from outside, with its odds. Resets and timeouts lie in what is said to it.
-DISTURBANCES: Mapping[Happening, int] = {Storm.say: 30, Storm.repeat: 4, Storm.stop: 3, Storm.kill: count(6, 3)}
+DISTURBANCES: Mapping[Happening, int] = {
+    Storm.say: 30,
+    Storm.repeat: 4,
+    Storm.stop: 3,
+    Storm.kill: count(6, 3),
+}
 
 
 def pause(chance: Random) -> anyio.Event:
