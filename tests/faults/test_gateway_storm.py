@@ -31,8 +31,11 @@ class Storm:
     def __init__(self, platform: Platform, server: FakeOpenAI, folder: Path, chance: Random) -> None:
         self.platform, self.chance = platform, chance
         self.said = self.kills = 0
-        self._start = lambda: Process(platform, folder, server.base_url, GATEWAY, SILENCE_MS, CAP)
-        self.process = self._start()
+        self._folder, self._model_url = folder, server.base_url
+        self.process = self._started()
+
+    def _started(self) -> Process:
+        return Process(self.platform, self._folder, self._model_url, GATEWAY, SILENCE_MS, CAP)
 
     async def say(self) -> None:
         """A few messages in a row, as people write."""
@@ -51,7 +54,7 @@ class Storm:
     async def kill(self) -> None:
         self.process.kill()
         self.kills += 1
-        self.process = self._start()
+        self.process = self._started()
         if self.chance.random() < 0.8:
             await self.process.until_said("serves")
 
@@ -90,11 +93,11 @@ def model(chance: Random) -> Callable[[Asked], Reply]:
         messages = asked.body["messages"]
         assert isinstance(messages, list)
         turns = [
-            (one["role"] == "assistant", str(one["content"] or ""))  # type: ignore[index, call-overload]
+            (one["role"] == "assistant", str(one["content"] or ""))
             for one in messages
-            if one["role"] in ("user", "assistant")  # type: ignore[index, call-overload]
+            if one["role"] in ("user", "assistant")
         ]
-        last = messages[-1]["role"]  # type: ignore[index, call-overload]
+        last = messages[-1]["role"]
         return reply_of(answer(turns, last_is_result=last == "tool", pause=lambda: pause(chance)))
 
     return reply

@@ -34,6 +34,7 @@ from roost.engine.ids import FreshIds
 from roost.engine.rules import Part, Rules
 from roost.ports import Store
 from roost.stores.memory import MemoryStore
+from roost.testing.builders import Names
 from roost.testing.clock import FakeClock
 from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import Say, Script, Until
@@ -110,6 +111,7 @@ class Crossing:
         }
         self.asked: dict[str, Address] = {}
         self.messages = self.sends = 0
+        self._names = Names()
         self._pauses: list[anyio.Event] = []
         self.engine = Engine(
             self.store,
@@ -250,9 +252,6 @@ class Crossing:
         driver = Driver(_Home(self.store, self._lease), self.clock)
         driver.names = self._names
         return driver
-
-    def _names(self, kind: str) -> str:
-        return f"{kind}-{self.chance.getrandbits(64):x}"
 
     async def _sessions(self) -> list[Session]:
         page = await self.store.list_sessions(SessionQuery(limit=100))
