@@ -111,7 +111,8 @@ class Platform:
         assert handler is not None
         self._handlers.add(handler)
         try:
-            with suppress(ConnectionError):
+            # Cancelled only when the platform ends, and asyncio would report that as an error.
+            with suppress(ConnectionError, asyncio.CancelledError):
                 while line := await reader.readline():
                     self._hear(json.loads(line), writer)
         finally:

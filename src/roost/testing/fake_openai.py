@@ -213,7 +213,8 @@ class FakeOpenAI:
         handler.add_done_callback(self._handlers.discard)
         self.connections += 1
         try:
-            with suppress(ConnectionError, asyncio.IncompleteReadError):
+            # Cancelled only when the server ends, and asyncio would report that as an error.
+            with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
                 while await self._call(reader, writer):
                     pass
         finally:
