@@ -63,9 +63,12 @@ class Desk:
         self._waiting: dict[str, asyncio.Future[str]] = {}
 
     async def run(self, receive: Receive) -> None:
+        async def hand_over(envelope: Envelope) -> None:
+            await receive(envelope)
+
         async with anyio.create_task_group() as group:
             async for envelope in self._heard:
-                group.start_soon(receive, envelope)
+                group.start_soon(hand_over, envelope)
 
     async def send(self, delivery: Delivery) -> SendResult:
         waiting = self._waiting.pop(delivery.address.to, None)

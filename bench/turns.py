@@ -61,7 +61,7 @@ class BareParts:
 
     def __init__(self, writer: BareWriter, session: BareSession, url: str) -> None:
         self._writer, self._session = writer, session
-        self._rows = prepared(turn("bare", 0)[:1])
+        (self._row,) = prepared(turn("bare", 0)[:1])
         self._clock = SystemClock()
         self._place = urlsplit(url)
         self._body = request_body(
@@ -80,14 +80,17 @@ class BareParts:
 
     async def act(self, number: int) -> None:
         for _ in range(COMMITS):
-            self._number += 1
-            (values, words), entry = self._rows[0], f"bare-{self._number}"
-            await self._writer.run(
-                lambda: self._session.append([((entry, *values[1:]), words)], self._clock.now())
-            )
-        head = f"POST {self._place.path}/chat/completions HTTP/1.1\r\ncontent-length: {len(self._body)}\r\n\r\n"
+            await self._writer.run(self._append)
+        head = (
+            f"POST {self._place.path}/chat/completions HTTP/1.1\r\ncontent-length: {len(self._body)}\r\n\r\n"
+        )
         self._out.write(head.encode() + self._body)
         await self._reader.readuntil(b"\r\n0\r\n\r\n")
+
+    def _append(self) -> None:
+        self._number += 1
+        values, words = self._row
+        self._session.append([((f"bare-{self._number}", *values[1:]), words)], self._clock.now())
 
     def close(self) -> None:
         self._out.close()
@@ -141,12 +144,15 @@ async def many_sessions(folder: Path, url: str) -> list[Figure]:
 
 
 async def beside_a_hanging_call(folder: Path, url: str) -> list[Figure]:
-    async with gates(folder / "hang.db", url) as gate:
-        await walls(people(gate, "warm"), WARM_UP)
-        alone = min([statistics.median(await walls(people(gate, f"a{n}"), TURNS)) for n in range(3)])
-        gate.desk.write(HANGS, "hangs")
-        beside = min([statistics.median(await walls(people(gate, f"b{n}"), TURNS)) for n in range(3)])
-    return [at_most("turn beside a call that hangs, p50", beside, alone, "ms", 1.2)]
+    """Two gateways, a turn of each in turns; a call of the second never ends."""
+    async with gates(folder / "alone.db", url) as alone, gates(folder / "beside.db", url) as beside:
+        beside.desk.write(HANGS, "hangs")
+        taken: tuple[list[float], list[float]] = ([], [])
+        for number in range(ROUNDS * TURNS):
+            for gate, walls_of in zip((alone, beside), taken, strict=True):
+                walls_of += await walls(people(gate, f"p{number // 10}"), 1)
+    median, beside_median = (statistics.median(walls_of) for walls_of in taken)
+    return [at_most("turn beside a call that hangs, p50", beside_median, median, "ms", 1.2)]
 
 
 def resident_mb() -> float:
