@@ -150,7 +150,7 @@ async def beside_a_hanging_call(folder: Path, url: str) -> list[Figure]:
         taken: tuple[list[float], list[float]] = ([], [])
         for number in range(ROUNDS * TURNS):
             for gate, walls_of in zip((alone, beside), taken, strict=True):
-                walls_of += await walls(people(gate, f"p{number // 10}"), 1)
+                walls_of.extend(await walls(people(gate, f"p{number // 10}"), 1))
     median, beside_median = (statistics.median(walls_of) for walls_of in taken)
     return [at_most("turn beside a call that hangs, p50", beside_median, median, "ms", 1.2)]
 
