@@ -49,9 +49,11 @@ class Outbox:
             return await self._store.claim_deliveries(lease, free)
 
         async with anyio.create_task_group() as group:
-            while True:
-                for delivery in await self._intake.take(claim):
-                    group.start_soon(self._send, delivery, name=f"delivery {delivery.id}")
+
+            def begin(delivery: Delivery) -> None:
+                group.start_soon(self._send, delivery, name=f"delivery {delivery.id}")
+
+            await self._intake.serve(claim, begin)
 
     async def reconcile(self, deliveries: tuple[Delivery, ...]) -> None:
         """Ask the channels about sends that were cut short; what they cannot say stays uncertain and is shown."""
