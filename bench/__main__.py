@@ -5,14 +5,14 @@ import json
 import tempfile
 from pathlib import Path
 
-from bench import reads, recall, startup, stores
+from bench import reads, recall, startup, stores, turns
 
 REPORT = Path(__file__).parent / "reports" / "latest.json"
 
 
 def main() -> None:
     figures = []
-    for part in (stores.measure, reads.measure, recall.measure, startup.measure):
+    for part in (stores.measure, reads.measure, recall.measure, startup.measure, turns.measure):
         with tempfile.TemporaryDirectory() as folder:
             for figure in asyncio.run(part(Path(folder))):
                 print(figure.line(), flush=True)

@@ -271,7 +271,7 @@ async def test_a_tree_of_sessions_shares_one_limit(bench: Bench) -> None:
         await bench.say("hello")
         await bench.replies()
         row = builders.session(CHILD, parent=MAIN)
-        child = builders.run("child", CHILD, request=Request(requester=MAIN))
+        child = builders.run("child", CHILD, request=Request(requester=MAIN, prompt="Count."))
         await bench.store.change_session(
             CHILD, lambda snapshot: (builders.opening(row, "child-1"), QueueRun(run=child))
         )

@@ -41,7 +41,8 @@ def refused(error: Exception) -> int:
     told = list(_leaves(error))
     if not all(isinstance(one, RoostError) for one in told):
         raise error
-    sys.stderr.write("".join(f"roost: {one}\n" for one in told))
+    # Several tasks may have met the same end.
+    sys.stderr.write("".join(dict.fromkeys(f"roost: {one}\n" for one in told)))
     return 1
 
 

@@ -23,6 +23,7 @@ from roost.engine.recoverer import Recoverer
 from roost.engine.rules import NewId, Rules
 from roost.engine.runner import Runner
 from roost.engine.scheduler import RUNS, Scheduler
+from roost.engine.standby import Tell, lease_when_free
 from roost.engine.stops import Stops
 from roost.engine.supervisor import Supervisor
 from roost.engine.sweeper import Sweeper
@@ -69,7 +70,17 @@ class Engine:
         """Serve under a fresh lease; what an earlier life of this gateway left is given its fate first.
 
         A part that breaks is begun again. A lost lease ends it all with `Fenced`."""
-        lease = await self._store.acquire_lease(gateway)
+        async with self._under(await self._store.acquire_lease(gateway)) as lease:
+            yield lease
+
+    @asynccontextmanager
+    async def standing_by(self, gateway: Gateway, tell: Tell) -> AsyncIterator[Lease]:
+        """Serve as soon as no other gateway does; `tell` hears what is waited for."""
+        async with self._under(await lease_when_free(self._store, self._clock, gateway, tell)) as lease:
+            yield lease
+
+    @asynccontextmanager
+    async def _under(self, lease: Lease) -> AsyncIterator[Lease]:
         keep = self._supervisor.keep
         try:
             with _told_plainly(lease):

@@ -21,38 +21,25 @@ class Intake(Generic[Job]):
         self._most = most
         self._poll_ms = poll_ms
         self._taken = 0
-        self._room = anyio.Event()
+        self._look = anyio.Event()
 
-    async def take(self, claim: Callable[[int], Awaitable[tuple[Job, ...]]]) -> tuple[Job, ...]:
-        """The next jobs, asked for with the room there is; () after a while without any."""
-        while self._taken >= self._most:
-            await self._room.wait()
-        free = self._most - self._taken
-        jobs: tuple[Job, ...] = ()
-
-        async def claimed() -> tuple[Job, ...] | None:
-            # A claim that is committed and not heard of would be held by nobody.
-            found: tuple[Job, ...] = ()
-            with anyio.CancelScope(shield=True):
-                found = await claim(free)
-            return found or None
-
+    async def serve(
+        self, claim: Callable[[int], Awaitable[tuple[Job, ...]]], begin: Callable[[Job], None]
+    ) -> None:
+        """Begin jobs until cancelled; they are asked for with the room there is."""
         async with anyio.create_task_group() as group:
-
-            async def poll() -> None:
-                # What waits for its moment makes no news when the moment comes.
-                await self._clock.sleep(self._poll_ms)
-                group.cancel_scope.cancel()
-
-            group.start_soon(poll)
-            jobs = await self._store.wait_for(self._topic, claimed)
-            group.cancel_scope.cancel()
-        self._taken += len(jobs)
-        return jobs
+            group.start_soon(self._hear)
+            group.start_soon(self._poll)
+            while True:
+                await self._look.wait()
+                # Before asking: what comes up meanwhile is looked for again.
+                self._look = anyio.Event()
+                if self._taken < self._most:
+                    await self._begin_some(claim, begin)
 
     @contextmanager
     def underway(self) -> Iterator[None]:
-        """Around the work on one job that was taken."""
+        """Around the work on one job that was begun. Its end must be news of the store's."""
         try:
             yield
         finally:
@@ -70,5 +57,29 @@ class Intake(Generic[Job]):
 
     def _leave(self) -> None:
         self._taken -= 1
-        self._room.set()
-        self._room = anyio.Event()
+        if self._taken == self._most - 1:
+            self._look.set()
+
+    async def _begin_some(
+        self, claim: Callable[[int], Awaitable[tuple[Job, ...]]], begin: Callable[[Job], None]
+    ) -> None:
+        jobs: tuple[Job, ...] = ()
+        # A claim that is committed and not heard of would be held by nobody.
+        with anyio.CancelScope(shield=True):
+            jobs = await claim(self._most - self._taken)
+        self._taken += len(jobs)
+        for job in jobs:
+            begin(job)
+
+    async def _hear(self) -> None:
+        async def news() -> bool | None:
+            self._look.set()
+            return None
+
+        await self._store.wait_for(self._topic, news)
+
+    async def _poll(self) -> None:
+        # What waits for its moment makes no news when the moment comes.
+        while True:
+            await self._clock.sleep(self._poll_ms)
+            self._look.set()

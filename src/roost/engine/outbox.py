@@ -49,11 +49,12 @@ class Outbox:
             full = frozenset(account for account, number in self._sending.items() if number >= AT_ONCE)
             return await self._store.claim_deliveries(lease, min(free, AT_ONCE), without=full)
 
-        while True:
-            for delivery in await self._intake.take(claim):
-                # Counted before it begins: the next claim must not find room that is taken.
-                self._sending[delivery.address.served_by] += 1
-                group.start_soon(self._send, delivery, name=f"delivery {delivery.id}")
+        def begin(delivery: Delivery) -> None:
+            # Counted before it begins: the next claim must not find room that is taken.
+            self._sending[delivery.address.served_by] += 1
+            group.start_soon(self._send, delivery, name=f"delivery {delivery.id}")
+
+        await self._intake.serve(claim, begin)
 
     async def _send(self, delivery: Delivery) -> None:
         results: list[SendResult] = []

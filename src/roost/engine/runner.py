@@ -30,7 +30,7 @@ from roost.engine.limits import OutOfTime, watched
 from roost.engine.means import HasToWait
 from roost.engine.rules import Rules
 from roost.engine.stops import Stops
-from roost.engine.turn import Turn
+from roost.engine.turn import NothingToAnswer, Turn
 from roost.engine.upkeeping import Compacting, Flushing
 from roost.engine.voice import Voice
 from roost.engine.work import Lent, Played, Work
@@ -99,7 +99,7 @@ class Runner:
             return await self._play(run, lent, voice)
         except HasToWait:
             return None
-        except Fenced as error:
+        except (Fenced, NothingToAnswer) as error:
             # The claim is gone, or only the generation: the store knows which when the run is finished.
             return self._failed(RunState.KILLED, error)
         except RoostError as error:
@@ -145,7 +145,7 @@ class Runner:
 
         try:
             played = await watched(self._clock, left, player.play)
-        except (Fenced, HasToWait):
+        except (Fenced, HasToWait, NothingToAnswer):
             raise
         except OutOfTime as error:
             return self._broken_off(RunState.TIMEOUT, error, player)

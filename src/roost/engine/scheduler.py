@@ -33,9 +33,10 @@ class Scheduler:
             limits = replace(self._limits, ceiling=free)
             return await self._store.claim_runs(lease, partial(choose, limits=limits))
 
-        while True:
-            for run in await self._intake.take(claim):
-                group.start_soon(self._run, run, name=f"run {run.id}")
+        def begin(run: Run) -> None:
+            group.start_soon(self._run, run, name=f"run {run.id}")
+
+        await self._intake.serve(claim, begin)
 
     async def _run(self, run: Run) -> None:
         with self._intake.underway():

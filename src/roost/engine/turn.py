@@ -3,6 +3,7 @@
 The last answer is not written here: it goes into the transaction that ends the run.
 """
 
+from roost.core.errors import RoostError
 from roost.core.messages import AssistantMessage, StopReason, ToolResult, UserMessage, tool_calls
 from roost.core.models import FailureKind, ModelFailed
 from roost.core.transcript import gateway_message
@@ -11,7 +12,14 @@ from roost.engine.context import Context
 from roost.engine.toolcalls import ToolCalls
 from roost.engine.work import Played, Work
 
+SAID = (UserMessage, AssistantMessage, ToolResult)
 TOO_LARGE = "try again, send /compact, or /new to start afresh"
+
+
+class NothingToAnswer(RoostError):
+    """What the run was to answer was taken from it before it began."""
+
+    code = "nothing_to_answer"
 
 
 class Turn:
@@ -27,6 +35,7 @@ class Turn:
         await self._context.read()
         await self._tools.run(await self._tools.resume(self._context.entries))
         await self._context.take_inputs()
+        self._refuse_emptied()
         for _ in range(self._most_steps):
             answer = await self._answer()
             calls = tool_calls(answer)
@@ -63,6 +72,14 @@ class Turn:
 
     async def _ask(self) -> AssistantMessage:
         return await self._asking.ask((*self._context.messages(), *self._asked_by_gateway()))
+
+    def _refuse_emptied(self) -> None:
+        """A stop may empty the queue between the claim of a run and its begin."""
+        bodies = [entry.body for entry in self._context.entries]
+        last = next((body for body in reversed(bodies) if isinstance(body, SAID)), None)
+        run = self._work.run
+        if run.request.prompt is None and (last is None or isinstance(last, AssistantMessage)):
+            raise NothingToAnswer(f"run {run.id} has nothing left to answer")
 
     def _asked_by_gateway(self) -> tuple[UserMessage, ...]:
         """What the gateway itself asks of this run; it is no part of the transcript."""

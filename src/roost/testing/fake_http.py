@@ -6,7 +6,7 @@ It knows no wire format: `roost.testing.fake_openai` and its neighbours write re
 import asyncio
 import json
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -56,15 +56,18 @@ def refusal_of(status: int, body: JsonObject, retry_after_ms: int | None = None)
     return Reply(status=status, headers=tuple(headers), pieces=(compact(body).encode(),))
 
 
+Replies: TypeAlias = Reply | Callable[[Asked], Reply]
+
+
 class FakeEndpoint:
-    """Gives its replies in the order of the requests, then `otherwise`.
+    """Gives its replies in the order of the requests, then `otherwise`, which may look at what was asked.
 
     `requests` is what came in, `connections` how many were made in all, `open_calls` how many are not over.
     """
 
-    def __init__(self, *replies: Reply, otherwise: Reply | None = None) -> None:
+    def __init__(self, *replies: Reply, otherwise: Replies | None = None) -> None:
         self._replies = deque(replies)
-        self._otherwise = otherwise or Reply(status=500, pieces=(b"there is no reply left",))
+        self._otherwise: Replies = otherwise or Reply(status=500, pieces=(b"there is no reply left",))
         self._handlers: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self._changed = asyncio.Event()
@@ -116,7 +119,8 @@ class FakeEndpoint:
         handler.add_done_callback(self._handlers.discard)
         self.connections += 1
         try:
-            with suppress(ConnectionError, asyncio.IncompleteReadError):
+            # Cancelled only when the server ends, and asyncio would report that as an error.
+            with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
                 while await self._call(reader, writer):
                     pass
         finally:
@@ -129,7 +133,7 @@ class FakeEndpoint:
         self.requests.append(asked)
         self._count(1)
         try:
-            return await _answer(reply, reader, writer)
+            return await _answer(reply(asked) if callable(reply) else reply, reader, writer)
         finally:
             self._count(-1)
 

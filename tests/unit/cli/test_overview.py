@@ -36,9 +36,13 @@ def test_what_the_owner_should_hear_about_the_configuration_is_said(
     assert "warning " in capsys.readouterr().out
 
 
-def test_errors_are_told_without_the_tasks_they_happened_in(capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_are_told_once_and_without_the_tasks_they_happened_in(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     inner: Exception = ExceptionGroup("inner", [Fenced("the lease is lost")])
-    assert refused(ExceptionGroup("outer", [inner, NotFound("no such run")])) == 1
+    assert (
+        refused(ExceptionGroup("outer", [inner, Fenced("the lease is lost"), NotFound("no such run")])) == 1
+    )
     assert capsys.readouterr().err == "roost: the lease is lost\nroost: no such run\n"
 
 

@@ -128,6 +128,44 @@ async def test_a_send_that_stayed_uncertain_over_a_start_is_asked_about_at_the_n
     assert bench.channel.replies(place(ADA)) == ("hello",)
 
 
+class SlowToAsk(LoopbackChannel):
+    """A platform that takes its time to say what it was sent."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__()
+        self.asked = anyio.Event()
+        self._clock = clock
+
+    async def ask(self, delivery: Delivery) -> Knowledge:
+        self.asked.set()
+        await self._clock.sleep(3 * LEASE_MS)
+        return await super().ask(delivery)
+
+
+async def test_the_lease_is_renewed_while_channels_are_asked_about_what_was_cut_short(
+    bench: Bench, clock: FakeClock
+) -> None:
+    bench.channel = channel = SlowToAsk(clock)
+    bench.model.add((Say("hello"),))
+    with channel.held_after_arrival() as held:
+        async with bench.engine().serving(HOME):
+            await bench.say("hi")
+            await held.wait()
+
+    async def pass_time() -> None:
+        await channel.asked.wait()
+        for _ in range(3 * LEASE_MS // RENEW_MS):
+            await anyio.wait_all_tasks_blocked()
+            clock.advance(RENEW_MS)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(pass_time)
+        with anyio.fail_after(5):
+            async with bench.engine().serving(HOME):
+                (held_lease,) = await bench.store.gateways()
+                assert held_lease.live(clock.now())
+
+
 async def test_a_gateway_without_channels_serves_all_the_same(bench: Bench, clock: FakeClock) -> None:
     engine = Engine(bench.store, clock, lambda: "id", bench.rules, [], jitter=lambda: 0.0)
     async with engine.serving(HOME):

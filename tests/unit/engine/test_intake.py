@@ -1,6 +1,10 @@
-"""Work is taken as there is room for it."""
+"""Work is begun as there is room for it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import anyio
+import pytest
 
 from roost.engine.intake import Intake
 from roost.ports import Topic, TopicKind
@@ -8,66 +12,112 @@ from roost.stores.memory import MemoryStore
 from roost.testing.clock import FakeClock
 
 RUNS = Topic(TopicKind.RUNS)
+POLL_MS = 500
 
 
-def intake(clock: FakeClock, most: int = 2) -> Intake[str]:
-    return Intake(MemoryStore(clock), clock, RUNS, most=most, poll_ms=500)
+class Work:
+    """Jobs that wait, and those that were begun; `asked` is the room that claims were made with."""
 
+    def __init__(self, *waiting: str, most: int = 2) -> None:
+        self.clock = FakeClock()
+        self.store = MemoryStore(self.clock)
+        self.intake: Intake[str] = Intake(self.store, self.clock, RUNS, most=most, poll_ms=POLL_MS)
+        self.waiting = list(waiting)
+        self.begun: list[str] = []
+        self.asked: list[int] = []
+        self.answer = anyio.Event()
+        self.answer.set()
 
-async def test_no_more_is_asked_for_than_there_is_room() -> None:
-    asked: list[int] = []
+    async def claim(self, free: int) -> tuple[str, ...]:
+        self.asked.append(free)
+        claimed, self.waiting = self.waiting[:free], self.waiting[free:]
+        await self.answer.wait()
+        return tuple(claimed)
 
-    async def claim(free: int) -> tuple[str, ...]:
-        asked.append(free)
-        return ("job",)
+    def end(self) -> None:
+        with self.intake.underway():
+            pass
 
-    taking = intake(FakeClock())
-    assert await taking.take(claim) == ("job",)
-    assert await taking.take(claim) == ("job",)
-    assert asked == [2, 1]
-    with anyio.move_on_after(0.05) as waiting:
-        await taking.take(claim)
-    assert waiting.cancelled_caught
-    with taking.underway():
-        pass
-    assert await taking.take(claim) == ("job",)
-    assert asked == [2, 1, 1]
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self.intake.serve, self.claim, self.begun.append)
+            await anyio.wait_all_tasks_blocked()
+            yield
+            group.cancel_scope.cancel()
 
-
-async def test_without_news_it_looks_again_after_a_while() -> None:
-    clock = FakeClock()
-    taken: list[tuple[str, ...]] = []
-
-    async def nothing(free: int) -> tuple[str, ...]:
-        return ()
-
-    async def take() -> None:
-        taken.append(await intake(clock).take(nothing))
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(take)
+    async def news(self) -> None:
+        self.store.topics.wake([RUNS])
         await anyio.wait_all_tasks_blocked()
-        assert taken == []
-        clock.advance(500)
-    assert taken == [()]
+
+
+async def test_no_more_is_asked_for_than_there_is_room_and_more_as_soon_as_there_is() -> None:
+    work = Work("a", "b", "c")
+    async with work.serving():
+        assert (work.begun, work.asked) == (["a", "b"], [2])
+        await work.news()
+        assert work.asked == [2]
+        work.end()
+        await anyio.wait_all_tasks_blocked()
+        assert (work.begun, work.asked) == (["a", "b", "c"], [2, 1])
 
 
 async def test_a_job_that_waits_lends_its_place_and_goes_on_when_others_have_it() -> None:
-    asked: list[int] = []
+    work = Work("a", "b", "c", most=1)
+    async with work.serving():
+        with work.intake.underway():
+            with work.intake.lent():
+                await anyio.wait_all_tasks_blocked()
+                assert work.begun == ["a", "b"]
+            await work.news()
+            assert work.begun == ["a", "b"]
+        await work.news()
+        assert work.begun == ["a", "b"]
+        work.end()
+        await anyio.wait_all_tasks_blocked()
+        assert work.begun == ["a", "b", "c"]
 
-    async def claim(free: int) -> tuple[str, ...]:
-        asked.append(free)
-        return ("job",)
 
-    taking = intake(FakeClock(), most=1)
-    await taking.take(claim)
-    with taking.underway():
-        with taking.lent():
-            await taking.take(claim)
-        assert asked == [1, 1]
-        with anyio.move_on_after(0.05) as waiting:
-            await taking.take(claim)
-        assert waiting.cancelled_caught
-    with anyio.move_on_after(0.05) as waiting:
-        await taking.take(claim)
-    assert waiting.cancelled_caught
+async def test_while_nothing_is_new_nothing_is_asked() -> None:
+    work = Work("a", most=3)
+    async with work.serving():
+        assert work.asked == [3]
+        work.end()
+        await anyio.wait_all_tasks_blocked()
+        assert work.asked == [3]
+        await work.news()
+        assert work.asked == [3, 3]
+
+
+async def test_without_news_it_looks_again_after_a_while() -> None:
+    work = Work()
+    async with work.serving():
+        work.waiting.append("late")
+        await anyio.wait_all_tasks_blocked()
+        assert work.begun == []
+        work.clock.advance(POLL_MS)
+        await anyio.wait_all_tasks_blocked()
+        assert work.begun == ["late"]
+
+
+async def test_news_that_comes_during_a_claim_is_not_missed() -> None:
+    work = Work()
+    work.answer = anyio.Event()
+    async with work.serving():
+        await work.news()
+        work.waiting.append("meanwhile")
+        work.answer.set()
+        await anyio.wait_all_tasks_blocked()
+        assert work.begun == ["meanwhile"]
+
+
+@pytest.mark.requirement("P3")
+async def test_what_was_claimed_is_begun_even_when_it_ends_just_then() -> None:
+    work = Work("a")
+    work.answer = anyio.Event()
+    async with anyio.create_task_group() as group:
+        group.start_soon(work.intake.serve, work.claim, work.begun.append)
+        await anyio.wait_all_tasks_blocked()
+        group.cancel_scope.cancel()
+        work.answer.set()
+    assert work.begun == ["a"]

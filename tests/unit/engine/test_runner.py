@@ -3,6 +3,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
+from roost.core import queueing
 from roost.core.addresses import Account, Address
 from roost.core.budgets import BudgetScope, Limit, Measure
 from roost.core.deliveries import Confirmed, Delivery, DeliveryKind, DeliveryState
@@ -74,6 +75,24 @@ async def test_a_run_that_cannot_be_cast_is_told_to_who_asked(error: Exception, 
     assert await outcome(scene, run) == (RunState.FAILED, code)
     assert any(told in delivery.text for delivery in await waiting(scene))
     assert {delivery.kind for delivery in await waiting(scene)} == {DeliveryKind.NOTICE}
+
+
+@pytest.mark.parametrize("before", [(), ("earlier",)])
+async def test_a_run_whose_messages_were_cleared_before_it_began_asks_no_model_and_says_nothing(
+    before: tuple[str, ...],
+) -> None:
+    scene = Scene()
+    for name in before:
+        scene.model.add((Say("Answered."),))
+        await runner(scene).run(await scene.claimed(name))
+    run = await scene.claimed("emptied")
+    await scene.store.change_session(MAIN, lambda now: queueing.clear(now, scene.clock.now(), "stopped"))
+    await runner(scene).run(run)
+    assert await outcome(scene, run) == (RunState.KILLED, "nothing_to_answer")
+    assert len(scene.model.requests) == len(before)
+    assert [one.text for one in await waiting(scene) if one.kind is DeliveryKind.REPLY] == [
+        "Answered." for _ in before
+    ]
 
 
 async def test_what_breaks_within_a_run_ends_that_run_only() -> None:

@@ -26,6 +26,11 @@ async def test_requests_are_kept_and_answered_in_order_then_otherwise() -> None:
     assert server.connections == 3
 
 
+async def test_what_is_left_to_otherwise_may_follow_from_what_was_asked() -> None:
+    async with FakeEndpoint(otherwise=lambda asked: refused(500 + len(asked.body))) as server:
+        assert (await post(server)).status_code == 501
+
+
 async def test_without_a_reply_left_it_says_so() -> None:
     async with FakeEndpoint() as server:
         assert (await post(server)).status_code == 500

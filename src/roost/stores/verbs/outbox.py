@@ -97,14 +97,19 @@ async def _take(unit: Unit, delivery: Delivery, lease: Lease) -> Delivery:
         fence=fence,
         claim=claim,
     )
-    return await _write_down(unit, taken)
+    # No news to those who look for work: there is less of it now.
+    return await _put(unit, taken)
 
 
 async def _write_down(unit: Unit, delivery: Delivery) -> Delivery:
+    unit.topics.add(DELIVERIES)
+    return await _put(unit, delivery)
+
+
+async def _put(unit: Unit, delivery: Delivery) -> Delivery:
     await unit.existing(delivery.key)
     await unit.tables.update_delivery(delivery)
     unit.emit(delivery.key, EventKind.DELIVERY, delivery.id)
-    unit.topics.add(DELIVERIES)
     return delivery
 
 

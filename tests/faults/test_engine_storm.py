@@ -1,0 +1,232 @@
+"""The same storm within one process and on a clock of its own: many seeds, and a crash at any call of any port."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from roost.channels.loopback import LoopbackChannel
+from roost.core.addresses import Address, ChatType
+from roost.core.admission import ChannelPolicy, DmPolicy
+from roost.core.channels import ChannelAbilities
+from roost.core.envelopes import Conversation, Sender
+from roost.core.inbound import InboundState
+from roost.core.leases import Gateway
+from roost.core.messages import AssistantMessage, ToolResult, text_of
+from roost.core.models import ModelRef, ModelRequest, ModelSpec
+from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
+from roost.core.routing import RoutingRules
+from roost.core.scopes import DmScope
+from roost.core.tools import Place
+from roost.engine.gateway import Engine
+from roost.engine.ids import FreshIds
+from roost.engine.rules import Part, Rules
+from roost.ports import Store
+from roost.stores.memory import MemoryStore
+from roost.stores.sqlite import SqliteStore
+from roost.stores.sqlite.store import SqliteOptions
+from roost.testing.clock import FakeClock
+from roost.testing.crashing import (
+    Crashed,
+    Crashes,
+    CrashingChannel,
+    CrashingModel,
+    CrashingStore,
+    CrashPoint,
+    Moment,
+)
+from roost.testing.scripted import ScriptedModel
+from roost.testing.scripts import Script
+from tests.faults.numbered import answer, external_id, judge, stop_all, words
+from tests.scale import count
+
+MESSAGES = count(60, 500)
+SENDERS = ("ada", "bob", "eve")
+SPEC = ModelSpec(ref=ModelRef("scripted", "one"), context_window=1_000_000, max_tokens=4_096)
+NEITHER = ChannelAbilities(longest=4000)
+LONGEST_LIFE = 600
+WITHIN_S = count(60, 600)
+
+
+class Life:
+    """One gateway under way: its engine, and the answers it waits for."""
+
+    def __init__(self, storm: "Storm", crashes: Crashes) -> None:
+        self.storm, self.chance, self.clock = storm, storm.chance, storm.clock
+        self.store = CrashingStore(storm.store, crashes)
+        self.pauses: list[anyio.Event] = []
+        model = CrashingModel(ScriptedModel(otherwise=self._answer, clock=self.clock), crashes)
+        channel = CrashingChannel(storm.channel, crashes)
+        self.engine = Engine(
+            self.store, self.clock, FreshIds(self.clock), self._rules(model), [channel], jitter=lambda: 0.0
+        )
+
+    async def say(self) -> None:
+        storm = self.storm
+        for _ in range(min(self.chance.choice((1, 1, 2, 5)), MESSAGES - storm.said)):
+            name, text = external_id(storm.said), words(storm.said, self.chance)
+            storm.said += 1
+            await storm.say(name, text, self.chance.choice(SENDERS))
+
+    async def answer(self) -> None:
+        if self.pauses:
+            self.pauses.pop(self.chance.randrange(len(self.pauses))).set()
+
+    async def stop(self) -> None:
+        await stop_all(self.store, self.engine, self.clock.now())
+
+    async def wait(self) -> None:
+        self.clock.advance(self.chance.choice((1, 50, 500, 2_000, 130_000)))
+
+    async def happen(self, odds: "Mapping[Happening, int]") -> None:
+        (what,) = self.chance.choices(list(odds), list(odds.values()))
+        await what(self)
+        for _ in range(self.chance.choice((0, 1, 5, 20, 60))):
+            await anyio.lowlevel.checkpoint()
+
+    async def calm(self) -> None:
+        """Time goes on, and every answer comes, until nothing is left to do."""
+        settled = anyio.Event()
+
+        async def wait_settled() -> None:
+            await self.storm.channel.wait_acknowledged()
+            await self.engine.settled()
+            settled.set()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(wait_settled)
+            while not settled.is_set():
+                while self.pauses:
+                    self.pauses.pop().set()
+                # A writer has a thread of its own, which needs time that is not this loop's.
+                await anyio.sleep(0.002 if self.storm.durable else 0)
+                for _ in range(5 if self.storm.durable else 100):
+                    await anyio.lowlevel.checkpoint()
+                self.clock.advance(2_000)
+
+    def _answer(self, request: ModelRequest) -> Script:
+        turns = [
+            (isinstance(one, AssistantMessage), text_of(one))
+            for one in request.messages
+            if not isinstance(one, ToolResult)
+        ]
+        last = isinstance(request.messages[-1], ToolResult)
+        return answer(turns, last_is_result=last, pause=self._pause)
+
+    def _pause(self) -> anyio.Event:
+        self.pauses.append(anyio.Event())
+        return self.pauses[-1]
+
+    def _rules(self, model: CrashingModel) -> Rules:
+        part = Part(
+            model=model,
+            spec=SPEC,
+            reason="the only model",
+            system="You are a test.",
+            place=Place(workspace="/nonexistent"),
+        )
+        queue = QueueSettings(
+            mode=self.chance.choice(list(QueueMode)),
+            drop=self.chance.choice(list(DropPolicy)),
+            debounce_ms=self.chance.choice((0, 500)),
+            cap=self.chance.choice((1, 3, 20)),
+        )
+        return Rules(
+            cast=lambda session, run: part,
+            doors={"loopback": ChannelPolicy(dm_policy=DmPolicy.OPEN)},
+            routing=RoutingRules(dm_scope=DmScope.PER_CHANNEL_PEER),
+            queue=QueuePolicy(base=queue),
+        )
+
+
+Happening = Callable[[Life], Awaitable[None]]
+# What can happen while a gateway lives, with its odds; its end comes by a crash. Resets and calls that hang lie in
+# what is said to it, and every life has queue settings of its own.
+DISTURBANCES: Mapping[Happening, int] = {Life.say: 30, Life.answer: 25, Life.wait: 15, Life.stop: 2}
+
+
+class Storm:
+    """What outlives a gateway: the store's rows, and the platform with its people."""
+
+    def __init__(self, kind: str, folder: Path, seed: int) -> None:
+        self.chance = Random(seed)
+        self.durable = kind == "sqlite"
+        self.clock, self._database_clock = FakeClock(), FakeClock()
+        self.channel = LoopbackChannel(abilities=NEITHER)
+        self.said = self.lives = 0
+        self._path = folder / "storm.db"
+        self.store = self._opened()
+
+    def _opened(self) -> Store:
+        if not self.durable:
+            return MemoryStore(self.clock, self._database_clock)
+        options = SqliteOptions(synchronous="OFF", readers=1)
+        return SqliteStore.open(self._path, self.clock, database_clock=self._database_clock, options=options)
+
+    async def say(self, name: str, text: str, sender: str) -> None:
+        chat = Conversation(chat_type=ChatType.DIRECT, peer=sender)
+        await self.channel.say(text, sender=Sender(id=sender), chat=chat, external_id=name)
+
+    async def pass_over(self) -> None:
+        while self.said < MESSAGES:
+            point = CrashPoint(
+                at=self.chance.randrange(1, LONGEST_LIFE), moment=self.chance.choice(list(Moment))
+            )
+            await self._live(Crashes(point), self._weather)
+        await self._live(Crashes(), Life.calm)
+
+    async def _weather(self, life: Life) -> None:
+        while self.said < MESSAGES:
+            await life.happen(DISTURBANCES)
+
+    async def _live(self, crashes: Crashes, course: Callable[[Life], Awaitable[None]]) -> None:
+        if self.durable and self.lives:
+            await self.store.close()
+            self.store = self._opened()
+        self.lives += 1
+        life = Life(self, crashes)
+        try:
+            with anyio.fail_after(WITHIN_S):
+                async with life.engine.serving(Gateway(name="storm", holder=f"life-{self.lives}")):
+                    await course(life)
+        except* Crashed:
+            pass
+
+    def seen(self) -> list[str]:
+        places = [Address(channel="loopback", to=sender) for sender in SENDERS]
+        return [text for place in places for text in self.channel.replies(place)]
+
+
+@asynccontextmanager
+async def storms(kind: str, folder: Path, seed: int) -> AsyncIterator[Storm]:
+    storm = Storm(kind, folder, seed)
+    try:
+        yield storm
+    finally:
+        await storm.store.close()
+
+
+@pytest.mark.requirement("P3", "P9", "P10", "P13", "P14")
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [
+        *(("memory", seed) for seed in range(count(20, 200))),
+        *(("sqlite", seed) for seed in range(count(3, 40))),
+    ],
+)
+async def test_every_numbered_message_comes_to_one_end_wherever_the_gateway_crashes(
+    kind: str, seed: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with storms(kind, tmp_path, seed) as storm:
+        await storm.pass_over()
+        await storm.store.acquire_lease(Gateway(name="storm", holder="the test"))
+        ends = await judge(storm.store, "loopback", MESSAGES, storm.seen())
+        print(dict(ends), f"{storm.lives} lives")  # noqa: T201 — shown when it fails
+        assert ends.total() == MESSAGES
+        assert ends[InboundState.PENDING] == 0
+    assert caplog.records == []
