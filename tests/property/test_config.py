@@ -56,6 +56,7 @@ LEAVES: Mapping[str, st.SearchStrategy[Any]] = {
     ),
     "size": st.integers(1, 5000).flatmap(lambda n: st.sampled_from([n, f"{n}b", f"{n}kb", f"{n}gb"])),
     "number": st.floats(0, 1e6),
+    "amount of dollars": st.sampled_from([1, 0.25, "0.000001", "12.5"]),
     "time of day": st.sampled_from(["00:00", "08:30", "24:00"]),
     "time zone": st.sampled_from(["UTC", "Europe/Berlin"]),
     "channel name": st.sampled_from(NAMES),

@@ -28,6 +28,7 @@ UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, InvalidInput)
 _RECURSIVE = {"JsonValue": object}
 
 CACHED_TEXTS = 65_536
+CACHED_VALUES = 16_384
 key_text: Callable[[SessionKey], str] = lru_cache(CACHED_TEXTS)(str)
 parse_key: Callable[[str], SessionKey] = lru_cache(CACHED_TEXTS)(SessionKey.parse)
 parse_principal: Callable[[str], Principal] = lru_cache(CACHED_TEXTS)(Principal.parse)
@@ -76,8 +77,8 @@ def decode(hint: Any, text: str) -> Any:
         raise unreadable(error) from error
 
 
-decode_shared: Callable[[Any, str], Any] = lru_cache(CACHED_TEXTS)(decode)
-"""`decode` for small values that many rows share."""
+decode_shared: Callable[[Any, str], Any] = lru_cache(CACHED_VALUES)(decode)
+"""`decode` for what is read again and again: values that many rows share, and rows that a turn reads often."""
 
 
 def _same(value: Any) -> Any:

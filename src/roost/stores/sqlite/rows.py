@@ -9,7 +9,7 @@ import apsw
 from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.visibility import VisibleScope
-from roost.stores.codec import decode, encode, key_text
+from roost.stores.codec import decode_shared, encode, key_text
 from roost.stores.statements import load
 
 SQL = load(files("roost.stores.sqlite") / "queries.sql")
@@ -30,10 +30,10 @@ class Rows:
     def _body(self, statement: str, bindings: Sequence[Binding], hint: type) -> Any:
         """The value in the one row of a statement, or None."""
         row = self._execute(SQL[statement], bindings).fetchone()
-        return None if row is None else decode(hint, row[0])
+        return None if row is None else decode_shared(hint, row[0])
 
     def _bodies(self, statement: str, bindings: Sequence[Binding], hint: type) -> tuple[Any, ...]:
-        return tuple([decode(hint, row[0]) for row in self._execute(SQL[statement], bindings)])
+        return tuple([decode_shared(hint, row[0]) for row in self._execute(SQL[statement], bindings)])
 
 
 def filtered(statement: str, conditions: Sequence[str]) -> str:
