@@ -14,6 +14,7 @@ from roost.core.runs import Request, Run
 from roost.core.scheduling import Backlog
 from roost.core.sessions import Session
 from roost.core.tools import Invocation, Place, ToolOutcome, ToolTraits
+from roost.core.workspacefiles import WorkspaceFile
 from roost.engine.rules import Part, Rules
 from roost.engine.turn import Turn
 from roost.engine.voice import Voice
@@ -51,6 +52,7 @@ class Scene:
     clock: FakeClock = field(default_factory=FakeClock)
     model: ScriptedModel = field(default_factory=ScriptedModel)
     tools: tuple[Tool, ...] = ()
+    files: tuple[WorkspaceFile, ...] = ()
     store: Store = field(init=False)
     rules: Rules = field(init=False)
     lease: Lease = field(init=False)
@@ -67,6 +69,7 @@ class Scene:
             system="You are a test.",
             place=Place(workspace="/nonexistent"),
             tools=self.tools,
+            files=self.files,
         )
 
     async def hear(self, name: str, *, text: str | None = None, request: Request | None = None) -> None:

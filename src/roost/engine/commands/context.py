@@ -6,6 +6,7 @@ from roost.core.errors import InvalidInput
 from roost.core.figures import counted, thousands
 from roost.core.jsonvalue import JsonObject, compact
 from roost.core.models import ToolSpec
+from roost.core.workspacefiles import WorkspaceFile
 from roost.engine.commands.asked import Answer, Asked, Means, saying
 from roost.engine.rules import Part
 
@@ -62,12 +63,18 @@ def _listed(asked: Asked, part: Part) -> str:
     lines = (
         f"Workspace: {place.workspace} ({place.access}, {sandbox})",
         f"System text: {_chars(len(part.system))}",
+        *map(_file, part.files),
         f"Tools: {len(tools)}, schemas {_chars(sum(tool.schema + tool.text for tool in tools))}",
         f"Tool names: {names}",
         f"Conversation: {asked.session.summary.entries} entries, {thousands(counters.total)} tokens at the last "
         f"answer, window {thousands(part.spec.context_window)}, {counted(counters.compactions, 'compaction')}",
     )
     return "\n".join(lines)
+
+
+def _file(file: WorkspaceFile) -> str:
+    size = f" {thousands(len(file.text))} of {thousands(file.raw)} chars" if file.raw else ""
+    return f"File {file.name}: {file.state}{size}"
 
 
 def _detail(part: Part) -> list[str]:
@@ -85,6 +92,10 @@ def _figures(asked: Asked, part: Part) -> JsonObject:
         "workspace": part.place.workspace,
         "sandboxed": part.place.sandboxed,
         "systemChars": len(part.system),
+        "files": [
+            {"name": file.name, "state": file.state, "rawChars": file.raw, "injectedChars": len(file.text)}
+            for file in part.files
+        ],
         "tools": [
             {"name": tool.name, "schemaChars": tool.schema, "textChars": tool.text} for tool in _tools(part)
         ],
