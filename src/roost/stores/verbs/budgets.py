@@ -18,7 +18,8 @@ from roost.stores.verbs.base import Verbs, hold
 class BudgetVerbs(Verbs):
     async def reserve(self, claim: Claim, names: tuple[str, ...], rule: Rule) -> Run:
         async def verb(unit: Unit) -> Run:
-            run = await unit.claimed_run(claim)
+            await unit.going_on(claim)
+            run = await unit.writing_run(claim)
             ruling = rule(run, await unit.tables.lock_balances(sorted(names)))
             await _write(unit, run, ruling)
             return await unit.known_run(run.id)
