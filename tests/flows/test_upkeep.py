@@ -209,7 +209,9 @@ async def upkeep_left_out(house: House, texts: list[str], *, spent: int, limit: 
 
 
 @pytest.mark.requirement("P20")
-async def test_notes_for_which_there_are_no_means_are_left_out_and_nobody_waits_for_them(house: House) -> None:
+async def test_notes_for_which_there_are_no_means_are_left_out_and_nobody_waits_for_them(
+    house: House,
+) -> None:
     writable(house)
     await upkeep_left_out(house, ["one", "two"], spent=2_000, limit=2_400)
     assert not any(is_flush(request) for request in house.bench.model.requests)

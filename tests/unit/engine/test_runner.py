@@ -247,7 +247,11 @@ async def test_a_run_that_was_stopped_keeps_what_it_had_said_and_sends_nothing()
 @pytest.mark.requirement("P27")
 async def test_nothing_follows_a_run_that_was_stopped_as_it_came_to_its_end() -> None:
     scene, release = Scene(), anyio.Event()
-    scene.tools = (Doing("write", anyio.sleep_forever),)
+
+    async def write() -> str:
+        return "written"
+
+    scene.tools = (Doing("write", write),)
     scene.rules = replace(scene.rules, cast=lambda session, run: flushed(scene.cast(session, run)))
     scene.model.add((Say("done"), Until(release)))
     run = await scene.claimed()
