@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint_if_cancelled
 
 from roost.core.addresses import Account
 from roost.core.backoff import after_failure
@@ -22,6 +23,7 @@ DELIVERIES = Topic(TopicKind.DELIVERIES)
 AT_ONCE = 16
 POLL_MS = 1_000
 LONGEST_SEND_MS = 60_000
+UNTRIED = "the gateway ended before it was sent"
 
 _log = logging.getLogger(__name__)
 
@@ -69,13 +71,17 @@ class Outbox:
         await self._intake.serve(claim, begin)
 
     async def _send(self, taken: _Taken) -> None:
-        delivery, results = taken.delivery, list[SendResult]()
+        delivery = taken.delivery
+        results: list[SendResult] = [Postponed(ready_at=taken.at, error=UNTRIED)]
         with self._intake.underway():
             try:
-                if await self._still_ours(taken):
+                await checkpoint_if_cancelled()
+                ours = await self._still_ours(taken)
+                results.clear()
+                if ours:
                     results.append(await self._result(delivery, results.append))
             finally:
-                # Also when the gateway ends just then: what the channel said is known, and must not become uncertain.
+                # Also when the gateway ends just then: what the channel said, or was not asked, must not become uncertain.
                 self._sending[delivery.address.served_by] -= 1
                 if results:
                     await self._settle(delivery, results[0])

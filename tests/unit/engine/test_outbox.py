@@ -301,3 +301,24 @@ async def test_a_gateway_that_was_slow_and_kept_its_lease_sends_once_the_store_s
             await anyio.wait_all_tasks_blocked()
         assert channel.replies(CHAT) == ("once",)
     assert (await found(scene, "d1")).state is DeliveryState.CONFIRMED
+
+
+@pytest.mark.requirement("P9")
+async def test_what_was_claimed_as_the_gateway_ended_and_never_sent_waits_again() -> None:
+    scene, channel = Scene(), LoopbackChannel(abilities=THAT_ANSWERS)
+    scene.store = store = SlowToTell(scene.clock)
+    await put(scene, builders.delivery("d1"))
+    lease = await scene.store.acquire_lease(HOME)
+
+    async def tell() -> None:
+        await anyio.wait_all_tasks_blocked()
+        store.told.set()
+
+    async with anyio.create_task_group() as outer:
+        async with anyio.create_task_group() as group:
+            group.start_soon(outbox(scene, channel).serve, lease, group)
+            await anyio.wait_all_tasks_blocked()
+            outer.start_soon(tell)
+            group.cancel_scope.cancel()
+    assert (await found(scene, "d1")).state is DeliveryState.INTENT
+    assert channel.replies(CHAT) == ()
