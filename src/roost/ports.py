@@ -297,7 +297,7 @@ class Store(Protocol):
     async def reserve(self, claim: Claim, names: tuple[str, ...], rule: Rule) -> Run:
         """Ask for the means of a model call. `rule` sees the run and the balances of these names, locked in order;
         the run as it is after it: no longer running if it has to wait. A call that holds its means already is
-        not asked for again."""
+        not asked for again. `Fenced` for a run that was stopped or whose session began anew: neither may wait."""
         ...
 
     async def release(self, call_id: str) -> None:

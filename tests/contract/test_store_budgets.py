@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core.budgets import Balance, Balances, Hold, Measure, Reservation
-from roost.core.effects import EndRun, QueueRun, RecordDenial, RequeueRun
+from roost.core.effects import EndRun, QueueRun, RecordDenial, RequestStop, RequeueRun
 from roost.core.errors import Fenced
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
@@ -14,7 +14,7 @@ from roost.core.messages import Usage
 from roost.core.parking import Granted, Rule, Waits
 from roost.core.principals import OWNER
 from roost.core.queries import LedgerQuery
-from roost.core.runs import Claim, Outcome, Parked, RunKind, RunState
+from roost.core.runs import Claim, Outcome, Parked, RunKind, RunState, StopRequest
 from roost.core.sessions import SessionStatus
 from roost.ports import Store
 from roost.testing import builders
@@ -28,6 +28,7 @@ from tests.contract.scenes import (
     known,
     known_run,
     queued,
+    reset,
     started,
 )
 
@@ -175,6 +176,23 @@ async def test_a_rule_that_fails_leaves_nothing(store: Store, lease: Lease) -> N
     with pytest.raises(Exception, match="no session"):
         await store.reserve(claim, ("a",), broken)
     assert await balances(store, claim, "a") == {"a": Balance()}
+
+
+async def test_a_run_that_was_stopped_is_not_parked(store: Store, lease: Lease) -> None:
+    claim = await started(store, lease, "r1")
+    stop = StopRequest(reason="stopped by command", by=OWNER, at=NOON)
+    await change(store, RequestStop(run_id="r1", stop=stop))
+    with pytest.raises(Fenced, match="stopped by command"):
+        await store.reserve(claim, (), lambda run, found: Waits(ready_at=LATER, parked=PARKED))
+    assert (await known_run(store, "r1")).state is RunState.RUNNING
+
+
+async def test_a_run_whose_session_began_anew_is_not_parked(store: Store, lease: Lease) -> None:
+    claim = await started(store, lease, "r1")
+    await reset(store, 2)
+    with pytest.raises(Fenced, match="was reset"):
+        await store.reserve(claim, (), lambda run, found: Waits(ready_at=LATER, parked=PARKED))
+    assert (await known_run(store, "r1")).state is RunState.RUNNING
 
 
 async def test_only_who_holds_the_run_may_reserve_for_it(store: Store, lease: Lease) -> None:

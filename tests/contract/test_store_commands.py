@@ -23,8 +23,9 @@ from roost.core.events import EventKind
 from roost.core.exchanges import Completion
 from roost.core.inbound import InboundState, InputMode, Source
 from roost.core.keys import KeyKind, SessionKey
+from roost.core.parking import Waits
 from roost.core.principals import OWNER
-from roost.core.runs import Outcome, Run, RunState, Step, StepKind, StopRequest
+from roost.core.runs import Outcome, Parked, Run, RunState, Step, StepKind, StopRequest
 from roost.core.trees import Tree
 from roost.ports import Store
 from roost.testing import builders
@@ -155,6 +156,18 @@ async def test_a_run_that_was_stopped_begins_nothing_more_and_can_only_end(home:
         await home.store.take_inputs(run.claim, lambda records: (builders.said("e1", "x"),))
     # What had happened by then is still kept.
     await home.store.append(MAIN, (builders.answered("e1", "half"),), claim=run.claim)
+
+
+@pytest.mark.requirement("P27")
+async def test_a_parked_run_that_is_stopped_is_taken_at_once_to_be_ended(home: Home) -> None:
+    run = await started(home)
+    assert run.claim is not None
+    parked = Parked(at=1, setting="budgets.perDay.tokens", reason="used up")
+    await home.store.reserve(run.claim, (), lambda run, found: Waits(ready_at=2**62, parked=parked))
+    assert await home.store.claim_runs(home.lease, everything) == ()
+    await home.store.change_session(MAIN, lambda snapshot: (RequestStop(run_id="r1", stop=STOP),))
+    (again,) = await home.store.claim_runs(home.lease, everything)
+    assert (again.id, again.stop) == ("r1", STOP)
 
 
 async def test_the_first_request_to_stop_counts(home: Home) -> None:

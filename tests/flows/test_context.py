@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from roost.core.compaction import CompactionSettings
-from roost.core.effects import Effects, QueueRun, Snapshot
+from roost.core.effects import Effects, OpenGeneration, QueueRun, Snapshot
 from roost.core.messages import (
     AssistantMessage,
     Compaction,
@@ -23,6 +23,7 @@ from roost.core.queries import LedgerQuery
 from roost.core.runs import Cause, Run, RunState
 from roost.core.transcript import Prompt, Unit
 from roost.core.upkeep import ContextSettings, compaction_request
+from roost.testing import builders
 from roost.testing.providers import violations
 from roost.testing.scripts import Fail, Say, Script, Until
 from tests.flows.contexts import LONG, MAIN, SPEC, SUMMARY, House, answer, houses, is_summary, numbered
@@ -195,6 +196,27 @@ async def test_a_person_can_have_it_condensed_now_with_a_wish_and_is_told_what_c
     (summary,) = [request for request in house.bench.model.requests if is_summary(request)]
     assert "<focus>\nthe names\n</focus>" in summary.system
     assert house.bench.channel.replies(place(ADA))[-1].startswith("Condensed: ")
+
+
+async def test_a_conversation_that_began_anew_meanwhile_is_not_said_to_be_condensed(house: House) -> None:
+    release = anyio.Event()
+    house.settings = ContextSettings(compaction=CompactionSettings(keep_recent=100, keep_turns=1))
+    house.bench.model.otherwise = lambda request: (
+        (Until(release), Say(SUMMARY)) if is_summary(request) else answer(request)
+    )
+    async with house.bench.serving() as (engine, _):
+        for text in numbered(4):
+            await house.bench.say(text)
+            await house.bench.channel.wait_acknowledged()
+            await engine.settled()
+        await condense(house, None)
+        await house.bench.model.asked(5)
+        anew = builders.generation(MAIN, "anew", 2)
+        await house.bench.store.change_session(MAIN, lambda snapshot: (OpenGeneration(generation=anew),))
+        release.set()
+        await engine.settled()
+    assert not await house.compactions()
+    assert len(house.bench.channel.replies(place(ADA))) == 4
 
 
 async def test_a_short_conversation_is_not_condensed_and_the_person_is_told_why(house: House) -> None:

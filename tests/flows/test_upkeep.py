@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from roost.core.budgets import BudgetScope, Limit, Measure, Period
 from roost.core.messages import (
     AssistantMessage,
     Compaction,
@@ -19,6 +20,7 @@ from roost.core.messages import (
 )
 from roost.core.models import FailureKind, ModelRequest, ToolSpec
 from roost.core.pruning import PruningSettings
+from roost.core.sessions import SessionStatus
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits, WorkspaceAccess
 from roost.core.upkeep import ContextSettings
 from roost.ports import Report
@@ -26,6 +28,7 @@ from roost.testing.clock import FakeClock
 from roost.testing.scripts import CallTool, Fail, Say, Script, Spend
 from roost.tools.notes import Notes
 from tests.flows.contexts import (
+    MAIN,
     NOTES,
     WIDE,
     House,
@@ -178,3 +181,48 @@ async def test_notes_that_cannot_be_saved_are_tried_three_times_and_hold_up_no_a
 def spend(request: ModelRequest) -> Spend:
     tokens = sum(len(text_of(message)) for message in request.messages) // 5
     return Spend(Usage(input=tokens, output=5, total=tokens + 5))
+
+
+# -- without means -----------------------------------------------------------------------------------
+
+
+def costing(total: int) -> Callable[[ModelRequest], Script]:
+    usage = Usage(input=total - 5, output=5, total=total)
+    return lambda request: (*answer(request), Spend(usage))
+
+
+async def upkeep_left_out(house: House, texts: list[str], *, spent: int, limit: int) -> None:
+    """After an answer that leaves too little for more, the next message is told so, and waits for nothing else."""
+    house.bench.model.otherwise = costing(spent)
+    house.bench.change(
+        budgets=(Limit(scope=BudgetScope.SESSION, measure=Measure.TOKENS, hard=limit, period=Period.EVER),)
+    )
+    before = len(house.bench.channel.replies(place(ADA)))
+    await house.talk(*texts[:1])
+    replies = house.bench.channel.replies(place(ADA))[before:]
+    assert [text[:3] for text in replies] == ["re "]
+    assert (await house.bench.store.session(MAIN)).status is SessionStatus.DONE  # type: ignore[union-attr]
+    (denial,) = await house.bench.store.denials(10)
+    assert (denial.operation, denial.rule) == ("model_call", "budgets.perSession.tokens")
+    await house.talk(*texts[1:])
+    assert "used up" in house.bench.channel.replies(place(ADA))[-1]
+
+
+@pytest.mark.requirement("P20")
+async def test_notes_for_which_there_are_no_means_are_left_out_and_nobody_waits_for_them(
+    house: House,
+) -> None:
+    writable(house)
+    await upkeep_left_out(house, ["one", "two"], spent=2_000, limit=2_400)
+    assert not any(is_flush(request) for request in house.bench.model.requests)
+    assert not any(isinstance(body, Notice) for body in await house.bodies())
+
+
+@pytest.mark.requirement("P20")
+async def test_a_compaction_that_nobody_asked_for_is_left_out_where_there_are_no_means(house: House) -> None:
+    *before, one, two = numbered(8)
+    house.bench.model.otherwise = costing(1_000)
+    await house.talk(*before)
+    assert not await house.compactions()
+    await upkeep_left_out(house, [one, two], spent=3_500, limit=4_000)
+    assert not await house.compactions()

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 
 from roost.app.casting import Director, SessionTools
 from roost.app.scanning import secret_scanner
@@ -12,7 +11,6 @@ from roost.core.admission import ChannelPolicy
 from roost.core.keys import SessionKey
 from roost.core.scheduling import Limits
 from roost.engine.rules import CommandRules, House, Rules
-from roost.models.demo import SPEC as DEMO
 from roost.models.registry import Registry
 from roost.ports import Store
 from roost.transfer.exports import export_to
@@ -47,7 +45,6 @@ def engine_rules(
 
 def command_rules(loaded: Loaded, registry: Registry, store: Store, version: str) -> CommandRules:
     settings, scanner = loaded.settings, secret_scanner(loaded)
-    catalogue = policies.model_catalogue(settings)
 
     async def export(key: SessionKey, raw: bool) -> tuple[str, ...]:
         return await export_to(loaded.sources.home / "exports", store, key, None if raw else scanner)
@@ -55,7 +52,6 @@ def command_rules(loaded: Loaded, registry: Registry, store: Store, version: str
     return CommandRules(
         policy=policies.command_policy(settings),
         models=registry.catalogue,
-        catalogue=replace(catalogue, refs=(*catalogue.refs, str(DEMO.ref))),
         agents=tuple(agent.id for agent in settings.agents.list),
         version=version,
         export=export,

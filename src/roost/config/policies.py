@@ -30,7 +30,7 @@ from roost.core.runs import Lane
 from roost.core.sendpolicy import Match as SendMatch
 from roost.core.sendpolicy import Rule, SendPolicy
 from roost.core.traits import KNOWN_CHANNELS, Traits
-from roost.core.triggers import DEFAULT_TRIGGERS, ModelCatalogue
+from roost.core.triggers import DEFAULT_TRIGGERS
 from roost.core.upkeep import ContextSettings
 from roost.core.visibility import AgentToAgent
 from roost.core.workspacefiles import FileCaps
@@ -297,19 +297,4 @@ def compaction(settings: Settings) -> CompactionSettings:
         keep_recent=own.keep_recent_tokens,
         keep_turns=own.recent_turns_preserve,
         flush_margin=own.memory_flush.soft_threshold_tokens,
-    )
-
-
-def model_catalogue(settings: Settings) -> ModelCatalogue:
-    """The configured models; what adapters know besides is theirs to add."""
-    chosen = settings.agents.defaults.models
-    refs = [
-        f"{provider}/{model.id}"
-        for provider, configured in settings.models.providers.items()
-        for model in configured.models
-    ]
-    known = dict.fromkeys((*refs, *(chosen or ())))
-    aliases = {entry.alias: ref for ref, entry in (chosen or {}).items() if entry.alias}
-    return ModelCatalogue(
-        refs=tuple(known), aliases=aliases, allowed=None if chosen is None else frozenset(chosen)
     )

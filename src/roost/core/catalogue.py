@@ -33,8 +33,8 @@ class Catalogue:
         self._unlisted = {spec.ref.provider.lower(): spec for spec in unlisted}
 
     def specs(self) -> tuple[ModelSpec, ...]:
-        """Every listed model that may be asked for, by name."""
-        return tuple(spec for _, spec in sorted(self._specs.items()) if self.permits(spec))
+        """Every listed model that may be asked for, as configured."""
+        return tuple(spec for spec in self._specs.values() if self.permits(spec))
 
     def permits(self, spec: ModelSpec) -> bool:
         return self._allowed is None or str(spec.ref).lower() in self._allowed
@@ -54,6 +54,16 @@ class Catalogue:
             raise Forbidden(f"the model {spec.ref} is not on the allow list", hint=self._nearest(name))
         return spec
 
+    def offered(self, full: str) -> ModelSpec | None:
+        """The model of that name, if it may be asked for."""
+        spec = self._named(full)
+        return spec if spec is not None and self.permits(spec) else None
+
+    def aliased(self, name: str) -> ModelSpec | None:
+        """The model that goes by an alias, if it may be asked for."""
+        ref = self._aliases.get(name.lower())
+        return None if ref is None else self.offered(str(ref))
+
     def _named(self, full: str) -> ModelSpec | None:
         if found := self._specs.get(full.lower()):
             return found
@@ -64,15 +74,11 @@ class Catalogue:
         return fitting[0] if len(fitting) == 1 else None
 
     def _nearest(self, wanted: str) -> str:
-        names = [str(spec.ref) for spec in self.specs()]
-        names += [name for name, ref in self._aliases.items() if self._offers(str(ref))]
+        names = sorted((str(spec.ref) for spec in self.specs()), key=str.lower)
+        names += [name for name in self._aliases if self.aliased(name)]
         by_name = {name.lower(): name for name in names}
         near = get_close_matches(wanted.strip().lower(), by_name, n=3, cutoff=0.5)
         if near:
             return f"did you mean {', '.join(by_name[name] for name in near)}?"
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         return f"there are: {', '.join(names[:NAMED])}{more}" if names else "none is configured"
-
-    def _offers(self, full: str) -> bool:
-        spec = self._named(full)
-        return spec is not None and self.permits(spec)

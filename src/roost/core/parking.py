@@ -1,6 +1,7 @@
-"""What follows when a run asks for the means of a model call: it goes on, tries again soon, or is parked.
+"""What follows when a run asks for the means of a model call: it goes on, tries again soon, is parked or goes without.
 
-A parked run keeps its place in its session, and its user is told once in its life.
+A parked run keeps its place in its session, and its user is told once in its life. One that nobody asked for goes
+without: parked, it would keep people's messages waiting behind it.
 """
 
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from roost.core.budgets import (
 )
 from roost.core.effects import Effects, RecordDenial
 from roost.core.ledger import Denial
+from roost.core.messages import ProvenanceKind
 from roost.core.notices import notice
 from roost.core.runs import Parked, Run
 
@@ -59,7 +61,14 @@ class Waits:
     effects: Effects = ()
 
 
-Ruling: TypeAlias = Granted | Waits
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgone:
+    """The call is not made; the run goes on without it."""
+
+    effects: Effects
+
+
+Ruling: TypeAlias = Granted | Waits | Forgone
 Rule: TypeAlias = Callable[[Run, Balances], Ruling]
 
 
@@ -72,6 +81,8 @@ def rule(run: Run, balances: Balances, ask: Ask, address: Address | None) -> Rul
         case Crowded():
             return Waits(ready_at=_awaited(run, ask.row.at + RETRY_MS))
         case Refused():
+            if run.cause.kind is ProvenanceKind.SYSTEM:
+                return Forgone(effects=(_denial(run, verdict, ask.row.at),))
             return _parked(run, verdict, ask.row.at, address)
         case _:
             assert_never(verdict)
@@ -93,18 +104,21 @@ def _parked(run: Run, refused: Refused, at: int, address: Address | None) -> Wai
     ready_at = _awaited(run, refused.until)
     if run.parked is not None:
         return Waits(ready_at=ready_at, parked=run.parked)
-    setting = refused.account.limit.setting
-    parked = Parked(at=at, setting=setting, reason=_reason(refused))
+    parked = Parked(at=at, setting=refused.account.limit.setting, reason=_reason(refused))
+    text = notice(run.key, address, _line(refused), at=at, about=f"{run.id} parked")
+    return Waits(ready_at=ready_at, parked=parked, effects=(_denial(run, refused, at), *text))
+
+
+def _denial(run: Run, refused: Refused, at: int) -> RecordDenial:
     denial = Denial(
         at=at,
         operation="model_call",
         principal=run.cause.principal,
-        rule=setting,
-        reason=parked.reason,
+        rule=refused.account.limit.setting,
+        reason=_reason(refused),
         caller=run.key,
     )
-    text = notice(run.key, address, _line(refused), at=at, about=f"{run.id} parked")
-    return Waits(ready_at=ready_at, parked=parked, effects=(RecordDenial(denial=denial), *text))
+    return RecordDenial(denial=denial)
 
 
 def _awaited(run: Run, moment: int) -> int:

@@ -291,10 +291,12 @@ def _drop(
 
 
 def _end_emptied(snapshot: Snapshot, gone: Collection[str], at: int, keep: str | None = None) -> Effects:
-    """Queued runs that lost all they were to answer."""
+    """Queued runs that lost all they were to answer. One that began before may have taken more than still waits."""
     lost = {record.run_id for record in snapshot.pending if record.inbound.id in gone}
     still = {record.run_id for record in snapshot.pending if record.inbound.id not in gone}
     outcome = Outcome(state=RunState.KILLED, at=at, code="dropped", error="its messages were dropped")
     return tuple(
-        EndRun(run_id=run.id, outcome=outcome) for run in snapshot.queued if run.id in lost - still - {keep}
+        EndRun(run_id=run.id, outcome=outcome)
+        for run in snapshot.queued
+        if run.id in lost - still - {keep} and run.started_at is None
     )

@@ -1,8 +1,11 @@
 """Messages that start a conversation afresh, and the model that `/new <model>` asks for."""
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from roost.core.catalogue import Catalogue
+from roost.core.models import ModelSpec
 
 DEFAULT_TRIGGERS = ("/new", "/reset")
 
@@ -21,26 +24,6 @@ class Trigger:
 
     word: str
     rest: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelCatalogue:
-    """Known `provider/model` refs in order of preference; `allowed` None means all of them."""
-
-    refs: tuple[str, ...] = ()
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    allowed: frozenset[str] | None = None
-
-    def permits(self, ref: str) -> bool:
-        return self.allowed is None or ref in self.allowed
-
-    @property
-    def usable(self) -> tuple[str, ...]:
-        return tuple(ref for ref in self.refs if self.permits(ref))
-
-    def models_of(self, provider: str) -> tuple[str, ...]:
-        """The usable refs of a provider."""
-        return tuple(ref for ref in self.usable if ref.partition("/")[0].lower() == provider.lower())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,43 +58,44 @@ def find_trigger(
     return Trigger(word=found["word"].lower(), rest=found["rest"].strip())
 
 
-def take_model(text: str, catalogue: ModelCatalogue) -> ModelRequest:
+def take_model(text: str, catalogue: Catalogue) -> ModelRequest:
     """Read the model at the start of what follows `/new`. What names no allowed model is all text."""
     found = re.match(r"(\S+)(?:[^\S\n]+(\S+))?", text)
     if not found:
         return ModelRequest(model=None, rest=text)
     first, second = found[1], found[2]
-    if second and (ref := _of_provider(first, second, catalogue)):
-        return ModelRequest(model=ref, rest=text[found.end() :].strip())
-    if ref := _named(first, catalogue):
-        return ModelRequest(model=ref, rest=text[found.end(1) :].strip())
+    if second and (spec := _of_provider(first, second, catalogue)):
+        return ModelRequest(model=str(spec.ref), rest=text[found.end() :].strip())
+    if spec := _named(first, catalogue):
+        return ModelRequest(model=str(spec.ref), rest=text[found.end(1) :].strip())
     return ModelRequest(model=None, rest=text)
 
 
-def _of_provider(provider: str, model: str, catalogue: ModelCatalogue) -> str | None:
-    refs = catalogue.models_of(provider)
-    return _exact(f"{provider}/{model}", refs) or _guess(model, refs)
+def _of_provider(provider: str, model: str, catalogue: Catalogue) -> ModelSpec | None:
+    """Listed ones only: of a provider whose models are not listed, any word would be one."""
+    specs = _models_of(provider, catalogue)
+    exact = (spec for spec in specs if spec.ref.model.lower() == model.lower())
+    return next(exact, None) or _guess(model, specs)
 
 
-def _named(token: str, catalogue: ModelCatalogue) -> str | None:
-    for alias, ref in catalogue.aliases.items():
-        if alias.lower() == token.lower() and catalogue.permits(ref):
-            return ref
+def _named(token: str, catalogue: Catalogue) -> ModelSpec | None:
+    if spec := catalogue.aliased(token):
+        return spec
     provider, slash, model = token.partition("/")
     if slash:
-        return _exact(token, catalogue.usable) or _guess(model, catalogue.models_of(provider))
-    if models := catalogue.models_of(token):
-        return models[0]
-    return _guess(token, catalogue.usable)
+        return catalogue.offered(token) or _guess(model, _models_of(provider, catalogue))
+    if specs := _models_of(token, catalogue):
+        return specs[0]
+    return _guess(token, catalogue.specs())
 
 
-def _exact(token: str, refs: tuple[str, ...]) -> str | None:
-    return next((ref for ref in refs if ref.lower() == token.lower()), None)
+def _models_of(provider: str, catalogue: Catalogue) -> tuple[ModelSpec, ...]:
+    return tuple(spec for spec in catalogue.specs() if spec.ref.provider.lower() == provider.lower())
 
 
-def _guess(token: str, refs: tuple[str, ...]) -> str | None:
+def _guess(token: str, specs: Iterable[ModelSpec]) -> ModelSpec | None:
     """The one model whose name contains the token; short tokens would too often be plain words."""
     if len(token) < _SHORTEST_GUESS:
         return None
-    fitting = [ref for ref in refs if token.lower() in ref.partition("/")[2].lower()]
+    fitting = [spec for spec in specs if token.lower() in spec.ref.model.lower()]
     return fitting[0] if len(fitting) == 1 else None

@@ -1,6 +1,7 @@
 """The means of a run's model calls: asked for before each call, so that no limit is passed."""
 
 from dataclasses import replace
+from typing import assert_never
 
 from roost.core import parking
 from roost.core.addresses import Address
@@ -9,8 +10,8 @@ from roost.core.errors import RoostError
 from roost.core.keys import SessionKey
 from roost.core.ledger import LedgerRow
 from roost.core.models import ModelRequest
-from roost.core.parking import Ruling
-from roost.core.runs import Run, RunState
+from roost.core.parking import Forgone, Granted, Ruling, Waits
+from roost.core.runs import Run
 from roost.engine.work import Work
 
 
@@ -20,12 +21,19 @@ class HasToWait(RoostError):
     code = "over_budget"
 
 
+class GoesWithout(RoostError):
+    """There are no means for the next call, and nobody waits for the run: it does without."""
+
+    code = "over_budget"
+
+
 class Means:
     def __init__(self, work: Work) -> None:
         self._work = work
 
     async def reserve(self, call: LedgerRow, request: ModelRequest) -> None:
-        """Hold the most a call can cost. Raises `HasToWait` if that is more than a limit leaves."""
+        """Hold the most a call can cost. If that is more than a limit leaves, raises `HasToWait`, or `GoesWithout` in a
+        run that nobody asked for."""
         work, run = self._work, self._work.run
         if not work.budgets.limits:
             return
@@ -38,12 +46,22 @@ class Means:
         )
         address = run.request.reply_to or await self._address(root)
 
-        def rule(run: Run, balances: Balances) -> Ruling:
-            return parking.rule(run, balances, ask, address)
+        rulings: list[Ruling] = []
 
-        after = await work.store.reserve(work.claim, ask.names, rule)
-        if after.state is not RunState.RUNNING:
-            raise HasToWait(f"run {run.id} has to wait for its budget")
+        def rule(run: Run, balances: Balances) -> Ruling:
+            rulings.append(parking.rule(run, balances, ask, address))
+            return rulings[-1]
+
+        await work.store.reserve(work.claim, ask.names, rule)
+        match rulings[-1]:
+            case Granted():
+                pass
+            case Waits():
+                raise HasToWait(f"run {run.id} has to wait for its budget")
+            case Forgone():
+                raise GoesWithout(f"run {run.id} goes without a call that its budget does not allow")
+            case never:
+                assert_never(never)
 
     async def release(self, call: LedgerRow) -> None:
         """Give back what a call holds that cost nothing."""

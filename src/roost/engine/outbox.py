@@ -3,15 +3,17 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint_if_cancelled
 
 from roost.core.addresses import Account
 from roost.core.backoff import after_failure
 from roost.core.deliveries import Delivery, Postponed, Rejected, SendResult, Unknown
-from roost.core.errors import RoostError
-from roost.core.leases import Lease
+from roost.core.errors import Fenced, RoostError
+from roost.core.leases import RENEW_MS, Lease
 from roost.engine.intake import Intake
 from roost.engine.keeping import until_kept
 from roost.engine.limits import OutOfTime, within
@@ -21,8 +23,18 @@ DELIVERIES = Topic(TopicKind.DELIVERIES)
 AT_ONCE = 16
 POLL_MS = 1_000
 LONGEST_SEND_MS = 60_000
+UNTRIED = "the gateway ended before it was sent"
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taken:
+    """A delivery that was claimed no earlier than `at`, under a lease."""
+
+    delivery: Delivery
+    lease: Lease
+    at: int
 
 
 class Outbox:
@@ -40,32 +52,50 @@ class Outbox:
         self._sending: Counter[Account] = Counter()
         # Room for every channel to be full, and for what is addressed to none.
         most = 2 * AT_ONCE * (len(channels) + 1)
-        self._intake: Intake[Delivery] = Intake(store, clock, DELIVERIES, most=most, poll_ms=POLL_MS)
+        self._intake: Intake[_Taken] = Intake(store, clock, DELIVERIES, most=most, poll_ms=POLL_MS)
 
     async def serve(self, lease: Lease, group: TaskGroup) -> None:
         """Send in a task group until cancelled; a channel that is slow to take messages keeps no other waiting."""
 
-        async def claim(free: int) -> tuple[Delivery, ...]:
+        async def claim(free: int) -> tuple[_Taken, ...]:
             full = frozenset(account for account, number in self._sending.items() if number >= AT_ONCE)
-            return await self._store.claim_deliveries(lease, min(free, AT_ONCE), without=full)
+            at = self._clock.now()
+            claimed = await self._store.claim_deliveries(lease, min(free, AT_ONCE), without=full)
+            return tuple(_Taken(delivery=delivery, lease=lease, at=at) for delivery in claimed)
 
-        def begin(delivery: Delivery) -> None:
+        def begin(taken: _Taken) -> None:
             # Counted before it begins: the next claim must not find room that is taken.
-            self._sending[delivery.address.served_by] += 1
-            group.start_soon(self._send, delivery, name=f"delivery {delivery.id}")
+            self._sending[taken.delivery.address.served_by] += 1
+            group.start_soon(self._send, taken, name=f"delivery {taken.delivery.id}")
 
         await self._intake.serve(claim, begin)
 
-    async def _send(self, delivery: Delivery) -> None:
-        results: list[SendResult] = []
+    async def _send(self, taken: _Taken) -> None:
+        delivery = taken.delivery
+        results: list[SendResult] = [Postponed(ready_at=taken.at, error=UNTRIED)]
         with self._intake.underway():
             try:
-                results.append(await self._result(delivery, results.append))
+                await checkpoint_if_cancelled()
+                ours = await self._still_ours(taken)
+                results.clear()
+                if ours:
+                    results.append(await self._result(delivery, results.append))
             finally:
-                # Also when the gateway ends just then: what the channel said is known, and must not become uncertain.
+                # Also when the gateway ends just then: what the channel said, or was not asked, must not become uncertain.
                 self._sending[delivery.address.served_by] -= 1
                 if results:
                     await self._settle(delivery, results[0])
+
+    async def _still_ours(self, taken: _Taken) -> bool:
+        """A gateway that was stopped for a while asks: another one may have found that this was never sent, and sent it."""
+        if self._clock.now() - taken.at <= RENEW_MS:
+            return True
+        try:
+            await until_kept(self._clock, partial(self._store.renew_lease, taken.lease))
+        except Fenced:
+            _log.warning("delivery %s is left to who has the store now", taken.delivery.id)
+            return False
+        return True
 
     async def _settle(self, delivery: Delivery, result: SendResult) -> None:
         if delivery.claim is None:

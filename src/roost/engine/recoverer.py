@@ -57,7 +57,10 @@ class Recoverer:
 
     async def _reap_runs(self, lease: Lease) -> None:
         decided = Recovery(
-            now=self._clock.now(), announce=announcement, max_age_ms=self._rules.house.recovery_max_age_ms
+            now=self._clock.now(),
+            announce=announcement,
+            max_age_ms=self._rules.house.recovery_max_age_ms,
+            policy=self._rules.sending,
         )
 
         def recover(snapshot: RunSnapshot) -> Effects:

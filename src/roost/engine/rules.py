@@ -23,7 +23,6 @@ from roost.core.sendpolicy import SendPolicy
 from roost.core.sessions import Session
 from roost.core.toolpolicy import Removed
 from roost.core.tools import Place
-from roost.core.triggers import ModelCatalogue
 from roost.core.upkeep import ContextSettings
 from roost.core.workspacefiles import WorkspaceFile
 from roost.ports import Model, SecretScanner, Tool
@@ -91,7 +90,6 @@ class CommandRules:
 
     policy: CommandPolicy = field(default_factory=CommandPolicy)
     models: Catalogue = field(default_factory=lambda: Catalogue(()))
-    catalogue: ModelCatalogue = field(default_factory=ModelCatalogue)
     agents: tuple[str, ...] = ()
     version: str = ""
     export: Export | None = None

@@ -185,12 +185,14 @@ class Runner:
                 reply=text_of(played.words) if played.words else None,
                 policy=self._rules.sending,
             )
-            at, follows = ending.outcome.at, end.follows
+            at = ending.outcome.at
+            follows = end.follows if ending.outcome.succeeded else None
+            told = None if snapshot.reset_away else played.told
             return (
                 *(() if follows is None else upkeep.sized(snapshot, follows.load)),
                 *self._entries(snapshot, played),
                 *self._reply(snapshot, ending, played.words),
-                *self._notices(snapshot, ending.outcome, played.told),
+                *self._notices(snapshot, ending.outcome, told),
                 *finishing.finish(snapshot, ending),
                 *(() if follows is None else upkeep.follow(snapshot, follows, at)),
             )

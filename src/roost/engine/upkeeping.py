@@ -10,6 +10,7 @@ from roost.core.upkeep import condensed_line, due, flush_note
 from roost.engine.asking import Asking
 from roost.engine.context import Context
 from roost.engine.limits import OutOfTime, within
+from roost.engine.means import GoesWithout
 from roost.engine.toolcalls import ToolCalls
 from roost.engine.voice import Voice
 from roost.engine.work import Played, Work
@@ -28,7 +29,10 @@ class Compacting:
     async def play(self) -> Played:
         context = Context(self._work)
         await context.read()
-        compaction = await context.condensed(self._work.run.request.prompt)
+        try:
+            compaction = await context.condensed(self._work.run.request.prompt)
+        except GoesWithout:
+            return Played()
         if compaction is None:
             asked = self._work.run.cause.kind is not ProvenanceKind.SYSTEM
             return Played(told=NOTHING_TO_GAIN if asked else None)
@@ -56,6 +60,8 @@ class Flushing:
         problem = None
         try:
             await within(self._work.clock, FLUSH_MS, self._save)
+        except GoesWithout:
+            return Played()
         except (ModelFailed, OutOfTime) as error:
             problem = str(error)
         return Played(bodies=(flush_note(self._work.clock.now(), problem),))

@@ -203,7 +203,11 @@ async def request_stop(unit: Unit, effect: fx.RequestStop) -> None:
     run = await unit.known_run(effect.run_id)
     if run.state.ended:
         raise Conflict(f"run {run.id} has ended already")
-    await unit.tables.update_run(replace(run, stop=run.stop or effect.stop))
+    # One that waits for its moment has none to wait for any more but its end.
+    await unit.tables.update_run(
+        replace(run, stop=run.stop or effect.stop, ready_at=min(run.ready_at, unit.now))
+    )
+    unit.topics.add(RUNS)
 
 
 async def end_run(unit: Unit, effect: fx.EndRun) -> SessionKey:

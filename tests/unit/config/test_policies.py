@@ -225,17 +225,6 @@ def test_context_settings_reach_core() -> None:
     assert (compaction.keep_turns, compaction.flush_margin) == (4, 5)
 
 
-def test_the_catalogue_has_configured_models_aliases_and_what_is_allowed() -> None:
-    providers = {"p": {"models": [{"id": "a"}, {"id": "b/c"}]}}
-    catalogue = policies.model_catalogue(settings({"models": {"providers": providers}}))
-    assert (catalogue.refs, catalogue.allowed) == (("p/a", "p/b/c"), None)
-    chosen = {"p/a": {"alias": "fast"}, "q/z": {}}
-    given = settings({"models": {"providers": providers}, "agents": {"defaults": {"models": chosen}}})
-    catalogue = policies.model_catalogue(given)
-    assert catalogue.refs == ("p/a", "p/b/c", "q/z")
-    assert (catalogue.aliases, catalogue.allowed) == ({"fast": "p/a"}, frozenset({"p/a", "q/z"}))
-
-
 @pytest.mark.requirement("D68")
 def test_session_tools_reach_their_own_tree_unless_told_otherwise() -> None:
     plain = settings({})

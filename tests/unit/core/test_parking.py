@@ -17,8 +17,8 @@ from roost.core.budgets import (
 )
 from roost.core.effects import AddDelivery, Effects, RecordDenial
 from roost.core.ledger import LedgerRow
-from roost.core.messages import Usage
-from roost.core.parking import RETRY_MS, Granted, Waits, rule
+from roost.core.messages import ProvenanceKind, Usage
+from roost.core.parking import RETRY_MS, Forgone, Granted, Waits, rule
 from roost.core.principals import OWNER
 from roost.core.runs import Parked, Request, Run, RunKind
 from roost.testing import builders
@@ -146,3 +146,12 @@ def test_where_nobody_can_be_told_the_next_one_is() -> None:
     assert ruling.effects == ()
     (balance,) = ruling.balances.values()
     assert balance.warned == -1
+
+
+def test_a_run_that_nobody_asked_for_goes_without_and_tells_only_the_owner() -> None:
+    upkeep = replace(RUN, cause=replace(RUN.cause, kind=ProvenanceKind.SYSTEM))
+    ruling = rule(upkeep, balances(TOKENS, spent=1_000), asked(TOKENS), CHAT)
+    assert isinstance(ruling, Forgone)
+    (denial,) = ruling.effects
+    assert isinstance(denial, RecordDenial)
+    assert denial.denial.rule == "budgets.perDay.tokens"

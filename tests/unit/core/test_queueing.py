@@ -236,6 +236,13 @@ def test_a_full_queue_that_drops_the_old_tells_the_sender() -> None:
 
 
 @pytest.mark.requirement("P3")
+def test_a_run_that_was_put_back_keeps_what_it_took_though_all_that_joined_it_later_is_dropped() -> None:
+    parked = replace(waiting(IDLE, "m0"), queued=(replace(samples.queued(), started_at=NOON),))
+    planned = plan(parked, arriving(mode=QueueMode.FOLLOWUP, cap=1, drop=DropPolicy.OLD))
+    assert KillInput(inbound_id="m0", reason="queue full") in planned.effects
+    assert not any(isinstance(effect, EndRun) for effect in planned.effects)
+
+
 def test_a_full_queue_that_drops_the_new_refuses_it_and_tells_the_sender() -> None:
     planned = plan(waiting(BUSY, "m0"), arriving(cap=1, drop=DropPolicy.NEW))
     dead, told = planned.effects[-2:]

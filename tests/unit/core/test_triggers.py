@@ -1,17 +1,30 @@
 import pytest
 
-from roost.core.triggers import ModelCatalogue, ModelRequest, Trigger, find_trigger, take_model
+from roost.core.catalogue import Catalogue
+from roost.core.models import ModelRef, ModelSpec
+from roost.core.triggers import ModelRequest, Trigger, find_trigger, take_model
 
-CATALOGUE = ModelCatalogue(
-    refs=(
-        "openai/gpt-5-mini",
-        "openai/gpt-5",
-        "anthropic/claude-sonnet-4",
-        "anthropic/claude-opus-4",
-        "openrouter/meta/llama-4-scout",
-    ),
-    aliases={"Opus": "anthropic/claude-opus-4", "old": "acme/retired"},
-)
+
+def spec(provider: str, model: str) -> ModelSpec:
+    return ModelSpec(ref=ModelRef(provider, model), context_window=1000, max_tokens=100)
+
+
+OPUS = ModelRef("anthropic", "claude-opus-4")
+
+
+def catalogue(allowed: tuple[ModelRef, ...] | None = None) -> Catalogue:
+    return Catalogue(
+        (
+            spec("openai", "gpt-5-mini"),
+            spec("openai", "gpt-5"),
+            spec("anthropic", "claude-sonnet-4"),
+            spec("anthropic", "claude-opus-4"),
+            spec("openrouter", "meta/llama-4-scout"),
+        ),
+        aliases={"Opus": OPUS, "old": ModelRef("acme", "retired")},
+        allowed=allowed,
+        unlisted=(spec("local", "*"),),
+    )
 
 
 @pytest.mark.requirement("D44")
@@ -79,22 +92,23 @@ def test_what_was_only_heard_never_triggers() -> None:
         ("anthropic/sonnet hi", "anthropic/claude-sonnet-4", "hi"),
         ("openai hello there", "openai/gpt-5-mini", "hello there"),
         ("sonnet hi", "anthropic/claude-sonnet-4", "hi"),
+        ("local/anything hi", "local/anything", "hi"),
         # Too short to guess, ambiguous, unknown, or no longer there: all of it is text.
         ("llama hi", None, "llama hi"),
         ("claude-", None, "claude-"),
+        ("local hello", None, "local hello"),
+        ("old hi", None, "old hi"),
         ("anthropic/gpt-5 hi", None, "anthropic/gpt-5 hi"),
         ("please help", None, "please help"),
         ("", None, ""),
     ],
 )
 def test_new_takes_the_model_it_names_and_leaves_the_rest(text: str, model: str | None, rest: str) -> None:
-    assert take_model(text, CATALOGUE) == ModelRequest(model=model, rest=rest)
+    assert take_model(text, catalogue()) == ModelRequest(model=model, rest=rest)
 
 
 def test_a_model_that_is_not_allowed_is_text() -> None:
-    allowed = frozenset({"openai/gpt-5", "anthropic/claude-sonnet-4"})
-    catalogue = ModelCatalogue(refs=CATALOGUE.refs, aliases=CATALOGUE.aliases, allowed=allowed)
-    assert take_model("opus hi", catalogue) == ModelRequest(model=None, rest="opus hi")
-    assert take_model("old hi", catalogue) == ModelRequest(model=None, rest="old hi")
-    assert take_model("openai", catalogue).model == "openai/gpt-5"
-    assert take_model("claude-", catalogue).model == "anthropic/claude-sonnet-4"
+    some = catalogue((ModelRef("openai", "gpt-5"), ModelRef("anthropic", "claude-sonnet-4")))
+    assert take_model("opus hi", some) == ModelRequest(model=None, rest="opus hi")
+    assert take_model("openai", some).model == "openai/gpt-5"
+    assert take_model("claude-", some).model == "anthropic/claude-sonnet-4"

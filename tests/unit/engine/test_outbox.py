@@ -6,10 +6,11 @@ import pytest
 
 from roost.channels.loopback import LoopbackChannel
 from roost.core.addresses import Account, Address
+from roost.core.channels import ChannelAbilities, Knowledge
 from roost.core.deliveries import Delivery, DeliveryState, Postponed, SendResult
 from roost.core.effects import AddDelivery
 from roost.core.errors import Fenced, StoreUnavailable
-from roost.core.leases import Lease
+from roost.core.leases import LEASE_MS, RENEW_MS, Gateway, Lease
 from roost.core.runs import Claim
 from roost.engine.outbox import AT_ONCE, LONGEST_SEND_MS, POLL_MS, Outbox
 from roost.stores.memory import MemoryStore
@@ -148,7 +149,7 @@ class SlowToTell(MemoryStore):
         self, lease: Lease, limit: int, *, without: frozenset[Account] = frozenset()
     ) -> tuple[Delivery, ...]:
         claimed = await super().claim_deliveries(lease, limit, without=without)
-        if claimed:
+        if claimed and lease.gateway == HOME:
             await self.told.wait()
         return claimed
 
@@ -240,3 +241,84 @@ async def test_a_send_that_is_no_longer_ours_ends_nothing() -> None:
         await anyio.wait_all_tasks_blocked()
         assert (await found(scene, "d2")).state is DeliveryState.CONFIRMED
     assert (await found(scene, "d1")).state is DeliveryState.SENDING
+
+
+THAT_ANSWERS = ChannelAbilities(longest=4000, dedupes=False, answers=True, threads=True)
+
+
+@pytest.mark.requirement("P9")
+async def test_a_gateway_that_was_stopped_after_its_claim_does_not_send_what_its_successor_sent() -> None:
+    scene, channel = Scene(), LoopbackChannel(abilities=THAT_ANSWERS)
+    scene.store = store = SlowToTell(scene.clock)
+    await put(scene, builders.delivery("d1", text="once"))
+    with pytest.RaisesGroup(Fenced, flatten_subgroups=True):
+        async with serving(scene, channel):
+            await anyio.wait_all_tasks_blocked()
+            scene.clock.advance(LEASE_MS)
+            await handed_over(scene, channel)
+            store.told.set()
+            await anyio.sleep_forever()
+    assert channel.replies(CHAT) == ("once",)
+    assert (await found(scene, "d1")).state is DeliveryState.CONFIRMED
+
+
+async def handed_over(scene: Scene, channel: LoopbackChannel) -> None:
+    """A standby takes over, hears that the message was never sent, and sends it."""
+    lease = await scene.store.acquire_lease(Gateway(name="standby", holder="another process"))
+    (lost,) = await scene.store.reap_deliveries(lease)
+    assert await channel.ask(lost) is Knowledge.NOT_SENT
+    await scene.store.resolve_delivery(lost.id, DeliveryState.INTENT, scene.clock.now())
+    (again,) = await scene.store.claim_deliveries(lease, 1)
+    assert again.claim is not None
+    await scene.store.settle_delivery(again.claim, await channel.send(again))
+
+
+class Away(SlowToTell):
+    """Cannot renew a lease at first."""
+
+    failures = 2
+
+    async def renew_lease(self, lease: Lease) -> Lease:
+        if self.failures:
+            self.failures -= 1
+            raise StoreUnavailable("busy")
+        return await super().renew_lease(lease)
+
+
+@pytest.mark.requirement("P9")
+async def test_a_gateway_that_was_slow_and_kept_its_lease_sends_once_the_store_says_so() -> None:
+    scene, channel = Scene(), LoopbackChannel()
+    scene.store = store = Away(scene.clock)
+    await put(scene, builders.delivery("d1", text="once"))
+    async with serving(scene, channel):
+        await anyio.wait_all_tasks_blocked()
+        scene.clock.advance(RENEW_MS + 1)
+        store.told.set()
+        await anyio.wait_all_tasks_blocked()
+        assert channel.replies(CHAT) == ()
+        for _ in range(3):
+            scene.clock.advance(500)
+            await anyio.wait_all_tasks_blocked()
+        assert channel.replies(CHAT) == ("once",)
+    assert (await found(scene, "d1")).state is DeliveryState.CONFIRMED
+
+
+@pytest.mark.requirement("P9")
+async def test_what_was_claimed_as_the_gateway_ended_and_never_sent_waits_again() -> None:
+    scene, channel = Scene(), LoopbackChannel(abilities=THAT_ANSWERS)
+    scene.store = store = SlowToTell(scene.clock)
+    await put(scene, builders.delivery("d1"))
+    lease = await scene.store.acquire_lease(HOME)
+
+    async def tell() -> None:
+        await anyio.wait_all_tasks_blocked()
+        store.told.set()
+
+    async with anyio.create_task_group() as outer:
+        async with anyio.create_task_group() as group:
+            group.start_soon(outbox(scene, channel).serve, lease, group)
+            await anyio.wait_all_tasks_blocked()
+            outer.start_soon(tell)
+            group.cancel_scope.cancel()
+    assert (await found(scene, "d1")).state is DeliveryState.INTENT
+    assert channel.replies(CHAT) == ()

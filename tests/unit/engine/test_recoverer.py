@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -6,11 +7,15 @@ import pytest
 from roost.channels.loopback import LoopbackChannel
 from roost.core.addresses import Account, Address
 from roost.core.channels import ChannelAbilities, Knowledge
-from roost.core.deliveries import Confirmed, Delivery, DeliveryState, Unknown
-from roost.core.effects import AddDelivery
+from roost.core.deliveries import Confirmed, Delivery, DeliveryKind, DeliveryState, Unknown
+from roost.core.effects import AddDelivery, OweCompletion, QueueRun
 from roost.core.errors import Conflict, Fenced, StoreUnavailable
+from roost.core.exchanges import Completion
+from roost.core.keys import SessionKey
 from roost.core.leases import Lease
-from roost.core.runs import Run
+from roost.core.recovery import MAX_AGE_MS
+from roost.core.runs import Request, Run
+from roost.core.sendpolicy import Action, SendPolicy
 from roost.engine.recoverer import LONGEST_ASK_MS, Recoverer, Unasked
 from roost.ports import Channel, Recover
 from roost.stores.memory import MemoryStore
@@ -184,3 +189,38 @@ async def test_a_send_that_somebody_else_resolved_meanwhile_is_left_to_them() ->
     channel = LoopbackChannel()
     await uncertain(scene, channel)
     await recover(scene, {LOOPBACK: channel})
+
+
+CHILD = SessionKey.parse("agent:main:subagent:one")
+
+
+async def left_child(scene: Scene) -> None:
+    """A child of the main session was at work when its gateway stopped for good."""
+    parent = replace(builders.session(), route=CHAT)
+    owed = Completion(child_run="c1", child=CHILD, requester=MAIN, batch="none", created_at=scene.clock.now())
+    await scene.store.change_session(MAIN, lambda snapshot: (builders.opening(parent, "gen-1"),))
+    await scene.store.change_session(
+        CHILD,
+        lambda snapshot: (
+            builders.opening(builders.session(CHILD, parent=MAIN), "gen-child"),
+            QueueRun(run=builders.run("c1", CHILD, request=Request(requester=MAIN))),
+            OweCompletion(completion=owed),
+        ),
+    )
+    lease = await scene.store.acquire_lease(HOME)
+    await scene.store.claim_runs(lease, lambda backlog: tuple(run.id for run in backlog.ready))
+    scene.clock.advance(MAX_AGE_MS + 1)
+
+
+@pytest.mark.requirement("D20")
+@pytest.mark.parametrize(("policy", "sent"), [(None, 1), (SendPolicy(default=Action.DENY), 0)])
+async def test_the_end_of_a_child_is_told_after_a_crash_only_where_the_send_policy_lets_it(
+    policy: SendPolicy | None, sent: int
+) -> None:
+    scene = Scene()
+    scene.rules = replace(scene.rules, sending=policy)
+    await left_child(scene)
+    await recover(scene, {})
+    assert await scene.store.completions(MAIN) == ()
+    told = await scene.store.deliveries(DeliveryState.INTENT, 10)
+    assert [one.kind for one in told] == [DeliveryKind.ANNOUNCE] * sent

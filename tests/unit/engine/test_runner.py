@@ -7,14 +7,17 @@ from roost.core import queueing
 from roost.core.addresses import Account, Address
 from roost.core.budgets import BudgetScope, Limit, Measure
 from roost.core.deliveries import Confirmed, Delivery, DeliveryKind, DeliveryState
-from roost.core.effects import Advance, Effects, OpenGeneration, Snapshot
+from roost.core.effects import Advance, Effects, OpenGeneration, RequestStop, Snapshot
 from roost.core.errors import InvalidInput, StoreUnavailable
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.messages import AssistantMessage, StopReason, text_of
 from roost.core.models import FailureKind
-from roost.core.runs import Claim, Request, Run, RunKind, RunState
+from roost.core.principals import OWNER
+from roost.core.runs import Claim, Request, Run, RunKind, RunState, StopRequest
 from roost.core.sendpolicy import Action, SendPolicy
 from roost.core.sessions import Session
+from roost.core.tools import WorkspaceAccess
+from roost.core.upkeep import ContextSettings
 from roost.engine.feed import Feed
 from roost.engine.rules import Part
 from roost.engine.runner import Runner, announcement
@@ -239,6 +242,33 @@ async def test_a_run_that_was_stopped_keeps_what_it_had_said_and_sends_nothing()
     assert await outcome(scene, run) == (RunState.KILLED, "stopped")
     assert [text_of(body) for body in await scene.bodies() if isinstance(body, AssistantMessage)] == ["half"]
     assert await waiting(scene) == ()
+
+
+@pytest.mark.requirement("P27")
+async def test_nothing_follows_a_run_that_was_stopped_as_it_came_to_its_end() -> None:
+    scene, release = Scene(), anyio.Event()
+
+    async def write() -> str:
+        return "written"
+
+    scene.tools = (Doing("write", write),)
+    scene.rules = replace(scene.rules, cast=lambda session, run: flushed(scene.cast(session, run)))
+    scene.model.add((Say("done"), Until(release)))
+    run = await scene.claimed()
+    async with anyio.create_task_group() as group:
+        group.start_soon(runner(scene).run, run)
+        await scene.model.asked(1)
+        stop = StopRequest(reason="enough", by=OWNER, at=scene.clock.now())
+        await scene.store.change_session(MAIN, lambda snapshot: (RequestStop(run_id=run.id, stop=stop),))
+        release.set()
+    assert await outcome(scene, run) == (RunState.KILLED, "stopped")
+    assert await scene.store.active_runs(MAIN) == ()
+
+
+def flushed(part: Part) -> Part:
+    """A part after whose every turn notes are due."""
+    place = replace(part.place, access=WorkspaceAccess.WRITE)
+    return replace(part, place=place, context=ContextSettings(flush_from_chars=0))
 
 
 @pytest.mark.parametrize(

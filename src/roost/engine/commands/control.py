@@ -82,7 +82,7 @@ async def compact(means: Means, asked: Asked) -> Answer:
 async def fresh(means: Means, asked: Asked) -> Answer:
     """`/new` and every other reset word. What follows a model's name is the first message; a lone word is greeted."""
     arrival = asked.arrival
-    chosen = take_model(asked.argument, means.rules.commands.catalogue)
+    chosen = take_model(asked.argument, means.rules.commands.models)
     reset = Reset(
         reason=OpenedBy.RESET if asked.line.word == "/reset" else OpenedBy.NEW,
         session_id=arrival.opening.session_id,

@@ -40,7 +40,7 @@ async def model(means: Means, asked: Asked) -> Answer:
             window = thousands(part.spec.context_window)
             return saying(f"Model: {part.spec.ref} ({part.reason}), window {window}. /model list shows all.")
         case "list":
-            lines = (_described(spec) for spec in directory.specs())
+            lines = sorted(map(_described, directory.specs()), key=str.lower)
             return saying("\n".join(("Models:", *lines)))
         case word if word in DEFAULT:
             return _model_set(asked, None)

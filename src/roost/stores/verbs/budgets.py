@@ -6,7 +6,7 @@ from typing import assert_never
 
 from roost.core.effects import RequeueRun
 from roost.core.leases import Lease
-from roost.core.parking import Granted, Rule, Ruling, Waits
+from roost.core.parking import Forgone, Granted, Rule, Ruling, Waits
 from roost.core.runs import Claim, Run, RunState
 from roost.core.sessions import SessionStatus
 from roost.stores.applying import RUNS, apply
@@ -18,7 +18,8 @@ from roost.stores.verbs.base import Verbs, hold
 class BudgetVerbs(Verbs):
     async def reserve(self, claim: Claim, names: tuple[str, ...], rule: Rule) -> Run:
         async def verb(unit: Unit) -> Run:
-            run = await unit.claimed_run(claim)
+            await unit.going_on(claim)
+            run = await unit.writing_run(claim)
             ruling = rule(run, await unit.tables.lock_balances(sorted(names)))
             await _write(unit, run, ruling)
             return await unit.known_run(run.id)
@@ -49,6 +50,8 @@ async def _write(unit: Unit, run: Run, ruling: Ruling) -> None:
                 queued = await unit.known_run(run.id)
                 await unit.tables.update_run(replace(queued, parked=ruling.parked))
                 await unit.set_status(run.key, SessionStatus.PARKED)
+        case Forgone():
+            await apply(unit, ruling.effects)
         case _:
             assert_never(ruling)
 

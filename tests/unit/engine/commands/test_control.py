@@ -9,7 +9,6 @@ from roost.core.queries import HistoryQuery
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
 from roost.core.runs import RunKind, RunState
 from roost.core.sessions import OpenedBy
-from roost.core.triggers import ModelCatalogue
 from roost.engine.stops import INTERRUPTED, STOPPED
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -118,7 +117,6 @@ async def test_compact_in_an_idle_session_is_done_now(room: Room) -> None:
 
 @pytest.mark.requirement("D44")
 async def test_new_takes_the_model_it_names_and_the_rest_is_the_first_message(room: Room) -> None:
-    room.command_rules(catalogue=ModelCatalogue(refs=("scripted/one", "scripted/thinker")))
     await room.accepted("hello")
     accepted = await room.accepted("/new scripted/thinker what is\nit?")
     assert accepted.record.inbound.content == (Text("what is\nit?"),)
@@ -133,7 +131,6 @@ async def test_new_takes_the_model_it_names_and_the_rest_is_the_first_message(ro
 
 
 async def test_a_first_message_may_name_its_model_too(room: Room) -> None:
-    room.command_rules(catalogue=ModelCatalogue(refs=("scripted/thinker",)))
     await room.accepted("/new scripted/thinker")
     assert (await room.session()).overrides.model == "scripted/thinker"
     assert len(await room.store.generations(MAIN)) == 1
