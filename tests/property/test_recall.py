@@ -1,6 +1,7 @@
 """The laws of recall: secrets stay masked, code stays whole, a page stays bounded and says what happened."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -52,6 +53,14 @@ MARKUP = (
     "<invoke>", "]<]minimax[>[", "[Historical context: x]", "to=x {", "<relevant-memories>", "`", "``", "word", " ", "\n", "\n\n",
 )  # fmt: skip
 leaks = st.lists(st.sampled_from(MARKUP), max_size=12).map("".join)
+PIECES = (
+    *(piece for piece in MARKUP if "`" not in piece), *"<[/]>{=: _-", "tool", "İnvoke", "thinK", "ſ", "function", "ns:",
+    "relevant_memories", "</final>", "[/", "[link](x)", "<b>", "read: x", "TO=x {", "<thought>", "<antthinking>", "[tool: x] {",
+    "<function>{", "<ns:invoke>{", "< parameter>x</parameter>", "<｜x｜>",
+)  # fmt: skip
+marked = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=10).map(
+    lambda p: "".join(p).replace("`", "")
+)
 harmless = st.text(alphabet="abc .,\n", max_size=40)
 
 arguments: st.SearchStrategy[JsonValue] = st.recursive(
@@ -122,6 +131,14 @@ def test_fenced_code_comes_through_untouched(before: str, code: str, after: str,
     inside = code.replace("`", "'")
     block = f"{fence}\n{inside}\n{fence}"
     assert f"\n{block}\n" in clean(f"<think>hm</think>x{before}\n{block}\n{after}x")
+
+
+@pytest.mark.requirement("D56")
+@settings(max_examples=examples(500, 10_000), deadline=None)
+@given(marked)
+def test_a_text_that_is_passed_at_a_glance_has_nothing_to_take_out(text: str) -> None:
+    looked_at = clean(f"<|x|>\n{text}")
+    assert looked_at == re.sub(r"\n{3,}", "\n\n", clean(text)).strip()
 
 
 @settings(max_examples=examples(300, 5_000), deadline=None)

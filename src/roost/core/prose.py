@@ -51,9 +51,18 @@ class _Draft:
 
 
 def _may_leak(text: str) -> bool:
-    if "<" in text or "[" in text or ("{" in text and "to=" in text) or strip_trailing(text) != text:
+    if ("<" in text or "[" in text) and _MARK.search(text):
+        return True
+    if ("{" in text and "to=" in text.lower()) or strip_trailing(text) != text:
         return True
     return _may_trace(text) and _TRACE_LINE.search(text) is not None
+
+
+# How everything begins that a filter looks for in brackets: links and markup of ordinary prose pass at once.
+_MARK = re.compile(
+    r"(?i)<(?:[]|｜]|/?\s*(?:[\w-]{1,32}:)?(?:relevant|tool|function|invoke|parameter|think|thought|antthink|final))"
+    r"|\[(?:/?tool|historical)"
+)
 
 
 def _tidy(draft: _Draft) -> str:
