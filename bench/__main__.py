@@ -5,14 +5,21 @@ import json
 import tempfile
 from pathlib import Path
 
-from bench import reads, recall, startup, stores, turns
+from bench import reads, recall, startup, stores, tools, turns
 
 REPORT = Path(__file__).parent / "reports" / "latest.json"
 
 
 def main() -> None:
     figures = []
-    for part in (stores.measure, reads.measure, recall.measure, startup.measure, turns.measure):
+    for part in (
+        stores.measure,
+        reads.measure,
+        recall.measure,
+        tools.measure,
+        startup.measure,
+        turns.measure,
+    ):
         with tempfile.TemporaryDirectory() as folder:
             for figure in asyncio.run(part(Path(folder))):
                 print(figure.line(), flush=True)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
@@ -17,8 +17,11 @@ from roost.core.admission import ChannelPolicy, DmPolicy
 from roost.core.channels import ChannelAbilities, Knowledge
 from roost.core.deliveries import Confirmed, Delivery, SendResult
 from roost.core.envelopes import Conversation, Envelope, Sender
+from roost.core.feeds import FeedItem
+from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.core.models import ModelRef, ModelSpec
+from roost.core.principals import OWNER
 from roost.core.queuesettings import QueuePolicy, QueueSettings
 from roost.core.routing import RoutingRules
 from roost.core.runs import Run
@@ -26,6 +29,8 @@ from roost.core.scheduling import Limits
 from roost.core.scopes import DmScope
 from roost.core.sessions import Session
 from roost.core.tools import Place
+from roost.core.visibility import PersonCaller
+from roost.engine.feed import Feed
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
 from roost.engine.rules import Part, Rules
@@ -106,6 +111,7 @@ class Gate:
     endpoint: OpenAIModel
     model: str = "4"
     turns: int = 0
+    feed: Feed = field(init=False)
 
     async def turn(self, person: str) -> str:
         """From the message to its answer in the channel."""
@@ -114,6 +120,21 @@ class Gate:
         if not answer.startswith("word"):
             raise RuntimeError(f"no answer: {answer}")
         return answer
+
+    @asynccontextmanager
+    async def heard(self, person: str) -> AsyncIterator[list[FeedItem]]:
+        """Someone listens to a person's session; what they heard."""
+        key, items = SessionKey.parse(f"agent:main:{NAME}:direct:{person}"), list[FeedItem]()
+
+        async def listen(feed: AsyncIterator[FeedItem]) -> None:
+            async for item in feed:
+                items.append(item)
+
+        me = PersonCaller(principal=OWNER)
+        async with self.feed.subscribe(key, me) as feed, anyio.create_task_group() as group:
+            group.start_soon(listen, feed)
+            yield items
+            group.cancel_scope.cancel()
 
     def cast(self, session: Session, run: Run) -> Part:
         hangs = run.key.name.startswith(HANGS)
@@ -145,6 +166,7 @@ async def gates(path: Path, model_url: str) -> AsyncIterator[Gate]:
         limits=Limits(ceiling=CEILING),
     )
     engine = Engine(store, clock, FreshIds(clock), rules, [gate.desk], jitter=lambda: 0.0)
+    gate.feed = engine.feed
     try:
         async with engine.serving(Gateway(name="bench", holder="bench")):
             yield gate

@@ -11,7 +11,7 @@ from roost.core.entries import Entry
 from roost.core.keys import SessionKey
 from roost.core.queries import HistoryQuery, SearchQuery, SessionQuery
 from roost.core.search import parse_query
-from roost.core.sessions import SessionKind
+from roost.core.sessions import Session, SessionKind
 from roost.core.visibility import VisibleScope
 from roost.stores.sqlite import SqliteStore
 from roost.stores.sqlite.connection import open_reader, open_writer
@@ -31,13 +31,13 @@ def key_of(number: int) -> SessionKey:
     return SessionKey.named(f"agent{number % AGENTS}", f"chat-{number}")
 
 
-def fill_sessions(path: Path, count: int) -> None:
+def fill_sessions(path: Path, count: int, shape: Callable[[Session], Session] = lambda row: row) -> None:
     connection = open_writer(path)
     tables = SqliteTables(connection, "default", lambda: 0)
     connection.execute("BEGIN")
     for number in range(count):
         key = key_of(number)
-        drive(tables.insert_session(session(key, at=1_000_000 + number)))
+        drive(tables.insert_session(shape(session(key, at=1_000_000 + number))))
         drive(tables.insert_generation(generation(key, f"id-{number}")))
     connection.execute("COMMIT")
     connection.execute("ANALYZE")

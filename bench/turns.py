@@ -17,6 +17,7 @@ from bench.stores import cpu, opened, prepared, turn
 from roost.clock import SystemClock
 from roost.core.keys import SessionKey
 from roost.core.models import ModelRef, ModelRequest, ModelSpec
+from roost.core.previews import SpokenText
 from roost.models.openai_wire import Dialect, request_body
 from roost.stores.codec import key_text
 
@@ -53,6 +54,20 @@ async def cpu_of_turns(gate: Gate, name: str, count: int) -> float:
         for number in range(count):
             await act(number)
         best = min(best, (cpu() - began) / count * 1000)
+    return best
+
+
+async def cpu_of_heard_turns(gate: Gate, name: str, count: int) -> float:
+    """The same for a session that someone listens to."""
+    best = float("inf")
+    for round_number in range(3):
+        person = f"{name}-{round_number}"
+        async with gate.heard(person) as items:
+            began = cpu()
+            for _ in range(count):
+                await gate.turn(person)
+            best = min(best, (cpu() - began) / count * 1000)
+            assert any(isinstance(item, SpokenText) for item in items)
     return best
 
 
@@ -119,11 +134,13 @@ async def one_turn(folder: Path, url: str) -> list[Figure]:
         short = await cpu_of_turns(gate, "cpu", TURNS)
         gate.model = str(LONG)
         long = await cpu_of_turns(gate, "long", 10)
+        heard = await cpu_of_heard_turns(gate, "heard", 10)
     parts.close()
     return [
         at_most("turn, message to answer, p50", ours, floor, "ms", 10),
         within("CPU of a turn, answer of 4 chunks", short, 10, "ms CPU"),
         within("CPU of a chunk, answer of 1,000", (long - short) / (LONG - 4), 0.1, "ms CPU"),
+        within("CPU of a chunk, answer of 1,000, one listener", (heard - short) / (LONG - 4), 0.1, "ms CPU"),
     ]
 
 

@@ -16,6 +16,14 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_plain)
+
+
 def compact(value: JsonValue) -> str:
     """The one-line text of a value: no spaces, no escaped letters, keys in their own order."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
+    return _ENCODER.encode(value)
+
+
+def utf8_size(text: str) -> int:
+    """How many bytes a text is long on the wire."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -11,7 +11,7 @@ from typing import assert_never
 from roost.core.credentials import is_secret_field
 from roost.core.entries import Entry
 from roost.core.jsonl_messages import message_to_json
-from roost.core.jsonvalue import JsonObject, JsonValue, compact
+from roost.core.jsonvalue import JsonObject, JsonValue, compact, utf8_size
 from roost.core.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -75,6 +75,8 @@ class RecallPage:
     content_truncated: bool
     content_redacted: bool
     metadata_omitted: bool
+    written: tuple[str, ...]
+    """Each message as its JSON."""
     size: int
     """Bytes of the messages as a JSON array in UTF-8."""
 
@@ -91,26 +93,31 @@ def page_messages(requested: int | None) -> int:
 def recall(entries: Sequence[Entry], options: RecallOptions) -> RecallPage:
     """The newest of these entries that fit; they come and go oldest first."""
     kept: list[Recalled] = []
+    written: list[str] = []
     size = len("[]")
     dropped = False
     truncated = redacted = omitted = False
     for recalled, reading in _readings(entries, options):
         if len(kept) == options.newest:
             break
-        added = _size(recalled) + (1 if kept else 0)
+        text = compact(recalled_to_json(recalled))
+        added = utf8_size(text) + (1 if kept else 0)
         if size + added > options.page_bytes:
             dropped = True
             if not kept:
                 kept.append(_placeholder(recalled))
-                size += _size(kept[0])
+                written.append(compact(recalled_to_json(kept[0])))
+                size += utf8_size(written[0])
             break
         kept.append(recalled)
+        written.append(text)
         size += added
         truncated |= reading.truncated
         redacted |= reading.redacted
         omitted |= reading.omitted
     return RecallPage(
         messages=tuple(reversed(kept)),
+        written=tuple(reversed(written)),
         dropped_messages=dropped,
         content_truncated=truncated,
         content_redacted=redacted,
@@ -164,10 +171,6 @@ def _readings(entries: Sequence[Entry], options: RecallOptions) -> "Iterator[tup
                 Recalled(id=entry.id, session_id=entry.session_id, seq=entry.seq, message=message),
                 reading,
             )
-
-
-def _size(recalled: Recalled) -> int:
-    return len(compact(recalled_to_json(recalled)).encode("utf-8", "surrogatepass"))
 
 
 def _placeholder(recalled: Recalled) -> Recalled:

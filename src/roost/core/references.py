@@ -94,7 +94,8 @@ def by_session_id(text: str) -> BySessionId:
 
 def display(key: SessionKey, seen_from: Viewpoint) -> str:
     """The key as this caller is shown it: its own main session is always `main`."""
-    return "main" if key == seen_from.main else str(key)
+    is_own = key.is_main(seen_from.main_name) and key == seen_from.main
+    return "main" if is_own else str(key)
 
 
 def is_listed(key: SessionKey, scope: SessionScope) -> bool:

@@ -1,6 +1,6 @@
 """What a tool hands back: text, or an error a model can act on."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from anyio import to_thread
 
@@ -22,6 +22,11 @@ def refused(error: RoostError) -> ToolOutcome:
 def found(fields: JsonObject, details: JsonObject) -> ToolOutcome:
     """What was looked for, as one line of JSON; `details` are what of it is worth keeping beside the text."""
     return told(compact(fields), details=details)
+
+
+def found_rows(details: JsonObject, name: str, rows: Iterable[str]) -> ToolOutcome:
+    """Many things that were looked for, each as its JSON, under `name` behind the `details`."""
+    return told(f"{compact(details)[:-1]},{compact(name)}:[{','.join(rows)}]}}", details=details)
 
 
 async def looked_up(work: Awaitable[ToolOutcome]) -> ToolOutcome:

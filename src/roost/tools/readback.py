@@ -9,7 +9,7 @@ from roost.core.recall import Recalled, RecallOptions, RecallPage, is_readable, 
 from roost.core.sessions import Generation
 from roost.ports import Store
 
-FIRST_STEP, MOST_AT_ONCE = 64, 1_000
+FIRST_STEP, MOST_AT_ONCE = 128, 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,14 +6,14 @@ from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonValue
 from roost.core.models import ToolSpec
 from roost.core.queries import HistoryQuery, Position
-from roost.core.recall import MOST_MESSAGES, PAGE_MESSAGES, RecallOptions, recalled_to_json
+from roost.core.recall import MOST_MESSAGES, PAGE_MESSAGES, RecallOptions
 from roost.core.redaction import SecretScanner
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import Operation
 from roost.ports import Report
 from roost.tools.access import Access
 from roost.tools.arguments import Arguments, object_schema
-from roost.tools.outcomes import found, looked_up
+from roost.tools.outcomes import found_rows, looked_up
 from roost.tools.readback import ReadBack, read_back
 
 _CURSOR = re.compile(r"([0-9]{1,9})\.([0-9]{1,15})", re.ASCII)
@@ -83,7 +83,7 @@ class SessionsHistory:
             **({} if more is None else {"nextCursor": f"{more.generation}.{more.seq}"}),
             **_generations(back),
         }
-        return found({**told, "messages": [recalled_to_json(one) for one in page.messages]}, told)
+        return found_rows(told, "messages", page.written)
 
 
 def _position(cursor: str) -> Position | None:

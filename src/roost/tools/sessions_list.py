@@ -6,7 +6,7 @@ from functools import partial
 from typing import TypeAlias
 
 from roost.core.errors import InvalidInput
-from roost.core.jsonvalue import JsonObject, JsonValue, compact
+from roost.core.jsonvalue import JsonObject, JsonValue, compact, utf8_size
 from roost.core.keys import SessionKey
 from roost.core.listing import Links, last_message_of, session_row, title_of
 from roost.core.models import ToolSpec
@@ -19,7 +19,7 @@ from roost.core.visibility import CLAMP_SETTING, LEVEL_SETTING, AgentCaller, Lev
 from roost.ports import Report
 from roost.tools.access import Access
 from roost.tools.arguments import Arguments, object_schema
-from roost.tools.outcomes import found, looked_up
+from roost.tools.outcomes import found_rows, looked_up
 from roost.tools.readback import read_back
 
 LIMIT, MOST = 100, 200
@@ -95,17 +95,18 @@ class SessionsList:
         query = self._query(arguments, invocation)
         page = await self._access.store.list_sessions(query)
         links = await self._links(page.rows, invocation)
-        rows: list[Row] = []
+        rows: list[str] = []
         room = RESULT_BYTES - _FRAME_BYTES
         omitted = False
         for session in page.rows:
             row = await self._row(session, links[session.key], arguments)
-            if not rows and _size(row) > room:
-                row, omitted = {**row, "childSessions": [], "messages": []}, True
-            room -= _size(row) + 1
+            text = compact(row)
+            if not rows and utf8_size(text) > room:
+                text, omitted = compact({**row, "childSessions": [], "messages": []}), True
+            room -= utf8_size(text) + 1
             if room < 0:
                 break
-            rows.append(row)
+            rows.append(text)
         cut = len(rows) < len(page.rows)
         told: Row = {
             "count": len(rows),
@@ -117,7 +118,7 @@ class SessionsList:
             **_unknown_kinds(arguments.texts("kinds")),
             **_restriction(self._access.reach.caller(invocation)),
         }
-        return found({**told, "sessions": rows}, told)
+        return found_rows(told, "sessions", rows)
 
     def _query(self, arguments: Arguments, invocation: Invocation) -> SessionQuery:
         minutes = arguments.whole("activeMinutes", 0, least=0, most=_MOST_MINUTES)
@@ -179,10 +180,6 @@ def _short(arguments: Arguments, name: str, longest: int) -> str | None:
     if len(text) > longest:
         raise InvalidInput(f"`{name}` is longer than {longest} characters", hint="give less of it")
     return text or None
-
-
-def _size(row: JsonObject) -> int:
-    return len(compact(row).encode("utf-8", "surrogatepass"))
 
 
 def _unknown_kinds(given: Sequence[str]) -> JsonObject:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from roost.core.errors import InvalidInput
-from roost.core.jsonvalue import JsonValue, compact
+from roost.core.jsonvalue import JsonValue, compact, utf8_size
 from roost.core.models import ToolSpec
 from roost.core.queries import SearchHit, SearchQuery
 from roost.core.recall import RecallOptions, recall, recalled_to_json
@@ -96,7 +96,7 @@ class SessionsSearch:
                 row = self._row(hit, query.query, invocation)
                 if row is None:
                     continue
-                room -= len(compact(row).encode("utf-8", "surrogatepass")) + 1
+                room -= utf8_size(compact(row)) + 1
                 if len(rows) == limit or room < 0:
                     return _Results(rows=tuple(rows), truncated=True)
                 rows.append(row)

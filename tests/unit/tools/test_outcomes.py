@@ -3,7 +3,8 @@ import pytest
 from roost.core.errors import Forbidden, InvalidInput, NotFound, RoostError, StoreUnavailable
 from roost.core.messages import Text
 from roost.core.tools import ToolOutcome
-from roost.tools.outcomes import attempted, found, looked_up, refused, told
+from roost.tools.outcomes import attempted, found, found_rows, looked_up, refused, told
+from tests.unit.tools.calls import text_of
 
 
 def test_an_error_is_told_with_what_to_do() -> None:
@@ -52,3 +53,10 @@ async def test_work_that_a_model_can_put_right_becomes_an_outcome() -> None:
 
     assert (await attempted(work)).is_error
     assert await attempted(lambda: told("done")) == told("done")
+
+
+def test_rows_stand_behind_what_is_told_of_them() -> None:
+    outcome = found_rows({"count": 2}, "rows", ['{"a":1}', '{"b":"é"}'])
+    assert text_of(outcome) == '{"count":2,"rows":[{"a":1},{"b":"é"}]}'
+    assert outcome.details == {"count": 2}
+    assert text_of(found_rows({"count": 0}, "rows", [])) == '{"count":0,"rows":[]}'
