@@ -105,7 +105,7 @@ def test_a_skipped_or_missing_reply_ends_the_loop_with_the_latest_one(
     run = next_run(effects)
     assert run is not None
     assert (run.key, run.request.kind, row(effects).latest_reply) == (OPS, RunKind.ANNOUNCE, "x")
-    assert "Latest reply: x" in (run.request.prompt or "")
+    assert "Latest reply:\n> x" in (run.request.prompt or "")
 
 
 @pytest.mark.requirement("D61")
@@ -125,7 +125,8 @@ def test_a_target_that_says_nothing_ends_the_exchange(reply: str) -> None:
 @pytest.mark.requirement("P6")
 @pytest.mark.parametrize("state", [RunState.FAILED, RunState.TIMEOUT, RunState.KILLED, RunState.INTERRUPTED])
 def test_a_failed_first_run_is_recorded_for_the_sender(state: RunState) -> None:
-    effects = advance(ended(samples.exchange(), OPS), ending("half", state))
+    taken = samples.exchange(state=ExchangeState.DELIVERED)
+    effects = advance(ended(taken, OPS), ending("half", state))
     assert (row(effects).state, row(effects).error, row(effects).phase) == (
         ExchangeState.FAILED,
         "boom",

@@ -30,9 +30,9 @@ def test_the_announce_has_the_request_the_first_and_the_latest_reply() -> None:
     said = replace(samples.exchange(Phase.ANNOUNCE), first_reply="x", latest_reply="y")
     block = announce_block(said, None, "slack")
     lines = (
-        "Original request: What is up?",
-        "Round 1 reply: x",
-        "Latest reply: y",
+        "Original request:\n> What is up?",
+        "Round 1 reply:\n> x",
+        "Latest reply:\n> y",
         "agent:ops:main on slack",
     )
     assert all(line in block for line in lines)

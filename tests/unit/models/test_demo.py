@@ -117,14 +117,22 @@ def test_marks_and_names_around_a_message_do_not_hide_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("system", "word"),
+    ("step", "word"),
     [
         ("Agent-to-agent reply step.\nYou are agent 2.", "REPLY_SKIP"),
         ("Agent-to-agent announce step.\n…", "ANNOUNCE_SKIP"),
+        ("Agent-to-agent late reply.\n… Reply NO_REPLY if …", "NO_REPLY"),
     ],
 )
-def test_a_conversation_between_agents_is_not_kept_up(system: str, word: str) -> None:
-    assert said(heard("and then?", ProvenanceKind.INTER_SESSION), system=system) == word
+def test_a_conversation_between_agents_is_not_kept_up(step: str, word: str) -> None:
+    last = heard(step, ProvenanceKind.SYSTEM)
+    assert said(heard("and then?", ProvenanceKind.INTER_SESSION), last) == word
+
+
+def test_the_first_message_of_another_agent_is_answered() -> None:
+    block = heard("Agent-to-agent message.\nYou are agent 2.", ProvenanceKind.SYSTEM)
+    assert said(heard("count to 3", ProvenanceKind.INTER_SESSION), block) == "1, 2, 3"
+    assert "demo model" in said(block)
 
 
 def test_the_gateway_gets_the_word_it_asks_for_and_a_person_does_not() -> None:
