@@ -86,9 +86,7 @@ def with_request(messages: Sequence[Message], request: UserMessage) -> tuple[Mes
 
 
 def _is_step(message: Message) -> bool:
-    return isinstance(message, ToolResult) or (
-        isinstance(message, AssistantMessage) and bool(tool_calls(message))
-    )
+    return isinstance(message, ToolResult) or bool(tool_calls(message))
 
 
 def summary_message(compaction: Compaction) -> UserMessage:

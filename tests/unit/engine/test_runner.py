@@ -138,6 +138,25 @@ async def test_a_run_past_its_deadline_is_given_up() -> None:
     assert [delivery.kind for delivery in await waiting(scene)] == [DeliveryKind.NOTICE]
 
 
+async def test_a_run_has_its_time_from_when_it_began() -> None:
+    scene = Scene()
+    scene.model.add((Hang(),))
+    run = await scene.claimed(request=Request(longest_ms=1000, deadline=scene.clock.now() + 5000))
+    async with anyio.create_task_group() as group:
+        group.start_soon(runner(scene).run, run)
+        await anyio.wait_all_tasks_blocked()
+        scene.clock.advance(1000)
+    assert await outcome(scene, run) == (RunState.TIMEOUT, "timeout")
+
+
+async def test_a_run_whose_time_is_over_before_it_begins_reads_nothing() -> None:
+    scene = Scene()
+    run = await scene.claimed(request=Request(deadline=scene.clock.now()))
+    await runner(scene).run(run)
+    assert await outcome(scene, run) == (RunState.TIMEOUT, "timeout")
+    assert scene.model.requests == []
+
+
 async def test_a_run_in_which_nothing_happens_is_given_up() -> None:
     scene = Scene()
     scene.rules = replace(scene.rules, idle_ms=500)
