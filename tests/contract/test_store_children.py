@@ -16,7 +16,7 @@ from roost.core.effects import (
 )
 from roost.core.errors import Conflict
 from roost.core.events import EventKind
-from roost.core.exchanges import Completion, CompletionStatus, Exchange, ExchangeState, Phase
+from roost.core.exchanges import Completion, CompletionStatus, Exchange, ExchangeState, Phase, Sent
 from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
@@ -86,11 +86,17 @@ async def test_who_stops_waiting_leaves_an_exchange_that_is_not_answered(store: 
     await opened(store)
     await opened(store, SIDE)
     awaited = Exchange(
-        id="x-1", requester=MAIN, target=SIDE, request="say", created_at=NOON, max_turns=5, awaited=True
+        id="x-1",
+        requester=MAIN,
+        target=SIDE,
+        request="say",
+        created_at=NOON,
+        max_turns=5,
+        sent=Sent(awaited=True),
     )
     replied = replace(awaited, id="x-2", state=ExchangeState.REPLIED)
     await change(store, PutExchange(exchange=awaited), PutExchange(exchange=replied), key=SIDE)
-    left = replace(awaited, awaited=False)
+    left = replace(awaited, sent=Sent())
     assert [await store.leave_exchange(name) for name in ("x-1", "x-1", "x-2", "none")] == [
         left,
         left,

@@ -16,7 +16,7 @@ from roost.core.envelopes import Conversation, Sender
 from roost.core.exchanges import ExchangeState, Phase
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
-from roost.core.messages import ToolCall, ToolResult, UserMessage, text_of
+from roost.core.messages import AssistantMessage, ToolCall, ToolResult, UserMessage, text_of
 from roost.core.models import ModelRef, ModelRequest, ModelSpec
 from roost.core.queries import HistoryQuery
 from roost.core.queuesettings import QueuePolicy, QueueSettings
@@ -173,7 +173,10 @@ class Scene:
 
     async def words(self, key: SessionKey) -> list[str]:
         page = await self.store.history(HistoryQuery(key=key, limit=100, tools=False))
-        return [text_of(entry.body) for entry in page.entries]
+        said = (
+            entry.body for entry in page.entries if isinstance(entry.body, UserMessage | AssistantMessage)
+        )
+        return [text_of(body) for body in said]
 
 
 @asynccontextmanager

@@ -1,8 +1,7 @@
 """Agents that send each other messages, from a person's word on a channel to what is stored, shown and sent."""
 
 import json
-from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -10,137 +9,45 @@ import anyio
 import pytest
 
 from roost.core.a2a import HOP_LIMIT
-from roost.core.addresses import Address, ChatType
-from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
 from roost.core.effects import ChangeSession, Effects, Snapshot
-from roost.core.envelopes import Conversation
-from roost.core.events import EventKind
-from roost.core.exchanges import Exchange, ExchangeState, Phase
+from roost.core.exchanges import ExchangeState, Phase
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, Text, ToolCall, ToolResult, UserMessage, text_of
 from roost.core.models import FailureKind, ModelRequest, ToolSpec
 from roost.core.queries import HistoryQuery
-from roost.core.reach import SessionReach
-from roost.core.routing import RoutingRules
-from roost.core.runs import Run
 from roost.core.scheduling import Limits
-from roost.core.scopes import DmScope
-from roost.core.sending import SendRules
-from roost.core.sessions import Labels, Session
+from roost.core.sessions import Labels
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
-from roost.core.visibility import AgentToAgent, Level
-from roost.engine.rules import Part
-from roost.ports import Report, Tool, Topic, TopicKind
-from roost.scanners.stdlib import StdlibScanner
-from roost.testing.scripted import ScriptedModel
+from roost.ports import Report
+from roost.stores.memory import MemoryStore
+from roost.testing import builders
+from roost.testing.clock import FakeClock
 from roost.testing.scripts import CallTool, Fail, Say, Script, Until
-from roost.tools.access import Access
-from roost.tools.sessions_send import SessionsSend
-from tests.flows.gateways import BOB, Bench, benches
-
-MAIN = SessionKey.named("main", "main")
-OPS = SessionKey.named("ops", "main")
-GROUP = SessionKey.parse("agent:main:loopback:group:kitchen")
-KITCHEN = Conversation(chat_type=ChatType.GROUP, peer="kitchen", subject="Kitchen")
-IN_KITCHEN = Address(channel="loopback", to="kitchen")
-EVERYONE = AgentToAgent(enabled=True, allow=None)
-REPLY_STEP = "Agent-to-agent reply step."
-ANNOUNCE_STEP = "Agent-to-agent announce step."
+from tests.flows.gateways import ADA, BOB, Bench, benches, place
+from tests.flows.stages import (
+    ANNOUNCE_STEP,
+    GROUP,
+    IN_KITCHEN,
+    KITCHEN,
+    MAIN,
+    OPS,
+    REPLY_STEP,
+    Plays,
+    Stage,
+    replies,
+    result,
+    send,
+    staged,
+    step,
+)
 
 pytestmark = pytest.mark.timeout(30)
-
-Plays = Callable[[ModelRequest], Script]
-
-
-class Stage:
-    """A bench on which each session is played by a function of its own."""
-
-    def __init__(self, bench: Bench) -> None:
-        self.bench = bench
-        self.plays: dict[SessionKey, ScriptedModel] = {}
-        self.max_turns = 5
-        self.more: tuple[Tool, ...] = ()
-        self.agents = frozenset({"main", "ops"})
-
-    def play(
-        self, key: SessionKey, *answers: Script | Plays, otherwise: Script | Plays | None = None
-    ) -> ScriptedModel:
-        self.plays[key] = ScriptedModel(*answers, otherwise=otherwise, clock=self.bench.clock)
-        return self.plays[key]
-
-    def cast(self, session: Session, run: Run) -> Part:
-        reach = SessionReach(agent=run.key.agent, level=Level.ALL, a2a=EVERYONE)
-        access = Access(self.bench.store, self.bench.clock, reach)
-        rules = SendRules(agents=self.agents, max_turns=self.max_turns)
-        tools = (SessionsSend(access, StdlibScanner(), rules), *self.more)
-        return replace(self.bench.cast(session, run), model=self.plays[run.key], tools=tools)
-
-    async def exchange(self) -> Exchange:
-        """The one exchange that the newest events of a session speak of."""
-        for key in self.plays:
-            for event in await self.bench.store.events(key, after=0, limit=1_000):
-                if event.kind is EventKind.EXCHANGE:
-                    found = await self.bench.store.exchange(event.ref)
-                    assert found is not None
-                    return found
-        raise AssertionError("there is none")
-
-    async def over(self) -> Exchange:
-        """The exchange when all of it is over."""
-        known = await self.exchange()
-
-        async def done() -> Exchange | None:
-            found = await self.bench.store.exchange(known.id)
-            return found if found and found.phase is Phase.DONE else None
-
-        return await self.bench.store.wait_for(Topic(TopicKind.SESSION, str(known.target)), done)
-
-    async def said(self, key: SessionKey) -> list[str]:
-        page = await self.bench.store.history(HistoryQuery(key=key, limit=1_000))
-        return [text_of(entry.body) for entry in page.entries if not isinstance(entry.body, ToolResult)]
 
 
 @pytest.fixture(params=["memory", "sqlite"])
 async def stage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stage]:
     async with benches(request.param, tmp_path) as bench:
-        stage = Stage(bench)
-        bench.change(
-            cast=stage.cast,
-            routing=RoutingRules(dm_scope=DmScope.OWNER_MAIN),
-            doors={
-                "loopback": ChannelPolicy(
-                    dm_policy=DmPolicy.OPEN,
-                    group_policy=GroupPolicy.OPEN,
-                    require_mention=False,
-                    owner_ids=("loopback:ada",),
-                )
-            },
-        )
-        yield stage
-
-
-def send(call_id: str = "c1", **arguments: Any) -> Script:
-    return (CallTool(ToolCall(id=call_id, name="sessions_send", arguments=arguments)),)
-
-
-def result(model: ScriptedModel, number: int = -1) -> dict[str, Any]:
-    """What the tool told a model before one of its calls."""
-    last = model.requests[number].messages
-    found: dict[str, Any] = json.loads(text_of([one for one in last if isinstance(one, ToolResult)][-1]))
-    return found
-
-
-def step(request: ModelRequest) -> str:
-    """What the gateway asks of this run."""
-    own = [one for one in request.messages if isinstance(one, UserMessage)][-1]
-    return text_of(own).splitlines()[0]
-
-
-def replies(first: str, turn: str = "REPLY_SKIP", last: str = "ANNOUNCE_SKIP") -> Plays:
-    def answer(request: ModelRequest) -> Script:
-        return (Say({REPLY_STEP: turn, ANNOUNCE_STEP: last}.get(step(request), first)),)
-
-    return answer
+        yield staged(bench)
 
 
 @pytest.mark.requirement("D01", "D13", "D16", "D58", "D60")
@@ -158,7 +65,7 @@ async def test_a_session_asks_another_and_has_its_reply_inline(stage: Stage) -> 
         exchange = await stage.over()
     told = result(asking, 1)
     assert (told["status"], told["reply"], told["sessionKey"]) == ("ok", "three", str(OPS))
-    assert (told["messageId"], told["runId"], told["state"]) == (exchange.id, exchange.run_id, "replied")
+    assert (told["messageId"], told["runId"], told["state"]) == (exchange.id, exchange.sent.run_id, "replied")
     assert told["delivery"] == {"status": "pending", "mode": "announce"}
     message, block = (text_of(one) for one in asked.requests[0].messages[-2:])
     assert message.startswith(
@@ -209,17 +116,20 @@ async def test_what_is_only_sent_is_accepted_and_its_states_can_be_read_later(st
 
 
 @pytest.mark.requirement("D13", "D14", "P6")
-async def test_a_wait_that_ends_leaves_the_run_going_and_the_reply_comes_later(stage: Stage) -> None:
-    gate = anyio.Event()
+async def test_a_wait_that_ends_leaves_the_run_going_and_the_reply_comes_later() -> None:
+    clock = FakeClock()
+    stage, gate = staged(Bench(MemoryStore(clock), clock)), anyio.Event()
     asking = stage.play(
         MAIN,
         send(agentId="ops", message="slowly", timeoutSeconds=1),
         (Say("Not yet."),),
         otherwise=(Say("REPLY_SKIP"),),
     )
-    stage.play(OPS, (Until(gate), Say("here it is")), otherwise=replies("x", last="told you"))
+    asked = stage.play(OPS, (Until(gate), Say("here it is")), otherwise=replies("x", last="told you"))
     async with stage.bench.serving():
         await stage.bench.say("ask ops")
+        await asked.asked(1)
+        clock.advance(1_000)
         assert await stage.bench.replies() == ("Not yet.",)
         told = result(asking, 1)
         assert (told["status"], told["sentBeforeError"], told["state"]) == ("timeout", True, "running")
@@ -403,3 +313,36 @@ async def test_a_label_names_a_session(stage: Stage) -> None:
         await stage.bench.say("ask the kitchen")
         assert await stage.bench.replies() == ("Pasta.",)
     assert result(asking)["reply"] == "pasta"
+
+
+CHILD = SessionKey.parse("agent:main:subagent:one")
+
+
+@pytest.mark.requirement("P6")
+@pytest.mark.parametrize(
+    ("script", "heard"),
+    [((Say("found it"),), "found it"), ((Fail(FailureKind.PERMANENT, "no model"),), "no model")],
+)
+async def test_what_a_child_says_to_a_sender_that_does_not_wait_comes_as_a_message(
+    stage: Stage, script: Script, heard: str
+) -> None:
+    def late(request: ModelRequest) -> Script:
+        assert step(request) == "Agent-to-agent late reply."
+        return (Say("NO_REPLY"),)
+
+    row = builders.session(CHILD, parent=MAIN)
+    await stage.bench.store.change_session(CHILD, lambda _: (builders.opening(row, "child-1"),))
+    asking = stage.play(
+        MAIN, send(sessionKey=str(CHILD), message="look", timeoutSeconds=0), (Say("Sent."),), otherwise=late
+    )
+    stage.play(CHILD, script)
+    async with stage.bench.serving() as (engine, _):
+        await stage.bench.say("send the child")
+        assert await stage.bench.replies() == ("Sent.",)
+        await engine.settled()
+    assert (result(asking, 1)["status"], result(asking, 1)["delivery"]["status"]) == ("accepted", "skipped")
+    message = text_of(asking.requests[2].messages[-2])
+    assert message.startswith(f"[Inter-session message] sourceSession={CHILD}")
+    assert heard in message
+    assert (await stage.exchange()).phase is Phase.DONE
+    assert stage.bench.channel.replies(place(ADA)) == ("Sent.",)

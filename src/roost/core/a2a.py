@@ -119,7 +119,7 @@ def _next_turn(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome) -> E
     turned = replace(exchange, phase=Phase.LOOP, turn=exchange.turn + 1)
     block = exchangetext.turn_block(turned, *_channels(snapshot, exchange))
     run = _run(snapshot, turned, partner.key, RunKind.EXCHANGE, block, outcome.at)
-    run = replace(run, request=replace(run.request, longest_ms=exchange.step_ms))
+    run = replace(run, request=replace(run.request, longest_ms=exchange.sent.step_ms))
     said = _said(snapshot, run, exchange.latest_reply, f"{exchange.id}:{turned.turn}")
     return (PutExchange(exchange=turned), QueueRun(run=run), said)
 
@@ -141,7 +141,7 @@ def _tell_late(snapshot: RunSnapshot, exchange: Exchange, text: str, outcome: Ou
 def _listens(requester: Snapshot, exchange: Exchange) -> bool:
     """Whether the call that sent the message still waits for what comes of it, or will once it is taken up again."""
     alive = {run.id for run in (requester.running, *requester.queued) if run is not None}
-    return exchange.awaited and exchange.asked_by in alive
+    return exchange.sent.awaited and exchange.sent.by in alive
 
 
 def _said(snapshot: RunSnapshot, run: Run, text: str, step: str) -> AcceptInput:

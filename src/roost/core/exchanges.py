@@ -33,12 +33,19 @@ STEP_MS = 30_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
-    """One send from a session to another, with its reply-back loop and its announce.
+class Sent:
+    """The call behind an exchange: the run that made it, the run it began, and whether it waits for the reply. A turn
+    after it takes at most `step_ms`."""
 
-    `run_id` is the target's first run, `asked_by` the run that sent; `awaited` while a call of that run waits for the
-    reply. A turn of the loop takes at most `step_ms`.
-    """
+    by: str | None = None
+    run_id: str | None = None
+    awaited: bool = False
+    step_ms: int = STEP_MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One send from a session to another, with its reply-back loop and its announce."""
 
     id: str
     requester: SessionKey
@@ -54,10 +61,7 @@ class Exchange:
     error: str | None = None
     deadline: int | None = None
     hops: tuple[SessionKey, ...] = ()
-    run_id: str | None = None
-    asked_by: str | None = None
-    awaited: bool = False
-    step_ms: int = STEP_MS
+    sent: Sent = Sent()
 
     def come_to(self, state: ExchangeState) -> "Exchange":
         """The exchange with its message so far on its way; it never goes back."""
@@ -68,7 +72,9 @@ class Exchange:
 
     def left(self) -> "Exchange":
         """The exchange when its sender stops waiting for a reply that has not come."""
-        return self if self.state.ended or not self.awaited else replace(self, awaited=False)
+        if self.state.ended or not self.sent.awaited:
+            return self
+        return replace(self, sent=replace(self.sent, awaited=False))
 
 
 class CompletionStatus(StrEnum):

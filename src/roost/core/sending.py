@@ -8,7 +8,7 @@ from roost.core.a2a import INTERNAL_CHANNEL, SEND_TOOL
 from roost.core.arrivals import Arrival, Opening
 from roost.core.effects import Effects, PutExchange, Snapshot
 from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound
-from roost.core.exchanges import STEP_MS, Exchange
+from roost.core.exchanges import STEP_MS, Exchange, Sent
 from roost.core.facts import classify
 from roost.core.inbound import Inbound, Source
 from roost.core.keys import SessionKey
@@ -66,10 +66,12 @@ class Order:
             max_turns=a2a.turns(sender.key, self.target, self.max_turns),
             deadline=sender.request.deadline,
             hops=(*sender.cause.hops, sender.key),
-            run_id=self.id.run,
-            asked_by=sender.id,
-            awaited=self.wait_ms > 0,
-            step_ms=self.wait_ms or STEP_MS,
+            sent=Sent(
+                by=sender.id,
+                run_id=self.id.run,
+                awaited=self.wait_ms > 0,
+                step_ms=self.wait_ms or STEP_MS,
+            ),
         )
 
     def inbound(self) -> Inbound:

@@ -215,12 +215,12 @@ class SessionsSend:
             if found is not None:
                 return found
             await report("")
-        looked = store.leave_exchange if exchange.awaited else store.exchange
+        looked = store.leave_exchange if exchange.sent.awaited else store.exchange
         return await looked(exchange.id) or exchange
 
     async def _told(self, exchange: Exchange, invocation: Invocation, wait_ms: int) -> ToolOutcome:
         fields: dict[str, JsonValue] = {
-            "runId": exchange.run_id,
+            "runId": exchange.sent.run_id,
             "messageId": exchange.id,
             "status": "accepted",
             "state": str(exchange.state),

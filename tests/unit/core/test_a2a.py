@@ -8,7 +8,7 @@ from roost.core.deliveries import DeliveryKind
 from roost.core.effects import AcceptInput, AddDelivery, Effects, PutExchange, QueueRun, RunSnapshot, Snapshot
 from roost.core.endings import Ending
 from roost.core.errors import Forbidden
-from roost.core.exchanges import Exchange, ExchangeState, Phase
+from roost.core.exchanges import Exchange, ExchangeState, Phase, Sent
 from roost.core.inbound import Inbound, InputMode
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, Text
@@ -168,7 +168,7 @@ def test_a_message_expires_only_if_its_time_was_over_before_it_was_read(
 def test_a_requester_is_told_late_unless_the_call_that_asked_still_waits(
     awaited: bool, alive: bool, told: bool
 ) -> None:
-    exchange = replace(samples.exchange(), target=CHILD, awaited=awaited, asked_by="r1")
+    exchange = replace(samples.exchange(), target=CHILD, sent=Sent(awaited=awaited, by="r1"))
     asking = samples.run("r1", key=MAIN)
     ends = ended(exchange, CHILD)
     assert ends.partner is not None
@@ -183,7 +183,7 @@ def test_a_session_that_failed_itself_is_not_told_of_it() -> None:
 
 
 def test_a_turn_takes_no_longer_than_its_sender_waits() -> None:
-    run = next_run(advance(ended(replace(samples.exchange(), step_ms=7_000), OPS), ending("x")))
+    run = next_run(advance(ended(replace(samples.exchange(), sent=Sent(step_ms=7_000)), OPS), ending("x")))
     assert run is not None
     assert run.request.longest_ms == 7_000
 

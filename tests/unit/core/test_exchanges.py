@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.exchanges import CompletionStatus, ExchangeState, Phase
+from roost.core.exchanges import CompletionStatus, ExchangeState, Phase, Sent
 from tests import samples
 
 
@@ -29,8 +29,8 @@ def test_a_message_only_goes_forward_and_only_until_it_is_answered() -> None:
 
 
 def test_who_stops_waiting_for_what_has_come_changes_nothing() -> None:
-    awaited = replace(samples.exchange(), awaited=True)
-    assert not awaited.left().awaited
+    awaited = replace(samples.exchange(), sent=Sent(awaited=True))
+    assert not awaited.left().sent.awaited
     assert samples.exchange().left() == samples.exchange()
     replied = replace(awaited, state=ExchangeState.REPLIED)
     assert replied.left() == replied

@@ -4,7 +4,7 @@ import pytest
 
 from roost.core.effects import AcceptInput, Effects, OpenSession, PutExchange, QueueRun, Snapshot
 from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound
-from roost.core.exchanges import Exchange, ExchangeState, Phase
+from roost.core.exchanges import Exchange, ExchangeState, Phase, Sent
 from roost.core.inbound import Inbound
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, Text
@@ -51,12 +51,7 @@ def test_a_message_is_queued_as_another_sessions_word_and_its_run_learns_who_ask
         exchange.id,
     )
     assert f"Agent 1 (requester): {MAIN} on telegram" in (run.request.prompt or "")
-    assert (exchange.awaited, exchange.step_ms, exchange.asked_by, exchange.run_id) == (
-        True,
-        5_000,
-        "r1",
-        run.id,
-    )
+    assert exchange.sent == Sent(awaited=True, step_ms=5_000, by="r1", run_id=run.id)
     assert (exchange.max_turns, exchange.phase, exchange.state) == (3, Phase.PRIMARY, ExchangeState.ACCEPTED)
 
 
@@ -68,7 +63,7 @@ def test_the_senders_own_deadline_travels_with_the_message() -> None:
 
 def test_without_a_wait_nobody_waits_and_turns_take_half_a_minute() -> None:
     _, _, exchange = parts(send(samples.snapshot(OPS), order(wait_ms=0)))
-    assert (exchange.awaited, exchange.step_ms) == (False, 30_000)
+    assert (exchange.sent.awaited, exchange.sent.step_ms) == (False, 30_000)
 
 
 def test_a_child_is_not_told_of_roles() -> None:

@@ -264,7 +264,7 @@ async def test_a_wait_that_is_over_says_what_it_waited_for_and_leaves_the_messag
     (over,) = told
     assert (over["status"], over["state"], over["sentBeforeError"]) == ("timeout", "accepted", True)
     assert "within 90 s" in over["error"]
-    assert not (await exchange_of(house, over)).awaited
+    assert not (await exchange_of(house, over)).sent.awaited
 
 
 @pytest.mark.parametrize(
