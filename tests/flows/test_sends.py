@@ -331,12 +331,12 @@ async def test_what_a_child_says_to_a_sender_that_does_not_wait_comes_as_a_messa
         return (Say("NO_REPLY"),)
 
     row = builders.session(CHILD, parent=MAIN)
-    await stage.bench.store.change_session(CHILD, lambda _: (builders.opening(row, "child-1"),))
     asking = stage.play(
         MAIN, send(sessionKey=str(CHILD), message="look", timeoutSeconds=0), (Say("Sent."),), otherwise=late
     )
     stage.play(CHILD, script)
     async with stage.bench.serving() as (engine, _):
+        await stage.bench.store.change_session(CHILD, lambda _: (builders.opening(row, "child-1"),))
         await stage.bench.say("send the child")
         assert await stage.bench.replies() == ("Sent.",)
         await engine.settled()
