@@ -309,6 +309,9 @@ class Store(Protocol):
         ...
 
     async def exchange(self, exchange_id: str) -> Exchange | None: ...
+    async def leave_exchange(self, exchange_id: str) -> Exchange | None:
+        """Stop waiting for a reply; the exchange as it is then. Its end tells the requester by itself from now on."""
+        ...
 
     async def completions(self, requester: SessionKey) -> tuple[Completion, ...]:
         """What a session is owed or was told and has not acknowledged, oldest first."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core.effects import (
+    AcceptInput,
     AcknowledgeCompletion,
     Effects,
     OweCompletion,
@@ -14,16 +15,18 @@ from roost.core.effects import (
     SettleCompletion,
 )
 from roost.core.errors import Conflict
-from roost.core.exchanges import Completion, CompletionStatus, Exchange, ExchangeState, Phase
+from roost.core.events import EventKind
+from roost.core.exchanges import Completion, CompletionStatus, Exchange, ExchangeState, Phase, Sent
+from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
-from roost.core.runs import Request, Run, RunKind
+from roost.core.runs import Request, Run, RunKind, Step, StepKind
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON
 from tests.contract.homes import Reopen
-from tests.contract.scenes import Seen, change, claim_of, everything, known, opened, started
+from tests.contract.scenes import Seen, as_entries, change, claim_of, everything, known, opened, started
 
 SIDE = SessionKey.named("main", "side")
 CHILD = SessionKey.parse("agent:main:subagent:one")
@@ -55,6 +58,52 @@ async def test_the_decision_on_an_end_sees_the_exchange_and_both_its_sides(
     await store.finish_run(claim_of(claimed), seen)
     assert seen.last.partner is not None
     assert seen.last.partner.key == SIDE
+
+
+@pytest.mark.requirement("P6")
+async def test_a_message_between_sessions_is_delivered_when_taken_and_running_when_a_model_is_asked(
+    store: Store, lease: Lease
+) -> None:
+    await opened(store)
+    await opened(store, SIDE)
+    exchange = Exchange(id="x-1", requester=MAIN, target=SIDE, request="say", created_at=NOON, max_turns=5)
+    run = builders.run("r-1", SIDE, request=Request(kind=RunKind.EXCHANGE, exchange_id="x-1"))
+    message = AcceptInput(inbound=builders.inbound("m-1", SIDE), run_id="r-1", mode=InputMode.OPEN)
+    await change(store, PutExchange(exchange=exchange), QueueRun(run=run), message, key=SIDE)
+    (claimed,) = await store.claim_runs(lease, everything)
+    assert await store.exchange("x-1") == exchange
+    await store.take_inputs(claim_of(claimed), as_entries)
+    assert await store.exchange("x-1") == replace(exchange, state=ExchangeState.DELIVERED)
+    step = Step(kind=StepKind.TOOL, at=NOON, tool="t", call_id="c")
+    for kind, state in ((StepKind.TOOL, ExchangeState.DELIVERED), (StepKind.MODEL, ExchangeState.RUNNING)):
+        await store.begin_step(claim_of(claimed), replace(step, kind=kind))
+        assert await store.exchange("x-1") == replace(exchange, state=state)
+    seen = await store.events(SIDE, after=0, limit=100)
+    assert [event.ref for event in seen if event.kind is EventKind.EXCHANGE] == ["x-1"] * 3
+
+
+async def test_who_stops_waiting_leaves_an_exchange_that_is_not_answered(store: Store, lease: Lease) -> None:
+    await opened(store)
+    await opened(store, SIDE)
+    awaited = Exchange(
+        id="x-1",
+        requester=MAIN,
+        target=SIDE,
+        request="say",
+        created_at=NOON,
+        max_turns=5,
+        sent=Sent(awaited=True),
+    )
+    replied = replace(awaited, id="x-2", state=ExchangeState.REPLIED)
+    await change(store, PutExchange(exchange=awaited), PutExchange(exchange=replied), key=SIDE)
+    left = replace(awaited, sent=Sent())
+    assert [await store.leave_exchange(name) for name in ("x-1", "x-1", "x-2", "none")] == [
+        left,
+        left,
+        replied,
+        None,
+    ]
+    assert [await store.exchange(name) for name in ("x-1", "x-2")] == [left, replied]
 
 
 def owed(child_run: str, child: SessionKey, batch: str) -> Completion:

@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass
 
-from roost.core import a2a, exchangetext, queueing
+from roost.core import a2a, queueing, sending
 from roost.core.announce import SpawnMode, subagent_task_message
 from roost.core.arrivals import Arrival, Opening
-from roost.core.effects import Effects, OweCompletion, PutExchange, Snapshot
+from roost.core.effects import Effects, OweCompletion, Snapshot
 from roost.core.exchanges import Completion, Exchange
 from roost.core.facts import classify, session_owner
 from roost.core.inbound import Inbound, Source
 from roost.core.keys import SessionKey
 from roost.core.messages import Provenance, ProvenanceKind, Text
-from roost.core.principals import Principal
-from roost.core.runs import Lane, Request, Run, RunKind
-from roost.core.sessions import Facts, Lineage, Session
+from roost.core.runs import Lane, Request, Run
+from roost.core.sending import MessageId, Order
+from roost.core.sessions import Facts, Lineage
 from roost.core.sources import child_key
 from tests.flows.driver import Driver
 from tests.samples import UTC_ZONE
@@ -50,49 +50,21 @@ def _inbound(driver: Driver, run: Run, target: SessionKey, message: Message) -> 
     )
 
 
-def _opening(driver: Driver, key: SessionKey, creator: Principal, known: Session | None) -> Opening:
-    """What a message opens if there is no such session yet."""
-    owner = known.owner if known else session_owner(key, "main", creator=creator)
-    return Opening(
-        session_id=driver.names("generation"), owner=owner, facts=Facts(kind=classify(key, "main"))
-    )
-
-
 async def send(driver: Driver, run: Run, target: SessionKey, text: str, max_turns: int = 5) -> Exchange:
     """A `sessions_send` of a run that is under way."""
     refused = a2a.check_hops(run.cause.hops, target)
     if refused:
         raise refused.error()
-    exchange = Exchange(
-        id=driver.names("exchange"),
-        requester=run.key,
+    order = Order(
+        id=MessageId.of_call(run.id, driver.names("call"), text),
+        sender=run,
         target=target,
-        request=text,
-        created_at=driver.clock.now(),
-        max_turns=a2a.turns(run.key, target, max_turns),
-        hops=(*run.cause.hops, run.key),
+        text=text,
+        at=driver.clock.now(),
+        max_turns=max_turns,
     )
-    message = Message(
-        text=text, kind=ProvenanceKind.INTER_SESSION, tool=a2a.SEND_TOOL, exchange_id=exchange.id
-    )
-    inbound = _inbound(driver, run, target, message)
-    arrival = Arrival(
-        inbound=inbound,
-        run_id=driver.names("run"),
-        opening=_opening(driver, target, inbound.principal, await driver.store.session(target)),
-        zone=UTC_ZONE,
-        request=Request(
-            kind=RunKind.EXCHANGE,
-            lane=Lane.NESTED,
-            prompt=exchangetext.primary_block(exchange, None, None),
-        ),
-    )
-
-    def decide(snapshot: Snapshot) -> Effects:
-        return (*queueing.accept(snapshot, arrival), PutExchange(exchange=exchange))
-
-    await driver.store.accept_inbound(inbound, decide)
-    return exchange
+    await driver.store.accept_inbound(order.inbound(), lambda snapshot: sending.send(snapshot, order))
+    return order.exchange()
 
 
 async def spawn(driver: Driver, run: Run, task: str) -> Completion:

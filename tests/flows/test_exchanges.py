@@ -146,7 +146,7 @@ async def test_the_announce_step_sees_request_first_and_latest_reply(driver: Dri
         return Said(text=f"reply {len(prompts)}")
 
     await driver.play(script)
-    for line in ("Original request: what is up?", "Round 1 reply: reply 1", "Latest reply: reply 3"):
+    for line in ("Original request:\n> what is up?", "Round 1 reply:\n> reply 1", "Latest reply:\n> reply 3"):
         assert line in prompts[-1]
 
 
@@ -191,8 +191,13 @@ async def test_a_target_that_cannot_answer_fails_the_exchange_once(
         await driver.take(run)
     await driver.finish(run, Said(state=state))
     ended = await row(driver, exchange)
-    assert (ended.phase, ended.state, ended.error) == (Phase.DONE, ExchangeState.FAILED, "it went wrong")
-    assert await driver.play(lambda run: Said(text="who asked?")) == []
+    unread = state is RunState.TIMEOUT and not reads
+    word = ExchangeState.EXPIRED if unread else ExchangeState.FAILED
+    assert (ended.phase, ended.state, ended.error) == (Phase.DONE, word, "it went wrong")
+    told = await driver.play(lambda run: Said(text="who asked?"))
+    assert [run.key for run in told] == ([] if state is RunState.KILLED else [MAIN])
+    late = f"There is no reply to the message {exchange.id}: {word}, it went wrong."
+    assert (late in await driver.history(MAIN)) is (state is not RunState.KILLED)
 
 
 @pytest.mark.requirement("P15")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -22,8 +23,10 @@ from roost.core.queries import HistoryQuery
 from roost.core.reach import SessionReach
 from roost.core.routing import RoutingRules
 from roost.core.scopes import DmScope
+from roost.core.sessions import Labels
 from roost.core.visibility import AgentToAgent, Level
 from roost.scanners.stdlib import StdlibScanner
+from roost.testing import builders
 from roost.testing.scripts import CallTool, Say
 from roost.tools.access import Access
 from roost.tools.sessions_history import SessionsHistory
@@ -145,6 +148,19 @@ async def test_plain_requests_to_the_demo_model_work_without_any_configuration(t
     assert "- user: hello there" in history
     assert "Model: demo/demo (the model of agent main)" in status
     assert "There is no such session" in nowhere
+
+
+@pytest.mark.requirement("D01", "D13")
+async def test_the_demo_model_tells_a_session_by_its_label_and_has_its_reply(tmp_path: Path) -> None:
+    (tmp_path / "roost.json").write_text('{tools: {sessions: {visibility: "agent"}}}')
+    research = SessionKey.named("main", "desk")
+    async with open_store(load({"ROOST_HOME": str(tmp_path)})) as store:
+        lease = await store.acquire_lease(Gateway(name="t", holder="setup"))
+        row = replace(builders.session(research), labels=Labels(label="research"))
+        await store.change_session(research, lambda _: (builders.opening(row, "desk-1"),))
+        await store.release_lease(lease)
+    (told,) = await talk(tmp_path, ("tell the research session to count to 5",))
+    assert told == f"{research} replies: 1, 2, 3, 4, 5"
 
 
 @pytest.mark.requirement("D09")

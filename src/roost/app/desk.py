@@ -15,6 +15,7 @@ from roost.tools.session_status import Models, SessionStatus
 from roost.tools.sessions_history import SessionsHistory
 from roost.tools.sessions_list import SessionsList
 from roost.tools.sessions_search import SessionsSearch
+from roost.tools.sessions_send import SessionsSend
 from roost.transfer.paths import transcript_path
 
 
@@ -35,6 +36,7 @@ class Desk:
             SessionsList(access, self._scanner, self._transcript_path),
             SessionsHistory(access, self._scanner),
             SessionsSearch(access, self._scanner),
+            SessionsSend(access, self._scanner, policies.sending(self._settings)),
             SessionStatus(access, Models(find=self._model, of_agent=self._model_of)),
             AgentsList(policies.delegation(agent), map(_known_agent, self._settings.agents.list)),
         )

@@ -27,6 +27,7 @@ from roost.core.reach import SessionReach
 from roost.core.retention import Disk, Retention
 from roost.core.routing import RoutingRules
 from roost.core.runs import Lane
+from roost.core.sending import SendRules
 from roost.core.sendpolicy import Match as SendMatch
 from roost.core.sendpolicy import Rule, SendPolicy
 from roost.core.traits import KNOWN_CHANNELS, Traits
@@ -180,6 +181,13 @@ def session_reach(settings: Settings, agent: Agent, traits: Traits = KNOWN_CHANN
         main_name=settings.session.main_key,
         scope=settings.session.scope,
         traits=traits,
+    )
+
+
+def sending(settings: Settings) -> SendRules:
+    return SendRules(
+        agents=frozenset(agent.id for agent in settings.agents.list),
+        max_turns=settings.session.agent_to_agent.max_ping_pong_turns,
     )
 
 

@@ -98,11 +98,16 @@ def advance(snapshot: RunSnapshot, ending: Ending) -> Effects:
 
 def _after_primary(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome, said: str | None) -> Effects:
     if not outcome.succeeded:
-        error = outcome.error or str(outcome.state)
-        return (_done(replace(exchange, state=ExchangeState.FAILED, error=error)),)
+        # What was never read, its time being over, was not answered badly: it came too late.
+        unread = exchange.state is ExchangeState.ACCEPTED and outcome.state is RunState.TIMEOUT
+        state = ExchangeState.EXPIRED if unread else ExchangeState.FAILED
+        failed = replace(exchange, state=state, error=outcome.error or str(outcome.state))
+        return (_done(failed), *_tell_late(snapshot, failed, exchangetext.failure_text(failed), outcome))
     heard = replace(exchange, state=ExchangeState.REPLIED, first_reply=said, latest_reply=said)
-    if said is None or one_way(exchange):
+    if said is None:
         return (_done(heard),)
+    if one_way(exchange):
+        return (_done(heard), *_tell_late(snapshot, heard, said, outcome))
     return _next_turn(snapshot, heard, outcome) if heard.max_turns else _announce(snapshot, heard, outcome)
 
 
@@ -114,10 +119,36 @@ def _next_turn(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome) -> E
     turned = replace(exchange, phase=Phase.LOOP, turn=exchange.turn + 1)
     block = exchangetext.turn_block(turned, *_channels(snapshot, exchange))
     run = _run(snapshot, turned, partner.key, RunKind.EXCHANGE, block, outcome.at)
-    step = f"{exchange.id}:{turned.turn}"
+    run = replace(run, request=replace(run.request, longest_ms=exchange.sent.step_ms))
+    said = _said(snapshot, run, exchange.latest_reply, f"{exchange.id}:{turned.turn}")
+    return (PutExchange(exchange=turned), QueueRun(run=run), said)
+
+
+def _tell_late(snapshot: RunSnapshot, exchange: Exchange, text: str, outcome: Outcome) -> Effects:
+    """Tell a requester who does not wait, and hears it in no turn, what came of its message. Work that was stopped
+    starts none."""
+    requester = snapshot.partner
+    if requester is None or requester.session is None or requester.key == snapshot.run.key:
+        return ()
+    if outcome.state is RunState.KILLED or _listens(requester, exchange):
+        return ()
+    block = exchangetext.late_block(exchange)
+    run = _run(snapshot, exchange, requester.key, RunKind.EXCHANGE, block, outcome.at)
+    run = replace(run, id=derived_id("late", exchange.id), request=replace(run.request, exchange_id=None))
+    return (QueueRun(run=run), _said(snapshot, run, text, f"{exchange.id}:late"))
+
+
+def _listens(requester: Snapshot, exchange: Exchange) -> bool:
+    """Whether the call that sent the message still waits for what comes of it, or will once it is taken up again."""
+    alive = {run.id for run in (requester.running, *requester.queued) if run is not None}
+    return exchange.sent.awaited and exchange.sent.by in alive
+
+
+def _said(snapshot: RunSnapshot, run: Run, text: str, step: str) -> AcceptInput:
+    """Words of the session whose run ends, as what opens a run of the other side."""
     inbound = Inbound(
         id=derived_id("turn", step),
-        key=partner.key,
+        key=run.key,
         principal=run.cause.principal,
         provenance=Provenance(
             kind=ProvenanceKind.INTER_SESSION,
@@ -126,15 +157,14 @@ def _next_turn(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome) -> E
             source_channel=_channel(snapshot.session),
             source_tool=SEND_TOOL,
         ),
-        content=(Text(exchange.latest_reply),),
+        content=(Text(text),),
         source=Source(channel=INTERNAL_CHANNEL, idempotency_key=step),
-        received_at=outcome.at,
+        received_at=run.queued_at,
         trace=run.cause.trace,
-        exchange_id=exchange.id,
+        exchange_id=run.request.exchange_id,
         hops=run.cause.hops,
     )
-    accepted = AcceptInput(inbound=inbound, run_id=run.id, mode=InputMode.OPEN)
-    return (PutExchange(exchange=turned), QueueRun(run=run), accepted)
+    return AcceptInput(inbound=inbound, run_id=run.id, mode=InputMode.OPEN)
 
 
 def _announce(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome) -> Effects:

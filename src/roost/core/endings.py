@@ -51,5 +51,10 @@ def continuations(run_id: str) -> tuple[str, ...]:
 def continuation(run: Run) -> Request:
     """What is asked of a run that goes on where this one yielded, and ends in its place."""
     return replace(
-        run.request, kind=RunKind.CONTINUATION, deadline=None, prompt=None, completes=completes(run)
+        run.request,
+        kind=RunKind.CONTINUATION,
+        deadline=None,
+        longest_ms=None,
+        prompt=None,
+        completes=completes(run),
     )

@@ -1,6 +1,6 @@
 """Rows that tie sessions together: an exchange between two agents, and how a child ended."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from roost.core.keys import SessionKey
@@ -23,6 +23,25 @@ class ExchangeState(StrEnum):
     FAILED = "failed"
     EXPIRED = "expired"
 
+    @property
+    def ended(self) -> bool:
+        return self in (ExchangeState.REPLIED, ExchangeState.FAILED, ExchangeState.EXPIRED)
+
+
+_ON_THE_WAY = (ExchangeState.ACCEPTED, ExchangeState.DELIVERED, ExchangeState.RUNNING)
+STEP_MS = 30_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """The call behind an exchange: the run that made it, the run it began, and whether it waits for the reply. A turn
+    after it takes at most `step_ms`."""
+
+    by: str | None = None
+    run_id: str | None = None
+    awaited: bool = False
+    step_ms: int = STEP_MS
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
@@ -42,6 +61,20 @@ class Exchange:
     error: str | None = None
     deadline: int | None = None
     hops: tuple[SessionKey, ...] = ()
+    sent: Sent = Sent()
+
+    def come_to(self, state: ExchangeState) -> "Exchange":
+        """The exchange with its message so far on its way; it never goes back."""
+        if self.phase is not Phase.PRIMARY or self.state not in _ON_THE_WAY:
+            return self
+        further = _ON_THE_WAY.index(state) > _ON_THE_WAY.index(self.state)
+        return replace(self, state=state) if further else self
+
+    def left(self) -> "Exchange":
+        """The exchange when its sender stops waiting for a reply that has not come."""
+        if self.state.ended or not self.sent.awaited:
+            return self
+        return replace(self, sent=replace(self.sent, awaited=False))
 
 
 class CompletionStatus(StrEnum):

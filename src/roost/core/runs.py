@@ -79,7 +79,7 @@ class Request:
     """What a run was asked for; frozen when it is queued.
 
     `prompt` is said to the model for this run only and is never an entry. `completes` is the child run in whose
-    place this run ends or is announced.
+    place this run ends or is announced. It ends at `deadline`, and at the latest `longest_ms` after it began.
     """
 
     kind: RunKind = RunKind.TURN
@@ -88,6 +88,7 @@ class Request:
     requester: SessionKey | None = None
     exchange_id: str | None = None
     deadline: int | None = None
+    longest_ms: int | None = None
     model: str | None = None
     thinking: str | None = None
     prompt: str | None = None

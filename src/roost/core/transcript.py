@@ -77,6 +77,18 @@ def gateway_message(text: str, at: int) -> UserMessage:
     return UserMessage(content=(Text(text),), at=at, provenance=_GATEWAY)
 
 
+def with_request(messages: Sequence[Message], request: UserMessage) -> tuple[Message, ...]:
+    """The prompt of a run of which the gateway itself asks something: that stands before the steps the run has taken."""
+    place = len(messages)
+    while place and _is_step(messages[place - 1]):
+        place -= 1
+    return (*messages[:place], request, *messages[place:])
+
+
+def _is_step(message: Message) -> bool:
+    return isinstance(message, ToolResult) or bool(tool_calls(message))
+
+
 def summary_message(compaction: Compaction) -> UserMessage:
     """A summary as the model sees it."""
     body = _SUMMARY_END.sub(r"<\\", defused(compaction.summary))

@@ -134,7 +134,7 @@ class Runner:
 
     async def _watched(self, work: Work, player: Player) -> _End:
         """The end of a turn that is given up when nothing happens in it for too long, or at its deadline."""
-        deadline = work.run.request.deadline
+        deadline = _deadline(work.run)
 
         def left() -> int:
             now = self._clock.now()
@@ -143,6 +143,8 @@ class Runner:
             idle = limit - (now - work.moved_at)
             return idle if deadline is None else min(idle, deadline - now)
 
+        if deadline is not None and deadline <= self._clock.now():
+            return self._failed(RunState.TIMEOUT, OutOfTime("its time was over before it began"))
         try:
             played = await watched(self._clock, left, player.play)
         except (Fenced, HasToWait, NothingToAnswer):
@@ -260,6 +262,14 @@ class Runner:
         if line is None:
             return ()
         return notice(run.key, run.request.reply_to, line, at=outcome.at, about=run.id)
+
+
+def _deadline(run: Run) -> int | None:
+    """When a run has to be over."""
+    request, began = run.request, run.started_at
+    limit = None if began is None or request.longest_ms is None else began + request.longest_ms
+    ends = [end for end in (request.deadline, limit) if end is not None]
+    return min(ends, default=None)
 
 
 def announcement(completion: Completion, written: str | None) -> str:

@@ -6,7 +6,7 @@ The last answer is not written here: it goes into the transaction that ends the 
 from roost.core.errors import RoostError
 from roost.core.messages import AssistantMessage, StopReason, ToolResult, UserMessage, tool_calls
 from roost.core.models import FailureKind, ModelFailed
-from roost.core.transcript import gateway_message
+from roost.core.transcript import gateway_message, with_request
 from roost.engine.asking import Asking
 from roost.engine.context import Context
 from roost.engine.toolcalls import ToolCalls
@@ -71,7 +71,11 @@ class Turn:
             raise ModelFailed(error.message, kind=error.kind, hint=TOO_LARGE) from error
 
     async def _ask(self) -> AssistantMessage:
-        return await self._asking.ask((*self._context.messages(), *self._asked_by_gateway()))
+        messages, prompt = self._context.messages(), self._work.run.request.prompt
+        if prompt is not None:
+            # It is no part of the transcript.
+            messages = with_request(messages, gateway_message(prompt, self._work.clock.now()))
+        return await self._asking.ask(messages)
 
     def _refuse_emptied(self) -> None:
         """A stop may empty the queue between the claim of a run and its begin."""
@@ -80,11 +84,6 @@ class Turn:
         run = self._work.run
         if run.request.prompt is None and (last is None or isinstance(last, AssistantMessage)):
             raise NothingToAnswer(f"run {run.id} has nothing left to answer")
-
-    def _asked_by_gateway(self) -> tuple[UserMessage, ...]:
-        """What the gateway itself asks of this run; it is no part of the transcript."""
-        prompt = self._work.run.request.prompt
-        return () if prompt is None else (gateway_message(prompt, self._work.clock.now()),)
 
     async def _keep(self, *bodies: AssistantMessage | ToolResult) -> None:
         await self._context.keep(*bodies)

@@ -49,8 +49,11 @@ _MARKED = re.compile(rf"\A[^\n]* isUser=false\n[^\n]*\n(?P<text>.*?)\n?{re.escap
 _SENDER = re.compile(r"\A\[Sender: [^\]]*\]\n")
 _TASK = re.compile(r"\[Subagent Task\]\n(?P<task>.*?)\n\nBegin now;", re.DOTALL)
 _COUNT = re.compile(r"\bcount\s+(?:up\s+)?to\s+(?P<last>\d{1,3})\b", re.IGNORECASE)
-_TURN_STEP = "Agent-to-agent reply step."
-_ANNOUNCE_STEP = "Agent-to-agent announce step."
+_FIRST_STEP = "Agent-to-agent message."
+_SILENT_STEPS = (
+    ("Agent-to-agent reply step.", Sentinel.REPLY_SKIP),
+    ("Agent-to-agent announce step.", Sentinel.ANNOUNCE_SKIP),
+)
 
 
 class DemoModel:
@@ -104,9 +107,12 @@ def reply_to(request: ModelRequest, at: int) -> AssistantMessage:
 
 
 def _heard(request: ModelRequest, last: UserMessage) -> tuple[Text | ToolCall, ...]:
-    silence = _silence(request, last)
+    silence = _silence(last)
     if silence:
         return (Text(silence),)
+    before = request.messages[-2] if len(request.messages) > 1 else None
+    if text_of(last).startswith(_FIRST_STEP) and isinstance(before, UserMessage):
+        last = before
     text = _plain(text_of(last))
     if last.provenance.kind is ProvenanceKind.SUBAGENT and not _TASK.search(text_of(last)):
         return (Text(f"A helper reports:\n{text}"),)
@@ -121,15 +127,16 @@ def _heard(request: ModelRequest, last: UserMessage) -> tuple[Text | ToolCall, .
     return (Text(f"Let me use {wish.tool}."), call)
 
 
-def _silence(request: ModelRequest, last: UserMessage) -> Sentinel | None:
+def _silence(last: UserMessage) -> Sentinel | None:
     """The word for having nothing to add, where the gateway asks for one."""
-    if _TURN_STEP in request.system:
-        return Sentinel.REPLY_SKIP
-    if _ANNOUNCE_STEP in request.system:
-        return Sentinel.ANNOUNCE_SKIP
     if last.provenance.kind is ProvenanceKind.HUMAN:
         return None
-    return next((word for word in (Sentinel.HEARTBEAT_OK, Sentinel.NO_REPLY) if word in text_of(last)), None)
+    asked = text_of(last)
+    if last.provenance.kind is ProvenanceKind.SYSTEM:
+        for step, word in _SILENT_STEPS:
+            if asked.startswith(step):
+                return word
+    return next((word for word in (Sentinel.HEARTBEAT_OK, Sentinel.NO_REPLY) if word in asked), None)
 
 
 def _plain(text: str) -> str:

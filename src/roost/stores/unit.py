@@ -10,7 +10,7 @@ from roost.core.effects import RunSnapshot, Snapshot
 from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound
 from roost.core.events import Event, EventKind
-from roost.core.exchanges import Completion
+from roost.core.exchanges import Completion, ExchangeState
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.runs import Claim, Run, RunState
@@ -166,6 +166,14 @@ class Unit:
         if run.stop is not None:
             raise Fenced(f"run {run.id} was stopped: {run.stop.reason}", hint="end this run")
         return run
+
+    async def message_came_to(self, run: Run, state: ExchangeState) -> None:
+        """The message that a run of an exchange answers is so far on its way."""
+        exchange_id = run.request.exchange_id
+        known = None if exchange_id is None else await self.tables.exchange(exchange_id)
+        if known is not None and (further := known.come_to(state)) != known:
+            await self.tables.put_exchange(further)
+            self.emit(run.key, EventKind.EXCHANGE, known.id)
 
     async def holds(self, claim: Claim) -> bool:
         """Whether the gateway behind a claim still has the lease it claimed under."""

@@ -152,6 +152,7 @@ class CrashingStore(_CrashingUpkeep):
         self.release = crashes.around("store.release", store.release)
         self.wake_parked = crashes.around("store.wake_parked", store.wake_parked)
         self.exchange = crashes.around("store.exchange", store.exchange)
+        self.leave_exchange = crashes.around("store.leave_exchange", store.leave_exchange)
         self.completions = crashes.around("store.completions", store.completions)
         self.claim_deliveries = crashes.around("store.claim_deliveries", store.claim_deliveries)
         self.settle_delivery = crashes.around("store.settle_delivery", store.settle_delivery)

@@ -1,16 +1,18 @@
 """How a session tool gets at sessions: by name, through the guard, with a record of what was refused."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from roost.core.errors import NotFound, RoostError
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial
+from roost.core.principals import OWNER
 from roost.core.queries import SessionQuery
 from roost.core.reach import SessionReach
 from roost.core.references import ByKeyOrId, display, resolve
 from roost.core.sessions import Session
 from roost.core.tools import Invocation
 from roost.core.visibility import (
+    EVERYTHING,
     AgentCaller,
     Allowed,
     Denied,
@@ -24,6 +26,7 @@ from roost.core.visibility import (
 from roost.ports import Clock, Store
 
 ABSENT = "absent"
+MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +78,60 @@ class Access:
         denied, target = first or (absent(caller), name)
         raise await self._refused(operation, invocation, denied, target)
 
+    async def labelled(
+        self, operation: Operation, label: str, agent: str | None, invocation: Invocation
+    ) -> Found:
+        """The session with this label, of this agent if one is named, if the caller may do this to it."""
+        within = SessionQuery(
+            scope=self.scope(operation, invocation),
+            hidden=self.reach.hidden,
+            label=label,
+            agent=agent,
+            limit=MOST_NAMED,
+        )
+        rows = (await self.store.list_sessions(within)).rows
+        if not rows:
+            # For the refusal only: it names its setting, where the caller may know of the session at all.
+            anywhere = replace(within, scope=EVERYTHING, limit=1)
+            for row in (await self.store.list_sessions(anywhere)).rows:
+                await self.require(operation, Found(session=row), invocation)
+            raise await self.absent(operation, label, invocation)
+        if len(rows) > 1:
+            names = ", ".join(sorted(self.shown(row.key, invocation) for row in rows))
+            raise NotFound(f"several sessions are labelled {label!r}: {names}", hint="name one by its key")
+        return Found(session=rows[0])
+
+    async def admit(self, operation: Operation, key: SessionKey, invocation: Invocation) -> Session | None:
+        """The main session under a key, if the caller may do this to it, be it there or not."""
+        session = await self.store.session(key)
+        target = (
+            Target(key=key, agent=key.agent, owner=OWNER) if session is None else await self._target(session)
+        )
+        decision = decide(operation, self.reach.caller(invocation), target)
+        if isinstance(decision, Denied):
+            raise await self._refused(operation, invocation, decision, str(key))
+        return session
+
+    async def absent(self, operation: Operation, name: str, invocation: Invocation) -> RoostError:
+        """The error for a session that is not there."""
+        return await self._refused(operation, invocation, absent(self.reach.caller(invocation)), name)
+
+    async def deny(
+        self, operation: Operation, invocation: Invocation, rule: str, reason: str, target: str
+    ) -> None:
+        """Record what was refused for another reason than who may see whom."""
+        await self.store.record_denial(
+            Denial(
+                at=self.clock.now(),
+                operation=operation,
+                principal=invocation.cause.principal,
+                rule=rule,
+                reason=reason,
+                caller=invocation.key,
+                target=target,
+            )
+        )
+
     async def require(self, operation: Operation, found: Found, invocation: Invocation) -> None:
         """Raise unless the caller may also do this to a session it found."""
         decision = decide(operation, self.reach.caller(invocation), await self._target(found.session))
@@ -106,15 +163,6 @@ class Access:
     ) -> RoostError:
         """The error a caller is shown. That there is no such session is recorded only where it is told as a refusal."""
         if denied.reason is not None or not denied.absent:
-            await self.store.record_denial(
-                Denial(
-                    at=self.clock.now(),
-                    operation=operation,
-                    principal=invocation.cause.principal,
-                    rule=denied.reason or ABSENT,
-                    reason=f"{denied.message} ({denied.setting})" if denied.setting else denied.message,
-                    caller=invocation.key,
-                    target=target,
-                )
-            )
+            reason = f"{denied.message} ({denied.setting})" if denied.setting else denied.message
+            await self.deny(operation, invocation, denied.reason or ABSENT, reason, target)
         return denied.error()

@@ -16,7 +16,7 @@ def told(text: str, *, is_error: bool = False, details: JsonObject | None = None
 
 def refused(error: RoostError) -> ToolOutcome:
     """An error as the model reads it: what happened, and what to do."""
-    return told(_sentence(error), is_error=True, details={"status": "error", "code": error.code})
+    return told(sentence(error), is_error=True, details={"status": "error", "code": error.code})
 
 
 def found(fields: JsonObject, details: JsonObject) -> ToolOutcome:
@@ -37,11 +37,12 @@ async def looked_up(work: Awaitable[ToolOutcome]) -> ToolOutcome:
         return refused(error)
     except (Forbidden, NotFound) as error:
         status = "forbidden" if isinstance(error, Forbidden) else "error"
-        words = {"status": status, "error": _sentence(error)}
+        words = {"status": status, "error": sentence(error)}
         return told(compact(words), is_error=True, details={"status": status, "code": error.code})
 
 
-def _sentence(error: RoostError) -> str:
+def sentence(error: RoostError) -> str:
+    """An error in words a model can act on."""
     said = error.message.rstrip(".")
     return f"{said}. To go on: {error.hint}." if error.hint else f"{said}."
 

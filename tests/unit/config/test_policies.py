@@ -12,6 +12,7 @@ from roost.core.queuesettings import DropPolicy, QueueMode, QueueSettings
 from roost.core.retention import DAY_MS, Disk, Retention
 from roost.core.runs import Lane
 from roost.core.scopes import DmScope, SessionScope
+from roost.core.sending import SendRules
 from roost.core.sendpolicy import Action, Rule, SendPolicy
 from roost.core.sendpolicy import Match as SendMatch
 from roost.core.triggers import find_trigger
@@ -279,3 +280,12 @@ def test_retention_is_what_its_keys_say() -> None:
         spare_recent=True,
         disk=Disk(most=1024, goal=1000),
     )
+
+
+@pytest.mark.requirement("D61")
+def test_sends_know_the_agents_and_how_many_turns_there_are() -> None:
+    assert policies.sending(settings({})) == SendRules(agents=frozenset({"main"}), max_turns=5)
+    changed = settings(
+        {"session": {"agentToAgent": {"maxPingPongTurns": 0}}, "agents": {"list": [{"id": "ops"}]}}
+    )
+    assert policies.sending(changed) == SendRules(agents=frozenset({"ops"}), max_turns=0)

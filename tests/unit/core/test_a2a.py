@@ -8,8 +8,8 @@ from roost.core.deliveries import DeliveryKind
 from roost.core.effects import AcceptInput, AddDelivery, Effects, PutExchange, QueueRun, RunSnapshot, Snapshot
 from roost.core.endings import Ending
 from roost.core.errors import Forbidden
-from roost.core.exchanges import Exchange, ExchangeState, Phase
-from roost.core.inbound import InputMode
+from roost.core.exchanges import Exchange, ExchangeState, Phase, Sent
+from roost.core.inbound import Inbound, InputMode
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, Text
 from roost.core.runs import Lane, Outcome, Run, RunKind, RunState
@@ -42,6 +42,11 @@ def ending(
 def row(effects: Effects) -> Exchange:
     (put,) = (effect for effect in effects if isinstance(effect, PutExchange))
     return put.exchange
+
+
+def message(effects: Effects) -> Inbound:
+    (accepted,) = (effect for effect in effects if isinstance(effect, AcceptInput))
+    return accepted.inbound
 
 
 def next_run(effects: Effects) -> Run | None:
@@ -105,7 +110,7 @@ def test_a_skipped_or_missing_reply_ends_the_loop_with_the_latest_one(
     run = next_run(effects)
     assert run is not None
     assert (run.key, run.request.kind, row(effects).latest_reply) == (OPS, RunKind.ANNOUNCE, "x")
-    assert "Latest reply: x" in (run.request.prompt or "")
+    assert "Latest reply:\n> x" in (run.request.prompt or "")
 
 
 @pytest.mark.requirement("D61")
@@ -125,13 +130,62 @@ def test_a_target_that_says_nothing_ends_the_exchange(reply: str) -> None:
 @pytest.mark.requirement("P6")
 @pytest.mark.parametrize("state", [RunState.FAILED, RunState.TIMEOUT, RunState.KILLED, RunState.INTERRUPTED])
 def test_a_failed_first_run_is_recorded_for_the_sender(state: RunState) -> None:
-    effects = advance(ended(samples.exchange(), OPS), ending("half", state))
+    taken = replace(samples.exchange(), state=ExchangeState.DELIVERED)
+    effects = advance(ended(taken, OPS), ending("half", state))
     assert (row(effects).state, row(effects).error, row(effects).phase) == (
         ExchangeState.FAILED,
         "boom",
         Phase.DONE,
     )
-    assert next_run(effects) is None
+    told = next_run(effects)
+    if state is RunState.KILLED:
+        assert told is None
+        return
+    assert told is not None
+    assert (told.key, told.request.exchange_id, told.cause.hops) == (MAIN, None, (OPS,))
+    assert message(effects).content == (Text("There is no reply to the message x1: failed, boom."),)
+
+
+@pytest.mark.requirement("P6")
+@pytest.mark.parametrize(
+    ("state", "error", "expected"),
+    [
+        (ExchangeState.ACCEPTED, RunState.TIMEOUT, ExchangeState.EXPIRED),
+        (ExchangeState.DELIVERED, RunState.TIMEOUT, ExchangeState.FAILED),
+        (ExchangeState.ACCEPTED, RunState.FAILED, ExchangeState.FAILED),
+    ],
+)
+def test_a_message_expires_only_if_its_time_was_over_before_it_was_read(
+    state: ExchangeState, error: RunState, expected: ExchangeState
+) -> None:
+    exchange = replace(samples.exchange(), state=state)
+    assert row(advance(ended(exchange, OPS), ending(None, error))).state is expected
+
+
+@pytest.mark.parametrize(
+    ("awaited", "alive", "told"), [(True, True, False), (True, False, True), (False, True, True)]
+)
+def test_a_requester_is_told_late_unless_the_call_that_asked_still_waits(
+    awaited: bool, alive: bool, told: bool
+) -> None:
+    exchange = replace(samples.exchange(), target=CHILD, sent=Sent(awaited=awaited, by="r1"))
+    asking = samples.run("r1", key=MAIN)
+    ends = ended(exchange, CHILD)
+    assert ends.partner is not None
+    for partner in (replace(ends.partner, running=asking), replace(ends.partner, queued=(asking,))):
+        seen = replace(ends, partner=partner if alive else ends.partner)
+        assert (next_run(advance(seen, ending("x"))) is not None) is told
+
+
+def test_a_session_that_failed_itself_is_not_told_of_it() -> None:
+    exchange = replace(samples.exchange(), requester=OPS)
+    assert next_run(advance(ended(exchange, OPS), ending(None, RunState.FAILED))) is None
+
+
+def test_a_turn_takes_no_longer_than_its_sender_waits() -> None:
+    run = next_run(advance(ended(replace(samples.exchange(), sent=Sent(step_ms=7_000)), OPS), ending("x")))
+    assert run is not None
+    assert run.request.longest_ms == 7_000
 
 
 def test_a_stopped_turn_stops_the_exchange() -> None:
@@ -143,7 +197,11 @@ def test_a_stopped_turn_stops_the_exchange() -> None:
 def test_with_a_sub_agent_there_is_one_reply_and_no_more(requester: SessionKey, target: SessionKey) -> None:
     exchange = replace(samples.exchange(), requester=requester, target=target)
     effects = advance(ended(exchange, target), ending("x"))
-    assert (row(effects).phase, row(effects).first_reply, next_run(effects)) == (Phase.DONE, "x", None)
+    assert (row(effects).phase, row(effects).first_reply) == (Phase.DONE, "x")
+    late = next_run(effects)
+    assert late is not None
+    assert (late.key, late.request.exchange_id, late.request.reply_to) == (requester, None, None)
+    assert (message(effects).content, message(effects).provenance.kind) == ((Text("x"),), SENT_ON)
 
 
 def test_without_a_requester_to_turn_to_the_target_announces() -> None:

@@ -1,4 +1,8 @@
-from roost.core.exchanges import CompletionStatus, ExchangeState, Phase
+from dataclasses import replace
+
+import pytest
+
+from roost.core.exchanges import CompletionStatus, ExchangeState, Phase, Sent
 from tests import samples
 
 
@@ -10,3 +14,23 @@ def test_an_exchange_begins_with_the_primary_run_and_no_turn_taken() -> None:
 def test_a_completion_is_owed_from_the_spawn_on() -> None:
     owed = samples.completion()
     assert (owed.status, owed.settled_at, owed.acknowledged_at) == (CompletionStatus.PENDING, None, None)
+
+
+@pytest.mark.requirement("P6")
+def test_a_message_only_goes_forward_and_only_until_it_is_answered() -> None:
+    sent = samples.exchange()
+    running = sent.come_to(ExchangeState.RUNNING)
+    assert running.state is ExchangeState.RUNNING
+    assert running.come_to(ExchangeState.DELIVERED) == running
+    replied = replace(running, state=ExchangeState.REPLIED)
+    assert replied.come_to(ExchangeState.RUNNING) == replied
+    turning = samples.exchange(Phase.LOOP)
+    assert turning.come_to(ExchangeState.DELIVERED) == turning
+
+
+def test_who_stops_waiting_for_what_has_come_changes_nothing() -> None:
+    awaited = replace(samples.exchange(), sent=Sent(awaited=True))
+    assert not awaited.left().sent.awaited
+    assert samples.exchange().left() == samples.exchange()
+    replied = replace(awaited, state=ExchangeState.REPLIED)
+    assert replied.left() == replied

@@ -27,8 +27,10 @@ from roost.core.transcript import (
     Prompt,
     active,
     build_prompt,
+    gateway_message,
     last_turns,
     turn_starts,
+    with_request,
 )
 
 
@@ -280,3 +282,17 @@ def test_a_turn_begins_at_a_user_message_that_does_not_follow_another() -> None:
     assert turn_starts(units) == (1, 4)
     assert [last_turns(units, count) for count in (0, 1, 2, 3)] == [6, 4, 1, 1]
     assert last_turns(units[:1], 3) == 0
+
+
+def test_what_the_gateway_asks_stands_before_the_steps_of_the_run_and_behind_all_else() -> None:
+    asked = gateway_message("say it", 9)
+    steps = (
+        assistant(call("c1")),
+        result("c1"),
+        assistant(call("c2"), call("c3")),
+        result("c2"),
+        result("c3"),
+    )
+    for before in ((user("a"), assistant(Text("b"))), (user("a"),), ()):
+        assert with_request(before, asked) == (*before, asked)
+        assert with_request((*before, *steps), asked) == (*before, asked, *steps)

@@ -25,7 +25,7 @@ from roost.engine.stops import Stops
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
-from roost.testing.clock import FakeClock
+from roost.testing.clock import NOON, FakeClock
 from roost.testing.scripts import Fail, Hang, Say, Script, Until, calls
 from tests.unit.engine.scenes import HOME, Doing, Scene, call
 
@@ -126,16 +126,25 @@ async def test_a_model_that_says_nothing_for_too_long_is_given_up_long_before_th
     assert ended.state is RunState.TIMEOUT
 
 
-async def test_a_run_past_its_deadline_is_given_up() -> None:
+@pytest.mark.parametrize("limit", [{"deadline": NOON + 1000}, {"longest_ms": 1000, "deadline": NOON + 5000}])
+async def test_a_run_past_its_deadline_or_its_longest_time_is_given_up(limit: dict[str, int]) -> None:
     scene = Scene()
     scene.model.add((Say("so"), Hang()))
-    run = await scene.claimed(request=Request(reply_to=CHAT, deadline=scene.clock.now() + 1000))
+    run = await scene.claimed(request=replace(Request(reply_to=CHAT), **limit))  # type: ignore[arg-type]
     async with anyio.create_task_group() as group:
         group.start_soon(runner(scene).run, run)
         await anyio.wait_all_tasks_blocked()
         scene.clock.advance(1000)
     assert await outcome(scene, run) == (RunState.TIMEOUT, "timeout")
     assert [delivery.kind for delivery in await waiting(scene)] == [DeliveryKind.NOTICE]
+
+
+async def test_a_run_whose_time_is_over_before_it_begins_reads_nothing() -> None:
+    scene = Scene()
+    run = await scene.claimed(request=Request(deadline=scene.clock.now()))
+    await runner(scene).run(run)
+    assert await outcome(scene, run) == (RunState.TIMEOUT, "timeout")
+    assert scene.model.requests == []
 
 
 async def test_a_run_in_which_nothing_happens_is_given_up() -> None:

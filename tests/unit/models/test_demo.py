@@ -19,6 +19,7 @@ from roost.core.messages import (
     tool_calls,
 )
 from roost.core.models import Finished, ModelRequest, TextDelta, ToolCallBegun, ToolSpec
+from roost.core.transcript import gateway_message
 from roost.models.demo import SPEC, DemoModel, reply_to
 from roost.models.demo_answers import NOT_A_MODEL
 from roost.testing.clock import NOON, FakeClock
@@ -117,14 +118,22 @@ def test_marks_and_names_around_a_message_do_not_hide_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("system", "word"),
+    ("step", "word"),
     [
         ("Agent-to-agent reply step.\nYou are agent 2.", "REPLY_SKIP"),
         ("Agent-to-agent announce step.\n…", "ANNOUNCE_SKIP"),
+        ("Agent-to-agent late reply.\n… Reply NO_REPLY if …", "NO_REPLY"),
     ],
 )
-def test_a_conversation_between_agents_is_not_kept_up(system: str, word: str) -> None:
-    assert said(heard("and then?", ProvenanceKind.INTER_SESSION), system=system) == word
+def test_a_conversation_between_agents_is_not_kept_up(step: str, word: str) -> None:
+    last = gateway_message(step, NOON)
+    assert said(heard("and then?", ProvenanceKind.INTER_SESSION), last) == word
+
+
+def test_the_first_message_of_another_agent_is_answered() -> None:
+    block = gateway_message("Agent-to-agent message.\nYou are agent 2.", NOON)
+    assert said(heard("count to 3", ProvenanceKind.INTER_SESSION), block) == "1, 2, 3"
+    assert "demo model" in said(block)
 
 
 def test_the_gateway_gets_the_word_it_asks_for_and_a_person_does_not() -> None:

@@ -8,6 +8,7 @@ from roost.core.effects import Decide, Effects
 from roost.core.entries import Entry
 from roost.core.errors import InvalidInput
 from roost.core.events import EventKind
+from roost.core.exchanges import ExchangeState
 from roost.core.inbound import Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
@@ -55,6 +56,7 @@ class InboxVerbs(Verbs):
             entries = await unit.append(run.key, drafts)
             for record in inputs:
                 await unit.tables.update_inbound(replace(record, state=InboundState.TAKEN))
+            await unit.message_came_to(run, ExchangeState.DELIVERED)
             unit.emit(run.key, EventKind.INPUT_TAKEN, *(record.inbound.id for record in inputs))
             unit.emit(run.key, EventKind.ENTRY, *(entry.id for entry in entries))
             return entries

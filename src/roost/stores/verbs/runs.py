@@ -3,10 +3,10 @@
 from dataclasses import replace
 from functools import partial
 
-from roost.core.effects import Advance
+from roost.core.effects import Advance, PutExchange
 from roost.core.errors import InvalidInput, RoostError
 from roost.core.events import EventKind
-from roost.core.exchanges import Completion, Exchange
+from roost.core.exchanges import Completion, Exchange, ExchangeState
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.runs import Claim, Run, RunState, Step, StepKind
@@ -30,6 +30,19 @@ class RunVerbs(Verbs):
 
     async def exchange(self, exchange_id: str) -> Exchange | None:
         return await self._read(lambda tables: tables.exchange(exchange_id))
+
+    async def leave_exchange(self, exchange_id: str) -> Exchange | None:
+        async def verb(unit: Unit) -> Exchange | None:
+            known = await unit.tables.exchange(exchange_id)
+            if known is None or await unit.session(known.target) is None:
+                return known
+            known = await unit.tables.exchange(exchange_id) or known
+            left = known.left()
+            if left != known:
+                await apply(unit, (PutExchange(exchange=left),))
+            return left
+
+        return await self._write(verb)
 
     async def completions(self, requester: SessionKey) -> tuple[Completion, ...]:
         return await self._read(lambda tables: tables.owed(requester))
@@ -57,6 +70,8 @@ class RunVerbs(Verbs):
             calls = run.progress.model_calls + (step.kind is StepKind.MODEL)
             progress = replace(run.progress, step=step, model_calls=calls)
             await unit.tables.update_run(replace(run, progress=progress))
+            if step.kind is StepKind.MODEL:
+                await unit.message_came_to(run, ExchangeState.RUNNING)
             if step.waits:
                 unit.topics.add(RUNS)
 

@@ -1,0 +1,146 @@
+"""A message from one session to another: what it says, whom it may reach, and everything that follows from it."""
+
+from dataclasses import dataclass
+from datetime import UTC
+
+from roost.core import a2a, exchangetext, queueing
+from roost.core.a2a import INTERNAL_CHANNEL, SEND_TOOL
+from roost.core.arrivals import Arrival, Opening
+from roost.core.effects import Effects, PutExchange, Snapshot
+from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound
+from roost.core.exchanges import STEP_MS, Exchange, Sent
+from roost.core.facts import classify
+from roost.core.inbound import Inbound, Source
+from roost.core.keys import SessionKey
+from roost.core.messages import Provenance, ProvenanceKind, Text
+from roost.core.notices import derived_id
+from roost.core.principals import OWNER
+from roost.core.runs import Lane, Request, Run, RunKind
+from roost.core.sessions import Facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendRules:
+    """What the configuration says: the agents there are, and how many turns a reply-back loop has."""
+
+    agents: frozenset[str]
+    max_turns: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageId:
+    """The names of a message: its own, and its run's, under which sending it again is the same."""
+
+    message: str
+    run: str
+
+    @classmethod
+    def of_call(cls, run_id: str, call_id: str, arguments: str) -> "MessageId":
+        """Those of a tool call, however often it is made. Arguments count: some models reuse the id of a call."""
+        message = derived_id("sent", run_id, call_id, arguments)
+        return cls(message=message, run=derived_id("run of", message))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a run sends to another session. It may open that session only if it is an agent's main."""
+
+    id: MessageId
+    sender: Run
+    target: SessionKey
+    text: str
+    at: int
+    wait_ms: int = 0
+    max_turns: int = 0
+    main_name: str = "main"
+    channel: str | None = None
+
+    def exchange(self) -> Exchange:
+        sender = self.sender
+        return Exchange(
+            id=self.id.message,
+            requester=sender.key,
+            target=self.target,
+            request=self.text,
+            created_at=self.at,
+            max_turns=a2a.turns(sender.key, self.target, self.max_turns),
+            deadline=sender.request.deadline,
+            hops=(*sender.cause.hops, sender.key),
+            sent=Sent(
+                by=sender.id,
+                run_id=self.id.run,
+                awaited=self.wait_ms > 0,
+                step_ms=self.wait_ms or STEP_MS,
+            ),
+        )
+
+    def inbound(self) -> Inbound:
+        cause = self.sender.cause
+        return Inbound(
+            id=self.id.message,
+            key=self.target,
+            principal=cause.principal,
+            provenance=Provenance(
+                kind=ProvenanceKind.INTER_SESSION,
+                principal=cause.principal,
+                source_session=str(self.sender.key),
+                source_channel=self.channel,
+                source_tool=SEND_TOOL,
+            ),
+            content=(Text(self.text),),
+            source=Source(channel=INTERNAL_CHANNEL, idempotency_key=self.id.run),
+            received_at=self.at,
+            trace=cause.trace,
+            deadline=self.sender.request.deadline,
+            exchange_id=self.id.message,
+            hops=(*cause.hops, self.sender.key),
+        )
+
+
+def check_sender(serves: Exchange | None, run: Run) -> None:
+    """Raise if the run may only answer: whoever passed on every reply would never come to an end."""
+    if run.request.kind is RunKind.ANNOUNCE or (serves is not None and serves.state.ended):
+        raise Forbidden(
+            "this run is a step of an exchange with another agent and sends no messages",
+            hint="answer instead, your reply goes where it is expected",
+        )
+
+
+def check_target(sender: SessionKey, target: SessionKey, wait_ms: int) -> None:
+    """Raise if nobody should send there, whoever asks."""
+    if target == sender and wait_ms:
+        raise InvalidInput(
+            "a session cannot wait for its own reply: it is busy waiting",
+            hint="send to another session, or with timeoutSeconds 0",
+        )
+    if target.is_thread:
+        raise InvalidInput(
+            f"{target} is a thread people talk in, which other sessions do not write into",
+            hint=f"send to {target.parent} instead",
+        )
+
+
+def send(snapshot: Snapshot, order: Order) -> Effects:
+    """Everything that follows from sending it."""
+    session = snapshot.session
+    if session is None and not order.target.is_main(order.main_name):
+        raise NotFound("There is no such session.", hint="take the key from sessions_list")
+    if session is not None and session.times.archived is not None:
+        raise Conflict(f"session {order.target} is archived", hint="send to one that is in use")
+    exchange = order.exchange()
+    target_channel = session.facts.channel if session else None
+    prompt = None
+    if not a2a.one_way(exchange):
+        prompt = exchangetext.primary_block(exchange, order.channel, target_channel)
+    arrival = Arrival(
+        inbound=order.inbound(),
+        run_id=order.id.run,
+        opening=Opening(
+            session_id=derived_id("opened by", order.id.message),
+            owner=session.owner if session else OWNER,
+            facts=session.facts if session else Facts(kind=classify(order.target, order.main_name)),
+        ),
+        zone=UTC,
+        request=Request(kind=RunKind.EXCHANGE, lane=Lane.NESTED, prompt=prompt),
+    )
+    return (*queueing.accept(snapshot, arrival), PutExchange(exchange=exchange))

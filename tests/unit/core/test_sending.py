@@ -1,0 +1,126 @@
+from dataclasses import replace
+
+import pytest
+
+from roost.core.effects import AcceptInput, Effects, OpenSession, PutExchange, QueueRun, Snapshot
+from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound
+from roost.core.exchanges import Exchange, ExchangeState, Phase, Sent
+from roost.core.inbound import Inbound
+from roost.core.keys import SessionKey
+from roost.core.messages import ProvenanceKind, Text
+from roost.core.principals import OWNER
+from roost.core.runs import Lane, Request, Run, RunKind
+from roost.core.sending import MessageId, Order, check_sender, check_target, send
+from tests import samples
+from tests.samples import CHILD, MAIN, NOON, OPS
+
+SENDER = replace(samples.run("r1"), request=Request(deadline=NOON + 9_000))
+
+
+def order(target: SessionKey = OPS, wait_ms: int = 5_000) -> Order:
+    return Order(
+        id=MessageId.of_call("r1", "c1", "{}"),
+        sender=SENDER,
+        target=target,
+        text="look",
+        at=NOON,
+        wait_ms=wait_ms,
+        max_turns=3,
+        channel="telegram",
+    )
+
+
+def parts(effects: Effects) -> tuple[Inbound, Run, Exchange]:
+    (accepted,) = (one for one in effects if isinstance(one, AcceptInput))
+    (queued,) = (one for one in effects if isinstance(one, QueueRun))
+    (put,) = (one for one in effects if isinstance(one, PutExchange))
+    assert accepted.run_id == queued.run.id
+    return accepted.inbound, queued.run, put.exchange
+
+
+@pytest.mark.requirement("D16", "D60")
+def test_a_message_is_queued_as_another_sessions_word_and_its_run_learns_who_asks() -> None:
+    inbound, run, exchange = parts(send(samples.snapshot(OPS), order()))
+    assert (inbound.content, inbound.reply_to, inbound.hops) == ((Text("look"),), None, (MAIN,))
+    assert inbound.provenance.kind is ProvenanceKind.INTER_SESSION
+    assert (inbound.provenance.source_session, inbound.provenance.source_tool) == (str(MAIN), "sessions_send")
+    assert inbound.provenance.source_channel == "telegram"
+    assert (run.request.kind, run.request.lane, run.request.exchange_id) == (
+        RunKind.EXCHANGE,
+        Lane.NESTED,
+        exchange.id,
+    )
+    assert f"Agent 1 (requester): {MAIN} on telegram" in (run.request.prompt or "")
+    assert exchange.sent == Sent(awaited=True, step_ms=5_000, by="r1", run_id=run.id)
+    assert (exchange.max_turns, exchange.phase, exchange.state) == (3, Phase.PRIMARY, ExchangeState.ACCEPTED)
+
+
+@pytest.mark.requirement("P6")
+def test_the_senders_own_deadline_travels_with_the_message() -> None:
+    inbound, run, exchange = parts(send(samples.snapshot(OPS), order()))
+    assert {inbound.deadline, run.request.deadline, exchange.deadline} == {NOON + 9_000}
+
+
+def test_without_a_wait_nobody_waits_and_turns_take_half_a_minute() -> None:
+    _, _, exchange = parts(send(samples.snapshot(OPS), order(wait_ms=0)))
+    assert (exchange.sent.awaited, exchange.sent.step_ms) == (False, 30_000)
+
+
+def test_a_child_is_not_told_of_roles() -> None:
+    _, run, _ = parts(send(samples.snapshot(CHILD), order(CHILD)))
+    assert run.request.prompt is None
+
+
+@pytest.mark.requirement("P6")
+def test_the_same_call_makes_the_same_message_and_another_one_does_not() -> None:
+    again = MessageId.of_call("r1", "c1", "{}")
+    assert order().id == again
+    others = {
+        MessageId.of_call(*call) for call in (("r2", "c1", "{}"), ("r1", "c2", "{}"), ("r1", "c1", "x"))
+    }
+    assert again not in others
+    assert len(others) == 3
+
+
+def test_a_message_opens_an_agents_main_session_and_no_other() -> None:
+    effects = send(Snapshot(key=OPS), order())
+    (opened,) = (one for one in effects if isinstance(one, OpenSession))
+    assert (opened.session.key, opened.session.owner, opened.session.route) == (OPS, OWNER, None)
+    nowhere = SessionKey.named("ops", "nowhere")
+    with pytest.raises(NotFound):
+        send(Snapshot(key=nowhere), order(nowhere))
+
+
+def test_an_archived_session_is_not_sent_to() -> None:
+    known = samples.snapshot(OPS)
+    assert known.session is not None
+    archived = replace(known.session, times=known.session.times._replace(archived=NOON))
+    with pytest.raises(Conflict, match="archived"):
+        send(replace(known, session=archived), order())
+
+
+@pytest.mark.requirement("D59")
+@pytest.mark.parametrize("rest", ["telegram:group:-100:topic:42", "slack:channel:c1:thread:17"])
+def test_a_thread_is_refused_and_its_chat_named(rest: str) -> None:
+    key = SessionKey.parse(f"agent:main:{rest}")
+    with pytest.raises(InvalidInput) as refused:
+        check_target(MAIN, key, 0)
+    assert str(key.parent) in refused.value.hint
+
+
+def test_only_who_does_not_wait_may_send_to_itself() -> None:
+    check_target(MAIN, MAIN, 0)
+    check_target(MAIN, OPS, 5_000)
+    with pytest.raises(InvalidInput, match="own reply"):
+        check_target(MAIN, MAIN, 1)
+
+
+@pytest.mark.requirement("P15")
+def test_a_run_that_only_replies_sends_nothing() -> None:
+    replied = replace(samples.exchange(Phase.LOOP), state=ExchangeState.REPLIED)
+    with pytest.raises(Forbidden, match="step of an exchange"):
+        check_sender(replied, SENDER)
+    with pytest.raises(Forbidden):
+        check_sender(None, replace(SENDER, request=Request(kind=RunKind.ANNOUNCE)))
+    check_sender(samples.exchange(), SENDER)
+    check_sender(None, SENDER)
