@@ -1,19 +1,26 @@
 """From a message on a channel to its answer on that channel."""
 
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
 import pytest
 
+from roost.core.addresses import Address, ChatType
+from roost.core.admission import ChannelPolicy, GroupPolicy
 from roost.core.deliveries import DeliveryState, Rejected, Unknown
+from roost.core.envelopes import Conversation, Sender
 from roost.core.keys import SessionKey
-from roost.core.messages import AssistantMessage, StopReason, ToolCall, ToolResult, UserMessage, text_of
-from roost.core.models import FailureKind
+from roost.core.messages import AssistantMessage, StopReason, Text, ToolCall, ToolResult, UserMessage, text_of
+from roost.core.models import FailureKind, ToolSpec
+from roost.core.principals import Principal, PrincipalKind, person
 from roost.core.queries import HistoryQuery, LedgerQuery, SessionQuery
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
 from roost.core.routing import RoutingRules
 from roost.core.scopes import DmScope
+from roost.core.tools import Invocation, ToolOutcome, ToolTraits
+from roost.ports import Report
 from roost.testing.scripts import CallTool, Fail, Hang, Say, Until
 from tests.flows.gateways import ADA, BOB, Bench, benches, place
 
@@ -201,3 +208,36 @@ async def test_a_run_cut_short_by_the_end_of_the_gateway_is_answered_by_its_next
     async with bench.serving():
         assert await bench.replies() == ("after all",)
     assert await said(bench) == ["one", "after all"]
+
+
+@dataclass
+class Asking:
+    """A tool that remembers for whom it was called."""
+
+    callers: list[Principal] = field(default_factory=list)
+    traits: ToolTraits = field(default_factory=ToolTraits)
+    spec: ToolSpec = field(default=ToolSpec(name="who", description="Asks.", parameters={}))
+
+    async def run(self, invocation: Invocation, report: Report) -> ToolOutcome:
+        self.callers.append(invocation.cause.principal)
+        return ToolOutcome(content=(Text("noted"),))
+
+
+@pytest.mark.requirement("S15")
+async def test_in_a_group_nobody_acts_by_the_rights_of_another_whose_turn_he_joined(bench: Bench) -> None:
+    release, who = anyio.Event(), Asking()
+    bench.tools = (who,)
+    bench.change(
+        doors={"loopback": ChannelPolicy(group_policy=GroupPolicy.OPEN, require_mention=False)},
+    )
+    asks = [(CallTool(ToolCall(id=f"c{n}", name="who", arguments={})),) for n in range(2)]
+    bench.model.add((Until(release), *asks[0]), (Say("to Bob"),), asks[1], (Say("to both"),))
+    group = Conversation(chat_type=ChatType.GROUP, peer="-100")
+    async with bench.serving():
+        for text, name in (("one", "bob"), ("two", "carol"), ("three", "dave")):
+            await bench.channel.say(text, sender=Sender(id=name, name=name), chat=group)
+            await bench.channel.wait_acknowledged()
+            await bench.model.asked(1)
+        release.set()
+        await bench.channel.wait_replies(Address(channel="loopback", to="-100"), 2)
+    assert who.callers == [person("loopback", "bob"), Principal(PrincipalKind.AGENT, "main")]

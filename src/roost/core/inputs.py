@@ -1,16 +1,20 @@
-"""Messages that a run takes, as entries of its transcript."""
+"""Messages that a run takes, as entries of its transcript, and for whom it acts by them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from roost.core.entries import EntryDraft
+from roost.core.entries import Entry, EntryDraft
 from roost.core.inbound import InboundRecord, InboundState, InputMode
+from roost.core.keys import SessionKey
 from roost.core.messages import Image, Text, UserBlock, UserMessage
+from roost.core.principals import Principal, PrincipalKind
 from roost.core.queuetext import collect_prompt
+from roost.core.runs import Cause, Run
 
 
 def entries_of(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
     """One entry for what opens a run, with a line for each message that fell out; one for each steer."""
-    dropped = [record.reason or "" for record in records if record.state is InboundState.MERGED]
+    dropped = [record for record in records if record.state is InboundState.MERGED]
     waiting = [record for record in records if record.state is InboundState.PENDING]
     opening = [record for record in waiting if record.mode is InputMode.OPEN]
     steering = [record for record in waiting if record.mode is InputMode.STEER]
@@ -20,18 +24,37 @@ def entries_of(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
     return tuple(drafts)
 
 
-def _entry(records: Sequence[InboundRecord], dropped: Sequence[str]) -> EntryDraft:
+def acting(run: Run, entries: Iterable[Entry]) -> Cause:
+    """By whose rights a run acts, after what it took. Where several people speak in one turn it is the agent itself,
+    who owns nothing: none of them may use the rights of another."""
+    voices = {run.cause.principal}
+    voices.update(
+        entry.body.provenance.principal
+        for entry in entries
+        if entry.run_id == run.id and isinstance(entry.body, UserMessage)
+    )
+    return replace(run.cause, principal=_one_of(voices, run.key))
+
+
+def _one_of(voices: set[Principal], key: SessionKey) -> Principal:
+    if len(voices) == 1:
+        return next(iter(voices))
+    return Principal(PrincipalKind.AGENT, key.agent or str(key))
+
+
+def _entry(records: Sequence[InboundRecord], dropped: Sequence[InboundRecord]) -> EntryDraft:
     inputs = [record.inbound for record in records]
     first = inputs[0]
+    voices = {record.inbound.principal for record in (*records, *dropped)}
     images: list[UserBlock] = [
         block for inbound in inputs for block in inbound.content if isinstance(block, Image)
     ]
     return EntryDraft(
         id=first.id,
         body=UserMessage(
-            content=(Text(collect_prompt(inputs, dropped)), *images),
+            content=(Text(collect_prompt(inputs, [record.reason or "" for record in dropped])), *images),
             at=first.received_at,
-            provenance=first.provenance,
+            provenance=replace(first.provenance, principal=_one_of(voices, first.key)),
             sender=first.sender_name if len(inputs) == 1 else None,
         ),
         run_id=records[0].run_id,

@@ -4,7 +4,7 @@ Every message ends up pending, merged into another, or dead with a notice. A mes
 answers to the same address, for the same authority, and a person caused both.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -26,7 +26,7 @@ from roost.core.endings import continuation
 from roost.core.inbound import Inbound, InboundRecord, InputMode
 from roost.core.messages import ProvenanceKind
 from roost.core.notices import cleared_line, derived_id, dropped_line, notice
-from roost.core.principals import Principal, PrincipalKind
+from roost.core.principals import Principal
 from roost.core.queuesettings import DropPolicy, QueueMode, QueueSettings
 from roost.core.queuetext import excerpt
 from roost.core.runs import Cause, Outcome, Request, Run, RunKind, RunState
@@ -152,12 +152,6 @@ def bury(inbound: Inbound, reason: str, line: str, at: int, *, on_arrival: bool 
     told = notice(inbound.key, inbound.reply_to, line, at=at, about=inbound.id)
     dead = KillInput(inbound_id=inbound.id, reason=reason, inbound=inbound if on_arrival else None)
     return (dead, *told)
-
-
-def authority(cause: Cause, inputs: Iterable[Inbound], agent: str) -> Principal:
-    """For whom a run acts. Where several people speak in one turn it is the agent itself, who owns nothing."""
-    voices = {cause.principal, *(inbound.principal for inbound in inputs)}
-    return cause.principal if len(voices) == 1 else Principal(PrincipalKind.AGENT, agent)
 
 
 def _seat(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> _Seat:

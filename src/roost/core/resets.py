@@ -9,7 +9,6 @@ from types import MappingProxyType
 from roost.core.addresses import Address
 from roost.core.effects import Effects, OpenGeneration, Snapshot
 from roost.core.errors import InvalidInput, NotFound
-from roost.core.exchanges import CompletionStatus
 from roost.core.lifecycle import Stale, StaleReason
 from roost.core.notices import notice, reset_line
 from roost.core.sessions import Base, Generation, OpenedBy
@@ -74,8 +73,3 @@ def way_back(current: Generation, last_seq: int) -> Base:
     if current.previous is None:
         raise InvalidInput("there is no earlier conversation to go back to")
     return Base(session_id=current.previous, seq=last_seq)
-
-
-def unfinished_children(snapshot: Snapshot) -> tuple[str, ...]:
-    """The child runs that an explicit reset stops before it opens the new generation."""
-    return tuple(child.child_run for child in snapshot.children if child.status is CompletionStatus.PENDING)

@@ -11,7 +11,7 @@ from roost.core.contextsize import context_chars, estimated_tokens, known_tokens
 from roost.core.cutnotes import cut_note, projection_of
 from roost.core.entries import Entry, EntryDraft
 from roost.core.fitting import MIN_BUDGET, fit
-from roost.core.inputs import entries_of
+from roost.core.inputs import acting, entries_of
 from roost.core.messages import AssistantMessage, Body, Compaction, Message, StopReason
 from roost.core.notices import derived_id
 from roost.core.pruning import project, prune
@@ -41,9 +41,12 @@ class Context:
             self.entries += await work.store.entries(
                 segment.session_id, after=segment.after, through=segment.through
             )
+        work.cause = acting(work.run, self.entries)
 
     async def take_inputs(self) -> None:
-        self._add(await self._work.store.take_inputs(self._work.claim, entries_of))
+        work = self._work
+        self._add(await work.store.take_inputs(work.claim, entries_of))
+        work.cause = acting(work.run, self.entries)
 
     async def keep(self, *bodies: Body) -> None:
         """Write what happened, as steps of this run."""

@@ -113,7 +113,7 @@ class ToolCalls:
             return _failure(f"There is no tool {call.name!r} here. Tools: {offered}.")
         if (raw := unreadable_arguments(call)) is not None:
             return _failure(f"The arguments are not a JSON object; write them again. They were: {raw[:500]}")
-        if tool.traits.privileged and not run.cause.by_owner:
+        if tool.traits.privileged and not self._work.cause.by_owner:
             return _failure(
                 f"{call.name} needs the owner's own word as the cause of this run; tell the owner what you need."
             )
@@ -122,7 +122,7 @@ class ToolCalls:
             call_id=call.id,
             agent=run.key.agent,
             key=run.key,
-            cause=run.cause,
+            cause=self._work.cause,
             place=self._work.part.place,
             arguments=call.arguments,
         )

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from roost.core.budgets import Budgets
 from roost.core.messages import AssistantMessage, Body
-from roost.core.runs import Claim, Run
+from roost.core.runs import Cause, Claim, Run
 from roost.core.sessions import Session
 from roost.core.upkeep import Load
 from roost.engine.rules import Part
@@ -29,7 +29,8 @@ class Played:
 
 @dataclass(slots=True)
 class Work:
-    """`asking` while a model is expected to say something; within `lent` the run leaves its place to others."""
+    """`asking` while a model is expected to say something; within `lent` the run leaves its place to others. `cause`
+    is the run's own until it took what others said."""
 
     store: Store
     clock: Clock
@@ -41,9 +42,11 @@ class Work:
     voice: Voice
     budgets: Budgets = field(default_factory=Budgets)
     asking: bool = False
+    cause: Cause = field(init=False)
     moved_at: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self.cause = self.run.cause
         self.moved_at = self.clock.now()
 
     def move(self) -> None:

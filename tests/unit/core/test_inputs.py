@@ -1,9 +1,14 @@
 from dataclasses import replace
 
+import pytest
+
+from roost.core.entries import Entry
 from roost.core.inbound import InboundRecord, InboundState, InputMode
-from roost.core.inputs import entries_of
-from roost.core.messages import Image, Text, UserMessage, text_of
-from tests.samples import NOON, inbound, pending
+from roost.core.inputs import acting, entries_of
+from roost.core.messages import Image, ProvenanceKind, Text, UserMessage, text_of
+from roost.core.principals import Principal, PrincipalKind
+from tests import samples
+from tests.samples import ALICE, BOB, NOON, inbound, pending
 
 PICTURE = Image(data="aGk=", mime="image/png")
 
@@ -63,3 +68,44 @@ def test_what_fell_out_is_told_once_with_the_first_steer_where_there_is_no_openi
 
 def test_nothing_to_take_is_no_entry() -> None:
     assert entries_of(()) == ()
+
+
+AGENT = Principal(PrincipalKind.AGENT, "main")
+
+
+def taken(*records: InboundRecord) -> list[Entry]:
+    return [
+        Entry(session_id="s1", seq=seq, id=draft.id, body=draft.body, run_id=draft.run_id)
+        for seq, draft in enumerate(entries_of(records), start=1)
+    ]
+
+
+@pytest.mark.requirement("S15")
+@pytest.mark.parametrize(
+    ("records", "principal"),
+    [
+        ((), ALICE),
+        ((pending(inbound("m1", principal=ALICE), "r1"),), ALICE),
+        ((pending(inbound("m1", principal=BOB), "another"),), ALICE),
+        ((pending(inbound("m1", principal=BOB), "r1"),), AGENT),
+        ((pending(inbound("m1", principal=ALICE), "r1"), pending(inbound("m2", principal=BOB), "r1")), AGENT),
+        (
+            (
+                InboundRecord(inbound=inbound("m0", principal=BOB), state=InboundState.MERGED),
+                pending(inbound("m1", principal=ALICE), "r1"),
+            ),
+            AGENT,
+        ),
+    ],
+)
+def test_a_turn_that_answers_several_people_acts_for_none_of_them(
+    records: tuple[InboundRecord, ...], principal: Principal
+) -> None:
+    cause = acting(samples.run(principal=ALICE), taken(*records))
+    assert (cause.principal, cause.kind) == (principal, ProvenanceKind.HUMAN)
+
+
+def test_what_several_people_said_is_said_by_none_of_them() -> None:
+    both = (pending(inbound("m1", principal=ALICE), "r1"), pending(inbound("m2", principal=BOB), "r1"))
+    assert [body.provenance.principal for body in bodies(*both)] == [AGENT]
+    assert [body.provenance.principal for body in bodies(both[1])] == [BOB]

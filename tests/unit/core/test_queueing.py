@@ -17,8 +17,8 @@ from roost.core.effects import (
 from roost.core.exchanges import Completion
 from roost.core.inbound import Inbound, InputMode
 from roost.core.messages import ProvenanceKind
-from roost.core.principals import OWNER, Principal, PrincipalKind
-from roost.core.queueing import Disposition, Plan, accept, authority, carry_over, clear, hand_over, plan
+from roost.core.principals import OWNER, Principal
+from roost.core.queueing import Disposition, Plan, accept, carry_over, clear, hand_over, plan
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
 from roost.core.resets import Reset
 from roost.core.runs import Cause, Outcome, Request, Run, RunKind, RunState
@@ -203,14 +203,6 @@ def test_outside_a_group_people_are_not_collected() -> None:
     theirs = replace(BUSY, queued=(samples.queued(principal=ALICE),))
     message = inbound(principal=BOB, at=LATER)
     assert seat(plan(theirs, arriving(message, QueueMode.COLLECT))) == ("new", InputMode.OPEN)
-
-
-@pytest.mark.requirement("S15")
-def test_a_turn_that_answers_several_people_acts_for_none_of_them() -> None:
-    cause = Cause(principal=ALICE, kind=ProvenanceKind.HUMAN, trace="t1")
-    alone, both = [inbound(principal=ALICE)], [inbound(principal=ALICE), inbound(principal=BOB)]
-    assert authority(cause, alone, "main") == ALICE
-    assert authority(cause, both, "main") == Principal(PrincipalKind.AGENT, "main")
 
 
 @pytest.mark.requirement("P3")

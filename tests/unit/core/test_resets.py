@@ -4,9 +4,8 @@ import pytest
 
 from roost.core.effects import AddDelivery, OpenGeneration, Snapshot
 from roost.core.errors import InvalidInput, NotFound
-from roost.core.exchanges import CompletionStatus
 from roost.core.lifecycle import ResetMode, ResetRule, Stale, StaleReason
-from roost.core.resets import Reset, open_generation, open_stale, unfinished_children, way_back
+from roost.core.resets import Reset, open_generation, open_stale, way_back
 from roost.core.sessions import Base, OpenedBy
 from tests import samples
 
@@ -83,8 +82,3 @@ def test_an_automatic_reset_records_its_rule_and_is_told_once(
     assert (opened.generation.opened_by, opened.generation.rule) == (opened_by, RULE.name)
     assert isinstance(told, AddDelivery)
     assert "/back" in told.delivery.text
-
-
-def test_an_explicit_reset_stops_only_children_that_have_not_ended() -> None:
-    running, ended = samples.completion("c1"), replace(samples.completion("c2"), status=CompletionStatus.OK)
-    assert unfinished_children(replace(samples.snapshot(), children=(running, ended))) == ("c1",)

@@ -19,7 +19,7 @@ from roost.engine.stops import STOPPED
 RECENT_MS = 30 * 60_000
 LOG_LINES, MOST_LINES = 20, 200
 MOST_CHILDREN = 200
-_AT_WORK = frozenset({SessionStatus.QUEUED, SessionStatus.RUNNING})
+_AT_WORK = frozenset({SessionStatus.QUEUED, SessionStatus.RUNNING, SessionStatus.PARKED})
 
 
 async def subagents(means: Means, asked: Asked) -> Answer:

@@ -16,6 +16,7 @@ from roost.core.sessions import OpenedBy
 from roost.core.stopping import Stopped
 from roost.core.trees import Tree
 from roost.core.triggers import GREETING, take_model
+from roost.core.upkeep import compaction_request
 from roost.engine.commands.asked import Answer, Asked, Means, Said, overrides_of
 from roost.engine.stops import STOPPED
 
@@ -69,7 +70,7 @@ async def compact(means: Means, asked: Asked) -> Answer:
             key=asked.key,
             state=RunState.QUEUED,
             cause=Cause(principal=inbound.principal, kind=ProvenanceKind.HUMAN, trace=inbound.trace),
-            request=Request(kind=RunKind.COMPACTION, reply_to=asked.reply_to, prompt=focus),
+            request=compaction_request(focus, asked.reply_to),
             queued_at=asked.at,
             ready_at=asked.at,
         )

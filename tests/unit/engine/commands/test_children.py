@@ -1,8 +1,10 @@
 import pytest
 
+from roost.core.effects import ChangeSession
 from roost.core.exchanges import CompletionStatus
 from roost.core.keys import SessionKey
 from roost.core.runs import RunState
+from roost.core.sessions import SessionStatus
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from tests.unit.engine.commands.rooms import Room
@@ -30,6 +32,14 @@ async def test_those_that_ended_long_ago_are_only_counted(room: Room) -> None:
     await room.ask("/stop")
     room.scene.clock.advance(31 * 60_000)
     assert await room.ask("/subagents") == "No sub-agents at work or in the last 30 minutes (2 before)."
+
+
+async def test_one_that_waits_for_its_budget_is_at_work_however_long(room: Room) -> None:
+    first, _ = await two(room)
+    parked = ChangeSession(key=first, status=SessionStatus.PARKED)
+    await room.store.change_session(first, lambda snapshot: (parked,))
+    room.scene.clock.advance(31 * 60_000)
+    assert "parked" in await room.ask("/subagents")
 
 
 @pytest.mark.parametrize("handle", ["#1", "1", "gen-one", "agent:main:subagent:one"])
