@@ -207,6 +207,10 @@ class Store(Protocol):
         raises `Conflict`."""
         ...
 
+    async def change_tree(self, key: SessionKey, decide: DecideTree) -> None:
+        """The same for a decision that reaches the sessions below: it sees all their unfinished work."""
+        ...
+
     async def record_route(self, key: SessionKey, address: Address) -> None:
         """Remember where this conversation was last met; origin, activity and freshness stay."""
         ...

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from roost.core import a2a, exchangetext, queueing
-from roost.core.announce import SpawnMode, subagent_task_message
+from roost.core.announce import subagent_task_message
 from roost.core.arrivals import Arrival, Opening
 from roost.core.effects import Effects, OweCompletion, PutExchange, Snapshot
 from roost.core.exchanges import Completion, Exchange
@@ -15,6 +15,7 @@ from roost.core.principals import Principal
 from roost.core.runs import Lane, Request, Run, RunKind
 from roost.core.sessions import Facts, Lineage, Session
 from roost.core.sources import child_key
+from roost.core.terms import SpawnMode
 from tests.flows.driver import Driver
 from tests.samples import UTC_ZONE
 

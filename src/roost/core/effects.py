@@ -102,6 +102,13 @@ class DeleteSession(_Silent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DiscardSession(_Silent):
+    """Remove a session that nobody needs any more; one that still has work, or is gone, is left as it is."""
+
+    key: SessionKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AppendEntries:
     """Add entries to the current generation of a key."""
 
@@ -329,6 +336,7 @@ Effect: TypeAlias = (
     | Archive
     | Pin
     | DeleteSession
+    | DiscardSession
     | AppendEntries
     | AcceptInput
     | MoveInput

@@ -79,7 +79,7 @@ class Request:
     """What a run was asked for; frozen when it is queued.
 
     `prompt` is said to the model for this run only and is never an entry. `completes` is the child run in whose
-    place this run ends or is announced.
+    place this run ends or is announced. `limit_ms` is how long it may take from its start.
     """
 
     kind: RunKind = RunKind.TURN
@@ -92,6 +92,7 @@ class Request:
     thinking: str | None = None
     prompt: str | None = None
     completes: str | None = None
+    limit_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from roost.core.models import ModelFailed, ModelSpec
 from roost.core.queuesettings import QueuePolicy
 from roost.core.recovery import MAX_AGE_MS
 from roost.core.retention import Retention
+from roost.core.rights import Rights
 from roost.core.routing import RoutingRules
 from roost.core.runs import Run
 from roost.core.scheduling import Limits
@@ -45,7 +46,7 @@ class Part:
 
     `removed` are tools it has not, and the stage of the policy that took each away.
     When the model fails, the first of the `fallbacks` plays on to the end of the run.
-    `files` are those that the system text shows. Without a `summariser` the model itself condenses its context.
+    `rights` are what a child of the run gets at most. `files` are those that the system text shows. Without a `summariser` the model itself condenses its context.
     """
 
     model: Model
@@ -58,6 +59,7 @@ class Part:
     removed: tuple[Removed, ...] = ()
     fallbacks: tuple[Answerer, ...] = ()
     files: tuple[WorkspaceFile, ...] = ()
+    rights: Rights = field(default_factory=Rights)
     context: ContextSettings = field(default_factory=ContextSettings)
     summariser: Answerer | None = None
 
@@ -109,6 +111,7 @@ class Rules:
     """`doors` say who is let in, by channel; a channel without one lets in nobody but by pairing.
 
     A run in which nothing happens for `idle_ms`, or whose model says nothing for `stream_idle_ms`, is given up.
+    `transcript` says where the file of a session is, where it has one.
     """
 
     cast: Cast
@@ -126,6 +129,7 @@ class Rules:
     idle_ms: int = 1_800_000
     stream_idle_ms: int = 120_000
     most_steps: int = 200
+    transcript: Callable[[Session], str | None] = lambda session: None
 
     def door(self, channel: str) -> ChannelPolicy:
         return self.doors.get(channel, ChannelPolicy())

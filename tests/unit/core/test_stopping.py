@@ -139,7 +139,7 @@ def test_a_child_that_is_killed_ends_by_itself_and_its_requester_goes_on(state: 
     runs = (RUNNING, of_child("c-run", state), of_child("g-run", key=GRANDCHILD))
     theirs = replace(below(), pending=(pending(inbound("b", key=CHILD, reply_to=None), "c-run"),))
     under = (theirs, below(GRANDCHILD, CHILD))
-    killed = stopping.kill(tree(*runs, session=session, under=under), CHILD, STOP)
+    killed = stopping.kill(tree(*runs, session=session, under=under), [CHILD], STOP)
     assert {one.run_id for one in killed.effects if isinstance(one, RequestStop)} == {"c-run", "g-run"}
     assert of(killed.effects, SettleCompletion) == []
     assert of(killed.effects, EndRun) == []
@@ -154,7 +154,7 @@ def test_a_child_that_waits_for_its_own_children_is_settled_when_it_is_killed() 
     grandchild = replace(samples.completion("g-run", requester=CHILD), child=GRANDCHILD)
     under = (below(CHILD, MAIN, grandchild), below(GRANDCHILD, CHILD))
     runs = (of_child("g-run", key=GRANDCHILD),)
-    killed = stopping.kill(tree(*runs, session=session, under=under), CHILD, STOP)
+    killed = stopping.kill(tree(*runs, session=session, under=under), [CHILD], STOP)
     settled = [one.child_run for one in killed.effects if isinstance(one, SettleCompletion)]
     assert settled == ["g-run", "c-run"]
 
@@ -162,7 +162,7 @@ def test_a_child_that_waits_for_its_own_children_is_settled_when_it_is_killed() 
 @pytest.mark.parametrize(("owed", "children"), [((), 0), ((samples.completion("c-run"),), 1)])
 def test_a_child_without_work_is_settled_if_it_is_owed(owed: tuple[Completion, ...], children: int) -> None:
     session = replace(samples.snapshot(), children=owed)
-    killed = stopping.kill(tree(session=session), CHILD, STOP)
+    killed = stopping.kill(tree(session=session), [CHILD], STOP)
     assert killed.children == len(of(killed.effects, SettleCompletion)) == children
 
 
