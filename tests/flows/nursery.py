@@ -134,6 +134,10 @@ class Nursery:
             stops=self.stops,
         )
 
+    def newest_of_main(self) -> ModelRequest:
+        """What the model was last shown in a session that nobody spawned."""
+        return [request for request in self.bench.model.requests if task_of(request) is None][-1]
+
     async def descendants(self) -> list[Session]:
         page = await self.bench.store.list_sessions(SessionQuery(limit=10_000, archived=None))
         return sorted(

@@ -6,11 +6,13 @@ from pathlib import Path
 import anyio
 import pytest
 
-from roost.core.exchanges import CompletionStatus
 from roost.core.leases import Gateway
 from roost.core.messages import ToolResult, text_of
 from roost.core.models import ModelRequest
-from roost.core.runs import RunKind
+from roost.core.runs import Lane
+from roost.core.scheduling import Limits
+from roost.core.sessions import SessionStatus
+from roost.core.topics import Topic, TopicKind
 from roost.testing.scripts import Hang, Say, Script, Until
 from tests.flows.nursery import MAIN, Nursery, call, newest, nurseries, results, said_to, spawns, task_of
 
@@ -93,7 +95,7 @@ async def test_only_so_many_children_are_at_work_at_once(nursery: Nursery) -> No
     async with nursery.engine().serving(GATEWAY):
         await nursery.bench.say("six")
         await nursery.bench.replies()
-        *accepted, last = results(nursery.bench.model.requests[-1])
+        *accepted, last = results(nursery.newest_of_main())
         assert {one["status"] for one in accepted} == {"accepted"}
         assert last["status"] == "forbidden"
         assert "maxChildrenPerAgent" in last["error"]
@@ -105,25 +107,30 @@ async def test_only_so_many_children_are_at_work_at_once(nursery: Nursery) -> No
 
 @pytest.mark.requirement("D64")
 async def test_children_are_listed_steered_waited_for_and_killed(nursery: Nursery) -> None:
+    steered_it = anyio.Event()
+
     def act(request: ModelRequest) -> Script:
         if "be quick" in said_to(request):
             return [Say("quickly done")]
         if task := task_of(request):
             if announcing(request):
                 return [Say("ANNOUNCE_SKIP")]
-            again = isinstance(newest(request), ToolResult)
-            return [Hang()] if task == "forever" or again else [call("subagents", action="list")]
+            if task == "forever":
+                return [Hang()]
+            return [Until(steered_it), call("subagents", action="list")]
         match len(results(request)):
             case 0:
-                return spawns("forever", "steered", label="x")
+                named = call("sessions_spawn", "n", task="steered", taskName="second")
+                return [*spawns("forever", label="first"), named]
             case 2:
                 return [call("subagents", "l", action="list")]
             case 3:
-                return [call("subagents", "s", action="steer", target="2", message="be quick")]
+                return [call("subagents", "s", action="steer", target="second", message="be quick")]
             case 4:
-                return [call("subagents", "w", action="wait", target="#2")]
+                steered_it.set()
+                return [call("subagents", "w", action="wait", target="second")]
             case 5:
-                return [call("subagents", "k", action="kill", target="1")]
+                return [call("subagents", "k", action="kill", target="first")]
             case _:
                 return [Say("Done.")]
 
@@ -131,11 +138,168 @@ async def test_children_are_listed_steered_waited_for_and_killed(nursery: Nurser
     async with nursery.engine().serving(GATEWAY):
         await nursery.bench.say("go")
         await nursery.bench.replies()
-        *_, listed, steered, waited, killed = results(nursery.bench.model.requests[-1])
-    assert [view["task"] for view in listed["active"]] == ["forever", "steered"]
+        *_, listed, steered, waited, killed = results(nursery.newest_of_main())
+    assert {view["task"] for view in listed["active"]} == {"forever", "steered"}
     assert (listed["total"], listed["callerIsSubagent"]) == (2, False)
     assert (steered["status"], steered["mode"]) == ("accepted", "steered")
     assert waited["status"] == "ok"
     assert [view.get("result") for view in waited["children"]] == ["quickly done"]
     assert (killed["status"], killed["cascadeKilled"], len(killed["runIds"])) == ("ok", 0, 1)
     assert "stillEnding" not in killed
+
+
+@pytest.mark.requirement("P23")
+async def test_with_one_place_for_children_a_grandchild_still_gets_its_turn(nursery: Nursery) -> None:
+    def act(request: ModelRequest) -> Script:
+        if announcing(request):
+            return [Say("Result: two levels down")]
+        if "sub-agents have ended" in said_to(request):
+            return [Say("the grandchild is done")]
+        match task_of(request):
+            case "grandchild":
+                return [Say("deep")]
+            case "child":
+                return [*spawns("grandchild"), call("sessions_yield")]
+            case _:
+                done = isinstance(newest(request), ToolResult)
+                return [Say("Begun.")] if done else spawns("child")
+
+    nursery.act = act
+    nursery.bench.change(limits=Limits(ceiling=1, lanes={Lane.SUBAGENT: 1, Lane.MAIN: 1}))
+    async with nursery.engine().serving(GATEWAY):
+        await nursery.bench.say("go deep")
+        replies = await nursery.bench.replies(at_least=2)
+    assert "two levels down" in replies[1]
+    assert [child.lineage.depth for child in await nursery.descendants()] == [1, 2]
+
+
+@pytest.mark.requirement("P23")
+async def test_with_one_place_a_caller_that_waits_leaves_it_to_whom_it_waits_for(nursery: Nursery) -> None:
+    def act(request: ModelRequest) -> Script:
+        if announcing(request):
+            return [Say("ANNOUNCE_SKIP")]
+        match (task_of(request), len(results(request))):
+            case ("grandchild", _):
+                return [Say("deep")]
+            case ("child", 0) | (None, 0):
+                return spawns("grandchild" if task_of(request) else "child")
+            case (_, 1):
+                return [call("subagents", "w", action="wait", target="last")]
+            case _:
+                return [Say(f"heard: {results(request)[1]['children'][0]['result']}")]
+
+    nursery.act = act
+    nursery.bench.change(limits=Limits(ceiling=1, lanes={Lane.SUBAGENT: 1, Lane.MAIN: 1}))
+    async with nursery.engine().serving(GATEWAY):
+        await nursery.bench.say("go deep and wait")
+        assert await nursery.bench.replies() == ("heard: heard: deep",)
+
+
+@pytest.mark.requirement("D64")
+async def test_a_yielded_requester_goes_on_when_the_last_child_it_waits_for_is_killed(nursery: Nursery) -> None:
+    """The child waits for a child of its own: no run of it is left that could end."""
+
+    def act(request: ModelRequest) -> Script:
+        if "sub-agents have ended" in said_to(request):
+            assert "Status: killed" in said_to(request)
+            return [Say("It was killed.")]
+        match task_of(request):
+            case "grandchild":
+                return [Hang()]
+            case "child":
+                return [*spawns("grandchild"), call("sessions_yield")]
+            case _:
+                return [*spawns("child", label="child"), call("sessions_yield")]
+
+    async def yielded() -> bool | None:
+        return True if [row.status for row in await nursery.descendants()][0] is SessionStatus.DONE else None
+
+    nursery.act = act
+    async with nursery.engine().serving(GATEWAY):
+        await nursery.bench.say("go")
+        await nursery.bench.model.asked(3)
+        await nursery.bench.store.wait_for(Topic(TopicKind.RUNS), yielded)
+        await nursery.bench.say("/subagents kill child")
+        replies = await nursery.bench.replies(at_least=2)
+    assert set(replies) == {"Stopped 2 sub-agents.", "It was killed."}
+    assert [row.status for row in await nursery.descendants()] == [SessionStatus.DONE, SessionStatus.KILLED]
+
+
+@pytest.mark.requirement("D21")
+async def test_a_child_that_is_to_be_deleted_is_gone_once_its_end_is_told(nursery: Nursery) -> None:
+    def act(request: ModelRequest) -> Script:
+        if announcing(request):
+            return [Say("Result: done")]
+        if task_of(request):
+            return [Say("done")]
+        done = isinstance(newest(request), ToolResult)
+        return [Say("Begun.")] if done else spawns("once", cleanup="delete")
+
+    nursery.act = act
+    async with nursery.engine().serving(GATEWAY) as lease:
+        assert lease
+        await nursery.bench.say("go")
+        replies = await nursery.bench.replies(at_least=2)
+    assert "Result: done" in replies[1]
+    assert await nursery.descendants() == []
+
+
+@pytest.mark.requirement("D21")
+async def test_a_child_that_takes_too_long_is_announced_as_timed_out(nursery: Nursery) -> None:
+    def act(request: ModelRequest) -> Script:
+        if task_of(request):
+            return [Say("Status: success"), Hang()]
+        done = isinstance(newest(request), ToolResult)
+        return [Say("Begun.")] if done else spawns("forever", runTimeoutSeconds=1)
+
+    nursery.act = act
+    async with nursery.engine().serving(GATEWAY):
+        await nursery.bench.say("go")
+        replies = await nursery.bench.replies(at_least=2)
+    assert replies[1].splitlines()[0] == "Status: timeout"
+
+
+@pytest.mark.requirement("D65")
+async def test_a_forked_child_begins_with_what_was_said(nursery: Nursery) -> None:
+    def act(request: ModelRequest) -> Script:
+        if announcing(request):
+            return [Say("ANNOUNCE_SKIP")]
+        if task_of(request):
+            return [Say("seen")]
+        done = isinstance(newest(request), ToolResult)
+        return [Say("Begun.")] if done else spawns("look back", context="fork")
+
+    nursery.act = act
+    engine = nursery.engine()
+    async with engine.serving(GATEWAY):
+        await nursery.bench.say("the word is heron")
+        await nursery.bench.replies()
+        await engine.settled()
+    asked = [request for request in nursery.bench.model.requests if task_of(request) == "look back"][0]
+    assert text_of(asked.messages[0]).endswith("the word is heron")
+    (child,) = await nursery.descendants()
+    own = await nursery.bench.store.entries(child.session_id)
+    assert "heron" not in "".join(text_of(one.body) for one in own)  # type: ignore[arg-type]
+
+
+async def test_a_child_may_not_spawn_below_the_last_level(nursery: Nursery) -> None:
+    nursery.depth = 1
+
+    def act(request: ModelRequest) -> Script:
+        if announcing(request):
+            return [Say("ANNOUNCE_SKIP")]
+        if task_of(request):
+            done = isinstance(newest(request), ToolResult)
+            return [Say(text_of(newest(request)))] if done else spawns("deeper")
+        done = isinstance(newest(request), ToolResult)
+        return [Say("Begun.")] if done else spawns("child")
+
+    nursery.act = act
+    engine = nursery.engine()
+    async with engine.serving(GATEWAY):
+        await nursery.bench.say("go")
+        await nursery.bench.replies()
+        await engine.settled()
+    told = nursery.bench.model.requests[-2]
+    assert "There is no tool 'sessions_spawn' here" in text_of(told.messages[-1])
+    assert [child.lineage.depth for child in await nursery.descendants()] == [1]
