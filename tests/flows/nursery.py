@@ -27,7 +27,7 @@ from roost.engine.rules import Part
 from roost.engine.stops import Stops
 from roost.ports import Tool
 from roost.testing.scripted import ScriptedModel
-from roost.testing.scripts import CallTool, Say, Script
+from roost.testing.scripts import CallTool, Script
 from roost.tools.access import Access
 from roost.tools.sessions_spawn import SessionsSpawn
 from roost.tools.sessions_yield import SessionsYield
@@ -43,9 +43,7 @@ def call(tool: str, name: str = "", **arguments: Any) -> CallTool:
 
 
 def spawns(*tasks: str, **arguments: Any) -> list[CallTool]:
-    return [
-        call("sessions_spawn", f"c{number}", task=task, **arguments) for number, task in enumerate(tasks)
-    ]
+    return [call("sessions_spawn", f"c{number}", task=task, **arguments) for number, task in enumerate(tasks)]
 
 
 def newest(request: ModelRequest) -> Message:
@@ -84,8 +82,11 @@ class Nursery:
     stops: Stops = field(default_factory=Stops)
 
     def __post_init__(self) -> None:
-        self.bench.model = ScriptedModel(otherwise=lambda request: self.act(request), clock=self.bench.clock)
+        self.bench.model = ScriptedModel(otherwise=self.acted, clock=self.bench.clock)
         self.bench.change(cast=self.cast)
+
+    def acted(self, request: ModelRequest) -> Script:
+        return self.act(request)
 
     def cast(self, session: Session, run: Run) -> Part:
         child = session.key.kind in CHILD_KINDS
@@ -149,7 +150,3 @@ class Nursery:
 async def nurseries(kind: str, folder: Path, act: Callable[[ModelRequest], Script]) -> AsyncIterator[Nursery]:
     async with benches(kind, folder) as bench:
         yield Nursery(bench, act)
-
-
-def unexpected(request: ModelRequest) -> Script:
-    return [Say(f"I did not expect {text_of(newest(request))[:200]!r}")]

@@ -109,30 +109,30 @@ async def test_only_so_many_children_are_at_work_at_once(nursery: Nursery) -> No
 async def test_children_are_listed_steered_waited_for_and_killed(nursery: Nursery) -> None:
     steered_it = anyio.Event()
 
-    def act(request: ModelRequest) -> Script:
+    def child(request: ModelRequest) -> Script:
+        if announcing(request):
+            return [Say("ANNOUNCE_SKIP")]
         if "be quick" in said_to(request):
             return [Say("quickly done")]
-        if task := task_of(request):
-            if announcing(request):
-                return [Say("ANNOUNCE_SKIP")]
-            if task == "forever":
-                return [Hang()]
-            return [Until(steered_it), call("subagents", action="list")]
-        match len(results(request)):
-            case 0:
-                named = call("sessions_spawn", "n", task="steered", taskName="second")
-                return [*spawns("forever", label="first"), named]
-            case 2:
-                return [call("subagents", "l", action="list")]
-            case 3:
-                return [call("subagents", "s", action="steer", target="second", message="be quick")]
-            case 4:
-                steered_it.set()
-                return [call("subagents", "w", action="wait", target="second")]
-            case 5:
-                return [call("subagents", "k", action="kill", target="first")]
-            case _:
-                return [Say("Done.")]
+        if task_of(request) == "forever":
+            return [Hang()]
+        return [Until(steered_it), call("subagents", action="list")]
+
+    def act(request: ModelRequest) -> Script:
+        if task_of(request):
+            return child(request)
+        named = call("sessions_spawn", "n", task="steered", taskName="second")
+        steps: dict[int, Script] = {
+            0: [*spawns("forever", label="first"), named],
+            2: [call("subagents", "l", action="list")],
+            3: [call("subagents", "s", action="steer", target="second", message="be quick")],
+            4: [call("subagents", "w", action="wait", target="second")],
+            5: [call("subagents", "k", action="kill", target="first")],
+        }
+        done = len(results(request))
+        if done == 4:
+            steered_it.set()
+        return steps.get(done, [Say("Done.")])
 
     nursery.act = act
     async with nursery.engine().serving(GATEWAY):
@@ -196,7 +196,9 @@ async def test_with_one_place_a_caller_that_waits_leaves_it_to_whom_it_waits_for
 
 
 @pytest.mark.requirement("D64")
-async def test_a_yielded_requester_goes_on_when_the_last_child_it_waits_for_is_killed(nursery: Nursery) -> None:
+async def test_a_yielded_requester_goes_on_when_the_last_child_it_waits_for_is_killed(
+    nursery: Nursery,
+) -> None:
     """The child waits for a child of its own: no run of it is left that could end."""
 
     def act(request: ModelRequest) -> Script:
@@ -212,7 +214,7 @@ async def test_a_yielded_requester_goes_on_when_the_last_child_it_waits_for_is_k
                 return [*spawns("child", label="child"), call("sessions_yield")]
 
     async def yielded() -> bool | None:
-        return True if [row.status for row in await nursery.descendants()][0] is SessionStatus.DONE else None
+        return True if (await nursery.descendants())[0].status is SessionStatus.DONE else None
 
     nursery.act = act
     async with nursery.engine().serving(GATEWAY):
@@ -236,8 +238,7 @@ async def test_a_child_that_is_to_be_deleted_is_gone_once_its_end_is_told(nurser
         return [Say("Begun.")] if done else spawns("once", cleanup="delete")
 
     nursery.act = act
-    async with nursery.engine().serving(GATEWAY) as lease:
-        assert lease
+    async with nursery.engine().serving(GATEWAY):
         await nursery.bench.say("go")
         replies = await nursery.bench.replies(at_least=2)
     assert "Result: done" in replies[1]
@@ -275,7 +276,7 @@ async def test_a_forked_child_begins_with_what_was_said(nursery: Nursery) -> Non
         await nursery.bench.say("the word is heron")
         await nursery.bench.replies()
         await engine.settled()
-    asked = [request for request in nursery.bench.model.requests if task_of(request) == "look back"][0]
+    asked = next(one for one in nursery.bench.model.requests if task_of(one) == "look back")
     assert text_of(asked.messages[0]).endswith("the word is heron")
     (child,) = await nursery.descendants()
     own = await nursery.bench.store.entries(child.session_id)

@@ -250,7 +250,7 @@ class Subagents:
         for view in views:
             await self._allow(view, invocation)
         request = StopRequest(reason=REASON, by=invocation.cause.principal, at=self._access.clock.now())
-        keys = [view.session.key for view in views]
+        keys = [view.session.key for view in views if view.at_work]
         killed: list[Stopped] = []
 
         def decide(tree: Tree) -> Effects:
