@@ -292,10 +292,8 @@ class Store(Protocol):
         ...
 
     async def reap_runs(self, lease: Lease, recover: Recover) -> tuple[Run, ...]:
-        """Give every run whose gateway is gone, or began anew, its fate; the runs as they are after it.
-
-        Each in its own transaction: one that cannot be given a fate raises after all others have theirs.
-        """
+        """Give every run whose gateway is gone, or began anew, its fate; the runs as they are after it. Each in its own
+        transaction: one that cannot be given a fate raises after all others have theirs."""
         ...
 
     async def reserve(self, claim: Claim, names: tuple[str, ...], rule: Rule) -> Run:

@@ -67,10 +67,11 @@ async def open_engine(
         stops = Stops()
         threads = {Account(one.name, one.account) for one in channels if one.abilities.threads}
         desk = Desk(loaded, registry, store, clock, threads=threads, stop=stops.end)
+        rules = engine_rules(loaded, registry, doors, desk.tools)
         rules = replace(
-            engine_rules(loaded, registry, doors, desk.tools),
+            rules,
             commands=command_rules(loaded, registry, store, version),
-            transcript=desk.transcript_path_of,
+            house=replace(rules.house, transcript=desk.transcript_path_of),
         )
         yield Engine(store, clock, FreshIds(clock), rules, channels, jitter=random.random, stops=stops)
 

@@ -100,10 +100,12 @@ class CommandRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class House:
-    """How a gateway keeps house: what is kept for how long, and up to which age an unfinished run is taken up again."""
+    """How a gateway keeps house: what is kept for how long, up to which age an unfinished run is taken up again, and
+    where the transcript of a session is, if it has a file."""
 
     retention: Retention = field(default_factory=Retention)
     recovery_max_age_ms: int = MAX_AGE_MS
+    transcript: Callable[[Session], str | None] = lambda session: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +113,6 @@ class Rules:
     """`doors` say who is let in, by channel; a channel without one lets in nobody but by pairing.
 
     A run in which nothing happens for `idle_ms`, or whose model says nothing for `stream_idle_ms`, is given up.
-    `transcript` says where the file of a session is, where it has one.
     """
 
     cast: Cast
@@ -129,7 +130,6 @@ class Rules:
     idle_ms: int = 1_800_000
     stream_idle_ms: int = 120_000
     most_steps: int = 200
-    transcript: Callable[[Session], str | None] = lambda session: None
 
     def door(self, channel: str) -> ChannelPolicy:
         return self.doors.get(channel, ChannelPolicy())

@@ -216,7 +216,7 @@ class Runner:
             tokens_out=spent.output,
             key=str(run.key),
             session_id=session.session_id,
-            transcript=self._rules.transcript(session),
+            transcript=self._rules.house.transcript(session),
             cost_micros=spent.cost_micros or None,
         )
 

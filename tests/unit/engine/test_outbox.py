@@ -314,11 +314,10 @@ async def test_what_was_claimed_as_the_gateway_ended_and_never_sent_waits_again(
         await anyio.wait_all_tasks_blocked()
         store.told.set()
 
-    async with anyio.create_task_group() as outer:
-        async with anyio.create_task_group() as group:
-            group.start_soon(outbox(scene, channel).serve, lease, group)
-            await anyio.wait_all_tasks_blocked()
-            outer.start_soon(tell)
-            group.cancel_scope.cancel()
+    async with anyio.create_task_group() as outer, anyio.create_task_group() as group:
+        group.start_soon(outbox(scene, channel).serve, lease, group)
+        await anyio.wait_all_tasks_blocked()
+        outer.start_soon(tell)
+        group.cancel_scope.cancel()
     assert (await found(scene, "d1")).state is DeliveryState.INTENT
     assert channel.replies(CHAT) == ()
