@@ -207,6 +207,10 @@ class Store(Protocol):
         raises `Conflict`."""
         ...
 
+    async def change_tree(self, key: SessionKey, decide: DecideTree) -> None:
+        """The same for a decision that reaches the sessions below: it sees all their unfinished work."""
+        ...
+
     async def record_route(self, key: SessionKey, address: Address) -> None:
         """Remember where this conversation was last met; origin, activity and freshness stay."""
         ...
@@ -288,10 +292,8 @@ class Store(Protocol):
         ...
 
     async def reap_runs(self, lease: Lease, recover: Recover) -> tuple[Run, ...]:
-        """Give every run whose gateway is gone, or began anew, its fate; the runs as they are after it.
-
-        Each in its own transaction: one that cannot be given a fate raises after all others have theirs.
-        """
+        """Give every run whose gateway is gone, or began anew, its fate; the runs as they are after it. Each in its own
+        transaction: one that cannot be given a fate raises after all others have theirs."""
         ...
 
     async def reserve(self, claim: Claim, names: tuple[str, ...], rule: Rule) -> Run:

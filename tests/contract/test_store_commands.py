@@ -11,6 +11,7 @@ from roost.core.effects import (
     AddDelivery,
     AnswerInput,
     DeleteSession,
+    DiscardSession,
     Effects,
     EndRun,
     OpenSession,
@@ -25,8 +26,12 @@ from roost.core.inbound import InboundState, InputMode, Source
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.parking import Waits
 from roost.core.principals import OWNER
+from roost.core.rights import Rights
 from roost.core.runs import Outcome, Parked, Run, RunState, Step, StepKind, StopRequest
+from roost.core.sessions import Lineage
+from roost.core.terms import SpawnMode, Terms
 from roost.core.trees import Tree
+from roost.core.visibility import Level
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
@@ -198,3 +203,52 @@ async def test_a_run_may_end_together_with_its_session(home: Home) -> None:
     )
     assert (ended.state, ended.outcome) == (RunState.DONE, outcome)
     assert await home.store.session(MAIN) is None
+
+
+async def test_a_decision_reaches_the_sessions_below_without_a_message(home: Home) -> None:
+    store = home.store
+    await opened(store)
+    await opened(store, CHILD, MAIN)
+    await queued(store, "own", MAIN)
+    await queued(store, "deep", CHILD)
+    owed = Completion(child_run="deep", child=CHILD, requester=MAIN, batch="own", created_at=1)
+    await store.change_session(MAIN, lambda snapshot: (OweCompletion(completion=owed),))
+    seen: list[Tree] = []
+
+    def decide(tree: Tree) -> Effects:
+        seen.append(tree)
+        return (RequestStop(run_id="deep", stop=STOP),)
+
+    await store.change_tree(MAIN, decide)
+    assert [one.key for one in seen[0].below] == [CHILD]
+    assert [run.id for run in seen[0].batches] == ["own"]
+    stopped = await store.run("deep")
+    assert stopped is not None
+    assert stopped.stop == STOP
+
+
+async def test_a_session_is_discarded_once_it_has_no_work_left(home: Home) -> None:
+    store = home.store
+    await opened(store)
+    await opened(store, CHILD, MAIN)
+    await queued(store, "deep", CHILD)
+    discard = DiscardSession(key=CHILD)
+    await store.change_session(MAIN, lambda snapshot: (discard,))
+    assert await store.session(CHILD) is not None
+    await store.change_session(CHILD, lambda snapshot: (builders.done("deep"), discard))
+    assert await store.session(CHILD) is None
+    await store.change_session(MAIN, lambda snapshot: (discard,))
+
+
+async def test_the_terms_of_a_spawned_session_are_kept_as_they_were(home: Home) -> None:
+    rights = Rights(allow=frozenset({"read", "exec"}), sandboxed=True, level=Level.SELF, spawns=2)
+    terms = Terms(rights=rights, mode=SpawnMode.SESSION, task="count", model="p/m")
+    lineage = Lineage(parent=MAIN, depth=1, terms=terms)
+    await opened(home.store)
+    row = replace(builders.session(CHILD, parent=MAIN), lineage=lineage)
+    opening = OpenSession(session=row, generation=builders.generation(CHILD, "gen-child"))
+    await home.store.change_session(CHILD, lambda snapshot: (opening,))
+    await home.store.append(CHILD, (builders.said("e1", "hello"),))
+    found = await home.store.session(CHILD)
+    assert found is not None
+    assert found.lineage == lineage

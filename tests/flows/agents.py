@@ -2,21 +2,16 @@
 
 from dataclasses import dataclass
 
-from roost.core import a2a, queueing, sending
-from roost.core.announce import SpawnMode, subagent_task_message
-from roost.core.arrivals import Arrival, Opening
-from roost.core.effects import Effects, OweCompletion, Snapshot
+from roost.core import a2a, sending, spawning
 from roost.core.exchanges import Completion, Exchange
-from roost.core.facts import classify, session_owner
 from roost.core.inbound import Inbound, Source
 from roost.core.keys import SessionKey
 from roost.core.messages import Provenance, ProvenanceKind, Text
-from roost.core.runs import Lane, Request, Run
-from roost.core.sending import MessageId, Order
-from roost.core.sessions import Facts, Lineage
-from roost.core.sources import child_key
+from roost.core.rights import Rights
+from roost.core.runs import Run
+from roost.core.sending import MessageId
+from roost.core.terms import Terms
 from tests.flows.driver import Driver
-from tests.samples import UTC_ZONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +50,7 @@ async def send(driver: Driver, run: Run, target: SessionKey, text: str, max_turn
     refused = a2a.check_hops(run.cause.hops, target)
     if refused:
         raise refused.error()
-    order = Order(
+    order = sending.Order(
         id=MessageId.of_call(run.id, driver.names("call"), text),
         sender=run,
         target=target,
@@ -69,33 +64,16 @@ async def send(driver: Driver, run: Run, target: SessionKey, text: str, max_turn
 
 async def spawn(driver: Driver, run: Run, task: str) -> Completion:
     """A `sessions_spawn` of a run that is under way: what its session is owed."""
-    parent = await driver.session(run.key)
-    key = child_key(run.key.agent, driver.names("child"))
-    text = subagent_task_message(task, depth=parent.lineage.depth + 1, max_depth=5, mode=SpawnMode.RUN)
-    message = Message(text=text, kind=ProvenanceKind.SUBAGENT, tool="sessions_spawn")
-    inbound = _inbound(driver, run, key, message)
-    arrival = Arrival(
-        inbound=inbound,
-        run_id=driver.names("run"),
-        opening=Opening(
-            session_id=driver.names("generation"),
-            owner=session_owner(key, "main", creator=inbound.principal, parent_owner=parent.owner),
-            facts=Facts(kind=classify(key, "main")),
-            lineage=Lineage(parent=parent.key, depth=parent.lineage.depth + 1),
-        ),
-        zone=UTC_ZONE,
-        request=Request(lane=Lane.SUBAGENT, requester=run.key),
+    driver.clock.advance(1)
+    order = spawning.Order(
+        run_id=run.id,
+        call_id=driver.names("call"),
+        agent=run.key.agent,
+        task=task,
+        terms=Terms(rights=Rights(spawns=5), max_depth=5, task=task),
+        at=driver.clock.now(),
+        max_children=10_000,
     )
-    owed = Completion(
-        child_run=arrival.run_id,
-        child=key,
-        requester=run.key,
-        batch=run.id,
-        created_at=driver.clock.now(),
-    )
-
-    def decide(snapshot: Snapshot) -> Effects:
-        return (*queueing.accept(snapshot, arrival), OweCompletion(completion=owed))
-
-    await driver.store.accept_inbound(inbound, decide)
-    return owed
+    await driver.store.change_session(run.key, lambda snapshot: spawning.spawn(snapshot, order))
+    owed = await driver.store.completions(run.key)
+    return next(one for one in owed if one.child == order.child)

@@ -11,6 +11,7 @@ from roost.core.exchanges import Completion, CompletionStatus, Phase
 from roost.core.inbound import InboundState
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, UserMessage, text_of
+from roost.core.notices import derived_id
 from roost.core.queries import SessionQuery
 from roost.core.recovery import MAX_AGE_MS
 from roost.core.runs import Run, RunKind, RunState
@@ -196,7 +197,7 @@ async def test_a_killed_child_stays_dead_whatever_was_waiting_for_it(driver: Dri
     await driver.finish(outer, Said(state=RunState.KILLED))
     ended = await driver.play(lambda run: Said(text="up again"))
     assert child.child not in {run.key for run in ended}
-    record = await driver.store.inbound("message-2")
+    record = await driver.store.inbound(derived_id("task", str(child.child)))
     assert record is not None
     assert record.state is InboundState.TAKEN
 

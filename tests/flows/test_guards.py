@@ -153,6 +153,10 @@ DOORS = (
     by_guard(Operation.EXPORT),
 )
 TOUCHING_NO_SESSION = {"agents_list"}
+# They act on the caller's own session and on what it spawned, and can name nothing else.
+OF_THE_CALLER = {"sessions_spawn", "sessions_yield", "subagents"}
+# Takes a run that is under way; it finds its target by `Access.find`, which stands in the table as it is.
+FROM_A_RUN = {"sessions_send"}
 
 
 @asynccontextmanager
@@ -202,7 +206,8 @@ async def cells_of(store: Store, configured: Configured) -> AsyncIterator[Cell]:
         agent = loaded.settings.agents.default
         reach = policies.session_reach(loaded.settings, agent)
         async with open_models(loaded.settings, clock) as models:
-            tools = Desk(loaded, models, store, clock).tools(agent)
+            desk = Desk(loaded, models, store, clock, threads=frozenset(), stop=lambda run_id, reason: False)
+            tools = desk.tools(agent, level)
             for who, inner in product(Who, (False, True)):
                 yield Cell(
                     asker=Asker(who=who, inner=inner, level=level, box=box),
@@ -220,7 +225,9 @@ async def test_every_operation_and_every_session_tool_is_in_the_table(
     tmp_path: Path, configured: Configured
 ) -> None:
     assert {one.operation for one in (*DOORS, *VIEWS)} == set(Operation)
-    in_table = {one.tool for one in (*DOORS, *VIEWS) if one.tool} | TOUCHING_NO_SESSION
+    in_table = (
+        {one.tool for one in (*DOORS, *VIEWS) if one.tool} | TOUCHING_NO_SESSION | OF_THE_CALLER | FROM_A_RUN
+    )
     async with planted("memory", tmp_path) as store:
         assert {name async for cell in cells_of(store, configured) for name in cell.tools} == in_table
 

@@ -206,3 +206,18 @@ async def test_under_the_global_scope_the_default_agent_answers_and_the_session_
     assert "- main (hello)" in listed
     assert "global" not in listed + history
     assert "- user: hello" in history
+
+
+@pytest.mark.requirement("D01", "D26", "D27")
+async def test_a_helper_counts_to_five_without_any_configuration(tmp_path: Path) -> None:
+    channel = LoopbackChannel()
+    loaded = load({"ROOST_HOME": str(tmp_path)})
+    async with (
+        open_engine(loaded, [channel], {"loopback": OWNER_DOOR}) as engine,
+        engine.serving(Gateway(name="t", holder="t")),
+    ):
+        await channel.say("spawn a helper to count to 5", sender=OWNER, chat=chat(OWNER), external_id="1")
+        first, announced = await channel.wait_replies(Address(channel="loopback", to="ada"), 2)
+    assert first.startswith("A helper has started in agent:main:subagent:")
+    assert announced.startswith("Status: success\nResult: ")
+    assert "Stats: runtime" in announced

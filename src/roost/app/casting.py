@@ -5,18 +5,21 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import TypeAlias
 
+from roost.app.toolpolicies import is_sandboxed, level_of, policy_of, spawns_of
 from roost.config import Loaded, policies
-from roost.config.agents import Agent, SandboxMode
+from roost.config.agents import Agent
 from roost.config.casting import persona
-from roost.config.tools import ToolScope
 from roost.core.casting import Casting, cast
 from roost.core.errors import NotFound
 from roost.core.keys import SessionKey
+from roost.core.rights import Rights
 from roost.core.runs import Run, RunKind
 from roost.core.sessions import Session
-from roost.core.systemtext import system_text
-from roost.core.toolpolicy import Removed, Scope, ToolPolicy, effective_tools
+from roost.core.systemtext import child_rules, system_text
+from roost.core.terms import Terms
+from roost.core.toolpolicy import Removed, effective_tools
 from roost.core.tools import Place, WorkspaceAccess
+from roost.core.visibility import Level
 from roost.core.workspacefiles import file_names, notes_file
 from roost.engine.rules import Answerer, Part
 from roost.models.demo import SPEC as DEMO
@@ -31,7 +34,7 @@ from roost.tools.notes import Notes
 from roost.tools.read import Read
 from roost.tools.write import Write
 
-SessionTools: TypeAlias = Callable[[Agent], tuple[Tool, ...]]
+SessionTools: TypeAlias = Callable[[Agent, Level], tuple[Tool, ...]]
 
 
 class Director:
@@ -48,7 +51,8 @@ class Director:
         agent = self._agent(run.key)
         casting = cast(run.request, session, persona(agent, DEMO), self._models.catalogue)
         place = self._place(agent, session)
-        tools, removed = self._tools_for(run, agent, place)
+        tools, removed = self._tools_for(run, agent, session, place)
+        spawns = spawns_of(agent, session)
         names = file_names(session, run.started_at or run.queued_at, self._zone)
         caps = policies.file_caps(self._settings).within(casting.player.spec.context_window)
         files = workspace_files(place, names, caps)
@@ -61,6 +65,7 @@ class Director:
                 workspace=place.workspace,
                 tools=tuple(tool.spec.name for tool in tools),
                 files=files,
+                child=child_rules(session, spawns) if session.lineage.parent else (),
             ),
             place=place,
             tools=tools,
@@ -71,6 +76,12 @@ class Director:
                 for one in casting.fallbacks
             ),
             files=files,
+            rights=Rights(
+                allow=frozenset(tool.spec.name for tool in tools),
+                sandboxed=place.sandboxed,
+                level=level_of(self._settings, session),
+                spawns=spawns,
+            ),
             context=policies.context(self._settings),
             summariser=self._summariser(casting),
         )
@@ -91,17 +102,17 @@ class Director:
         return Answerer(model=self._models.model(spec), spec=spec, thinking=thinking)
 
     def _place(self, agent: Agent, session: Session) -> Place:
-        sandbox = agent.sandbox
-        main = session.key.is_main(policies.routing_rules(self._settings).main_name)
-        sandboxed = sandbox.mode is SandboxMode.ALL or (sandbox.mode is SandboxMode.NON_MAIN and not main)
+        terms = session.lineage.terms or Terms()
+        configured = is_sandboxed(agent, session.key, self._settings.session.main_key)
+        sandboxed = configured or terms.rights.sandboxed
         home = self._loaded.sources.home
         folder = Path(agent.workspace) if agent.workspace else home / "workspace" / agent.id
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        access = sandbox.workspace_access if sandboxed else WorkspaceAccess.WRITE
-        return Place(workspace=str(folder), access=access, sandboxed=sandboxed)
+        access = agent.sandbox.workspace_access if sandboxed else WorkspaceAccess.WRITE
+        return Place(workspace=str(_within(folder, terms.folder)), access=access, sandboxed=sandboxed)
 
     def _tools_for(
-        self, run: Run, agent: Agent, place: Place
+        self, run: Run, agent: Agent, session: Session, place: Place
     ) -> tuple[tuple[Tool, ...], tuple[Removed, ...]]:
         """A run that saves notes may do nothing else."""
         if run.request.kind is RunKind.FLUSH:
@@ -112,19 +123,18 @@ class Director:
             Edit(),
             ListFiles(),
             Exec(Bubblewrap(), sandboxed=place.sandboxed),
-            *self._session_tools(agent),
+            *self._session_tools(agent, level_of(self._settings, session)),
         )
-        policy = ToolPolicy(
-            tools=_scope(self._settings.tools), agent=_scope(agent.tools), sandboxed=place.sandboxed
-        )
+        policy = policy_of(self._settings, agent, session, sandboxed=place.sandboxed)
         effective = effective_tools((tool.spec.name for tool in every), policy)
         return tuple(tool for tool in every if tool.spec.name in effective.names), effective.removed
 
 
-def _scope(scope: ToolScope) -> Scope:
-    return Scope(
-        profile=scope.profile,
-        allow=scope.allow,
-        also_allow=scope.also_allow,
-        deny=scope.deny,
-    )
+def _within(workspace: Path, folder: str | None) -> Path:
+    """A folder of a workspace, wherever its links lead."""
+    if folder is None:
+        return workspace
+    found = (workspace / folder).resolve()
+    if not found.is_dir() or not found.is_relative_to(workspace.resolve()):
+        raise NotFound(f"there is no folder {folder!r} in the workspace", hint="make it first")
+    return found

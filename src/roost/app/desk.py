@@ -1,11 +1,17 @@
 """The session tools of an agent."""
 
+from collections.abc import Collection
+from dataclasses import replace
+
 from roost.app.scanning import secret_scanner
+from roost.app.spawnrules import spawn_rules
 from roost.config import Loaded, policies
 from roost.config.agents import Agent
+from roost.core.addresses import Account
 from roost.core.errors import InvalidInput
 from roost.core.models import ModelSpec
 from roost.core.sessions import Session
+from roost.core.visibility import Level
 from roost.models.demo import SPEC as DEMO
 from roost.models.registry import Registry
 from roost.ports import Clock, Store, Tool
@@ -16,28 +22,48 @@ from roost.tools.sessions_history import SessionsHistory
 from roost.tools.sessions_list import SessionsList
 from roost.tools.sessions_search import SessionsSearch
 from roost.tools.sessions_send import SessionsSend
+from roost.tools.sessions_spawn import SessionsSpawn
+from roost.tools.sessions_yield import SessionsYield
+from roost.tools.subagents import Stop, Subagents
 from roost.transfer.paths import transcript_path
 
 
 class Desk:
     """Makes the session tools of an agent."""
 
-    def __init__(self, loaded: Loaded, registry: Registry, store: Store, clock: Clock) -> None:
+    def __init__(
+        self,
+        loaded: Loaded,
+        registry: Registry,
+        store: Store,
+        clock: Clock,
+        *,
+        threads: Collection[Account],
+        stop: Stop,
+    ) -> None:
         self._loaded = loaded
         self._settings = loaded.settings
         self._registry = registry
         self._store = store
         self._clock = clock
         self._scanner = secret_scanner(loaded)
+        self._threads = threads
+        self._stop = stop
 
-    def tools(self, agent: Agent) -> tuple[Tool, ...]:
-        access = Access(self._store, self._clock, policies.session_reach(self._settings, agent))
+    def tools(self, agent: Agent, level: Level) -> tuple[Tool, ...]:
+        """Those of a session whose tools reach no further than a level."""
+        reach = replace(policies.session_reach(self._settings, agent), level=level)
+        access = Access(self._store, self._clock, reach)
+        spawning = spawn_rules(self._settings, agent, self._registry.catalogue, self._threads)
         return (
-            SessionsList(access, self._scanner, self._transcript_path),
+            SessionsList(access, self._scanner, self.transcript_path_of),
             SessionsHistory(access, self._scanner),
             SessionsSearch(access, self._scanner),
             SessionsSend(access, self._scanner, policies.sending(self._settings)),
             SessionStatus(access, Models(find=self._model, of_agent=self._model_of)),
+            SessionsSpawn(access, spawning),
+            SessionsYield(access),
+            Subagents(access, self._stop),
             AgentsList(policies.delegation(agent), map(_known_agent, self._settings.agents.list)),
         )
 
@@ -48,7 +74,7 @@ class Desk:
         known = (one.model.primary for one in self._settings.agents.list if one.id == agent)
         return next(known, None) or str(DEMO.ref)
 
-    def _transcript_path(self, session: Session) -> str | None:
+    def transcript_path_of(self, session: Session) -> str | None:
         agent = session.key.agent or self._settings.agents.default.id
         folder = self._loaded.transcript_folder(agent)
         if folder is None:

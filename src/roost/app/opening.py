@@ -14,12 +14,14 @@ from roost.app.scanning import secret_scanner
 from roost.clock import SystemClock
 from roost.config import Loaded
 from roost.config.printed import printed
+from roost.core.addresses import Account
 from roost.core.admission import ChannelPolicy
 from roost.core.errors import ConfigInvalid
 from roost.core.leases import Gateway
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
 from roost.engine.leasing import holding
+from roost.engine.stops import Stops
 from roost.logs import logging_to
 from roost.ports import Channel, Clock, Store
 from roost.stores.sqlite import SqliteStore
@@ -62,12 +64,16 @@ async def open_engine(
     clock = SystemClock()
     loaded = replace(loaded, settings=await printed(loaded.settings))
     async with open_store(loaded, clock) as store, open_models(loaded.settings, clock) as registry:
-        desk = Desk(loaded, registry, store, clock)
+        stops = Stops()
+        threads = {Account(one.name, one.account) for one in channels if one.abilities.threads}
+        desk = Desk(loaded, registry, store, clock, threads=threads, stop=stops.end)
+        rules = engine_rules(loaded, registry, doors, desk.tools)
         rules = replace(
-            engine_rules(loaded, registry, doors, desk.tools),
+            rules,
             commands=command_rules(loaded, registry, store, version),
+            house=replace(rules.house, transcript=desk.transcript_path_of),
         )
-        yield Engine(store, clock, FreshIds(clock), rules, channels, jitter=random.random)
+        yield Engine(store, clock, FreshIds(clock), rules, channels, jitter=random.random, stops=stops)
 
 
 @contextmanager

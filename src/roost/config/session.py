@@ -28,11 +28,7 @@ from roost.config.spelling import (
 from roost.core.lifecycle import ResetMode
 from roost.core.scopes import DmScope, SessionScope
 from roost.core.sendpolicy import Action
-
-
-class SpawnContext(StrEnum):
-    ISOLATED = "isolated"
-    FORK = "fork"
+from roost.core.terms import SpawnContext
 
 
 class MaintenanceMode(StrEnum):

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import assert_never
 
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.figures import dollars, duration, thousands
+from roost.core.terms import SpawnMode
 
 RESULT_BYTES = 100 * 1024
 STATUS_CHARS = 500
@@ -21,13 +21,6 @@ _STATUS_LABEL = re.compile(rf"\A{_BEFORE}status{_AFTER}.*\n*", re.IGNORECASE)
 _RESULT_LABEL = re.compile(rf"\A{_BEFORE}result{_AFTER}", re.IGNORECASE)
 _NOTES_LABEL = re.compile(rf"^{_BEFORE}notes{_AFTER}", re.IGNORECASE | re.MULTILINE)
 _CLAIM = re.compile(rf"^(?={_BEFORE}(?:status|stats){_AFTER})", re.IGNORECASE | re.MULTILINE)
-
-
-class SpawnMode(StrEnum):
-    """Whether a child ends with its task or stays for more."""
-
-    RUN = "run"
-    SESSION = "session"
 
 
 def subagent_task_message(task: str, *, depth: int, max_depth: int, mode: SpawnMode) -> str:

@@ -16,12 +16,13 @@ from roost.core.principals import Principal
 from roost.core.queuesettings import QueueMode, QueuePolicy
 from roost.core.resets import Reset, open_generation, open_stale
 from roost.core.runs import Request
-from roost.core.sessions import Facts, Generation, Labels, Lineage, OpenedBy, Session, Times
+from roost.core.sessions import Base, Facts, Generation, Labels, Lineage, OpenedBy, Session, Times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """What a session is if this message is its first, and the id its next generation gets."""
+    """What a session is if this message is its first, and the id its next generation gets. With a `base` it begins
+    with what was said there."""
 
     session_id: str
     owner: Principal
@@ -29,6 +30,7 @@ class Opening:
     origin: Origin = field(default_factory=Origin)
     lineage: Lineage = field(default_factory=Lineage)
     labels: Labels = field(default_factory=Labels)
+    base: Base | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,11 @@ def opened(arrival: Arrival) -> OpenSession:
         route=inbound.reply_to if arrival.human else None,
     )
     generation = Generation(
-        session_id=opening.session_id, key=inbound.key, number=1, opened_at=at, opened_by=OpenedBy.FIRST
+        session_id=opening.session_id,
+        key=inbound.key,
+        number=1,
+        opened_at=at,
+        opened_by=OpenedBy.FORK if opening.base else OpenedBy.FIRST,
+        base=opening.base,
     )
     return OpenSession(session=session, generation=generation)

@@ -7,6 +7,7 @@ from roost.core.catalogue import Catalogue
 from roost.core.models import FailureKind, ModelFailed, ModelSpec
 from roost.core.runs import Request
 from roost.core.sessions import Session
+from roost.core.terms import Terms
 from roost.core.thinking import Level, levels
 
 
@@ -53,13 +54,16 @@ class Casting:
 def cast(request: Request, session: Session, persona: Persona, catalogue: Catalogue) -> Casting:
     """Who plays a run. What the run or the session names must be on the allow list; a name nobody has is refused."""
     models, reason = _configured(session, persona)
+    terms = session.lineage.terms or Terms()
     if asked := request.model or session.overrides.model:
         spec = catalogue.ask_for(asked)
         reason = "asked for by this run" if request.model else "set on this session"
+    elif terms.model:
+        spec, reason = catalogue.find(terms.model), "given to this session when it was spawned"
     else:
         spec = catalogue.find(models.primary)
     spare = [catalogue.find(name) for name in models.fallbacks]
-    level = request.thinking or session.overrides.thinking
+    level = request.thinking or session.overrides.thinking or terms.thinking
     if level is None and session.key.kind in CHILD_KINDS:
         level = persona.child_thinking
 

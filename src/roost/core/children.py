@@ -16,6 +16,7 @@ from roost.core.effects import (
     AcknowledgeCompletion,
     AddDelivery,
     AppendEntries,
+    DiscardSession,
     Effects,
     QueueRun,
     RunSnapshot,
@@ -24,13 +25,14 @@ from roost.core.effects import (
 )
 from roost.core.endings import Ending, completes, continuation
 from roost.core.entries import EntryDraft
-from roost.core.exchanges import Completion, CompletionStatus
+from roost.core.exchanges import Cleanup, Completion, CompletionStatus
 from roost.core.inbound import Inbound, InputMode, Source
 from roost.core.keys import SessionKey
 from roost.core.marking import SPAWN_TOOL
 from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
 from roost.core.notices import derived_id
 from roost.core.principals import Principal
+from roost.core.queueing import steers
 from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
 from roost.core.sentinels import Sentinel, sentinel_of
 
@@ -55,7 +57,7 @@ _LISTENING = frozenset({RunKind.TURN, RunKind.CONTINUATION, RunKind.EXCHANGE})
 def child_end(snapshot: RunSnapshot, ending: Ending) -> Effects:
     """The end of a run that somebody is owed. A child that yielded has not ended."""
     completion, requester, outcome = snapshot.completion, snapshot.requester, ending.outcome
-    if completion is None or requester is None or outcome.yielded:
+    if completion is None or requester is None or outcome.yielded or _steered_on(snapshot, outcome):
         return ()
     if snapshot.run.request.kind is RunKind.ANNOUNCE:
         return _announced(snapshot, completion, requester, ending)
@@ -79,6 +81,23 @@ def child_end(snapshot: RunSnapshot, ending: Ending) -> Effects:
     return (settle, *told)
 
 
+def _steered_on(snapshot: RunSnapshot, outcome: Outcome) -> bool:
+    """Whether its requester said more than the run has read: what follows it ends in its place."""
+    unread = (record.inbound for record in snapshot.session.pending if record.run_id == snapshot.run.id)
+    return outcome.succeeded and any(steers(one) for one in unread)
+
+
+def discarded(snapshot: RunSnapshot, effects: Effects) -> Effects:
+    """The sessions of children that were to be removed once their end is known, and now it is."""
+    told = {one.child_run for one in effects if isinstance(one, AcknowledgeCompletion)}
+    own = (snapshot.completion,) if snapshot.completion else ()
+    known = [one for one in own if one.acknowledged_at is not None]
+    owed = (*own, *snapshot.siblings, *snapshot.session.children)
+    known += [one for one in owed if one.child_run in told]
+    gone = dict.fromkeys(one.child for one in known if one.cleanup is Cleanup.DELETE)
+    return tuple(DiscardSession(key=key) for key in gone)
+
+
 def waits(snapshot: RunSnapshot, outcome: Outcome) -> bool:
     """Whether a run that yielded will be gone on with. An announcement is a last word: it waits for nobody."""
     run, session = snapshot.run, snapshot.session
@@ -95,7 +114,7 @@ def yield_end(snapshot: RunSnapshot, ending: Ending) -> Effects:
     waiting = any(one.status is CompletionStatus.PENDING for one in batch)
     if not ending.outcome.yielded or waiting or not batch:
         return ()
-    return _continue(snapshot.run, batch, ending.outcome.at)
+    return go_on(snapshot.run, batch, ending.outcome.at)
 
 
 def _result(ending: Ending) -> str | None:
@@ -111,7 +130,7 @@ def _pass_on(snapshot: RunSnapshot, settled: Completion, requester: Snapshot, en
         if any(one.status is CompletionStatus.PENDING for one in snapshot.siblings):
             return ()
         unheard = (one for one in snapshot.siblings if one.acknowledged_at is None)
-        return _continue(batch, (*unheard, settled), at)
+        return go_on(batch, (*unheard, settled), at)
     if requester.key.kind in CHILD_KINDS:
         return _give(snapshot, settled, requester, at)
     if ending.outcome.succeeded:
@@ -119,7 +138,8 @@ def _pass_on(snapshot: RunSnapshot, settled: Completion, requester: Snapshot, en
     return _tell(snapshot, settled, requester, ending, ending.announce(settled, None))
 
 
-def _continue(batch: Run, completions: tuple[Completion, ...], at: int) -> Effects:
+def go_on(batch: Run, completions: tuple[Completion, ...], at: int) -> Effects:
+    """The turn that waited for all of these goes on with what they found."""
     run = _queued(derived_id("continuation", batch.id), batch.key, batch.cause, continuation(batch), at)
     # A batch may be a child itself, and its own completion is told under its id.
     inbound = _inbound(f"batch:{batch.id}", run, completions[-1], findings_text(completions), at)

@@ -102,6 +102,11 @@ class DeleteSession(_Silent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DiscardSession(DeleteSession):
+    """Remove a session that nobody needs any more; one that still has work, or is gone, is left as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AppendEntries:
     """Add entries to the current generation of a key."""
 
@@ -156,10 +161,8 @@ class MergeInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KillInput:
-    """A message that will never be answered; its sender is told by a notice among the same effects.
-
-    With `inbound` the message is recorded dead on arrival.
-    """
+    """A message that will never be answered; its sender is told by a notice among the same effects. With `inbound` the
+    message is recorded dead on arrival."""
 
     inbound_id: str
     reason: str
@@ -329,6 +332,7 @@ Effect: TypeAlias = (
     | Archive
     | Pin
     | DeleteSession
+    | DiscardSession
     | AppendEntries
     | AcceptInput
     | MoveInput
@@ -371,9 +375,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSnapshot:
-    """A run that ends: its session, the exchange it serves, what its requester is owed, and who asked.
-
-    `completion` is owed to `requester`; `siblings` are the other completions of the same batch, and `batch` is
+    """A run that ends: its session, the exchange it serves, what its requester is owed, and who asked. `completion` is owed to `requester`; `siblings` are the other completions of the same batch, and `batch` is
     the requester's run that spawned them.
     """
 

@@ -86,6 +86,13 @@ class CompletionStatus(StrEnum):
     INTERRUPTED = "interrupted"
 
 
+class Cleanup(StrEnum):
+    """What becomes of a child's session once its requester knows how it ended."""
+
+    KEEP = "keep"
+    DELETE = "delete"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
     """What a requester is owed for one child run: pending at spawn, settled in the child's last transaction.
@@ -103,3 +110,4 @@ class Completion:
     error: str | None = None
     settled_at: int | None = None
     acknowledged_at: int | None = None
+    cleanup: Cleanup = Cleanup.KEEP

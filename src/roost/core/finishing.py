@@ -15,10 +15,11 @@ def finish(snapshot: RunSnapshot, ending: Ending) -> Effects:
     """
     if ending.outcome.yielded and not children.waits(snapshot, ending.outcome):
         ending = replace(ending, outcome=replace(ending.outcome, yielded=False))
-    return (
+    effects = (
         EndRun(run_id=snapshot.run.id, outcome=ending.outcome),
         *hand_over(snapshot.session, snapshot.run, ending.outcome),
         *a2a.advance(snapshot, ending),
         *children.child_end(snapshot, ending),
         *children.yield_end(snapshot, ending),
     )
+    return (*effects, *children.discarded(snapshot, effects))

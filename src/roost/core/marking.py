@@ -13,6 +13,7 @@ from roost.core.messages import Image, Provenance, ProvenanceKind, Text, UserBlo
 
 END = "[End of message]"
 SPAWN_TOOL = "sessions_spawn"
+STEER_TOOL = "subagents"
 SENDER_CHARS = 80
 
 _LABELS = (
@@ -85,6 +86,8 @@ def mark_of(provenance: Provenance) -> str:
 def _explanation(provenance: Provenance) -> str:
     if provenance.source_tool == SPAWN_TOOL:
         return "The session that started this one gave it the task below; no person typed it."
+    if provenance.source_tool == STEER_TOOL:
+        return "The session that started this one says about its task what follows; no person typed it."
     if provenance.kind is ProvenanceKind.SCHEDULE:
         return "A configured schedule produced the text below; no person typed it, and it answers nobody's question."
     if provenance.kind is ProvenanceKind.SYSTEM:

@@ -24,6 +24,7 @@ from roost.core.effects import (
 )
 from roost.core.endings import continuation
 from roost.core.inbound import Inbound, InboundRecord, InputMode
+from roost.core.marking import STEER_TOOL
 from roost.core.messages import ProvenanceKind
 from roost.core.notices import cleared_line, derived_id, dropped_line, notice
 from roost.core.principals import Principal
@@ -133,10 +134,17 @@ def carry_over(snapshot: Snapshot, run: Run, outcome: Outcome) -> Effects:
 
 def _following(snapshot: Snapshot, run: Run, first: Inbound, outcome: Outcome) -> Request:
     """A turn that yielded goes on with what its last child said to it, if no other will be heard of."""
+    if outcome.succeeded and not outcome.yielded and steers(first):
+        return continuation(run)
     reported = first.provenance.kind is ProvenanceKind.SUBAGENT
     if outcome.yielded and reported and all(child.batch != run.id for child in snapshot.children):
         return continuation(run)
     return Request(lane=run.request.lane, reply_to=first.reply_to, requester=run.request.requester)
+
+
+def steers(inbound: Inbound) -> bool:
+    """Whether a requester says more about the task it gave."""
+    return inbound.provenance.source_tool == STEER_TOOL
 
 
 def clear(snapshot: Snapshot, at: int, why: str) -> Effects:

@@ -3,6 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeAlias
 
 from roost.core.runs import Lane, Run
@@ -26,6 +27,7 @@ class Backlog:
     running: tuple[Run, ...]
 
 
+NO_TURNS: Mapping[str, int] = MappingProxyType({})
 Choose: TypeAlias = Callable[[Backlog], tuple[str, ...]]
 
 
@@ -34,12 +36,14 @@ def asker(run: Run) -> str:
     return str(run.request.requester or run.key)
 
 
-def choose(backlog: Backlog, limits: Limits) -> tuple[str, ...]:
-    """The runs to start, one round after another through those who asked."""
+def choose(backlog: Backlog, limits: Limits, turns: Mapping[str, int] = NO_TURNS) -> tuple[str, ...]:
+    """The runs to start, one round after another through those who asked. `turns` counts when each of them last had
+    one: whoever has waited longest comes first."""
     room = _Room(backlog.running, limits)
-    rounds: dict[str, deque[Run]] = {}
+    waiting_by: dict[str, deque[Run]] = {}
     for run in backlog.ready:
-        rounds.setdefault(asker(run), deque()).append(run)
+        waiting_by.setdefault(asker(run), deque()).append(run)
+    rounds = {name: waiting_by[name] for name in sorted(waiting_by, key=lambda name: turns.get(name, 0))}
     chosen: list[str] = []
     while rounds and len(chosen) < limits.ceiling:
         for name in list(rounds):

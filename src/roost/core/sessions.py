@@ -10,6 +10,7 @@ from typing import NamedTuple
 from roost.core.addresses import Address, ChatType, Origin
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
+from roost.core.terms import Terms
 
 
 class SessionKind(StrEnum):
@@ -52,10 +53,12 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:
-    """Where a session hangs in the tree; a top-level session has no parent and depth 0."""
+    """Where a session hangs in the tree; a top-level session has no parent and depth 0. `terms` are those on which
+    it was spawned."""
 
     parent: SessionKey | None = None
     depth: int = 0
+    terms: Terms | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

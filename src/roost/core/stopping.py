@@ -3,13 +3,13 @@
 A child that is stopped is settled as killed in the same decision, so that nobody goes on because of its end.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from roost.core import a2a
 from roost.core.addresses import Address
 from roost.core.announce import announce_text
-from roost.core.children import told_entry
+from roost.core.children import go_on, told_entry
 from roost.core.effects import (
     AcknowledgeCompletion,
     AppendEntries,
@@ -60,26 +60,37 @@ def stop_below(tree: Tree, request: StopRequest) -> Stopped:
     return _stopped(tree, request, runs=runs, inputs=inputs, told=None)
 
 
-def kill(tree: Tree, child: SessionKey, request: StopRequest) -> Stopped:
-    """Stop one of the sessions below, with all below it; whoever spawned it goes on and is told how it ended.
+def kill(tree: Tree, children: Collection[SessionKey], request: StopRequest) -> Stopped:
+    """Stop some of the sessions below, with all below them; whoever spawned them goes on and is told how they ended.
 
-    Its own runs end each in a transaction of their own, also those that wait, so that the last of several continues
+    Their own runs end each in a transaction of their own, also those that wait, so that the last of several continues
     a requester who waits for all.
     """
+    killed = [_kill(tree, child, request) for child in children]
+    busy = {one.run.key for one in tree.runs}
+    idle = [one for one in tree.session.children if one.child in children and one.child not in busy]
+    return Stopped(
+        effects=(*(effect for one in killed for effect in one.effects), *_settle_idle(tree, idle, request)),
+        runs=tuple(run for one in killed for run in one.runs),
+        ended=sum(one.ended for one in killed),
+        children=sum(one.children for one in killed),
+        cleared=tuple(inbound for one in killed for inbound in one.cleared),
+    )
+
+
+def _kill(tree: Tree, child: SessionKey, request: StopRequest) -> Stopped:
+    """Everything of one child but the settlement of what is owed for it."""
     branch = tree.branch(child)
-    owed = [one for one in tree.session.children if one.child == child]
     if branch is None:
-        effects = tuple(effect for one in owed for effect in _settle(tree.session, one, request))
-        return Stopped(effects=effects, runs=(), ended=0, children=1 if owed else 0, cleared=())
+        owed = any(one.child == child for one in tree.session.children)
+        return Stopped(effects=(), runs=(), ended=0, children=1 if owed else 0, cleared=())
     below = stop_below(branch, request)
     own = [one.run for one in branch.runs if one.run.key == child]
     inputs = tuple(record.inbound for record in branch.session.pending)
-    waits_for_nobody = [] if own else owed
     effects = (
         *below.effects,
         *(RequestStop(run_id=run.id, stop=request) for run in own),
         *_clear(inputs, request, None),
-        *(effect for one in waits_for_nobody for effect in _settle(tree.session, one, request)),
     )
     return Stopped(
         effects=effects,
@@ -88,6 +99,24 @@ def kill(tree: Tree, child: SessionKey, request: StopRequest) -> Stopped:
         children=1 + below.children,
         cleared=(*below.cleared, *inputs),
     )
+
+
+def _settle_idle(tree: Tree, idle: list[Completion], request: StopRequest) -> Effects:
+    """Children of whom no run is left to end. A requester who waits for a whole batch is told when that is complete."""
+    effects: list[Effects] = []
+    left = {one.child_run: one for one in tree.session.children}
+    waiting = {run.id: run for run in tree.batches if run.outcome and run.outcome.yielded}
+    for one in idle:
+        if one.batch not in waiting:
+            effects.append(_settle(tree.session, one, request))
+        elif one.status is CompletionStatus.PENDING:
+            left[one.child_run] = _killed(one, request)
+            effects.append((_settlement(left[one.child_run]),))
+    for batch in dict.fromkeys(one.batch for one in idle if one.batch in waiting):
+        ended = tuple(one for one in left.values() if one.batch == batch)
+        if all(one.status is not CompletionStatus.PENDING for one in ended):
+            effects.append(go_on(waiting[batch], ended, request.at))
+    return tuple(effect for group in effects for effect in group)
 
 
 def judged(run: Run, outcome: Outcome) -> Outcome:
@@ -144,21 +173,25 @@ def _clear(inputs: Iterable[Inbound], request: StopRequest, told: Address | None
     return tuple(effect for group in effects for effect in group)
 
 
+def _killed(completion: Completion, request: StopRequest) -> Completion:
+    return replace(completion, status=CompletionStatus.KILLED, error=request.reason, settled_at=request.at)
+
+
+def _settlement(completion: Completion) -> SettleCompletion:
+    return SettleCompletion(
+        child_run=completion.child_run,
+        status=completion.status,
+        at=completion.settled_at or 0,
+        error=completion.error,
+    )
+
+
 def _settle(requester: Snapshot, completion: Completion, request: StopRequest) -> Effects:
     """The requester's transcript tells how the child ended; nobody is asked to go on with it."""
     effects: Effects = ()
     if completion.status is CompletionStatus.PENDING:
-        completion = replace(
-            completion, status=CompletionStatus.KILLED, error=request.reason, settled_at=request.at
-        )
-        effects = (
-            SettleCompletion(
-                child_run=completion.child_run,
-                status=completion.status,
-                at=request.at,
-                error=request.reason,
-            ),
-        )
+        completion = _killed(completion, request)
+        effects = (_settlement(completion),)
     entry = told_entry(completion, announce_text(completion, None), request.by, request.at)
     acknowledged = AcknowledgeCompletion(child_run=completion.child_run, at=request.at)
     return (*effects, AppendEntries(key=requester.key, drafts=(entry,)), acknowledged)

@@ -6,6 +6,7 @@ from enum import StrEnum
 from roost.core.jsonvalue import JsonObject
 from roost.core.keys import SessionKey
 from roost.core.messages import UserBlock
+from roost.core.rights import Rights
 from roost.core.runs import Cause
 
 
@@ -19,12 +20,13 @@ class WorkspaceAccess(StrEnum):
 class ToolTraits:
     """What the engine must know. `reenterable`: may run again after a crash. `privileged`: needs the owner's own
     word as the cause of the run. `parallel`: may run beside other calls of the same answer. `waits`: mostly waits for
-    other runs, to which it leaves its place meanwhile."""
+    other runs, to which it leaves its place meanwhile. `ends_turn`: the turn is over when it went well."""
 
     reenterable: bool = False
     privileged: bool = False
     parallel: bool = False
     waits: bool = False
+    ends_turn: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """One call with everything it may know of its caller; identity is an argument, never ambient."""
+    """One call with everything it may know of its caller; identity is an argument, never ambient. `model` is the one
+    its run was given."""
 
     run_id: str
     call_id: str
@@ -48,6 +51,8 @@ class Invocation:
     cause: Cause
     place: Place
     arguments: JsonObject
+    rights: Rights = field(default_factory=Rights)
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,15 +6,18 @@ from typing import TypeAlias
 
 from roost.core.effects import Effects, RunSnapshot, Snapshot
 from roost.core.keys import SessionKey
+from roost.core.runs import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree:
-    """`below` are the sessions below that have work, `runs` all runs of all of them that have not ended."""
+    """`below` are the sessions below that have work, `runs` all runs of all of them that have not ended; `batches` are
+    the runs, ended or not, that spawned what the session is owed."""
 
     session: Snapshot
     below: tuple[Snapshot, ...] = ()
     runs: tuple[RunSnapshot, ...] = ()
+    batches: tuple[Run, ...] = ()
 
     def branch(self, key: SessionKey) -> "Tree | None":
         """The part that begins at one of the sessions below; None if that has no work."""

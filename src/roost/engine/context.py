@@ -15,11 +15,25 @@ from roost.core.inputs import acting, entries_of
 from roost.core.messages import AssistantMessage, Body, Compaction, Message, StopReason
 from roost.core.notices import derived_id
 from roost.core.pruning import project, prune
+from roost.core.sessions import Generation, Session
 from roost.core.tokens import estimate_message
 from roost.core.transcript import build_prompt
 from roost.core.upkeep import Load, condensed_line, is_loud, may_flush, unflushed
 from roost.engine.condensing import Condensing
 from roost.engine.work import Work
+from roost.ports import Store
+
+
+async def known_generations(store: Store, session: Session) -> tuple[Generation, ...]:
+    """Those of a session, and of the sessions from which it was forked."""
+    found: dict[str, Generation] = {}
+    wanted: Session | None = session
+    while wanted is not None:
+        found |= {one.session_id: one for one in await store.generations(wanted.key)}
+        bases = [one.base.session_id for one in found.values() if one.base is not None]
+        elsewhere = next((base for base in bases if base not in found), None)
+        wanted = await store.session_by_id(elsewhere) if elsewhere else None
+    return tuple(found.values())
 
 
 class Context:
@@ -36,7 +50,7 @@ class Context:
 
     async def read(self) -> None:
         work = self._work
-        generations = await work.store.generations(work.run.key)
+        generations = await known_generations(work.store, work.session)
         for segment in timeline.context(generations, work.session.session_id):
             self.entries += await work.store.entries(
                 segment.session_id, after=segment.after, through=segment.through

@@ -38,7 +38,7 @@ UNSENT = (DeliveryState.INTENT, DeliveryState.SENDING)
 
 
 class Engine:
-    """A gateway's parts, put together over the ports."""
+    """A gateway's parts, put together over the ports. `stops` end the runs that are under way; a tool may have them."""
 
     def __init__(
         self,
@@ -48,10 +48,11 @@ class Engine:
         rules: Rules,
         channels: Sequence[Channel],
         jitter: Callable[[], float],
+        stops: Stops | None = None,
     ) -> None:
         places = {Account(channel.name, channel.account): channel for channel in channels}
         longest = {account: channel.abilities.longest for account, channel in places.items()}
-        self.stops = Stops()
+        self.stops = stops or Stops()
         self.feed = Feed(store, clock)
         self.waits = Waits(store, clock)
         self.inbox = Inbox(store, clock, new_id, rules, self.stops, channels)

@@ -16,6 +16,7 @@ from roost.core.models import ModelFailed, ModelSpec
 from roost.core.queuesettings import QueuePolicy
 from roost.core.recovery import MAX_AGE_MS
 from roost.core.retention import Retention
+from roost.core.rights import Rights
 from roost.core.routing import RoutingRules
 from roost.core.runs import Run
 from roost.core.scheduling import Limits
@@ -45,7 +46,7 @@ class Part:
 
     `removed` are tools it has not, and the stage of the policy that took each away.
     When the model fails, the first of the `fallbacks` plays on to the end of the run.
-    `files` are those that the system text shows. Without a `summariser` the model itself condenses its context.
+    `rights` are what a child of the run gets at most. `files` are those that the system text shows. Without a `summariser` the model itself condenses its context.
     """
 
     model: Model
@@ -58,6 +59,7 @@ class Part:
     removed: tuple[Removed, ...] = ()
     fallbacks: tuple[Answerer, ...] = ()
     files: tuple[WorkspaceFile, ...] = ()
+    rights: Rights = field(default_factory=Rights)
     context: ContextSettings = field(default_factory=ContextSettings)
     summariser: Answerer | None = None
 
@@ -98,10 +100,12 @@ class CommandRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class House:
-    """How a gateway keeps house: what is kept for how long, and up to which age an unfinished run is taken up again."""
+    """How a gateway keeps house: what is kept for how long, up to which age an unfinished run is taken up again, and
+    where the transcript of a session is, if it has a file."""
 
     retention: Retention = field(default_factory=Retention)
     recovery_max_age_ms: int = MAX_AGE_MS
+    transcript: Callable[[Session], str | None] = lambda session: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

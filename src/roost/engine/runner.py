@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 from roost.core import finishing, sendpolicy, stopping, upkeep
 from roost.core.addresses import Account
-from roost.core.announce import announce_text, read_report
+from roost.core.announce import Stats, announce_text, read_report
 from roost.core.budgets import Budgets
 from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.effects import AddDelivery, AppendEntries, Effects, RecordDenial, RunSnapshot
-from roost.core.endings import Ending
+from roost.core.endings import Ending, completes
 from roost.core.entries import EntryDraft
 from roost.core.errors import Fenced, RoostError
 from roost.core.exchanges import Completion
@@ -21,6 +21,7 @@ from roost.core.footers import framed
 from roost.core.ledger import Denial
 from roost.core.messages import AssistantMessage, StopReason, text_of
 from roost.core.notices import derived_id, notice
+from roost.core.queries import LedgerQuery
 from roost.core.runs import Outcome, Run, RunKind, RunState
 from roost.core.splitting import split
 from roost.core.upkeep import Upkeep
@@ -153,9 +154,8 @@ class Runner:
             return self._broken_off(RunState.TIMEOUT, error, player)
         except RoostError as error:
             return self._broken_off(RunState.FAILED, error, player)
-        return _End(
-            outcome=self._outcome(RunState.DONE, work), played=played, follows=self._follows(work, played)
-        )
+        outcome = replace(self._outcome(RunState.DONE, work), yielded=played.yielded)
+        return _End(outcome=outcome, played=played, follows=self._follows(work, played))
 
     def _follows(self, work: Work, played: Played) -> Upkeep | None:
         if played.load is None:
@@ -179,11 +179,12 @@ class Runner:
         if run.claim is None:
             raise Fenced(f"run {run.id} is not claimed")
         played = end.played
+        stats = await self._stats(run, end.outcome.at)
 
         def advance(snapshot: RunSnapshot) -> Effects:
             ending = Ending(
                 outcome=stopping.judged(snapshot.run, end.outcome),
-                announce=announcement,
+                announce=partial(announcement, stats=stats),
                 reply=text_of(played.words) if played.words else None,
                 policy=self._rules.sending,
             )
@@ -200,6 +201,26 @@ class Runner:
             )
 
         return await self._store.finish_run(run.claim, advance)
+
+    async def _stats(self, run: Run, at: int) -> Stats | None:
+        """What the announcement of a child says about its work; None for a run that nobody spawned."""
+        if run.request.requester is None:
+            return None
+        session = await self._store.session(run.key)
+        if session is None or session.lineage.parent is None:
+            return None
+        spawned = await self._store.run(completes(run))
+        spent = (await self._store.usage(LedgerQuery(key=run.key))).usage
+        started = spawned.started_at if spawned else None
+        return Stats(
+            runtime_ms=max(0, at - (started or at)),
+            tokens_in=spent.input,
+            tokens_out=spent.output,
+            key=str(run.key),
+            session_id=session.session_id,
+            transcript=self._rules.house.transcript(session),
+            cost_micros=spent.cost_micros or None,
+        )
 
     def _entries(self, snapshot: RunSnapshot, played: Played) -> Effects:
         bodies = (*played.bodies, *(() if played.words is None else (played.words,)))
@@ -272,6 +293,6 @@ def _deadline(run: Run) -> int | None:
     return min(ends, default=None)
 
 
-def announcement(completion: Completion, written: str | None) -> str:
+def announcement(completion: Completion, written: str | None, stats: Stats | None = None) -> str:
     """How a child ended, around what it wrote for its requester."""
-    return announce_text(completion, None, read_report(written) if written else None)
+    return announce_text(completion, stats, read_report(written) if written else None)

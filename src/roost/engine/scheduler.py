@@ -8,13 +8,14 @@ from anyio.abc import TaskGroup
 
 from roost.core.leases import Lease
 from roost.core.runs import Run
-from roost.core.scheduling import Limits, choose
+from roost.core.scheduling import Limits, asker, choose
 from roost.engine.intake import Intake
 from roost.engine.runner import Runner
 from roost.ports import Clock, Store, Topic, TopicKind
 
 RUNS = Topic(TopicKind.RUNS)
 POLL_MS = 500
+REMEMBERED = 4_096
 
 _log = logging.getLogger(__name__)
 
@@ -24,6 +25,7 @@ class Scheduler:
         self._store = store
         self._runner = runner
         self._limits = limits
+        self._turns: dict[str, int] = {}
         self._intake: Intake[Run] = Intake(store, clock, RUNS, most=limits.ceiling, poll_ms=POLL_MS)
 
     async def serve(self, lease: Lease, group: TaskGroup) -> None:
@@ -31,12 +33,21 @@ class Scheduler:
 
         async def claim(free: int) -> tuple[Run, ...]:
             limits = replace(self._limits, ceiling=free)
-            return await self._store.claim_runs(lease, partial(choose, limits=limits))
+            return await self._store.claim_runs(lease, partial(choose, limits=limits, turns=self._turns))
 
         def begin(run: Run) -> None:
+            self._had_turn(run)
             group.start_soon(self._run, run, name=f"run {run.id}")
 
         await self._intake.serve(claim, begin)
+
+    def _had_turn(self, run: Run) -> None:
+        name = asker(run)
+        turn = 1 + next(reversed(self._turns.values()), 0)
+        self._turns.pop(name, None)
+        self._turns[name] = turn
+        if len(self._turns) > REMEMBERED:
+            del self._turns[next(iter(self._turns))]
 
     async def _run(self, run: Run) -> None:
         with self._intake.underway():

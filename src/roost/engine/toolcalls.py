@@ -29,6 +29,7 @@ class ToolCalls:
         self._work = work
         self._keep = keep
         self._tools = {tool.spec.name: tool for tool in work.part.tools}
+        self._model = str(work.part.spec.ref)
 
     async def run(self, calls: Sequence[ToolCall]) -> None:
         """One after another, unless every tool says that it may run beside the others."""
@@ -57,6 +58,19 @@ class ToolCalls:
             else:
                 again.append(call)
         return tuple(again)
+
+    def end_turn(self, entries: Sequence[Entry]) -> bool:
+        """Whether the newest calls of the run include one that ends its turn, and it went well."""
+        results: list[ToolResult] = []
+        for entry in reversed(entries):
+            if isinstance(entry.body, ToolResult) and entry.run_id == self._work.run.id:
+                results.append(entry.body)
+            else:
+                break
+        return any(
+            not one.is_error and one.tool in self._tools and self._tools[one.tool].traits.ends_turn
+            for one in results
+        )
 
     async def _run_together(self, calls: Sequence[ToolCall]) -> None:
         results: dict[str, ToolResult] = {}
@@ -125,6 +139,8 @@ class ToolCalls:
             cause=self._work.cause,
             place=self._work.part.place,
             arguments=call.arguments,
+            rights=self._work.part.rights,
+            model=self._model,
         )
 
         async def report(output: str) -> None:

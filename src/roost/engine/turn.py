@@ -34,6 +34,8 @@ class Turn:
         """The last answer of the run. What is said to it after that is the next run's."""
         await self._context.read()
         await self._tools.run(await self._tools.resume(self._context.entries))
+        if self._over():
+            return self._yielded()
         await self._context.take_inputs()
         self._refuse_emptied()
         for _ in range(self._most_steps):
@@ -43,6 +45,8 @@ class Turn:
                 return Played(words=answer, told=self._context.told, load=self._context.load(answer))
             await self._keep(answer)
             await self._tools.run(calls)
+            if self._over():
+                return self._yielded()
             await self._context.take_inputs()
         raise ModelFailed(
             f"the run took {self._most_steps} steps without an answer",
@@ -53,6 +57,12 @@ class Turn:
     def left_off(self, stop: StopReason, reason: str) -> AssistantMessage | None:
         """What had been said when the run was ended."""
         return self._asking.left_off(stop, reason)
+
+    def _over(self) -> bool:
+        return self._tools.end_turn(self._context.entries)
+
+    def _yielded(self) -> Played:
+        return Played(told=self._context.told, load=self._context.load(), yielded=True)
 
     async def _answer(self) -> AssistantMessage:
         """The next answer. A context that its provider refuses as too large is made smaller, once."""

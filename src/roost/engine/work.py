@@ -19,12 +19,14 @@ Lent: TypeAlias = Callable[[], AbstractContextManager[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Played:
-    """What a run ends with: its last words, other entries, a line for whoever asked, and how full its context is."""
+    """What a run ends with: its last words, other entries, a line for whoever asked, and how full its context is.
+    One that `yielded` said nothing yet: it waits for others."""
 
     words: AssistantMessage | None = None
     bodies: tuple[Body, ...] = ()
     told: str | None = None
     load: Load | None = None
+    yielded: bool = False
 
 
 @dataclass(slots=True)

@@ -107,6 +107,13 @@ async def delete_session(unit: Unit, effect: fx.DeleteSession) -> None:
     unit.forget(effect.key)
 
 
+async def discard_session(unit: Unit, effect: fx.DiscardSession) -> None:
+    if await unit.session(effect.key) is None or await unit.tables.has_work(effect.key):
+        return
+    await unit.tables.delete_session(effect.key)
+    unit.forget(effect.key)
+
+
 async def append_entries(unit: Unit, effect: fx.AppendEntries) -> SessionKey:
     await unit.append(effect.key, effect.drafts)
     return effect.key
@@ -297,6 +304,7 @@ _APPLY: dict[type[Effect], Apply] = {
     fx.Archive: archive,
     fx.Pin: pin,
     fx.DeleteSession: delete_session,
+    fx.DiscardSession: discard_session,
     fx.AppendEntries: append_entries,
     fx.AcceptInput: accept_input,
     fx.MoveInput: move_input,

@@ -95,6 +95,8 @@ def _make_dumper(hint: Any) -> Dump:
     if get_origin(hint) is tuple:
         inner = _dumper(get_args(hint)[0])
         return lambda value: [inner(item) for item in value]
+    if get_origin(hint) is frozenset:
+        return sorted
     members = _members(hint)
     if len(members) == 1:
         inner = _dumper(members[0])
@@ -111,9 +113,9 @@ def _make_loader(hint: Any) -> Load:
         return parse_principal
     if _is_record(hint):
         return _record_loader(hint)
-    if get_origin(hint) is tuple:
+    if (many := get_origin(hint)) in (tuple, frozenset):
         inner = _loader(get_args(hint)[0])
-        return lambda value: tuple([inner(item) for item in value])
+        return lambda value: many([inner(item) for item in value])
     if isinstance(hint, type) and issubclass(hint, Enum):
         return hint
     members = _members(hint)

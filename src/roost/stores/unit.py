@@ -138,8 +138,12 @@ class Unit:
         session = await self.snapshot(key)
         below = tuple([await self.snapshot(one) for one in await self.tables.working_below(key)])
         active = [run for one in (session, *below) for run in (one.running, *one.queued) if run is not None]
+        spawning = [await self.tables.run(one) for one in sorted({one.batch for one in session.children})]
         return Tree(
-            session=session, below=below, runs=tuple([await self.run_snapshot(run) for run in active])
+            session=session,
+            below=below,
+            runs=tuple([await self.run_snapshot(run) for run in active]),
+            batches=tuple(run for run in spawning if run is not None),
         )
 
     async def claimed_run(self, claim: Claim) -> Run:

@@ -131,6 +131,7 @@ class CrashingStore(_CrashingUpkeep):
         self.generations = crashes.around("store.generations", store.generations)
         self.list_sessions = crashes.around("store.list_sessions", store.list_sessions)
         self.change_session = crashes.around("store.change_session", store.change_session)
+        self.change_tree = crashes.around("store.change_tree", store.change_tree)
         self.record_route = crashes.around("store.record_route", store.record_route)
         self.thread_binding = crashes.around("store.thread_binding", store.thread_binding)
         self.append = crashes.around("store.append", store.append)

@@ -25,7 +25,7 @@ async def cast(home: Path, key: SessionKey, request: Request | None = None, **ag
     loaded = load({"ROOST_HOME": str(home)})
     run = builders.run("r", key, request=request or Request())
     async with open_models(loaded.settings, SystemClock()) as models:
-        return Director(loaded, models, UTC, lambda agent: ()).cast(builders.session(key), run)
+        return Director(loaded, models, UTC, lambda agent, level: ()).cast(builders.session(key), run)
 
 
 async def test_a_session_without_an_agent_is_played_by_the_default_one(tmp_path: Path) -> None:

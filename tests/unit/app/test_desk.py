@@ -9,6 +9,7 @@ from roost.clock import SystemClock
 from roost.config import load
 from roost.core.keys import SessionKey
 from roost.core.tools import Invocation, Place
+from roost.core.visibility import Level
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -33,7 +34,8 @@ async def test_rows_name_the_file_of_a_transcript_where_there_is_one(
     store = MemoryStore(clock)
     await store.change_session(key, lambda _: (builders.opening(builders.session(key), "gen-1"),))
     async with open_models(loaded.settings, clock) as models:
-        tools = Desk(loaded, models, store, clock).tools(loaded.settings.agents.default)
+        desk = Desk(loaded, models, store, clock, threads=(), stop=lambda run, reason: None)
+        tools = desk.tools(loaded.settings.agents.default, Level.TREE)
     (listing,) = [tool for tool in tools if tool.spec.name == "sessions_list"]
     run = builders.run("r", key)
     outcome = await listing.run(

@@ -21,7 +21,7 @@ async def test_days_turn_where_the_user_lives_or_else_where_the_gateway_is(tmp_p
         (tmp_path / "roost.json").write_text(json.dumps(document))
         loaded = load({"ROOST_HOME": str(tmp_path)})
         async with open_models(loaded.settings, SystemClock()) as models:
-            rules = engine_rules(loaded, models, {}, lambda agent: ())
+            rules = engine_rules(loaded, models, {}, lambda agent, level: ())
         assert rules.zone.utcoffset(WINTER) == zone.utcoffset(WINTER)
 
 
@@ -32,7 +32,7 @@ async def test_a_door_of_the_file_goes_before_one_that_was_given(tmp_path: Path)
     loaded = load({"ROOST_HOME": str(tmp_path)})
     given = {"telegram": ChannelPolicy(), "terminal": ChannelPolicy(owner_ids=("terminal:owner",))}
     async with open_models(loaded.settings, SystemClock()) as models:
-        rules = engine_rules(loaded, models, given, lambda agent: ())
+        rules = engine_rules(loaded, models, given, lambda agent, level: ())
     assert rules.door("telegram").dm_policy is DmPolicy.OPEN
     assert rules.door("terminal") == given["terminal"]
 

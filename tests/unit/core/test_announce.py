@@ -4,7 +4,6 @@ from roost.core.announce import (
     FINDING_CHARS,
     RESULT_BYTES,
     Report,
-    SpawnMode,
     Stats,
     announce_text,
     findings_text,
@@ -17,6 +16,7 @@ from roost.core.announce import (
 )
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.keys import SessionKey
+from roost.core.terms import SpawnMode
 
 STATS = Stats(
     runtime_ms=312_400,

@@ -27,3 +27,11 @@ def test_only_a_star_means_any() -> None:
     assert Delegation(agent="main", named=frozenset({"*"})).any
     assert not Delegation(agent="main", named=frozenset({"ops"})).any
     assert not Delegation(agent="main").any
+
+
+def test_a_list_that_is_configured_must_hold_whoever_is_named() -> None:
+    assert Delegation(agent="main").names("main")
+    assert not Delegation(agent="main").names("ops")
+    assert not Delegation(agent="main", named=frozenset({"ops"})).names("main")
+    assert Delegation(agent="main", named=frozenset({"ops"})).names("ops")
+    assert Delegation(agent="main", named=frozenset({"*"})).names("main")

@@ -28,6 +28,7 @@ SAID = [
     (fx.Archive(key=samples.MAIN, at=1), "session.changed", ("agent:main:main",)),
     (fx.Pin(key=samples.MAIN, at=1), "session.changed", ("agent:main:main",)),
     (fx.DeleteSession(key=samples.MAIN), None, ()),
+    (fx.DiscardSession(key=samples.MAIN), None, ()),
     (fx.AppendEntries(key=samples.MAIN, drafts=DRAFTS), "entry", ("e1", "e2")),
     (fx.AcceptInput(inbound=samples.inbound(), run_id="r1", mode=InputMode.OPEN), "input.accepted", ("m1",)),
     (fx.MoveInput(inbound_id="m1", run_id="r1", mode=InputMode.OPEN), None, ()),

@@ -105,3 +105,11 @@ def test_a_run_that_waits_for_others_leaves_them_its_place() -> None:
     assert chosen(turn("a"), limits=limits, running=(waiting,)) == ["a"]
     back = replace(turn("x"), progress=Progress(step=replace(call, done=True)))
     assert chosen(turn("a"), limits=limits, running=(back,)) == []
+
+
+@pytest.mark.requirement("P23")
+def test_many_children_of_one_session_hold_up_the_first_of_another_for_one_place_only() -> None:
+    crowd = tuple(child(number) for number in range(500))
+    limits, turns = Limits(ceiling=1), {str(MAIN): 1}
+    assert choose(Backlog(ready=(*crowd, child(0, SIDE)), running=()), limits, turns) == ("side-0",)
+    assert choose(Backlog(ready=(*crowd, child(0, SIDE)), running=()), limits) == ("main-0",)

@@ -11,6 +11,7 @@ from roost.core.effects import (
     EndRun,
     KillInput,
     PutExchange,
+    QueueRun,
     RequestStop,
     RunSnapshot,
     SettleCompletion,
@@ -21,6 +22,7 @@ from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, UserMessage, text_of
 from roost.core.runs import Outcome, Request, Run, RunState, StopRequest
 from roost.core.sessions import Lineage
+from roost.core.sources import child_key
 from roost.core.trees import Tree
 from tests import samples
 from tests.samples import ALICE, BOB, CHAT, CHILD, GRANDCHILD, MAIN, NOON, OTHER_CHAT, inbound, pending
@@ -139,7 +141,7 @@ def test_a_child_that_is_killed_ends_by_itself_and_its_requester_goes_on(state: 
     runs = (RUNNING, of_child("c-run", state), of_child("g-run", key=GRANDCHILD))
     theirs = replace(below(), pending=(pending(inbound("b", key=CHILD, reply_to=None), "c-run"),))
     under = (theirs, below(GRANDCHILD, CHILD))
-    killed = stopping.kill(tree(*runs, session=session, under=under), CHILD, STOP)
+    killed = stopping.kill(tree(*runs, session=session, under=under), [CHILD], STOP)
     assert {one.run_id for one in killed.effects if isinstance(one, RequestStop)} == {"c-run", "g-run"}
     assert of(killed.effects, SettleCompletion) == []
     assert of(killed.effects, EndRun) == []
@@ -154,7 +156,7 @@ def test_a_child_that_waits_for_its_own_children_is_settled_when_it_is_killed() 
     grandchild = replace(samples.completion("g-run", requester=CHILD), child=GRANDCHILD)
     under = (below(CHILD, MAIN, grandchild), below(GRANDCHILD, CHILD))
     runs = (of_child("g-run", key=GRANDCHILD),)
-    killed = stopping.kill(tree(*runs, session=session, under=under), CHILD, STOP)
+    killed = stopping.kill(tree(*runs, session=session, under=under), [CHILD], STOP)
     settled = [one.child_run for one in killed.effects if isinstance(one, SettleCompletion)]
     assert settled == ["g-run", "c-run"]
 
@@ -162,7 +164,7 @@ def test_a_child_that_waits_for_its_own_children_is_settled_when_it_is_killed() 
 @pytest.mark.parametrize(("owed", "children"), [((), 0), ((samples.completion("c-run"),), 1)])
 def test_a_child_without_work_is_settled_if_it_is_owed(owed: tuple[Completion, ...], children: int) -> None:
     session = replace(samples.snapshot(), children=owed)
-    killed = stopping.kill(tree(session=session), CHILD, STOP)
+    killed = stopping.kill(tree(session=session), [CHILD], STOP)
     assert killed.children == len(of(killed.effects, SettleCompletion)) == children
 
 
@@ -179,3 +181,32 @@ def test_any_other_run_ends_as_it_ended() -> None:
     assert stopping.judged(RUNNING, done) is done
     killed = Outcome(state=RunState.KILLED, at=NOON, error="it heard")
     assert stopping.judged(replace(RUNNING, stop=replace(STOP, by=BOB)), killed) is killed
+
+
+def waiting_batch(*owed: Completion, runs: tuple[Run, ...] = ()) -> Tree:
+    """A session that yielded on a batch of children, all of whom wait for nobody that runs."""
+    yielded = replace(
+        samples.run("b1", state=RunState.DONE),
+        outcome=Outcome(state=RunState.DONE, at=NOON, yielded=True),
+    )
+    session = replace(samples.snapshot(), children=owed)
+    return Tree(
+        session=session, batches=(yielded,), runs=tuple(RunSnapshot(run=run, session=session) for run in runs)
+    )
+
+
+def test_who_waits_for_a_batch_goes_on_when_the_last_of_it_is_killed() -> None:
+    one, two = (replace(samples.completion(name), child=child_key("main", name)) for name in ("c1", "c2"))
+    first = stopping.kill(waiting_batch(one, two), [one.child], STOP)
+    assert [effect.child_run for effect in first.effects if isinstance(effect, SettleCompletion)] == ["c1"]
+    assert of(first.effects, QueueRun) == of(first.effects, AcknowledgeCompletion) == []
+    settled = replace(one, status=CompletionStatus.KILLED, settled_at=NOON)
+    again = stopping.kill(waiting_batch(settled, two), [one.child], STOP)
+    assert again.effects == ()
+    last = stopping.kill(waiting_batch(settled, two), [two.child], STOP)
+    assert len(of(last.effects, QueueRun)) == 1
+    assert len(of(last.effects, AcknowledgeCompletion)) == 2
+    both = stopping.kill(waiting_batch(one, two), [one.child, two.child], STOP)
+    assert len(of(both.effects, SettleCompletion)) == 2
+    assert len(of(both.effects, QueueRun)) == 1
+    assert both.children == 2

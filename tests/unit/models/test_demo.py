@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from roost.core.announce import SpawnMode, subagent_task_message
+from roost.core.announce import subagent_task_message
 from roost.core.marking import marked
 from roost.core.messages import (
     AssistantMessage,
@@ -19,6 +19,7 @@ from roost.core.messages import (
     tool_calls,
 )
 from roost.core.models import Finished, ModelRequest, TextDelta, ToolCallBegun, ToolSpec
+from roost.core.terms import SpawnMode
 from roost.core.transcript import gateway_message
 from roost.models.demo import SPEC, DemoModel, reply_to
 from roost.models.demo_answers import NOT_A_MODEL

@@ -137,12 +137,12 @@ def _kill(asked: Asked, handle: str, children: tuple[Session, ...]) -> Answer:
     request = StopRequest(reason=STOPPED, by=asked.speaker.principal, at=asked.at)
 
     def answer(tree: Tree) -> Said:
-        killed = [stopping.kill(tree, child.key, request) for child in chosen]
-        count = sum(one.children for one in killed)
+        killed = stopping.kill(tree, [child.key for child in chosen], request)
+        count = counted(killed.children, "sub-agent")
         return Said(
-            text=f"Stopped {counted(count, 'sub-agent')}." if count else "Nothing of it was running.",
-            effects=tuple(effect for one in killed for effect in one.effects),
-            ends=tuple(run for one in killed for run in one.runs),
+            text=f"Stopped {count}." if killed.children else "Nothing of it was running.",
+            effects=killed.effects,
+            ends=killed.runs,
         )
 
     return answer

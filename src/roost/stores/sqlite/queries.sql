@@ -13,14 +13,14 @@ ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, address = excluded.ad
 
 -- name: session
 SELECT id, key, principal, session_id, kind, channel, chat_type, account, peer, thread, route_rule,
-    parent, depth, created_at, archived_at, pinned_at, labels, origin, route, overrides,
+    parent, depth, terms, created_at, archived_at, pinned_at, labels, origin, route, overrides,
     started_at, updated_at, interacted_at, status, version, events, entries, title, preview, model,
     input_tokens, output_tokens, total_tokens, context_tokens, cache_read, cache_write, cost_micros, compactions
 FROM sessions WHERE tenant = ? AND key = ?;
 
 -- name: session_by_id
 SELECT s.id, s.key, s.principal, s.session_id, s.kind, s.channel, s.chat_type, s.account, s.peer, s.thread,
-    s.route_rule, s.parent, s.depth, s.created_at, s.archived_at, s.pinned_at, s.labels, s.origin, s.route,
+    s.route_rule, s.parent, s.depth, s.terms, s.created_at, s.archived_at, s.pinned_at, s.labels, s.origin, s.route,
     s.overrides, s.started_at, s.updated_at, s.interacted_at, s.status, s.version, s.events, s.entries, s.title,
     s.preview, s.model, s.input_tokens, s.output_tokens, s.total_tokens, s.context_tokens,
     s.cache_read, s.cache_write, s.cost_micros, s.compactions
@@ -28,7 +28,7 @@ FROM generations g JOIN sessions s ON s.id = g.session WHERE g.session_id = ? AN
 
 -- name: sessions
 SELECT s.id, s.key, s.principal, s.session_id, s.kind, s.channel, s.chat_type, s.account, s.peer, s.thread,
-    s.route_rule, s.parent, s.depth, s.created_at, s.archived_at, s.pinned_at, s.labels, s.origin, s.route,
+    s.route_rule, s.parent, s.depth, s.terms, s.created_at, s.archived_at, s.pinned_at, s.labels, s.origin, s.route,
     s.overrides, s.started_at, s.updated_at, s.interacted_at, s.status, s.version, s.events, s.entries, s.title,
     s.preview, s.model, s.input_tokens, s.output_tokens, s.total_tokens, s.context_tokens,
     s.cache_read, s.cache_write, s.cost_micros, s.compactions
@@ -84,10 +84,10 @@ AND (s.principal = :owner OR s.key = :self_key
 
 -- name: insert_session
 INSERT INTO sessions (key, agent, shape, heartbeat, principal, session_id, kind, channel, chat_type, account,
-    peer, thread, route_rule, parent, depth, created_at, archived_at, pinned_at, label, labels, origin, route,
+    peer, thread, route_rule, parent, depth, terms, created_at, archived_at, pinned_at, label, labels, origin, route,
     overrides, haystack, started_at, updated_at, interacted_at, status, version, events, entries, title, preview,
     model, input_tokens, output_tokens, total_tokens, context_tokens, cache_read, cache_write, cost_micros, compactions, tenant)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update_session
 UPDATE sessions SET session_id = ?, archived_at = ?, pinned_at = ?, label = ?, labels = ?, origin = ?, route = ?,

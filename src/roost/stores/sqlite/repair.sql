@@ -145,7 +145,7 @@ WHERE NOT EXISTS (SELECT 1 FROM events k WHERE k.session = :session AND k.number
 
 -- name: sessions_to_summarise
 SELECT id, key, principal, session_id, kind, channel, chat_type, account, peer, thread, route_rule,
-    parent, depth, created_at, archived_at, pinned_at, labels, origin, route, overrides,
+    parent, depth, terms, created_at, archived_at, pinned_at, labels, origin, route, overrides,
     started_at, updated_at, interacted_at, status, version, events, entries, title, preview, model,
     input_tokens, output_tokens, total_tokens, context_tokens, cache_read, cache_write, cost_micros, compactions
 FROM sessions WHERE id > ? ORDER BY id LIMIT ?;

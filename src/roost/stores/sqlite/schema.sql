@@ -28,6 +28,7 @@ CREATE TABLE sessions (
     route_rule    TEXT,
     parent        TEXT,
     depth         INTEGER NOT NULL,
+    terms         TEXT,
     created_at    INTEGER NOT NULL,
     archived_at   INTEGER,
     pinned_at     INTEGER,

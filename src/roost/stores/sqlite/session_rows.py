@@ -26,6 +26,7 @@ from roost.core.sessions import (
     Summary,
     Times,
 )
+from roost.core.terms import Terms
 from roost.stores.codec import (
     decode_shared,
     encode,
@@ -94,6 +95,7 @@ class SessionRows(Rows):
             facts.rule,
             key_text(parent) if parent else None,
             session.lineage.depth,
+            encode(session.lineage.terms) if session.lineage.terms else None,
             times.created,
             times.archived,
             times.pinned,
@@ -264,9 +266,9 @@ def _same_but_hot(was: Session, now: Session) -> bool:
 @sound
 def read_session(row: Any) -> Session:
     (_, key, owner, session_id, kind, channel, chat_type, account, peer, thread, rule) = row[:11]
-    (parent, depth, created, archived, pinned, labels, origin, route, overrides) = row[11:20]
-    (started, updated, interacted, status, version, events, entries, title, preview, model) = row[20:30]
-    (tokens_in, tokens_out, total, window, cache_read, cache_write, cost, compactions) = row[30:]
+    (parent, depth, terms, created, archived, pinned, labels, origin, route, overrides) = row[11:21]
+    (started, updated, interacted, status, version, events, entries, title, preview, model) = row[21:31]
+    (tokens_in, tokens_out, total, window, cache_read, cache_write, cost, compactions) = row[31:]
     return Session(
         key=parse_key(key),
         owner=parse_principal(owner),
@@ -288,7 +290,7 @@ def read_session(row: Any) -> Session:
             archived=archived,
             pinned=pinned,
         ),
-        lineage=Lineage(parent=parse_key(parent), depth=depth) if parent else _TOP,
+        lineage=_lineage(parent, depth, terms) if parent else _TOP,
         labels=decode_shared(Labels, labels),
         origin=decode_shared(Origin, origin),
         route=decode_shared(Address, route) if route else None,
@@ -311,6 +313,12 @@ def read_session(row: Any) -> Session:
 
 
 _TOP = Lineage()
+
+
+def _lineage(parent: str, depth: int, terms: str | None) -> Lineage:
+    return Lineage(
+        parent=parse_key(parent), depth=depth, terms=decode_shared(Terms, terms) if terms else None
+    )
 
 
 @sound

@@ -20,6 +20,7 @@ from roost.core.queries import (
 )
 from roost.core.runs import Claim, Run
 from roost.core.sessions import Generation, Session, ThreadBinding
+from roost.core.trees import DecideTree
 from roost.stores.applying import apply
 from roost.stores.tables import Tables
 from roost.stores.unit import Unit
@@ -62,6 +63,12 @@ class SessionVerbs(Verbs):
             return await unit.snapshot(key)
 
         return await self._write(verb)
+
+    async def change_tree(self, key: SessionKey, decide: DecideTree) -> None:
+        async def verb(unit: Unit) -> None:
+            await apply(unit, decide(await unit.tree(key)))
+
+        await self._write(verb)
 
     async def record_route(self, key: SessionKey, address: Address) -> None:
         async def verb(unit: Unit) -> None:

@@ -1,0 +1,53 @@
+"""What is configured about the children of an agent, as the tools that spawn and look after them go by it."""
+
+from collections.abc import Collection
+
+from roost.app.toolpolicies import rights_of_child
+from roost.config import Settings, policies
+from roost.config.agents import Agent
+from roost.core.addresses import Account
+from roost.core.catalogue import Catalogue
+from roost.core.spawnwishes import ChildAgent, Models, SpawnRules, ThreadRules
+from roost.models.demo import SPEC as DEMO
+
+HOUR_MS = 3_600_000
+
+
+def spawn_rules(
+    settings: Settings, agent: Agent, catalogue: Catalogue, threads: Collection[Account]
+) -> SpawnRules:
+    """`threads` are the accounts of channels that have them."""
+    agents = {one.id: one for one in settings.agents.list}
+    own = agent.subagents
+
+    def child(name: str, depth: int) -> ChildAgent:
+        found = agents[name]
+        chosen = found.subagents.model
+        return ChildAgent(
+            rights=rights_of_child(settings, found, depth),
+            model=chosen.primary if chosen else None,
+            own_model=found.model.primary or str(DEMO.ref),
+        )
+
+    return SpawnRules(
+        delegation=policies.delegation(agent),
+        agents=frozenset(agents),
+        child=child,
+        models=Models(ask_for=catalogue.ask_for, find=catalogue.find),
+        max_depth=own.max_spawn_depth,
+        max_children=own.max_children_per_agent,
+        limit_seconds=own.run_timeout_seconds,
+        require_agent=own.require_agent_id,
+        threads=_threads(settings, threads),
+    )
+
+
+def _threads(settings: Settings, threads: Collection[Account]) -> ThreadRules:
+    own = settings.session.thread_bindings
+    return ThreadRules(
+        allowed=own.enabled and own.spawn_sessions,
+        idle_ms=own.idle_hours * HOUR_MS,
+        max_age_ms=own.max_age_hours * HOUR_MS,
+        context=own.default_spawn_context,
+        known=lambda address: address.served_by in threads,
+    )

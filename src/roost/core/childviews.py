@@ -1,0 +1,126 @@
+"""The children of a session as it is shown them: how each stands, and which one a name means."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from roost.core.errors import InvalidInput, NotFound
+from roost.core.exchanges import CompletionStatus
+from roost.core.figures import duration
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.runs import Run, RunState
+from roost.core.sessions import Session
+from roost.core.terms import Terms
+
+RECENT_MS = 30 * 60_000
+LABEL_CHARS = 48
+LAST, EVERY = "last", frozenset({"all", "*"})
+
+_STATUS = {
+    RunState.QUEUED: "queued",
+    RunState.RUNNING: "running",
+    RunState.DONE: "done",
+    RunState.FAILED: "failed",
+    RunState.TIMEOUT: "timeout",
+    RunState.KILLED: "killed",
+    RunState.INTERRUPTED: "failed",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildView:
+    """`run` is the one it was spawned with, `active` one that has not ended; `owed` is what its requester was not told
+    yet, `below` how many of its own children are at work. `number` counts from 1, oldest first."""
+
+    number: int
+    session: Session
+    run: Run
+    active: Run | None = None
+    owed: CompletionStatus | None = None
+    below: int = 0
+    tokens: int = 0
+
+    @property
+    def at_work(self) -> bool:
+        return self.active is not None or self.owed is CompletionStatus.PENDING
+
+    @property
+    def terms(self) -> Terms:
+        return self.session.lineage.terms or Terms()
+
+    @property
+    def label(self) -> str:
+        return (self.session.labels.label or self.terms.task_name or self.terms.task)[:LABEL_CHARS]
+
+    @property
+    def status(self) -> str:
+        if self.owed is CompletionStatus.PENDING and self.below:
+            waiting = f"waiting on {self.below} {'child' if self.below == 1 else 'children'}"
+            return f"active ({waiting})" if self.active else waiting
+        if self.active is not None:
+            return _STATUS[self.active.state]
+        return "waiting for external continuation" if self.at_work else _STATUS[self.run.state]
+
+    def ended_at(self, now: int) -> int | None:
+        if self.at_work:
+            return None
+        return self.run.outcome.at if self.run.outcome else now
+
+    def recent(self, now: int, within_ms: int) -> bool:
+        ended = self.ended_at(now)
+        return ended is None or now - ended <= within_ms
+
+
+def shown(view: ChildView, key: str, now: int) -> JsonObject:
+    """One child as a list has it."""
+    ended = view.ended_at(now)
+    started = view.run.started_at
+    runtime = 0 if started is None else max(0, (ended or now) - started)
+    fields: dict[str, JsonValue] = {
+        "index": view.number,
+        "runId": view.run.id,
+        "sessionKey": key,
+        "label": view.label,
+        "task": view.terms.task,
+        "status": view.status,
+        "pendingDescendants": view.below,
+        "runtime": duration(runtime),
+        "runtimeMs": runtime,
+        "model": view.session.summary.model or view.terms.model,
+        "totalTokens": view.tokens,
+        "startedAt": started,
+    }
+    if view.terms.task_name is not None:
+        fields["taskName"] = view.terms.task_name
+    if ended is not None:
+        fields["endedAt"] = ended
+        fields["deliveryStatus"] = "delivered" if view.owed is None else "pending"
+    return fields
+
+
+def chosen(target: str, views: Sequence[ChildView], now: int) -> tuple[ChildView, ...]:
+    """Those a name means: a number, a run id or the beginning of one, a key, a label, a task name, `last` or `all`."""
+    name = target.strip()
+    if not name:
+        raise InvalidInput("`target` is missing", hint="name a sub-agent as `subagents` lists them, or `all`")
+    within = [view for view in views if view.recent(now, RECENT_MS)]
+    if name.lower() in EVERY:
+        return tuple(view for view in within if view.at_work)
+    if name.lower() == LAST:
+        return tuple(within[-1:]) or _nobody(name)
+    if name.isascii() and name.removeprefix("#").isdigit():
+        number = int(name.removeprefix("#"))
+        return tuple(view for view in within if view.number == number) or _nobody(name)
+    exact = [view for view in within if name in (view.run.id, str(view.session.key), view.session.session_id)]
+    named = [view for view in within if name in (view.session.labels.label, view.terms.task_name)]
+    begun = [view for view in within if view.run.id.startswith(name)]
+    fitting = exact or named or begun
+    if len(fitting) > 1:
+        numbers = ", ".join(f"#{view.number}" for view in fitting)
+        raise NotFound(f"{name!r} means several sub-agents: {numbers}", hint="give the number or the run id")
+    return tuple(fitting) or _nobody(name)
+
+
+def _nobody(name: str) -> tuple[ChildView, ...]:
+    raise NotFound(
+        f"there is no sub-agent {name!r} of this session", hint="`subagents` with `list` shows them"
+    )

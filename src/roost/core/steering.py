@@ -1,0 +1,103 @@
+"""A requester says more about the task it gave: into the run that is at it, or into one that takes it up again."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from roost.core.a2a import INTERNAL_CHANNEL
+from roost.core.effects import AcceptInput, Effects, QueueRun, Snapshot
+from roost.core.endings import continuation
+from roost.core.errors import Forbidden
+from roost.core.exchanges import CompletionStatus
+from roost.core.inbound import Inbound, InputMode, Source
+from roost.core.keys import SessionKey
+from roost.core.marking import STEER_TOOL
+from roost.core.messages import Provenance, ProvenanceKind, Text
+from roost.core.notices import derived_id
+from roost.core.queueing import steers
+from roost.core.runs import Cause, Run, RunKind, RunState
+from roost.core.trees import Tree
+
+EVERY_MS = 2_000
+_AT_THE_TASK = frozenset({RunKind.TURN, RunKind.CONTINUATION})
+
+
+class SteerMode(StrEnum):
+    STEERED = "steered"
+    RESTART = "restart"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """`spawned` is the run of the child's task."""
+
+    id: str
+    child: SessionKey
+    requester: SessionKey
+    cause: Cause
+    spawned: Run
+    text: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steered:
+    effects: Effects
+    mode: SteerMode
+
+
+def steer(tree: Tree, word: Word) -> Steered | None:
+    """None where the child has ended; raises `Forbidden` where the last word was said just now.
+
+    A child that waits for its own children goes on at once, with this.
+    """
+    owed = (one for one in tree.session.children if one.child == word.child)
+    if all(one.status is not CompletionStatus.PENDING for one in owed):
+        return None
+    child = next((one for one in tree.below if one.key == word.child), Snapshot(key=word.child))
+    said = [record.inbound.received_at for record in child.pending if steers(record.inbound)]
+    if any(word.at - at < EVERY_MS for at in said):
+        raise Forbidden("this sub-agent was steered just now", hint="wait two seconds, or say it all at once")
+    inbound = _inbound(word)
+    running = child.running if child.running and child.running.request.kind in _AT_THE_TASK else None
+    if running is not None:
+        accepted = AcceptInput(inbound=inbound, run_id=running.id, mode=InputMode.STEER)
+        return Steered(effects=(accepted,), mode=SteerMode.STEERED)
+    queued = next((run for run in child.queued if run.request.kind in _AT_THE_TASK), None)
+    if queued is not None:
+        accepted = AcceptInput(inbound=inbound, run_id=queued.id, mode=InputMode.OPEN)
+        return Steered(effects=(accepted,), mode=SteerMode.STEERED)
+    run = Run(
+        id=derived_id("steered", word.id),
+        key=word.child,
+        state=RunState.QUEUED,
+        cause=Cause(
+            principal=word.cause.principal,
+            kind=ProvenanceKind.SUBAGENT,
+            trace=word.cause.trace,
+            hops=word.spawned.cause.hops,
+        ),
+        request=continuation(word.spawned),
+        queued_at=word.at,
+        ready_at=word.at,
+    )
+    accepted = AcceptInput(inbound=inbound, run_id=run.id, mode=InputMode.OPEN)
+    return Steered(effects=(QueueRun(run=run), accepted), mode=SteerMode.RESTART)
+
+
+def _inbound(word: Word) -> Inbound:
+    return Inbound(
+        id=word.id,
+        key=word.child,
+        principal=word.cause.principal,
+        provenance=Provenance(
+            kind=ProvenanceKind.SUBAGENT,
+            principal=word.cause.principal,
+            source_session=str(word.requester),
+            source_tool=STEER_TOOL,
+        ),
+        content=(Text(word.text),),
+        source=Source(channel=INTERNAL_CHANNEL, idempotency_key=word.id),
+        received_at=word.at,
+        trace=word.cause.trace,
+        hops=word.spawned.cause.hops,
+    )

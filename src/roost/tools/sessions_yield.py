@@ -1,0 +1,46 @@
+"""`sessions_yield`: end the turn and go on when the children of this turn have ended."""
+
+from roost.core.exchanges import CompletionStatus
+from roost.core.jsonvalue import JsonValue
+from roost.core.models import ToolSpec
+from roost.core.tools import Invocation, ToolOutcome, ToolTraits
+from roost.ports import Report
+from roost.tools.access import Access
+from roost.tools.arguments import Arguments, object_schema
+from roost.tools.outcomes import found, looked_up
+
+STOCK = "The turn ends here and goes on with what comes next."
+NOTHING = "nothing that this turn spawned is still at work: this turn is over, and the next message begins another one"
+
+
+class SessionsYield:
+    traits = ToolTraits(reenterable=True, ends_turn=True)
+    spec = ToolSpec(
+        name="sessions_yield",
+        description=(
+            "End this turn now, without an answer, and go on when every sub-agent that this turn spawned has ended: "
+            "their reports come as the next message. Call it after sessions_spawn when you need the results."
+        ),
+        parameters=object_schema(
+            {"message": {"type": "string", "description": "A note to yourself for when you go on."}}
+        ),
+    )
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    async def run(self, invocation: Invocation, report: Report) -> ToolOutcome:
+        return await looked_up(self._yield(invocation))
+
+    async def _yield(self, invocation: Invocation) -> ToolOutcome:
+        note = Arguments(self.spec, invocation.arguments).text_or("message", STOCK)
+        owed = await self._access.store.completions(invocation.key)
+        waiting: list[JsonValue] = [
+            self._access.shown(one.child, invocation)
+            for one in owed
+            if one.status is CompletionStatus.PENDING and one.batch == invocation.run_id
+        ]
+        fields: dict[str, JsonValue] = {"status": "yielded", "message": note, "pendingChildren": waiting}
+        if not waiting:
+            fields["warning"] = NOTHING
+        return found(fields, fields)

@@ -1,0 +1,152 @@
+"""A gateway whose agent may spawn: the tools of children, and a model that does what the newest message says."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from roost.core.a2a import CHILD_KINDS
+from roost.core.delegation import Delegation
+from roost.core.keys import SessionKey
+from roost.core.messages import Message, ToolCall, ToolResult, UserMessage, text_of
+from roost.core.models import ModelRequest
+from roost.core.queries import SessionQuery
+from roost.core.reach import SessionReach
+from roost.core.rights import Rights
+from roost.core.runs import Run
+from roost.core.sessions import Session
+from roost.core.spawnwishes import ChildAgent, Models, SpawnRules, ThreadRules
+from roost.core.terms import Terms
+from roost.core.tools import Place
+from roost.core.visibility import Level
+from roost.engine.gateway import Engine
+from roost.engine.ids import FreshIds
+from roost.engine.rules import Part
+from roost.engine.stops import Stops
+from roost.ports import Tool
+from roost.testing.scripted import ScriptedModel
+from roost.testing.scripts import CallTool, Script
+from roost.tools.access import Access
+from roost.tools.sessions_spawn import SessionsSpawn
+from roost.tools.sessions_yield import SessionsYield
+from roost.tools.subagents import Subagents
+from tests.flows.gateways import SPEC, Bench, benches
+
+MAIN = SessionKey.named("main", "main")
+DEPTH = 3
+
+
+def call(tool: str, name: str = "", **arguments: Any) -> CallTool:
+    return CallTool(ToolCall(id=name or f"c-{tool}", name=tool, arguments=arguments))
+
+
+def spawns(*tasks: str, **arguments: Any) -> list[CallTool]:
+    return [call("sessions_spawn", f"c{number}", task=task, **arguments) for number, task in enumerate(tasks)]
+
+
+def newest(request: ModelRequest) -> Message:
+    return request.messages[-1]
+
+
+def said_to(request: ModelRequest) -> str:
+    """The newest thing that was said to the model, results of tools aside."""
+    said = [text_of(one) for one in request.messages if isinstance(one, UserMessage)]
+    return said[-1]
+
+
+def task_of(request: ModelRequest) -> str | None:
+    """The task of the session that asks, if it is a child."""
+    tasks = [text_of(one) for one in request.messages if isinstance(one, UserMessage)]
+    found = [text for text in tasks if "[Subagent Task]\n" in text]
+    return found[-1].split("[Subagent Task]\n")[1].split("\n")[0] if found else None
+
+
+def results(request: ModelRequest) -> list[dict[str, Any]]:
+    """What the tools answered since the model last spoke to people."""
+    return [json.loads(text_of(one)) for one in request.messages if isinstance(one, ToolResult)]
+
+
+@dataclass
+class Nursery:
+    """`act` is what the model does, whoever asks."""
+
+    bench: Bench
+    act: Callable[[ModelRequest], Script]
+    children: int = 5
+    depth: int = DEPTH
+    more: tuple[Tool, ...] = ()
+    place: Place = field(default_factory=lambda: Place(workspace="/nonexistent"))
+    threads: ThreadRules = field(default_factory=ThreadRules)
+    stops: Stops = field(default_factory=Stops)
+
+    def __post_init__(self) -> None:
+        self.bench.model = ScriptedModel(otherwise=self.acted, clock=self.bench.clock)
+        self.bench.change(cast=self.cast)
+
+    def acted(self, request: ModelRequest) -> Script:
+        return self.act(request)
+
+    def cast(self, session: Session, run: Run) -> Part:
+        child = session.key.kind in CHILD_KINDS
+        left = (session.lineage.terms or Terms()).rights.spawns if child else self.depth
+        access = Access(
+            self.bench.store, self.bench.clock, SessionReach(agent=session.key.agent, level=Level.TREE)
+        )
+        own: tuple[Tool, ...] = (
+            SessionsSpawn(access, self.rules()),
+            SessionsYield(access),
+            Subagents(access, self.stops.end),
+        )
+        tools = (*(own if left else ()), *self.more)
+        return Part(
+            model=self.bench.model,
+            spec=SPEC,
+            reason="the only model",
+            system="You are a test.",
+            place=self.place,
+            tools=tools,
+            rights=Rights(spawns=left, sandboxed=self.place.sandboxed),
+        )
+
+    def rules(self) -> SpawnRules:
+        return SpawnRules(
+            delegation=Delegation(agent="main"),
+            agents=("main",),
+            child=lambda agent, depth: ChildAgent(
+                rights=Rights(spawns=max(self.depth - depth, 0)), model=None, own_model=str(SPEC.ref)
+            ),
+            models=Models(ask_for=lambda name: SPEC, find=lambda name: SPEC),
+            max_depth=self.depth,
+            max_children=self.children,
+            threads=self.threads,
+        )
+
+    def engine(self) -> Engine:
+        bench = self.bench
+        return Engine(
+            bench.store,
+            bench.clock,
+            FreshIds(bench.clock),
+            bench.rules,
+            [bench.channel],
+            jitter=lambda: 0.0,
+            stops=self.stops,
+        )
+
+    def newest_of_main(self) -> ModelRequest:
+        """What the model was last shown in a session that nobody spawned."""
+        return [request for request in self.bench.model.requests if task_of(request) is None][-1]
+
+    async def descendants(self) -> list[Session]:
+        page = await self.bench.store.list_sessions(SessionQuery(limit=10_000, archived=None))
+        return sorted(
+            (row for row in page.rows if row.key.kind in CHILD_KINDS), key=lambda row: row.times.created
+        )
+
+
+@asynccontextmanager
+async def nurseries(kind: str, folder: Path, act: Callable[[ModelRequest], Script]) -> AsyncIterator[Nursery]:
+    async with benches(kind, folder) as bench:
+        yield Nursery(bench, act)

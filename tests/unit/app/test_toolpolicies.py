@@ -1,0 +1,91 @@
+"""The tool policy of an agent's runs, from the configuration."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from roost.app.desk import Desk
+from roost.app.providers import open_models
+from roost.app.toolpolicies import TOOLS, level_of, policy_of, rights_of_child, spawns_of
+from roost.clock import SystemClock
+from roost.config import Settings, load
+from roost.core.rights import Rights
+from roost.core.sessions import Lineage, Session
+from roost.core.terms import Terms
+from roost.core.toolpolicy import ORCHESTRATOR_TOOLS, SESSION_TOOLS, effective_tools
+from roost.core.visibility import Level
+from roost.stores.memory import MemoryStore
+from tests import samples
+from tests.samples import CHILD, MAIN
+
+
+def settings(home: Path, **document: object) -> Settings:
+    (home / "roost.json").write_text(json.dumps(document))
+    return load({"ROOST_HOME": str(home)}).settings
+
+
+def spawned(rights: Rights) -> Session:
+    return replace(samples.session(CHILD), lineage=Lineage(parent=MAIN, depth=1, terms=Terms(rights=rights)))
+
+
+def tools(found: Settings, session: Session) -> set[str]:
+    agent = found.agents.default
+    return set(effective_tools(TOOLS, policy_of(found, agent, session, sandboxed=False)).names)
+
+
+@pytest.mark.requirement("D24", "D66")
+def test_a_leaf_has_no_session_tools_and_an_orchestrator_its_own(tmp_path: Path) -> None:
+    found = settings(tmp_path)
+    assert tools(found, samples.session()) == set(TOOLS)
+    leaf = tools(found, spawned(Rights(spawns=0)))
+    assert leaf == {"read", "write", "edit", "list", "exec"}
+    assert tools(found, spawned(Rights(spawns=1))) == leaf | ORCHESTRATOR_TOOLS
+
+
+@pytest.mark.requirement("D24")
+def test_the_tools_of_children_are_configured(tmp_path: Path) -> None:
+    found = settings(tmp_path, tools={"subagents": {"tools": {"allow": ["read", "sessions_list"]}}})
+    assert tools(found, spawned(Rights())) == {"read", "sessions_list"}
+    denied = settings(tmp_path, tools={"subagents": {"tools": {"deny": ["exec"]}}})
+    assert "exec" not in tools(denied, spawned(Rights()))
+
+
+@pytest.mark.requirement("S15")
+def test_what_a_child_was_given_is_not_widened_by_what_is_configured_later(tmp_path: Path) -> None:
+    child = spawned(Rights(allow=frozenset({"read"}), level=Level.SELF))
+    generous = settings(tmp_path, tools={"sessions": {"visibility": "all"}})
+    assert tools(generous, child) == {"read"}
+    assert level_of(generous, child) is Level.SELF
+    assert level_of(generous, samples.session()) is Level.ALL
+
+
+def test_an_agent_as_a_child_has_what_its_own_policy_leaves_it(tmp_path: Path) -> None:
+    agents = {
+        "defaults": {"subagents": {"maxSpawnDepth": 2}},
+        "list": [{"id": "main", "tools": {"deny": ["exec"]}, "sandbox": {"mode": "non-main"}}],
+    }
+    found = settings(tmp_path, agents=agents)
+    rights = rights_of_child(found, found.agents.default, 1)
+    assert (rights.sandboxed, rights.spawns, rights.level) == (True, 1, Level.TREE)
+    assert rights.allow is not None
+    assert "exec" not in rights.allow
+    assert rights.allow & SESSION_TOOLS == ORCHESTRATOR_TOOLS
+    assert rights_of_child(found, found.agents.default, 2).allow == rights.allow - ORCHESTRATOR_TOOLS
+
+
+def test_levels_of_children_are_counted_from_the_top_or_from_what_was_given(tmp_path: Path) -> None:
+    agent = settings(tmp_path).agents.default
+    assert spawns_of(agent, samples.session()) == 1
+    assert spawns_of(agent, spawned(Rights(spawns=3))) == 3
+    unknown = replace(samples.session(CHILD), lineage=Lineage(parent=MAIN, depth=1))
+    assert spawns_of(agent, unknown) == 0
+
+
+async def test_every_session_tool_is_one_that_policies_know(tmp_path: Path) -> None:
+    loaded, clock = load({"ROOST_HOME": str(tmp_path)}), SystemClock()
+    async with open_models(loaded.settings, clock) as models:
+        desk = Desk(loaded, models, MemoryStore(clock), clock, threads=(), stop=lambda run, reason: None)
+        made = desk.tools(loaded.settings.agents.default, Level.TREE)
+    assert {tool.spec.name for tool in made} <= set(TOOLS)

@@ -1,0 +1,130 @@
+"""The children of a session as it is shown them, and which one a name means."""
+
+from dataclasses import replace
+
+import pytest
+
+from roost.core.childviews import RECENT_MS, ChildView, chosen, shown
+from roost.core.errors import InvalidInput, NotFound
+from roost.core.exchanges import CompletionStatus
+from roost.core.runs import Outcome, Run, RunState
+from roost.core.sessions import Labels, Lineage
+from roost.core.sources import child_key
+from roost.core.terms import Terms
+from tests import samples
+from tests.samples import MAIN, NOON
+
+PENDING = CompletionStatus.PENDING
+
+
+def ended(name: str, at: int = NOON, state: RunState = RunState.DONE) -> Run:
+    return replace(samples.run(name, state=state), started_at=at - 2_000, outcome=Outcome(state=state, at=at))
+
+
+def view(number: int, *, label: str | None = None, name: str | None = None, at: int = NOON) -> ChildView:
+    key = child_key("main", f"u{number}")
+    row = replace(
+        samples.session(key),
+        session_id=f"s{number}",
+        labels=Labels(label=label),
+        lineage=Lineage(parent=MAIN, depth=1, terms=Terms(task=f"task {number}", task_name=name)),
+    )
+    return ChildView(number=number, session=row, run=ended(f"run{number}-x", at))
+
+
+@pytest.mark.parametrize(
+    ("state", "word"),
+    [
+        (RunState.DONE, "done"),
+        (RunState.FAILED, "failed"),
+        (RunState.INTERRUPTED, "failed"),
+        (RunState.TIMEOUT, "timeout"),
+        (RunState.KILLED, "killed"),
+    ],
+)
+def test_a_child_that_ended_says_how(state: RunState, word: str) -> None:
+    assert replace(view(1), run=ended("r", state=state)).status == word
+
+
+def test_a_child_at_work_says_at_what() -> None:
+    running, queued = samples.run("a"), samples.run("b", state=RunState.QUEUED)
+    one = replace(view(1), owed=PENDING)
+    assert replace(one, active=running).status == "running"
+    assert replace(one, active=queued).status == "queued"
+    assert replace(one, active=running, below=2).status == "active (waiting on 2 children)"
+    assert replace(one, below=1).status == "waiting on 1 child"
+    assert one.status == "waiting for external continuation"
+
+
+def test_a_view_has_all_that_a_list_shows() -> None:
+    row = shown(view(1, label="x" * 60, name="t"), "KEY", NOON + 5)
+    assert row == {
+        "index": 1,
+        "runId": "run1-x",
+        "sessionKey": "KEY",
+        "label": "x" * 48,
+        "task": "task 1",
+        "status": "done",
+        "pendingDescendants": 0,
+        "runtime": "2s",
+        "runtimeMs": 2_000,
+        "model": None,
+        "totalTokens": 0,
+        "startedAt": NOON - 2_000,
+        "taskName": "t",
+        "endedAt": NOON,
+        "deliveryStatus": "delivered",
+    }
+    waiting = shown(replace(view(2), owed=CompletionStatus.OK), "KEY", NOON)
+    assert waiting["deliveryStatus"] == "pending"
+
+
+def test_a_child_at_work_has_no_end_yet() -> None:
+    unstarted = replace(view(1), run=samples.run("r", state=RunState.QUEUED), owed=PENDING)
+    row = shown(unstarted, "KEY", NOON)
+    assert "endedAt" not in row
+    assert row["label"] == "task 1"
+    assert replace(unstarted, owed=None).ended_at(NOON) == NOON
+    legacy = replace(unstarted, session=replace(unstarted.session, lineage=Lineage(parent=MAIN, depth=1)))
+    assert legacy.terms == Terms()
+
+
+ONE = view(1, label="first")
+TWO = replace(view(2, name="second"), owed=PENDING)
+OLD = view(3, label="old", at=NOON - RECENT_MS - 1)
+ALL = (ONE, TWO, OLD)
+
+
+@pytest.mark.parametrize(
+    ("target", "numbers"),
+    [
+        ("1", [1]),
+        ("#2", [2]),
+        ("run1-x", [1]),
+        ("run2", [2]),
+        (str(TWO.session.key), [2]),
+        ("s1", [1]),
+        ("first", [1]),
+        (" second ", [2]),
+        ("last", [2]),
+        ("all", [2]),
+        ("*", [2]),
+    ],
+)
+def test_a_child_is_named_in_many_ways(target: str, numbers: list[int]) -> None:
+    assert [one.number for one in chosen(target, ALL, NOON)] == numbers
+
+
+@pytest.mark.parametrize("target", ["9", "old", "3", "nobody"])
+def test_what_is_not_there_or_long_over_is_not_found(target: str) -> None:
+    with pytest.raises(NotFound, match="no sub-agent"):
+        chosen(target, ALL, NOON)
+
+
+def test_a_name_of_several_means_none_of_them() -> None:
+    with pytest.raises(NotFound, match="#1, #2"):
+        chosen("run", ALL, NOON)
+    with pytest.raises(InvalidInput, match="target"):
+        chosen(" ", ALL, NOON)
+    with pytest.raises(NotFound):
+        chosen("last", (), NOON)

@@ -1,0 +1,165 @@
+"""`sessions_spawn`: give a task to a session of its own and go on."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import pytest
+
+from roost.core.delegation import Delegation
+from roost.core.effects import ChangeSession, RequestStop
+from roost.core.errors import NotFound
+from roost.core.exchanges import Cleanup
+from roost.core.keys import KeyKind, SessionKey
+from roost.core.leases import Gateway
+from roost.core.models import ModelRef, ModelSpec
+from roost.core.principals import OWNER
+from roost.core.rights import Rights
+from roost.core.runs import StopRequest
+from roost.core.sessions import Counters
+from roost.core.spawning import run_of
+from roost.core.spawnwishes import ChildAgent, Models, SpawnRules
+from roost.core.tools import ToolOutcome
+from roost.testing.builders import MAIN
+from roost.tools.sessions_spawn import SessionsSpawn
+from tests.contract.scenes import change, known_run, started
+from tests.unit.tools.calls import error_of, nowhere, text_of
+from tests.unit.tools.houses import House
+
+SPEC = ModelSpec(ref=ModelRef("demo", "demo"), context_window=8_000, max_tokens=100)
+
+
+def find(name: str) -> ModelSpec:
+    if name != "demo/demo":
+        raise NotFound(f"there is no model {name}", hint="there is: demo/demo")
+    return SPEC
+
+
+RULES = SpawnRules(
+    delegation=Delegation(agent="main", named=frozenset({"main", "ops"})),
+    agents=("main", "ops"),
+    child=lambda agent, depth: ChildAgent(rights=Rights(spawns=1), model=None, own_model="demo/demo"),
+    models=Models(ask_for=find, find=find),
+    max_children=2,
+)
+
+
+class Spawning:
+    """A house whose main session has a run under way that calls the tool."""
+
+    def __init__(self) -> None:
+        self.house = House()
+        self.rights = Rights(spawns=2)
+
+    async def begin(self) -> None:
+        await self.house.family()
+        lease = await self.house.store.acquire_lease(Gateway(name="g", holder="g"))
+        await started(self.house.store, lease, "r1")
+
+    async def call(self, call_id: str = "c1", **arguments: Any) -> ToolOutcome:
+        invocation = replace(
+            self.house.invocation(arguments), call_id=call_id, rights=self.rights, model="demo/demo"
+        )
+        return await SessionsSpawn(self.house.access, RULES).run(invocation, nowhere)
+
+    async def spawn(self, call_id: str = "c1", **arguments: Any) -> dict[str, Any]:
+        outcome = await self.call(call_id, **arguments)
+        assert not outcome.is_error, text_of(outcome)
+        found: dict[str, Any] = json.loads(text_of(outcome))
+        return found
+
+    async def refused(self, **arguments: Any) -> str:
+        return error_of(await self.call(**arguments))
+
+
+@pytest.fixture
+async def spawning() -> Spawning:
+    spawning = Spawning()
+    await spawning.begin()
+    return spawning
+
+
+@pytest.mark.requirement("D21", "D23", "D26")
+async def test_a_spawn_is_accepted_at_once_with_the_key_of_the_child(spawning: Spawning) -> None:
+    told = await spawning.spawn(task="count", task_name="counting", cleanup="delete", run_timeout_seconds="7")
+    key = SessionKey.parse(told["childSessionKey"])
+    assert (told["status"], told["mode"], told["context"]) == ("accepted", "run", "isolated")
+    assert (told["taskName"], told["resolvedModel"], told["runId"]) == ("counting", "demo/demo", run_of(key))
+    (owed,) = await spawning.house.store.completions(MAIN)
+    assert (owed.child, owed.batch, owed.cleanup) == (key, "r1", Cleanup.DELETE)
+    run = await known_run(spawning.house.store, told["runId"])
+    assert (run.request.longest_ms, run.request.reply_to) == (7_000, None)
+    assert key.kind is KeyKind.SUBAGENT
+
+
+async def test_the_same_call_after_a_crash_finds_the_child_it_made(spawning: Spawning) -> None:
+    first = await spawning.spawn(task="count")
+    await spawning.spawn("c2", task="count")
+    assert await spawning.spawn(task="count") == first
+    assert len(await spawning.house.store.completions(MAIN)) == 2
+
+
+@pytest.mark.requirement("D25")
+async def test_limits_are_told_by_their_settings(spawning: Spawning) -> None:
+    await spawning.spawn("c2", task="count")
+    await spawning.spawn("c3", task="count")
+    assert "maxChildrenPerAgent" in await spawning.refused(task="count")
+    spawning.rights = Rights(spawns=0)
+    assert "maxSpawnDepth" in await spawning.refused(task="count")
+
+
+async def test_two_spawns_at_once_do_not_pass_the_limit_together(spawning: Spawning) -> None:
+    outcomes: list[ToolOutcome] = []
+
+    async def spawn(call_id: str) -> None:
+        outcomes.append(await spawning.call(call_id, task="count"))
+
+    async with anyio.create_task_group() as group:
+        for number in range(6):
+            group.start_soon(spawn, f"c{number}")
+    assert sorted(one.is_error for one in outcomes) == [False, False, True, True, True, True]
+    assert len(await spawning.house.store.completions(MAIN)) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "`task` is missing"),
+        ({"task": "  "}, "`task` is empty"),
+        ({"task": "x", "channel": "telegram"}, "the report goes where you were asked"),
+        ({"task": "x", "timeoutSeconds": 3}, "use `runTimeoutSeconds`"),
+        ({"task": "x", "taskName": "All"}, "is no `taskName`"),
+        ({"task": "x", "taskName": "last"}, "is no `taskName`"),
+        ({"task": "x", "runtime": "acp"}, "not installed"),
+        ({"task": "x", "mode": "forever"}, "say run or session"),
+        ({"task": "x", "model": "nope"}, "there is no model nope"),
+        ({"task": "x", "agentId": "secret"}, "allowed: main, ops"),
+        ({"task": "x", "thread": True}, "mode:"),
+        ({"task": "x", "sandbox": "require"}, "sandbox.mode"),
+    ],
+)
+async def test_what_is_wrong_is_told_and_nothing_is_made(
+    spawning: Spawning, arguments: dict[str, Any], said: str
+) -> None:
+    assert said in await spawning.refused(**arguments)
+    assert await spawning.house.store.completions(MAIN) == ()
+
+
+async def test_a_run_that_was_stopped_spawns_nothing_more(spawning: Spawning) -> None:
+    stop = StopRequest(reason="enough", by=OWNER, at=1)
+    await change(spawning.house.store, RequestStop(run_id="r1", stop=stop))
+    assert "has ended" in await spawning.refused(task="count")
+
+
+async def test_a_run_that_nobody_knows_spawns_nothing() -> None:
+    spawning = Spawning()
+    await spawning.house.family()
+    assert "is gone" in await spawning.refused(task="count")
+
+
+async def test_a_fork_that_is_too_long_begins_without_it_and_says_so(spawning: Spawning) -> None:
+    counters = Counters(total=200_000)
+    await change(spawning.house.store, ChangeSession(key=MAIN, counters=counters))
+    told = await spawning.spawn(task="count", context="fork")
+    assert (told["context"], "100000 tokens" in told["note"]) == ("isolated", True)

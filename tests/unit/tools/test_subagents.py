@@ -1,0 +1,155 @@
+"""`subagents`: list, wait, steer and kill, beside what the flows show."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from roost.core.effects import EndRun, KillInput, SettleCompletion
+from roost.core.exchanges import CompletionStatus
+from roost.core.keys import SessionKey
+from roost.core.leases import Gateway
+from roost.core.notices import derived_id
+from roost.core.rights import Rights
+from roost.core.runs import Outcome, RunState
+from roost.core.visibility import Level
+from roost.testing.builders import answered
+from roost.tools.sessions_spawn import SessionsSpawn
+from roost.tools.subagents import Subagents
+from tests.contract.scenes import change, known_run, started
+from tests.unit.tools.calls import nowhere, text_of
+from tests.unit.tools.houses import SIDE, House
+from tests.unit.tools.test_sessions_spawn import RULES
+
+
+class Nest:
+    """A session with children, none of whom is played."""
+
+    def __init__(self) -> None:
+        self.house = House()
+        self.stopped: list[str] = []
+
+    async def begin(self, *labels: str) -> None:
+        await self.house.family()
+        lease = await self.house.store.acquire_lease(Gateway(name="g", holder="g"))
+        await started(self.house.store, lease, "r1")
+        for number, label in enumerate(labels):
+            invocation = replace(
+                self.house.invocation({"task": f"do {label}", "label": label}),
+                call_id=f"s{number}",
+                rights=Rights(spawns=1),
+            )
+            await SessionsSpawn(self.house.access, RULES).run(invocation, nowhere)
+            self.house.clock.advance(1)
+
+    async def ask(self, call_id: str = "c1", **arguments: Any) -> dict[str, Any]:
+        tool = Subagents(self.house.access, lambda run, reason: self.stopped.append(run))
+        outcome = await tool.run(replace(self.house.invocation(arguments), call_id=call_id), nowhere)
+        text = text_of(outcome)
+        return dict(json.loads(text)) if text.startswith("{") else {"refused": text}
+
+    async def end(self, number: int, state: RunState = RunState.DONE, error: str | None = None) -> SessionKey:
+        one = (await self.house.store.completions(self.house.key))[number]
+        outcome = Outcome(state=state, at=self.house.clock.now(), error=error)
+        run = await known_run(self.house.store, one.child_run)
+        await change(
+            self.house.store,
+            KillInput(inbound_id=derived_id("task", str(one.child)), reason="over"),
+            EndRun(run_id=run.id, outcome=outcome),
+            SettleCompletion(child_run=run.id, status=CompletionStatus.OK, at=outcome.at),
+            key=one.child,
+        )
+        return one.child
+
+
+@pytest.fixture
+async def nest() -> Nest:
+    nest = Nest()
+    await nest.begin("a", "b")
+    return nest
+
+
+@pytest.mark.requirement("D64")
+async def test_children_are_listed_at_work_or_lately_ended(nest: Nest) -> None:
+    await nest.end(0)
+    told = await nest.ask(action="list")
+    assert [view["label"] for view in told["active"]] == ["b"]
+    assert [(view["label"], view["status"]) for view in told["recent"]] == [("a", "done")]
+    assert told["text"] == "#1 a: done\n#2 b: queued"
+    nest.house.clock.advance(31 * 60_000)
+    assert (await nest.ask(action="list"))["recent"] == []
+    assert len((await nest.ask(action="list", recentMinutes=60))["recent"]) == 1
+
+
+async def test_a_session_without_children_is_told_so() -> None:
+    nest = Nest()
+    await nest.begin()
+    assert (await nest.ask(action="list"))["text"] == "No sub-agents at work or lately."
+
+
+async def test_a_wait_is_over_when_the_time_is_and_tells_how_far_it_is(nest: Nest) -> None:
+    told = await nest.ask(action="wait", target="all", timeoutSeconds=0)
+    assert told["status"] == "timeout"
+    assert [view["status"] for view in told["children"]] == ["queued", "queued"]
+
+
+async def test_a_wait_returns_what_was_said_or_what_went_wrong(nest: Nest) -> None:
+    child = await nest.end(0)
+    await nest.house.store.append(child, (answered("e1", "NO_REPLY"), answered("e2", "it is 5")))
+    failed = await nest.end(1, RunState.FAILED, "it broke")
+    await nest.house.store.append(failed, (answered("e3", "half"),))
+    said = await nest.ask(action="wait", target="a")
+    assert said["children"][0]["result"] == "it is 5"
+    broken = await nest.ask(action="wait", target="b")
+    assert broken["children"][0]["error"] == "it broke"
+
+
+async def test_a_child_that_said_nothing_has_no_result(nest: Nest) -> None:
+    await nest.end(0)
+    told = await nest.ask(action="wait", target="a")
+    assert "result" not in told["children"][0]
+
+
+async def test_a_word_is_said_once_however_often_the_call_is_made(nest: Nest) -> None:
+    first = await nest.ask(action="steer", target="a", message="faster")
+    assert (first["status"], first["mode"]) == ("accepted", "steered")
+    again = await nest.ask(action="steer", target="a", message="faster")
+    assert again["status"] == "accepted"
+    at_once = await nest.ask("c2", action="steer", target="a", message="even faster")
+    assert (at_once["status"], "just now" in at_once["error"]) == ("forbidden", True)
+
+
+async def test_who_has_ended_is_not_steered_or_killed(nest: Nest) -> None:
+    await nest.end(0)
+    assert (await nest.ask(action="steer", target="a", message="x"))["status"] == "done"
+    assert (await nest.ask(action="kill", target="a"))["status"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"action": "dance"}, "list, wait, steer or kill"),
+        ({"action": "steer", "target": "a", "message": " "}, "`message` is empty"),
+        ({"action": "steer", "target": "all", "message": "x"}, "only one"),
+        ({"action": "kill"}, "`target` is missing"),
+    ],
+)
+async def test_what_is_wrong_is_told(nest: Nest, arguments: dict[str, str], said: str) -> None:
+    assert said in (await nest.ask(**arguments))["refused"]
+
+
+@pytest.mark.requirement("S16")
+async def test_a_session_controls_its_own_children_and_nobody_elses(nest: Nest) -> None:
+    own = str((await nest.house.store.completions(nest.house.key))[0].child)
+    nest.house.key = SIDE
+    for action in ("kill", "wait", "steer"):
+        told = await nest.ask(action=action, target=own, message="x")
+        assert told["status"] == "error"
+        assert "there is no sub-agent" in told["error"]
+    assert (await nest.ask(action="kill", target="all"))["killed"] == 0
+
+
+async def test_where_tools_reach_one_session_only_no_child_is_shown(nest: Nest) -> None:
+    nest.house.seeing(Level.SELF)
+    assert (await nest.ask(action="list"))["total"] == 0
