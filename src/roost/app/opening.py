@@ -2,15 +2,16 @@
 
 import random
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from roost.app.desk import Desk
-from roost.app.providers import open_models
+from roost.app.reloading import NAME as FOLLOWER
+from roost.app.reloading import Follower, Press
 from roost.app.rules import command_rules, engine_rules
-from roost.app.scanning import secret_scanner
+from roost.app.scanning import Masks
 from roost.clock import SystemClock
 from roost.config import Loaded
 from roost.config.printed import printed
@@ -20,7 +21,9 @@ from roost.core.leases import Gateway
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
 from roost.engine.leasing import holding
+from roost.engine.rules import Rules
 from roost.logs import logging_to
+from roost.models.registry import Registry
 from roost.ports import Channel, Clock, Store
 from roost.stores.sqlite import SqliteStore
 
@@ -57,21 +60,29 @@ async def open_held_store(loaded: Loaded, gateway: Gateway) -> AsyncIterator[Sto
 async def open_engine(
     loaded: Loaded, channels: Sequence[Channel], doors: Mapping[str, ChannelPolicy], *, version: str = ""
 ) -> AsyncIterator[Engine]:
-    """An engine over the configured store and models; `doors` are those of channels the file does not name, and
-    `version` is what `/status` says."""
-    clock = SystemClock()
-    loaded = replace(loaded, settings=await printed(loaded.settings))
-    async with open_store(loaded, clock) as store, open_models(loaded.settings, clock) as registry:
-        desk = Desk(loaded, registry, store, clock)
-        rules = replace(
-            engine_rules(loaded, registry, doors, desk.tools),
-            commands=command_rules(loaded, registry, store, version),
-        )
-        yield Engine(store, clock, FreshIds(clock), rules, channels, jitter=random.random)
+    """An engine over the configured store and models, which follows the configuration as it changes.
 
+    `doors` are those of channels the file does not name, and `version` is what `/status` says. Warnings and errors
+    go to the error output, without secrets.
+    """
+    clock, masks = SystemClock(), Masks()
+    async with open_store(loaded, clock) as store, AsyncExitStack() as connections:
 
-@contextmanager
-def logging_here(loaded: Loaded) -> Iterator[None]:
-    """Warnings and errors go to the error output, without secrets."""
-    with logging_to(sys.stderr, secret_scanner(loaded)):
-        yield
+        def compose(loaded: Loaded, registry: Registry) -> Rules:
+            desk = Desk(loaded, registry, store, clock)
+            commands = command_rules(loaded, registry, store, version)
+            return replace(engine_rules(loaded, registry, doors, desk.tools), commands=commands)
+
+        press = Press(clock, compose, masks, connections)
+        edition = await press.edition(replace(loaded, settings=await printed(loaded.settings)))
+        companions = {FOLLOWER: Follower(press, edition, clock).follow}
+        with logging_to(sys.stderr, masks):
+            yield Engine(
+                store,
+                clock,
+                FreshIds(clock),
+                edition.rules,
+                channels,
+                jitter=random.random,
+                companions=companions,
+            )
