@@ -66,6 +66,7 @@ async def open_engine(
     go to the error output, without secrets.
     """
     clock, masks = SystemClock(), Masks()
+    loaded = replace(loaded, settings=await printed(loaded.settings))
     async with open_store(loaded, clock) as store, AsyncExitStack() as connections:
 
         def compose(loaded: Loaded, registry: Registry) -> Rules:
@@ -74,7 +75,7 @@ async def open_engine(
             return replace(engine_rules(loaded, registry, doors, desk.tools), commands=commands)
 
         press = Press(clock, compose, masks, connections)
-        edition = await press.edition(replace(loaded, settings=await printed(loaded.settings)))
+        edition = await press.edition(loaded)
         companions = {FOLLOWER: Follower(press, edition, clock).follow}
         with logging_to(sys.stderr, masks):
             yield Engine(
