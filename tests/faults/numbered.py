@@ -70,7 +70,8 @@ def answer(turns: Sequence[Turn], last_is_result: bool, pause: Callable[[], anyi
         if by_agent and text:
             asked.clear()
         elif not by_agent:
-            asked += NUMBER.findall(text)
+            # A summary is not asking anything again.
+            asked += NUMBER.findall(text.rpartition("</summary>")[2])
     manner = asked[-1][1] if asked else "plainly"
     said = Say(" ".join(["re", *dict.fromkeys(number for number, _ in asked)]))
     if manner == "never":

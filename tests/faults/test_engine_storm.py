@@ -22,6 +22,7 @@ from roost.core.queuesettings import QueuePolicy
 from roost.core.routing import RoutingRules
 from roost.core.scopes import DmScope
 from roost.core.tools import Place
+from roost.engine import condensing
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
 from roost.engine.rules import Part, Rules
@@ -256,4 +257,5 @@ async def test_every_numbered_message_comes_to_one_end_wherever_the_gateway_cras
         print(dict(ends), f"{storm.lives} lives, {condensed} times condensed")  # noqa: T201 — shown when it fails
         assert ends.total() == MESSAGES
         assert ends[InboundState.PENDING] == 0
-    assert caplog.records == []
+    # A summary may take too long here: excerpts stand in for it, and that is told.
+    assert {record.name for record in caplog.records} <= {condensing.__name__}

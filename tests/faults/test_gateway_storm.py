@@ -96,7 +96,7 @@ DISTURBANCES: Mapping[Happening, int] = {
     Storm.say: 30,
     Storm.repeat: 4,
     Storm.stop: 3,
-    Storm.compact: 4,
+    Storm.compact: 8,
     Storm.reload: 4,
     Storm.kill: count(6, 3),
 }
