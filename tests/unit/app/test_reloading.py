@@ -224,3 +224,13 @@ async def test_a_run_under_way_reaches_its_model_by_the_new_credential(home: Hom
             assert await gateway.said(gateway.first) == "two"
     keys = [asked.headers["authorization"] for asked in server.requests]
     assert keys == ["Bearer sk-0123456789", "Bearer sk-9876543210"]
+
+
+async def test_what_was_opened_for_rules_that_nothing_goes_by_is_closed(home: Home) -> None:
+    closed: list[str] = []
+    home.providers()
+    async with home.serving() as gateway:
+        gateway.first.connections.callback(closed.append, "the first")
+        home.providers(apiKey="sk-9876543210")
+        await gateway.look()
+        assert closed == ["the first"]
