@@ -8,7 +8,10 @@ It says on its standard output what it waits for and when it serves, and as the 
 import asyncio
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from random import Random
 
 from roost.cli.overview import refused
 from roost.clock import SystemClock
@@ -27,7 +30,7 @@ from roost.models.endpoints import Endpoint
 from roost.models.openai import OpenAIModel
 from roost.ports import Clock, Store
 from roost.stores.sqlite import SqliteStore
-from tests.faults.numbered import stop_all
+from tests.faults.numbered import SHORT, settings, stop_all
 from tests.faults.platform import NAME, PlatformChannel
 
 SPEC = ModelSpec(ref=ModelRef("fake", "one"), context_window=1_000_000, max_tokens=4_096)
@@ -38,30 +41,40 @@ def say(line: str) -> None:
     os.write(sys.stdout.fileno(), f"{line}\n".encode())
 
 
-def rules(model: OpenAIModel, idle_ms: int, cap: int) -> Rules:
+def rules(model: OpenAIModel, idle_ms: int, queue: QueueSettings) -> Rules:
     part = Part(
         model=model,
         spec=SPEC,
         reason="the only model",
         system="You are a test.",
         place=Place(workspace="/nonexistent"),
+        context=SHORT,
     )
     return Rules(
         cast=lambda session, run: part,
         doors={NAME: ChannelPolicy(dm_policy=DmPolicy.OPEN)},
         routing=RoutingRules(dm_scope=DmScope.PER_CHANNEL_PEER),
-        queue=QueuePolicy(base=QueueSettings(debounce_ms=0, cap=cap)),
+        queue=QueuePolicy(base=queue),
         stream_idle_ms=idle_ms,
     )
 
 
-async def obey(channel: PlatformChannel, store: Store, engine: Engine, clock: Clock) -> None:
+async def obey(
+    channel: PlatformChannel,
+    store: Store,
+    engine: Engine,
+    clock: Clock,
+    ruled: Callable[[QueueSettings], Rules],
+) -> None:
     """Do to this gateway what the platform's test wants done to it."""
     while True:
         while channel.orders:
-            match channel.orders.pop(0)["do"]:
+            order = channel.orders.pop(0)
+            match order["do"]:
                 case "stop":
                     await stop_all(store, engine, clock.now())
+                case "reload":
+                    await engine.reload(ruled(settings(Random(order["seed"]))))
                 case "settle":
                     await engine.settled()
                     say("settled: yes")
@@ -77,11 +90,12 @@ async def main(
     gateway = Gateway(name=name, holder=f"process {os.getpid()}", address=f"unix:{name}")
     try:
         async with PlatformChannel.connected(socket) as channel:
-            chosen = rules(model, int(idle_ms), int(cap))
+            ruled = partial(rules, model, int(idle_ms))
+            chosen = ruled(QueueSettings(debounce_ms=0, cap=int(cap)))
             engine = Engine(store, clock, FreshIds(clock), chosen, [channel], jitter=lambda: 0.0)
             async with engine.standing_by(gateway, lambda error: say(f"waits: {error}")) as lease:
                 say(f"serves: epoch {lease.epoch}")
-                await obey(channel, store, engine, clock)
+                await obey(channel, store, engine, clock, ruled)
     finally:
         await model.aclose()
         await store.close()

@@ -8,13 +8,16 @@ from random import Random
 import anyio
 
 from roost.core import queueing
+from roost.core.compaction import SECTIONS, CompactionSettings
 from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.effects import Effects, Snapshot
 from roost.core.inbound import Inbound, InboundRecord, InboundState, Source
 from roost.core.keys import SessionKey
-from roost.core.messages import ToolCall, UserMessage, text_of
+from roost.core.messages import Body, Compaction, ToolCall, UserMessage, text_of
 from roost.core.models import FailureKind
 from roost.core.queries import HistoryQuery, SessionQuery
+from roost.core.queuesettings import DropPolicy, QueueMode, QueueSettings
+from roost.core.upkeep import ContextSettings
 from roost.engine.gateway import Engine
 from roost.ports import Store
 from roost.testing.builders import inbound
@@ -25,6 +28,10 @@ REPLY = re.compile(r"^re( \d{3})+$")
 HALF = "half an answer"
 STOPPED = "stopped by the storm"
 MOST = 100_000
+COMPACT = "/compact"
+SUMMARY = "\n".join(f"## {section}\nNone." for section in SECTIONS)
+# So that there is something to condense from the second turn on.
+SHORT = ContextSettings(compaction=CompactionSettings(keep_recent=10, keep_turns=1))
 # How a message is to be answered; most plainly. What hangs ends in a timeout, or by a stop or a kill.
 MANNERS = {"plainly": 10, "slowly": 6, "with_tools": 5, "never": 2, "badly": 1}
 
@@ -43,6 +50,19 @@ def external_id(number: int) -> str:
     return f"e{number:03}"
 
 
+def command_id(number: int) -> str:
+    return f"c{number:03}"
+
+
+def summary(pause: Callable[[], anyio.Event]) -> Script:
+    """What is said of a conversation that is being condensed; it names no message."""
+    return [Until(pause()), Say(SUMMARY)]
+
+
+def condenses(system: str) -> bool:
+    return system.startswith("Condense the conversation")
+
+
 def answer(turns: Sequence[Turn], last_is_result: bool, pause: Callable[[], anyio.Event]) -> Script:
     """What is said follows from what was asked: an answer names every number that has none yet."""
     asked: list[tuple[str, str]] = []
@@ -50,7 +70,8 @@ def answer(turns: Sequence[Turn], last_is_result: bool, pause: Callable[[], anyi
         if by_agent and text:
             asked.clear()
         elif not by_agent:
-            asked += NUMBER.findall(text)
+            # A summary is not asking anything again.
+            asked += NUMBER.findall(text.rpartition("</summary>")[2])
     manner = asked[-1][1] if asked else "plainly"
     said = Say(" ".join(["re", *dict.fromkeys(number for number, _ in asked)]))
     if manner == "never":
@@ -70,13 +91,23 @@ async def stop_all(store: Store, engine: Engine, at: int) -> None:
             engine.stops.end(cleared.running.id, STOPPED)
 
 
+def settings(chance: Random) -> QueueSettings:
+    """How messages wait for a run, as a configuration may say it."""
+    return QueueSettings(
+        mode=chance.choice(list(QueueMode)),
+        drop=chance.choice(list(DropPolicy)),
+        debounce_ms=chance.choice((0, 500)),
+        cap=chance.choice((1, 3, 20)),
+    )
+
+
 # -- afterwards --------------------------------------------------------------------------------------
 
 
 async def judge(store: Store, channel: str, count: int, seen: Sequence[str]) -> Counter[InboundState]:
     """Every message has one end, none is shown twice, and whoever gets no answer was told. `seen` is what people
     were sent; the store's lease must be held."""
-    records = [await _record(store, channel, number) for number in range(count)]
+    records = [await _record(store, channel, external_id(number)) for number in range(count)]
     by_id = {record.inbound.id: record for record in records}
     shown = "\n".join(await _transcripts(store))
     unsure = "\n".join(one.text for one in await _deliveries(store, DeliveryState.UNCERTAIN))
@@ -106,25 +137,31 @@ async def _deliveries(store: Store, state: DeliveryState) -> tuple[Delivery, ...
     return await store.deliveries(state, MOST)
 
 
-async def _record(store: Store, channel: str, number: int) -> InboundRecord:
+async def _record(store: Store, channel: str, name: str) -> InboundRecord:
     """What became of a message: said once more, it is known."""
-    again: Inbound = inbound(
-        f"again-{number}", source=Source(channel=channel, external_id=external_id(number))
-    )
+    again: Inbound = inbound(f"again-{name}", source=Source(channel=channel, external_id=name))
 
     def unknown(snapshot: Snapshot) -> Effects:
-        raise AssertionError(f"message {number} was lost")
+        raise AssertionError(f"message {name} was lost")
 
     accepted = await store.accept_inbound(again, unknown)
     assert accepted.duplicate
     return accepted.record
 
 
+async def judge_commands(store: Store, channel: str, count: int) -> int:
+    """Every command was answered; how many conversations were condensed."""
+    for number in range(count):
+        assert (await _record(store, channel, command_id(number))).state is InboundState.ANSWERED
+    return sum(isinstance(body, Compaction) for body in await _bodies(store))
+
+
 async def _transcripts(store: Store) -> list[str]:
     """Every user entry of every session, closed generations included."""
-    texts = []
+    return [text_of(body) for body in await _bodies(store) if isinstance(body, UserMessage)]
+
+
+async def _bodies(store: Store) -> list[Body]:
     keys: list[SessionKey] = [row.key for row in (await store.list_sessions(SessionQuery(limit=1000))).rows]
-    for key in keys:
-        page = await store.history(HistoryQuery(key=key, limit=MOST))
-        texts += [text_of(entry.body) for entry in page.entries if isinstance(entry.body, UserMessage)]
-    return texts
+    pages = [await store.history(HistoryQuery(key=key, limit=MOST)) for key in keys]
+    return [entry.body for page in pages for entry in page.entries]

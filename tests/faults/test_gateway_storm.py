@@ -14,7 +14,17 @@ from roost.core.leases import Gateway
 from roost.stores.sqlite import SqliteStore
 from roost.testing.fake_http import Asked, Reply
 from roost.testing.fake_openai import FakeOpenAI, reply_of
-from tests.faults.numbered import answer, external_id, judge, words
+from tests.faults.numbered import (
+    COMPACT,
+    answer,
+    command_id,
+    condenses,
+    external_id,
+    judge,
+    judge_commands,
+    summary,
+    words,
+)
 from tests.faults.platform import NAME, Platform
 from tests.faults.processes import Process
 from tests.scale import count
@@ -31,7 +41,7 @@ Happening = Callable[["Storm"], Awaitable[None]]
 class Storm:
     def __init__(self, platform: Platform, server: FakeOpenAI, folder: Path, chance: Random) -> None:
         self.platform, self.chance = platform, chance
-        self.said = self.kills = 0
+        self.said = self.commands = self.kills = 0
         self._folder, self._model_url = folder, server.base_url
         self.process = self._started()
 
@@ -52,6 +62,13 @@ class Storm:
     async def stop(self) -> None:
         self.platform.do("stop")
 
+    async def compact(self) -> None:
+        self.platform.say(command_id(self.commands), COMPACT, self.chance.choice(SENDERS))
+        self.commands += 1
+
+    async def reload(self) -> None:
+        self.platform.do("reload", seed=str(self.chance.random()))
+
     async def kill(self) -> None:
         self.process.kill()
         self.kills += 1
@@ -67,6 +84,7 @@ class Storm:
     async def calm(self) -> None:
         """What is left is answered by whoever lives last."""
         names = {external_id(number) for number in range(self.said)}
+        names |= {command_id(number) for number in range(self.commands)}
         await self.process.until_said("serves")
         await self.platform.until(lambda: names <= self.platform.acknowledged)
         self.platform.do("settle")
@@ -78,6 +96,8 @@ DISTURBANCES: Mapping[Happening, int] = {
     Storm.say: 30,
     Storm.repeat: 4,
     Storm.stop: 3,
+    Storm.compact: 8,
+    Storm.reload: 4,
     Storm.kill: count(6, 3),
 }
 
@@ -93,6 +113,8 @@ def model(chance: Random) -> Callable[[Asked], Reply]:
     def reply(asked: Asked) -> Reply:
         messages = asked.body["messages"]
         assert isinstance(messages, list)
+        if condenses(str(messages[0]["content"])):
+            return reply_of(summary(lambda: pause(chance)))
         turns = [
             (one["role"] == "assistant", str(one["content"] or ""))
             for one in messages
@@ -126,7 +148,8 @@ async def test_every_numbered_message_comes_to_one_end_whatever_happens_meanwhil
     store = SqliteStore.open(tmp_path / "roost.db", SystemClock())
     await store.acquire_lease(Gateway(name=GATEWAY, holder="the test"))
     ends = await judge(store, NAME, MESSAGES, [one.text for one in platform.arrived])
+    condensed = await judge_commands(store, NAME, storm.commands)
     await store.close()
-    print(dict(ends), f"{storm.kills} kills")  # noqa: T201 — shown when it fails
+    print(dict(ends), f"{storm.kills} kills, {condensed} times condensed")  # noqa: T201 — shown when it fails
     assert ends.total() == MESSAGES
     assert ends[InboundState.PENDING] == 0

@@ -25,8 +25,19 @@ from roost.core.transcript import Prompt, Unit
 from roost.core.upkeep import ContextSettings, compaction_request
 from roost.testing import builders
 from roost.testing.providers import violations
-from roost.testing.scripts import Fail, Say, Script, Until
-from tests.flows.contexts import LONG, MAIN, SPEC, SUMMARY, House, answer, houses, is_summary, numbered
+from roost.testing.scripts import Fail, Hang, Say, Script, Until
+from tests.flows.contexts import (
+    LONG,
+    MAIN,
+    SPEC,
+    SUMMARY,
+    House,
+    answer,
+    houses,
+    is_summary,
+    last_line,
+    numbered,
+)
 from tests.flows.gateways import ADA, place
 
 
@@ -235,3 +246,29 @@ async def test_the_chat_is_told_of_a_compaction_only_where_that_is_asked_for(hou
     await house.talk(*numbered(14))
     told = [one for one in house.bench.channel.replies(place(ADA)) if one.startswith("Condensed")]
     assert len(told) == len([body for body in await house.bodies() if isinstance(body, Compaction)])
+
+
+@pytest.mark.requirement("D52", "P3")
+async def test_compact_ends_the_answer_under_way_and_what_waits_is_answered_after_it(house: House) -> None:
+    house.settings = ContextSettings(compaction=CompactionSettings(keep_recent=100, keep_turns=1))
+    house.bench.model.otherwise = lambda request: (
+        (Say("a long"), Hang()) if last_line(request).endswith("for ever") else answer(request)
+    )
+    bench = house.bench
+    async with bench.serving() as (engine, _):
+        for text in numbered(4):
+            await bench.say(text)
+            await bench.channel.wait_acknowledged()
+            await engine.settled()
+        await bench.say("talk for ever")
+        await bench.model.asked(5)
+        await bench.say("and this?")
+        await bench.say("/compact")
+        await bench.channel.wait_acknowledged()
+        with anyio.fail_after(20):
+            await engine.settled()
+    told = bench.channel.replies(place(ADA))[4:]
+    assert told[0] == "Stopped the run under way. Condensing this conversation now."
+    assert told[-1] == "re nd this?"
+    kinds = [type(body) for body in (await house.bodies())[-4:]]
+    assert kinds == [AssistantMessage, Compaction, UserMessage, AssistantMessage]

@@ -1,6 +1,6 @@
 """The composition root: the only part that names concrete adapters."""
 
-from roost.app.opening import database_file, logging_here, open_engine, open_held_store, open_store
+from roost.app.opening import database_file, open_engine, open_held_store, open_store
 from roost.app.scanning import secret_scanner
 
-__all__ = ["database_file", "logging_here", "open_engine", "open_held_store", "open_store", "secret_scanner"]
+__all__ = ["database_file", "open_engine", "open_held_store", "open_store", "secret_scanner"]

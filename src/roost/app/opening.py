@@ -2,15 +2,16 @@
 
 import random
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from roost.app.desk import Desk
-from roost.app.providers import open_models
+from roost.app.reloading import NAME as FOLLOWER
+from roost.app.reloading import Follower, Press
 from roost.app.rules import command_rules, engine_rules
-from roost.app.scanning import secret_scanner
+from roost.app.scanning import Masks
 from roost.clock import SystemClock
 from roost.config import Loaded
 from roost.config.printed import printed
@@ -21,8 +22,10 @@ from roost.core.leases import Gateway
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
 from roost.engine.leasing import holding
+from roost.engine.rules import Rules
 from roost.engine.stops import Stops
 from roost.logs import logging_to
+from roost.models.registry import Registry
 from roost.ports import Channel, Clock, Store
 from roost.stores.sqlite import SqliteStore
 
@@ -59,25 +62,30 @@ async def open_held_store(loaded: Loaded, gateway: Gateway) -> AsyncIterator[Sto
 async def open_engine(
     loaded: Loaded, channels: Sequence[Channel], doors: Mapping[str, ChannelPolicy], *, version: str = ""
 ) -> AsyncIterator[Engine]:
-    """An engine over the configured store and models; `doors` are those of channels the file does not name, and
-    `version` is what `/status` says."""
-    clock = SystemClock()
+    """An engine over the configured store and models, which follows the configuration as it changes.
+
+    `doors` are those of channels the file does not name, and `version` is what `/status` says. Warnings and errors
+    go to the error output, without secrets.
+    """
+    clock, masks, stops = SystemClock(), Masks(), Stops()
+    threads = {Account(one.name, one.account) for one in channels if one.abilities.threads}
     loaded = replace(loaded, settings=await printed(loaded.settings))
-    async with open_store(loaded, clock) as store, open_models(loaded.settings, clock) as registry:
-        stops = Stops()
-        threads = {Account(one.name, one.account) for one in channels if one.abilities.threads}
-        desk = Desk(loaded, registry, store, clock, threads=threads, stop=stops.end)
-        rules = engine_rules(loaded, registry, doors, desk.tools)
-        rules = replace(
-            rules,
-            commands=command_rules(loaded, registry, store, version),
-            house=replace(rules.house, transcript=desk.transcript_path_of),
-        )
-        yield Engine(store, clock, FreshIds(clock), rules, channels, jitter=random.random, stops=stops)
+    async with open_store(loaded, clock) as store, AsyncExitStack() as connections:
 
+        def compose(loaded: Loaded, registry: Registry) -> Rules:
+            desk = Desk(loaded, registry, store, clock, threads=threads, stop=stops.end)
+            rules = engine_rules(loaded, registry, doors, desk.tools)
+            return replace(
+                rules,
+                commands=command_rules(loaded, registry, store, version),
+                house=replace(rules.house, transcript=desk.transcript_path_of),
+            )
 
-@contextmanager
-def logging_here(loaded: Loaded) -> Iterator[None]:
-    """Warnings and errors go to the error output, without secrets."""
-    with logging_to(sys.stderr, secret_scanner(loaded)):
-        yield
+        press = Press(clock, compose, masks, connections)
+        edition = await press.edition(loaded)
+        with logging_to(sys.stderr, masks):
+            engine = Engine(
+                store, clock, FreshIds(clock), edition.rules, channels, jitter=random.random, stops=stops
+            )
+            engine.accompany(FOLLOWER, Follower(press, edition, clock).follow)
+            yield engine

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import anyio
 
 from roost import __version__
-from roost.app import database_file, logging_here, open_store
+from roost.app import database_file, open_store
 from roost.cli.console import talk
 from roost.cli.repair import repair
 from roost.config import Loaded, from_environment
@@ -27,8 +27,7 @@ def main(arguments: Sequence[str] = ()) -> int:
             return anyio.run(repair, loaded)
         sys.stdout.write(anyio.run(_overview, loaded))
         sys.stdout.flush()
-        with logging_here(loaded):
-            anyio.run(talk, loaded)
+        anyio.run(talk, loaded)
     except (RoostError, ExceptionGroup) as error:
         return refused(error)
     except KeyboardInterrupt:

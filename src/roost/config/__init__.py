@@ -2,7 +2,7 @@
 
 from roost.config.fingerprint import config_hash
 from roost.config.problems import ConfigRefused, Problem
-from roost.config.reload import Reload, changes
+from roost.config.reload import Reload, changes, until_restart
 from roost.config.remarks import Remark
 from roost.config.secrets import configured_secrets
 from roost.config.settings import Settings, as_document
@@ -23,4 +23,5 @@ __all__ = [
     "configured_secrets",
     "from_environment",
     "load",
+    "until_restart",
 ]

@@ -15,8 +15,11 @@ _HEAD = """\
 <!-- Made by `python -m roost.config.reference`; change the settings, not this page. -->
 
 Roost reads one JSON5 file: comments, trailing commas and unquoted keys are fine. Without a file the defaults
-below hold. A file with anything wrong in it is refused whole, with every problem named; a running gateway
-keeps the configuration it has.
+below hold. A file with anything wrong in it is refused whole, with every problem named.
+
+A running gateway looks at the file, and at the files that hold credentials, every half second and takes a change over
+without a restart. If anything is wrong it keeps the configuration it has, and says so in its log and its health. What
+a program printed is asked for again at each change of the file.
 
 | Variable | Meaning |
 |---|---|
@@ -32,7 +35,8 @@ keeps the configuration it has.
 - A credential is a text, `{env: "NAME"}` or `{file: "PATH"}` (mode 0600); an empty one is refused. A provider's may
   also be `{command: ["program", "argument"]}`, run when it is needed.
 - A list that lets someone in lets in nobody when it is empty.
-- *Takes effect* says when a change reaches a running gateway. A run keeps the configuration it began with.
+- *Takes effect* says when a change reaches a running gateway. A run keeps the configuration it began with, but for what
+  takes effect at once. What waits for a restart is named in the log.
 """
 
 _EXAMPLES = (

@@ -7,7 +7,7 @@ from roost.config.agents import Agent
 from roost.config.catalogue import takes
 from roost.config.frozen import FrozenMap
 from roost.config.problems import path_text
-from roost.config.section import Loc, Section, Takes
+from roost.config.section import Loc, S, Section, Takes
 from roost.config.settings import Settings
 
 
@@ -28,6 +28,22 @@ def changes(old: Settings, new: Settings) -> Reload:
         per_run=tuple(path for path, effect in found if effect is Takes.NEXT_RUN),
         restart=tuple(path for path, effect in found if effect is Takes.RESTART),
     )
+
+
+def until_restart(old: Settings, new: Settings) -> Settings:
+    """The new settings, with the old values where a change waits for a restart."""
+    return _kept(old, new, Takes.NEXT_RUN)
+
+
+def _kept(old: S, new: S, inherited: Takes) -> S:
+    kept: dict[str, object] = {}
+    for name, info in type(new).model_fields.items():
+        before, after, effect = getattr(old, name), getattr(new, name), takes(info, inherited)
+        if effect is Takes.RESTART:
+            kept[name] = before
+        elif type(before) is type(after) and isinstance(after, Section):
+            kept[name] = _kept(before, after, effect)
+    return new.model_copy(update=kept)
 
 
 def _sections(old: Section, new: Section, loc: Loc, inherited: Takes) -> Iterator[tuple[Loc, Takes]]:

@@ -32,11 +32,13 @@ class SecretCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a reference may reach while a file is read; `remarks` collects what the owner should hear."""
+    """What a reference may reach while a file is read; `remarks` collects what the owner should hear, and
+    `files` those that were looked into."""
 
     environ: Mapping[str, str]
     resolve: Callable[[str], Path]
     remarks: list[str] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
 
 
 Reader: TypeAlias = Callable[[object, Surroundings], Secret | SecretCommand]
@@ -62,6 +64,7 @@ def _from_environment(found: object, around: Surroundings) -> Secret:
 
 def _from_file(found: object, around: Surroundings) -> Secret:
     path = around.resolve(read_text(found))
+    around.files.append(path)
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):

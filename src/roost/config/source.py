@@ -1,8 +1,8 @@
 """Where the configuration comes from: one JSON5 file and the environment."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from roost.config.document import Document, fill
@@ -20,13 +20,15 @@ _OVERRIDES: Mapping[str, Loc] = {TOKEN: ("gateway", "auth", "token"), DATABASE: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """What the settings were read from; `variables` are the overriding ones that were set."""
+    """What the settings were read from; `variables` are the overriding ones that were set, and
+    `credentials` the files that hold some."""
 
     home: Path
     file: Path
     exists: bool
     variables: tuple[str, ...]
     user: Path
+    credentials: tuple[Path, ...] = ()
 
     def resolve(self, path: str) -> Path:
         """A path as the configuration writes it: `~` is the user's home, the rest lies below `ROOST_HOME`."""
@@ -40,6 +42,7 @@ class Loaded:
     settings: Settings
     warnings: tuple[Remark, ...]
     sources: Sources
+    read_again: "Callable[[], Loaded]" = field(repr=False, compare=False)
 
     def transcript_folder(self, agent: str) -> Path | None:
         """Where the transcripts of an agent lie as files, if the configuration puts them anywhere."""
@@ -90,7 +93,7 @@ class ConfigSource:
         remark = Remark(
             path="", text=f"{FILE} names {self.file}, which does not exist: the defaults are in force"
         )
-        return Loaded(settings=loaded.settings, warnings=(remark, *loaded.warnings), sources=loaded.sources)
+        return replace(loaded, warnings=(remark, *loaded.warnings))
 
     def interpret(self, text: str, *, exists: bool) -> Loaded:
         """The settings that `text` would give as the file's content."""
@@ -109,8 +112,14 @@ class ConfigSource:
             settings=settings,
             warnings=(*(Remark(path="", text=text) for text in around.remarks), *remarks_on(settings)),
             sources=Sources(
-                home=self.home, file=self.file, exists=exists, variables=variables, user=self._user
+                home=self.home,
+                file=self.file,
+                exists=exists,
+                variables=variables,
+                user=self._user,
+                credentials=tuple(around.files),
             ),
+            read_again=self.read,
         )
 
     def _text(self) -> str | None:

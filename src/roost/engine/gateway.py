@@ -1,8 +1,9 @@
 """One gateway: holds the lease and everything that works under it. Start order is code order, stop order its reverse."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from typing import TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
@@ -17,9 +18,11 @@ from roost.core.queries import SessionQuery
 from roost.core.sessions import SessionStatus
 from roost.engine.feed import Feed
 from roost.engine.inbox import Inbox
+from roost.engine.keeping import until_kept
 from roost.engine.leasing import release, renew
 from roost.engine.outbox import DELIVERIES, Outbox
 from roost.engine.recoverer import Recoverer
+from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId, Rules
 from roost.engine.runner import Runner
 from roost.engine.scheduler import RUNS, Scheduler
@@ -37,6 +40,11 @@ ACTIVE = frozenset({SessionStatus.QUEUED, SessionStatus.RUNNING})
 UNSENT = (DeliveryState.INTENT, DeliveryState.SENDING)
 
 
+Companion: TypeAlias = Callable[["Engine"], Awaitable[None]]
+OutOfUse: TypeAlias = Callable[[], Awaitable[None]]
+"""Returns once no run goes by the old rules."""
+
+
 class Engine:
     """A gateway's parts, put together over the ports. `stops` end the runs that are under way; a tool may have them."""
 
@@ -52,19 +60,22 @@ class Engine:
     ) -> None:
         places = {Account(channel.name, channel.account): channel for channel in channels}
         longest = {account: channel.abilities.longest for account, channel in places.items()}
+        self._book = Rulebook(rules)
+        self._lease: Lease | None = None
+        self._companions: dict[str, Companion] = {}
         self.stops = stops or Stops()
         self.feed = Feed(store, clock)
         self.waits = Waits(store, clock)
-        self.inbox = Inbox(store, clock, new_id, rules, self.stops, channels)
+        self.inbox = Inbox(store, clock, new_id, self._book, self.stops, channels)
         self._store = store
         self._clock = clock
         self._channels = places
         self._supervisor = Supervisor(clock, jitter)
-        runner = Runner(store, clock, rules, self.stops, self.feed, longest)
-        self._scheduler = Scheduler(store, clock, runner, rules.limits)
+        runner = Runner(store, clock, self._book, self.stops, self.feed, longest)
+        self._scheduler = Scheduler(store, clock, runner, self._book)
         self._outbox = Outbox(store, clock, places, jitter)
-        self.sweeper = Sweeper(store, clock, rules.house.retention)
-        self._recoverer = Recoverer(store, clock, rules, places)
+        self.sweeper = Sweeper(store, clock, self._book)
+        self._recoverer = Recoverer(store, clock, self._book, places)
 
     @asynccontextmanager
     async def serving(self, gateway: Gateway) -> AsyncIterator[Lease]:
@@ -94,10 +105,30 @@ class Engine:
                     group.start_soon(keep, "sweeper", self.sweeper.serve)
                     for account, channel in self._channels.items():
                         group.start_soon(keep, f"channel {account}", partial(channel.run, self._receive))
+                    for name, companion in self._companions.items():
+                        group.start_soon(keep, name, partial(companion, self))
+                    self._lease = lease
                     yield lease
                     group.cancel_scope.cancel()
         finally:
+            self._lease = None
             await release(self._store, lease)
+
+    async def reload(self, rules: Rules) -> OutOfUse:
+        """Go by other rules. Everything that is decided from now on goes by them; a run keeps those it began with, but
+        for its tools, which act by the new ones at once. What waits for a budget is asked again."""
+        before = self._book.replace(rules)
+        if self._lease is not None:
+            await until_kept(self._clock, partial(self._store.wake_parked, self._lease))
+        return partial(self._book.out_of_use, before)
+
+    def tell(self, part: str, error: str | None) -> None:
+        """What a companion says of itself in the gateway's health."""
+        self._supervisor.tell(part, error)
+
+    def accompany(self, name: str, companion: Companion) -> None:
+        """Keep something going beside the gateway's own parts, from the next time it serves."""
+        self._companions[name] = companion
 
     def health(self) -> Health:
         """How each part is doing."""

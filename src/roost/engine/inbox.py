@@ -19,6 +19,7 @@ from roost.core.routing import Route
 from roost.core.sessions import Activation
 from roost.engine.commands.asked import Means
 from roost.engine.commands.desk import Desk
+from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId, Rules
 from roost.engine.stops import INTERRUPTED, Stops
 from roost.ports import Accepted, Channel, Clock, Store
@@ -32,61 +33,63 @@ class TurnedAway:
 
 
 class Inbox:
-    """Commits messages. Whoever calls `receive` may tell the platform "received" once it returned."""
+    """Commits messages, each by the rules of the moment it came. Whoever calls `receive` may tell the platform "received"
+    once it returned."""
 
     def __init__(
         self,
         store: Store,
         clock: Clock,
         new_id: NewId,
-        rules: Rules,
+        book: Rulebook,
         stops: Stops,
         channels: Sequence[Channel],
     ) -> None:
         self._store = store
         self._clock = clock
         self._new_id = new_id
-        self._rules = rules
+        self._book = book
         self._stops = stops
-        means = Means(
+        self._means = Means(
             store=store,
             clock=clock,
             new_id=new_id,
-            rules=rules,
+            rules=book.current,
             channels=tuple(channels),
             started_at=clock.now(),
         )
-        self._desk = Desk(means, stops)
 
     async def receive(self, envelope: Envelope) -> Accepted | TurnedAway:
-        decision = await self._admission(envelope)
+        rules = self._book.current
+        decision = await self._admission(envelope, rules)
         if not isinstance(decision, Admitted):
             await self._store.record_denial(self._denial(envelope, decision))
             return TurnedAway(decision=decision)
-        arrival = await self._arrival(envelope, decision)
-        taken = await self._desk.take(envelope, decision, arrival)
+        arrival = await self._arrival(envelope, decision, rules)
+        desk = Desk(replace(self._means, rules=rules), self._stops)
+        taken = await desk.take(envelope, decision, arrival)
         if isinstance(taken, Ignored):
             return TurnedAway(decision=taken)
         return taken or await self._accept(arrival)
 
-    async def _admission(self, envelope: Envelope) -> Admission:
+    async def _admission(self, envelope: Envelope, rules: Rules) -> Admission:
         """Whether a group must mention the agent is the channel's setting, unless its session says otherwise."""
-        door = self._rules.door(envelope.channel)
+        door = rules.door(envelope.channel)
         decision = admission.decide(envelope, replace(door, require_mention=False))
         if not isinstance(decision, Admitted) or envelope.conversation.chat_type is ChatType.DIRECT:
             return decision
-        route = await self._route(envelope, decision)
+        route = await self._route(envelope, decision, rules)
         session = await self._store.session(route.key)
         own = session.overrides.activation if session else None
         required = door.require_mention if own is None else own == Activation.MENTION
         return admission.decide(envelope, replace(door, require_mention=required))
 
-    async def _route(self, envelope: Envelope, admitted: Admitted) -> Route:
+    async def _route(self, envelope: Envelope, admitted: Admitted, rules: Rules) -> Route:
         address = reply_address(envelope)
         bound = await self._store.thread_binding(address) if address and address.thread else None
         if bound is not None and bound.expired(self._clock.now()):
             bound = None
-        return routing.route(envelope, admitted.principal, self._rules.routing, bound.key if bound else None)
+        return routing.route(envelope, admitted.principal, rules.routing, bound.key if bound else None)
 
     async def _accept(self, arrival: Arrival) -> Accepted:
         plans: list[queueing.Plan] = []
@@ -100,9 +103,8 @@ class Inbox:
             self._stops.end(plans[-1].interrupts, INTERRUPTED)
         return accepted
 
-    async def _arrival(self, envelope: Envelope, admitted: Admitted) -> Arrival:
-        rules = self._rules
-        route = await self._route(envelope, admitted)
+    async def _arrival(self, envelope: Envelope, admitted: Admitted, rules: Rules) -> Arrival:
+        route = await self._route(envelope, admitted, rules)
         return Arrival(
             inbound=Inbound(
                 id=self._new_id(),

@@ -17,7 +17,7 @@ from roost.core.errors import Conflict, Fenced, NotFound, RoostError
 from roost.core.leases import Lease
 from roost.core.recovery import Recovery
 from roost.engine.limits import within
-from roost.engine.rules import Rules
+from roost.engine.rulebook import Rulebook
 from roost.engine.runner import announcement
 from roost.ports import Channel, Clock, Store
 
@@ -36,10 +36,12 @@ class Unasked(RoostError):
 
 
 class Recoverer:
-    def __init__(self, store: Store, clock: Clock, rules: Rules, channels: Mapping[Account, Channel]) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, book: Rulebook, channels: Mapping[Account, Channel]
+    ) -> None:
         self._store = store
         self._clock = clock
-        self._rules = rules
+        self._book = book
         self._channels = channels
 
     async def recover(self, lease: Lease) -> None:
@@ -56,11 +58,12 @@ class Recoverer:
             raise failures[0]
 
     async def _reap_runs(self, lease: Lease) -> None:
+        rules = self._book.current
         decided = Recovery(
             now=self._clock.now(),
             announce=announcement,
-            max_age_ms=self._rules.house.recovery_max_age_ms,
-            policy=self._rules.sending,
+            max_age_ms=rules.house.recovery_max_age_ms,
+            policy=rules.sending,
         )
 
         def recover(snapshot: RunSnapshot) -> Effects:

@@ -29,7 +29,8 @@ from roost.engine.feed import Feed
 from roost.engine.keeping import until_kept
 from roost.engine.limits import OutOfTime, watched
 from roost.engine.means import HasToWait
-from roost.engine.rules import Rules
+from roost.engine.rulebook import Rulebook
+from roost.engine.rules import Part, Rules
 from roost.engine.stops import Stops
 from roost.engine.turn import NothingToAnswer, Turn
 from roost.engine.upkeeping import Compacting, Flushing
@@ -62,7 +63,7 @@ class Runner:
         self,
         store: Store,
         clock: Clock,
-        rules: Rules,
+        book: Rulebook,
         stops: Stops,
         feed: Feed,
         longest: Mapping[Account, int],
@@ -70,14 +71,14 @@ class Runner:
         self._store = store
         self._feed = feed
         self._clock = clock
-        self._rules = rules
+        self._book = book
         self._stops = stops
         self._longest = longest
 
     async def run(self, run: Run, lent: Lent = nullcontext) -> None:
         """Play one claimed run. One that is no longer ours is left to whoever has it now."""
-        with self._feed.speaking(run) as voice:
-            end = await self._end(run, lent, voice)
+        with self._feed.speaking(run) as voice, self._book.reading() as rules:
+            end = await self._end(run, lent, voice, rules)
             if end is None:
                 return
             words = end.played.words
@@ -91,13 +92,13 @@ class Runner:
                 ended = await until_kept(self._clock, partial(self._finish, run, broken))
             voice.over(ended, words)
 
-    async def _end(self, run: Run, lent: Lent, voice: Voice) -> _End | None:
+    async def _end(self, run: Run, lent: Lent, voice: Voice, rules: Rules) -> _End | None:
         """How a run ended, whatever happened in it: one without an end would hold its session for good.
 
         One that has to wait for its budget has not ended.
         """
         try:
-            return await self._play(run, lent, voice)
+            return await self._play(run, lent, voice, rules)
         except HasToWait:
             return None
         except (Fenced, NothingToAnswer) as error:
@@ -109,38 +110,43 @@ class Runner:
             _log.exception("run %s broke", run.id)
             return self._failed(RunState.FAILED, RoostError(BROKEN))
 
-    async def _play(self, run: Run, lent: Lent, voice: Voice) -> _End:
+    async def _play(self, run: Run, lent: Lent, voice: Voice, rules: Rules) -> _End:
         session = await self._store.session(run.key)
         if session is None or run.claim is None:
             raise Fenced(f"run {run.id} has no session to run on")
         voice.begin(session)
-        part = self._rules.cast(session, run)
-        budgets = Budgets(limits=self._rules.budgets, zone=self._rules.zone)
-        work = Work(self._store, self._clock, run, run.claim, session, part, lent, voice, budgets)
-        player = self._player(work)
+        part = rules.cast(session, run)
+
+        def recast() -> Part | None:
+            now = self._book.current
+            return None if now is rules else now.cast(session, run)
+
+        budgets = Budgets(limits=rules.budgets, zone=rules.zone)
+        work = Work(self._store, self._clock, run, run.claim, session, part, lent, voice, budgets, recast)
+        player = self._player(work, rules)
         with self._stops.around(run.id) as stop:
-            return await self._watched(work, player)
+            return await self._watched(work, player, rules)
         reason = stop.reason or "stopped"
         outcome = Outcome(state=RunState.KILLED, at=self._clock.now(), error=reason, code="stopped")
         return _End(outcome=outcome, played=Played(words=player.left_off(StopReason.ABORTED, reason)))
 
-    def _player(self, work: Work) -> Player:
+    def _player(self, work: Work, rules: Rules) -> Player:
         match work.run.request.kind:
             case RunKind.COMPACTION:
                 return Compacting(work)
             case RunKind.FLUSH:
                 return Flushing(work)
             case _:
-                return Turn(work, self._rules.most_steps)
+                return Turn(work, rules.most_steps)
 
-    async def _watched(self, work: Work, player: Player) -> _End:
+    async def _watched(self, work: Work, player: Player, rules: Rules) -> _End:
         """The end of a turn that is given up when nothing happens in it for too long, or at its deadline."""
         deadline = _deadline(work.run)
 
         def left() -> int:
             now = self._clock.now()
-            longest = self._rules.idle_ms
-            limit = min(longest, self._rules.stream_idle_ms) if work.asking else longest
+            longest = rules.idle_ms
+            limit = min(longest, rules.stream_idle_ms) if work.asking else longest
             idle = limit - (now - work.moved_at)
             return idle if deadline is None else min(idle, deadline - now)
 
@@ -160,7 +166,7 @@ class Runner:
     def _follows(self, work: Work, played: Played) -> Upkeep | None:
         if played.load is None:
             return None
-        return Upkeep(load=played.load, settings=work.part.context, zone=self._rules.zone)
+        return Upkeep(load=played.load, settings=work.part.context, zone=work.budgets.zone)
 
     def _outcome(self, state: RunState, work: Work) -> Outcome:
         return Outcome(
@@ -186,7 +192,7 @@ class Runner:
                 outcome=stopping.judged(snapshot.run, end.outcome),
                 announce=partial(announcement, stats=stats),
                 reply=text_of(played.words) if played.words else None,
-                policy=self._rules.sending,
+                policy=self._book.current.sending,
             )
             at = ending.outcome.at
             follows = end.follows if ending.outcome.succeeded else None
@@ -218,7 +224,7 @@ class Runner:
             tokens_out=spent.output,
             key=str(run.key),
             session_id=session.session_id,
-            transcript=self._rules.house.transcript(session),
+            transcript=self._book.current.house.transcript(session),
             cost_micros=spent.cost_micros or None,
         )
 
@@ -239,7 +245,7 @@ class Runner:
         if ending.said is None or address is None or run.request.kind not in ANSWERED or session is None:
             return ()
         verdict = sendpolicy.decide(
-            self._rules.sending,
+            self._book.current.sending,
             run.key,
             override=session.overrides.send_policy,
             channel=address.channel,

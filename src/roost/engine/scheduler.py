@@ -8,8 +8,9 @@ from anyio.abc import TaskGroup
 
 from roost.core.leases import Lease
 from roost.core.runs import Run
-from roost.core.scheduling import Limits, asker, choose
+from roost.core.scheduling import asker, choose
 from roost.engine.intake import Intake
+from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner
 from roost.ports import Clock, Store, Topic, TopicKind
 
@@ -21,18 +22,20 @@ _log = logging.getLogger(__name__)
 
 
 class Scheduler:
-    def __init__(self, store: Store, clock: Clock, runner: Runner, limits: Limits) -> None:
+    def __init__(self, store: Store, clock: Clock, runner: Runner, book: Rulebook) -> None:
         self._store = store
         self._runner = runner
-        self._limits = limits
         self._turns: dict[str, int] = {}
-        self._intake: Intake[Run] = Intake(store, clock, RUNS, most=limits.ceiling, poll_ms=POLL_MS)
+        self._book = book
+        self._intake: Intake[Run] = Intake(
+            store, clock, RUNS, most=book.current.limits.ceiling, poll_ms=POLL_MS
+        )
 
     async def serve(self, lease: Lease, group: TaskGroup) -> None:
         """Start runs in a task group until cancelled."""
 
         async def claim(free: int) -> tuple[Run, ...]:
-            limits = replace(self._limits, ceiling=free)
+            limits = replace(self._book.current.limits, ceiling=free)
             return await self._store.claim_runs(lease, partial(choose, limits=limits, turns=self._turns))
 
         def begin(run: Run) -> None:

@@ -34,6 +34,12 @@ class Supervisor:
             parts=tuple(health.part_health(name, record, now) for name, record in self._records.items())
         )
 
+    def tell(self, name: str, error: str | None) -> None:
+        """What a part says of itself: what is wrong with it, or that nothing is."""
+        now = self._clock.now()
+        well = health.begun(None, now)
+        self._records[name] = well if error is None else health.failed(well, error, now)
+
     async def keep(self, name: str, work: Work, *, longest_wait_ms: int = SLOWEST_RESTART_MS) -> None:
         """Do work that has no end, again whenever it ends all the same."""
         while True:

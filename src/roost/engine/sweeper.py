@@ -4,7 +4,8 @@ import logging
 from collections.abc import Iterable
 
 from roost.core.keys import SessionKey
-from roost.core.retention import Retention, Swept
+from roost.core.retention import Swept
+from roost.engine.rulebook import Rulebook
 from roost.ports import Clock, Store
 
 FIRST_MS = 10_000
@@ -15,10 +16,10 @@ _log = logging.getLogger(__name__)
 
 
 class Sweeper:
-    def __init__(self, store: Store, clock: Clock, retention: Retention) -> None:
+    def __init__(self, store: Store, clock: Clock, book: Rulebook) -> None:
         self._store = store
         self._clock = clock
-        self._retention = retention
+        self._book = book
 
     async def serve(self) -> None:
         """Sweep soon, and then every few minutes, until cancelled."""
@@ -29,15 +30,16 @@ class Sweeper:
 
     async def preview(self) -> Swept:
         """What a sweep that enforces everything would do now."""
-        return await self._store.sweep(self._retention.at(self._clock.now()), dry_run=True)
+        retention = self._book.current.house.retention
+        return await self._store.sweep(retention.at(self._clock.now()), dry_run=True)
 
     async def sweep(self) -> Swept:
         """What was done. Where the policy only warns, what it would do is told, and only what is not its own is done."""
-        now = self._clock.now()
-        cutoffs = self._retention.at(now)
-        if not self._retention.enforce:
+        now, retention = self._clock.now(), self._book.current.house.retention
+        cutoffs = retention.at(now)
+        if not retention.enforce:
             _tell("would remove", await self.preview())
-            cutoffs = self._retention.housekeeping(now)
+            cutoffs = retention.housekeeping(now)
         swept = await self._store.sweep(cutoffs)
         _tell("removed", swept)
         if swept.removed:

@@ -13,7 +13,7 @@ from roost.core.messages import AssistantMessage, Text, ToolCall, ToolResult, to
 from roost.core.models import unreadable_arguments
 from roost.core.recovery import OUTCOME_UNKNOWN
 from roost.core.runs import Step, StepKind
-from roost.core.tools import Invocation, ToolOutcome, ToolTraits
+from roost.core.tools import Invocation, Place, ToolOutcome, ToolTraits
 from roost.engine.work import Work
 from roost.ports import Report, Tool
 
@@ -120,13 +120,22 @@ class ToolCalls:
         return outcome
 
     async def _outcome(self, call: ToolCall) -> ToolOutcome:
-        run = self._work.run
-        tool = self._tools.get(call.name)
-        if tool is None:
+        if call.name not in self._tools:
             offered = ", ".join(sorted(self._tools)) or "none"
             return _failure(f"There is no tool {call.name!r} here. Tools: {offered}.")
         if (raw := unreadable_arguments(call)) is not None:
             return _failure(f"The arguments are not a JSON object; write them again. They were: {raw[:500]}")
+        try:
+            acting = self._work.acting()
+        except RoostError as error:
+            return _failure(str(error))
+        tool = next((one for one in acting.tools if one.spec.name == call.name), None)
+        if tool is None:
+            return _failure(f"{call.name} is no longer allowed here: the configuration has changed.")
+        return await self._allowed(call, tool, acting.place)
+
+    async def _allowed(self, call: ToolCall, tool: Tool, place: Place) -> ToolOutcome:
+        run = self._work.run
         if tool.traits.privileged and not self._work.cause.by_owner:
             return _failure(
                 f"{call.name} needs the owner's own word as the cause of this run; tell the owner what you need."
@@ -137,7 +146,7 @@ class ToolCalls:
             agent=run.key.agent,
             key=run.key,
             cause=self._work.cause,
-            place=self._work.part.place,
+            place=place,
             arguments=call.arguments,
             rights=self._work.part.rights,
             model=self._model,

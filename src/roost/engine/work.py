@@ -15,6 +15,7 @@ from roost.engine.voice import Voice
 from roost.ports import Clock, Store
 
 Lent: TypeAlias = Callable[[], AbstractContextManager[None]]
+Recast: TypeAlias = Callable[[], Part | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +33,7 @@ class Played:
 @dataclass(slots=True)
 class Work:
     """`asking` while a model is expected to say something; within `lent` the run leaves its place to others. `cause`
-    is the run's own until it took what others said."""
+    is the run's own until it took what others said. `recast` casts its part anew where the rules have changed since."""
 
     store: Store
     clock: Clock
@@ -43,6 +44,7 @@ class Work:
     lent: Lent
     voice: Voice
     budgets: Budgets = field(default_factory=Budgets)
+    recast: Recast | None = None
     asking: bool = False
     cause: Cause = field(init=False)
     moved_at: int = field(init=False)
@@ -54,6 +56,11 @@ class Work:
     def move(self) -> None:
         """Something happened."""
         self.moved_at = self.clock.now()
+
+    def acting(self) -> Part:
+        """The part that tools act by. What the rules take from an agent is gone at once; nothing else of a run changes."""
+        newer = self.recast() if self.recast else None
+        return newer or self.part
 
     @contextmanager
     def waiting_for_words(self) -> Iterator[None]:

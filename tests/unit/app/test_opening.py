@@ -1,7 +1,9 @@
+import logging
 import subprocess
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
 
 from roost.app import database_file, open_engine, open_store
@@ -34,6 +36,19 @@ async def test_an_engine_is_put_together_from_the_configuration(tmp_path: Path) 
     loaded = provider(tmp_path, apiKey="sk-local-0123456789", models=[{"id": "small", "cost": {"input": 1}}])
     async with open_engine(loaded, [], {}) as engine, engine.serving(Gateway(name="t", holder="t")) as lease:
         assert lease.epoch == 1
+        await anyio.wait_all_tasks_blocked()
+        assert "configuration" in {part.name for part in engine.health().parts}
+
+
+async def test_warnings_go_to_the_error_output_without_the_credentials_of_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loaded = provider(tmp_path, apiKey="plain words of the owner")
+    async with open_engine(loaded, [], {}):
+        logging.getLogger("roost.test").warning("it is %s", "plain words of the owner")
+    told = capsys.readouterr().err
+    assert "roost.test: it is" in told
+    assert "plain words" not in told
 
 
 def test_starting_loads_no_library_of_a_provider() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from roost.config.reload import Reload, changes
+from roost.config.reload import Reload, changes, until_restart
 from tests.unit.config.given import settings
 
 
@@ -57,6 +57,21 @@ def test_port_bind_and_store_wait_for_a_restart() -> None:
         per_run=(),
         restart=("database", "gateway.bind", "gateway.port", "session.mirror", "session.store"),
     )
+
+
+def test_until_a_restart_the_old_values_stay_and_the_others_change() -> None:
+    old = settings({"session": {"store": "x"}, "gateway": {"port": 1}})
+    new = settings(
+        {
+            "gateway": {"port": 2, "auth": {"token": "t"}},
+            "database": "postgresql://x",
+            "session": {"store": "y", "dmScope": "main"},
+        }
+    )
+    kept = until_restart(old, new)
+    assert changes(old, kept).restart == ()
+    assert changes(kept, new).restart == ("database", "gateway.port", "session.store")
+    assert (changes(kept, new).immediate, changes(kept, new).per_run) == ((), ())
 
 
 def test_the_rest_takes_effect_with_the_next_run() -> None:

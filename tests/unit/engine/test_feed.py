@@ -15,6 +15,7 @@ from roost.core.runs import Request
 from roost.core.visibility import AgentCaller, Caller, PersonCaller
 from roost.engine.ears import PACE_MS
 from roost.engine.feed import Feed
+from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner
 from roost.engine.stops import Stops
 from roost.testing import builders
@@ -37,7 +38,7 @@ class Listening(Scene):
     async def run(self, feed: Feed, *script: Script) -> None:
         self.model.add(*script)
         run = await self.claimed(request=Request(reply_to=CHAT))
-        await Runner(self.store, self.clock, self.rules, Stops(), feed, {}).run(run)
+        await Runner(self.store, self.clock, Rulebook(self.rules), Stops(), feed, {}).run(run)
 
 
 async def until_over(feed: Feed, found: list[FeedItem], started: anyio.Event) -> None:

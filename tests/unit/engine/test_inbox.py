@@ -16,6 +16,7 @@ from roost.core.runs import RunKind
 from roost.core.sessions import OpenedBy, ThreadBinding
 from roost.engine.ids import FreshIds
 from roost.engine.inbox import Inbox, TurnedAway
+from roost.engine.rulebook import Rulebook
 from roost.engine.stops import INTERRUPTED, Stops
 from roost.ports import Accepted
 from roost.testing import builders
@@ -45,7 +46,7 @@ def scene() -> Scene:
 
 
 def inbox(scene: Scene, stops: Stops | None = None) -> Inbox:
-    return Inbox(scene.store, scene.clock, FreshIds(scene.clock), scene.rules, stops or Stops(), ())
+    return Inbox(scene.store, scene.clock, FreshIds(scene.clock), Rulebook(scene.rules), stops or Stops(), ())
 
 
 async def received(scene: Scene, envelope: Envelope) -> Accepted:

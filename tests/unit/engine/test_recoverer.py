@@ -17,6 +17,7 @@ from roost.core.recovery import MAX_AGE_MS
 from roost.core.runs import Request, Run
 from roost.core.sendpolicy import Action, SendPolicy
 from roost.engine.recoverer import LONGEST_ASK_MS, Recoverer, Unasked
+from roost.engine.rulebook import Rulebook
 from roost.ports import Channel, Recover
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
@@ -27,7 +28,7 @@ LOOPBACK = Account("loopback")
 
 
 def recoverer(scene: Scene, channels: Mapping[Account, Channel]) -> Recoverer:
-    return Recoverer(scene.store, scene.clock, scene.rules, channels)
+    return Recoverer(scene.store, scene.clock, Rulebook(scene.rules), channels)
 
 
 async def recover(scene: Scene, channels: Mapping[Account, Channel]) -> None:

@@ -19,6 +19,7 @@ from roost.core.sessions import Session
 from roost.core.tools import WorkspaceAccess
 from roost.core.upkeep import ContextSettings
 from roost.engine.feed import Feed
+from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Part
 from roost.engine.runner import Runner, announcement
 from roost.engine.stops import Stops
@@ -33,7 +34,7 @@ from tests.unit.engine.scenes import HOME, Doing, Scene, call
 def runner(scene: Scene, stops: Stops | None = None, longest: int = 4000) -> Runner:
     limits = {CHAT.served_by: longest, Account("elsewhere"): 3}
     feed = Feed(scene.store, scene.clock)
-    return Runner(scene.store, scene.clock, scene.rules, stops or Stops(), feed, limits)
+    return Runner(scene.store, scene.clock, Rulebook(scene.rules), stops or Stops(), feed, limits)
 
 
 async def outcome(scene: Scene, run: Run) -> tuple[RunState, str | None]:

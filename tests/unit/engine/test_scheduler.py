@@ -1,5 +1,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import anyio
 
@@ -11,6 +12,7 @@ from roost.core.leases import Lease
 from roost.core.runs import Claim, Run
 from roost.core.scheduling import Choose, Limits
 from roost.engine.feed import Feed
+from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner
 from roost.engine.scheduler import POLL_MS, Scheduler
 from roost.engine.stops import Stops
@@ -25,10 +27,11 @@ from tests.unit.engine.scenes import HOME, Scene
 @asynccontextmanager
 async def serving(scene: Scene, ceiling: int = 8, store: Store | None = None) -> AsyncIterator[None]:
     store = store or scene.store
-    runner = Runner(store, scene.clock, scene.rules, Stops(), Feed(store, scene.clock), {})
+    book = Rulebook(replace(scene.rules, limits=Limits(ceiling=ceiling)))
+    runner = Runner(store, scene.clock, book, Stops(), Feed(store, scene.clock), {})
     lease = await store.acquire_lease(HOME)
     async with anyio.create_task_group() as group:
-        group.start_soon(Scheduler(store, scene.clock, runner, Limits(ceiling=ceiling)).serve, lease, group)
+        group.start_soon(Scheduler(store, scene.clock, runner, book).serve, lease, group)
         yield
         group.cancel_scope.cancel()
 

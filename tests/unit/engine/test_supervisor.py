@@ -137,3 +137,10 @@ async def test_parts_are_told_one_by_one(supervisor: Supervisor) -> None:
 
 def test_an_error_without_words_is_told_by_its_kind() -> None:
     assert [repr(leaf) for leaf in leaves(ExceptionGroup("x", [ValueError()]))] == ["ValueError()"]
+
+
+def test_a_part_may_tell_of_itself(supervisor: Supervisor, clock: FakeClock) -> None:
+    supervisor.tell("file", "it cannot be read")
+    assert (told(supervisor).condition, told(supervisor).error) == (Condition.RETRYING, "it cannot be read")
+    supervisor.tell("file", None)
+    assert (told(supervisor).condition, told(supervisor).error) == (Condition.OK, None)

@@ -6,11 +6,13 @@ import pytest
 from roost.core.keys import SessionKey
 from roost.core.queries import SessionQuery
 from roost.core.retention import DAY_MS, Cutoffs, Disk, Retention, Swept
+from roost.engine.rulebook import Rulebook
+from roost.engine.rules import House, Rules
 from roost.engine.sweeper import EVERY_MS, FIRST_MS, NAMED, Sweeper
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.clock import FakeClock
-from tests.unit.engine.scenes import HOME
+from tests.unit.engine.scenes import HOME, Scene
 
 HOOK = SessionKey.parse("agent:main:hook:old")
 CHILD = SessionKey.parse("agent:main:subagent:old")
@@ -49,6 +51,10 @@ async def store(clock: FakeClock) -> Counting:
     return store
 
 
+def sweeping(store: Counting, clock: FakeClock, retention: Retention) -> Sweeper:
+    return Sweeper(store, clock, Rulebook(Rules(cast=Scene().cast, house=House(retention=retention))))
+
+
 async def left(store: MemoryStore, *, archived: bool | None = None) -> set[SessionKey]:
     return {row.key for row in (await store.list_sessions(SessionQuery(archived=archived))).rows}
 
@@ -56,7 +62,7 @@ async def left(store: MemoryStore, *, archived: bool | None = None) -> set[Sessi
 async def test_it_sweeps_soon_and_then_every_few_minutes(store: Counting, clock: FakeClock) -> None:
     began = clock.now()
     async with anyio.create_task_group() as group:
-        group.start_soon(Sweeper(store, clock, Retention()).serve)
+        group.start_soon(sweeping(store, clock, Retention()).serve)
         for wait in (FIRST_MS, EVERY_MS, EVERY_MS):
             await anyio.wait_all_tasks_blocked()
             clock.advance(wait)
@@ -70,20 +76,20 @@ async def test_what_is_past_its_time_goes_within_one_sweep_and_its_space_is_give
     store: Counting, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    sweeper = Sweeper(store, clock, Retention())
+    sweeps = sweeping(store, clock, Retention())
     clock.advance(30 * DAY_MS)
-    assert (await sweeper.sweep()).sessions == ()
+    assert (await sweeps.sweep()).sessions == ()
     clock.advance(1)
-    would = await sweeper.preview()
+    would = await sweeps.preview()
     assert would.sessions == (HOOK, CHILD)
-    assert await sweeper.sweep() == would
+    assert await sweeps.sweep() == would
     assert await left(store) == set()
     assert store.given_back > 0
     assert "removed 2 sessions (agent:main:hook:old, agent:main:subagent:old)" in caplog.text
 
 
 async def test_nothing_is_given_back_when_nothing_went(store: Counting, clock: FakeClock) -> None:
-    await Sweeper(store, clock, Retention()).sweep()
+    await sweeping(store, clock, Retention()).sweep()
     assert store.given_back == 0
 
 
@@ -93,7 +99,7 @@ async def test_a_policy_that_only_warns_tells_and_removes_no_session(
 ) -> None:
     caplog.set_level(logging.INFO)
     clock.advance(31 * DAY_MS)
-    swept = await Sweeper(store, clock, Retention(enforce=False)).sweep()
+    swept = await sweeping(store, clock, Retention(enforce=False)).sweep()
     assert await left(store) == {HOOK, CHILD}
     assert swept.archived == (CHILD,)
     assert "would remove 2 sessions" in caplog.text
@@ -106,7 +112,7 @@ async def test_a_disk_that_stays_too_full_is_told(
     key = SessionKey.parse("agent:main:main")
     await store.change_session(key, lambda snapshot: (builders.opening(builders.session(key), "s-1"),))
     await store.append(key, (builders.said("e-1", "x" * 1_000),))
-    await Sweeper(store, clock, Retention(disk=Disk(most=10, goal=5))).sweep()
+    await sweeping(store, clock, Retention(disk=Disk(most=10, goal=5))).sweep()
     assert "over its goal" in caplog.text
     assert key in await left(store)
 
@@ -120,6 +126,6 @@ async def test_of_many_the_first_few_are_named(
         opening = builders.opening(builders.session(key), f"s of {key}")
         await store.change_session(key, lambda snapshot, opening=opening: (opening,))  # type: ignore[misc]
     clock.advance(31 * DAY_MS)
-    await Sweeper(store, clock, Retention()).sweep()
+    await sweeping(store, clock, Retention()).sweep()
     assert f"removed {NAMED + 2} sessions" in caplog.text
     assert "…" in caplog.text

@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -13,6 +13,7 @@ from roost.core.messages import AssistantMessage, ProvenanceKind, Text, ToolResu
 from roost.core.recovery import OUTCOME_UNKNOWN, Recovery, recover
 from roost.core.runs import Run, Step, StepKind
 from roost.core.tools import ToolTraits
+from roost.engine.rules import Part
 from roost.engine.runner import announcement
 from roost.engine.turn import Turn
 from roost.testing import builders
@@ -205,3 +206,36 @@ async def test_a_call_that_waits_for_other_runs_lends_its_place_and_says_so_in_t
     stored = await scene.store.run(run.id)
     assert stored is not None
     assert not stored.waiting
+
+
+async def played_on(scene: Scene, newer: Callable[[], Part]) -> list[tuple[str, str, bool]]:
+    """The results of a run whose rules change before its tools are called."""
+    scene.model.add(calls(call("act")), (Say("done"),))
+    work = await scene.work(await scene.claimed())
+    work.recast = newer
+    await Turn(work, 5).play()
+    return results(await scene.bodies())
+
+
+async def test_a_tool_acts_by_the_newest_rules() -> None:
+    scene = Scene(tools=(Doing("act", partial(says, "as it was")),))
+    old = scene.cast(builders.session(), builders.run("r1"))
+    newer = replace(old, tools=(Doing("act", partial(says, "as it is")),))
+    assert await played_on(scene, lambda: newer) == [("act", "as it is", False)]
+
+
+@pytest.mark.requirement("S12")
+async def test_a_tool_that_was_taken_away_meanwhile_is_refused() -> None:
+    scene = Scene(tools=(Doing("act", partial(says, "done")),))
+    old = scene.cast(builders.session(), builders.run("r1"))
+    ((_, text, failed),) = await played_on(scene, lambda: replace(old, tools=()))
+    assert failed
+    assert "no longer allowed" in text
+
+
+async def test_where_nobody_can_play_any_more_no_tool_acts() -> None:
+    def gone() -> Part:
+        raise Forbidden("there is no agent main")
+
+    scene = Scene(tools=(Doing("act", partial(says, "done")),))
+    assert await played_on(scene, gone) == [("act", "there is no agent main", True)]

@@ -23,6 +23,7 @@ from roost.core.principals import OWNER
 from roost.core.recovery import Recovery
 from roost.core.runs import Request, Run, RunKind, RunState
 from roost.engine.feed import Feed
+from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner, announcement
 from roost.engine.stops import Stops
 from roost.engine.waits import Waited, Waits
@@ -38,7 +39,9 @@ class Waiting(Scene):
         return Waits(self.store, self.clock)
 
     async def play(self, run: Run) -> None:
-        await Runner(self.store, self.clock, self.rules, Stops(), Feed(self.store, self.clock), {}).run(run)
+        await Runner(
+            self.store, self.clock, Rulebook(self.rules), Stops(), Feed(self.store, self.clock), {}
+        ).run(run)
 
     async def decide(self, *effects: Effect) -> None:
         await self.store.change_session(MAIN, lambda snapshot: effects)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from roost.core import stopping
-from roost.core.effects import QueueRun
+from roost.core.effects import QueueRun, RequestStop
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.figures import counted, moment
 from roost.core.messages import ProvenanceKind, Text
@@ -22,6 +22,8 @@ from roost.engine.stops import STOPPED
 
 LONGEST_FOCUS = 800
 _RESET = "the session was started afresh"
+_CONDENSED = "stopped to condense the conversation"
+_ABORTED = frozenset({RunKind.TURN, RunKind.GREETING, RunKind.CONTINUATION})
 
 
 async def stop(means: Means, asked: Asked) -> Answer:
@@ -56,8 +58,9 @@ async def steer(means: Means, asked: Asked) -> Answer:
 
 
 async def compact(means: Means, asked: Asked) -> Answer:
-    """A run of its own kind, behind what runs; what to keep goes with it as its prompt."""
+    """A run of its own kind; what to keep goes with it as its prompt. An answer under way is ended for it."""
     inbound, focus = asked.arrival.inbound, asked.argument[:LONGEST_FOCUS] or None
+    request = StopRequest(reason=_CONDENSED, by=asked.speaker.principal, at=asked.at)
 
     def answer(tree: Tree) -> Said:
         if tree.session.session is None or not tree.session.session.summary.entries:
@@ -74,8 +77,14 @@ async def compact(means: Means, asked: Asked) -> Answer:
             queued_at=asked.at,
             ready_at=asked.at,
         )
-        when = "after the run under way" if tree.session.running else "now"
-        return Said(text=f"Condensing this conversation {when}.", effects=(QueueRun(run=run),))
+        queued, running = QueueRun(run=run), tree.session.running
+        if running is None:
+            return Said(text="Condensing this conversation now.", effects=(queued,))
+        if running.request.kind not in _ABORTED:
+            return Said(text="Condensing this conversation after the run under way.", effects=(queued,))
+        stopped = RequestStop(run_id=running.id, stop=request)
+        text = "Stopped the run under way. Condensing this conversation now."
+        return Said(text=text, effects=(stopped, queued), ends=(running.id,))
 
     return answer
 

@@ -19,6 +19,7 @@ from roost.core.runs import Lane, Request, Run
 from roost.core.sessions import Session
 from roost.engine.ids import FreshIds
 from roost.engine.inbox import Inbox, TurnedAway
+from roost.engine.rulebook import Rulebook
 from roost.engine.rules import CommandRules
 from roost.engine.stops import Stops
 from roost.ports import Accepted, Store
@@ -65,7 +66,7 @@ class Room:
             self.store,
             self.scene.clock,
             FreshIds(self.scene.clock),
-            self.scene.rules,
+            Rulebook(self.scene.rules),
             self.stops,
             [LoopbackChannel(name=self.serves, abilities=self.abilities)],
         )

@@ -2,12 +2,13 @@ import pytest
 
 from roost.core.addresses import Address
 from roost.core.deliveries import DeliveryKind, DeliveryState
+from roost.core.effects import QueueRun
 from roost.core.inbound import InboundState, InputMode
 from roost.core.messages import Text
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
-from roost.core.runs import RunKind, RunState
+from roost.core.runs import Request, RunKind, RunState
 from roost.core.sessions import OpenedBy
 from roost.engine.stops import INTERRUPTED, STOPPED
 from roost.testing import builders
@@ -99,8 +100,12 @@ async def test_steer_without_a_run_is_a_message_and_without_words_nothing(room: 
 @pytest.mark.requirement("D52")
 async def test_compact_queues_a_run_of_its_kind_with_what_to_keep(room: Room) -> None:
     assert await room.ask("/compact") == "There is nothing to condense yet."
-    await begun(room)
-    assert await room.ask("/compact the names") == "Condensing this conversation after the run under way."
+    run_id = await begun(room)
+    told = await room.ask("/compact the names")
+    assert told == "Stopped the run under way. Condensing this conversation now."
+    stopped = await room.store.run(run_id)
+    assert stopped is not None
+    assert stopped.stop is not None
     (run,) = (await room.snapshot()).queued
     assert (run.request.kind, run.request.prompt) == (RunKind.COMPACTION, "the names")
     assert await room.ask("/compact") == "This conversation is being condensed already."
@@ -194,3 +199,13 @@ async def test_a_stop_is_asked_for_only_once(room: Room) -> None:
     assert run is not None
     assert run.stop is not None
     assert not run.stop.by.is_owner
+
+
+async def test_compact_waits_for_a_run_that_answers_nobody_here(room: Room) -> None:
+    await room.accepted("hello")
+    await room.ask("/stop")
+    await room.store.append(MAIN, (builders.said("e1", "hello"),))
+    flush = builders.run("flush", request=Request(kind=RunKind.FLUSH))
+    await room.store.change_session(MAIN, lambda snapshot: (QueueRun(run=flush),))
+    await room.claimed()
+    assert await room.ask("/compact") == "Condensing this conversation after the run under way."

@@ -1,0 +1,136 @@
+"""The configuration as it changes while a gateway runs. A file in which anything is wrong changes nothing."""
+
+import logging
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+import anyio
+
+from roost.app.providers import open_models
+from roost.app.scanning import Masks
+from roost.config import Loaded, Reload, Sources, changes, until_restart
+from roost.config.printed import printed
+from roost.core.errors import RoostError
+from roost.engine.gateway import Engine, OutOfUse
+from roost.engine.rules import Rules
+from roost.models.registry import Registry
+from roost.ports import Clock
+
+NAME = "configuration"
+EVERY_MS = 500
+# What was refused may have been so for something that is not watched: a program that prints a credential, say.
+AGAIN_AFTER = 10
+
+Compose: TypeAlias = Callable[[Loaded, Registry], Rules]
+Stamps: TypeAlias = tuple[tuple[int, int, int] | None, ...]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edition:
+    """A configuration that can be in force: its rules, and the models that were opened for them."""
+
+    loaded: Loaded
+    rules: Rules
+    registry: Registry
+    connections: AsyncExitStack
+
+
+class Press:
+    """Makes editions; what they opened is closed with `connections` at the latest."""
+
+    def __init__(self, clock: Clock, compose: Compose, masks: Masks, connections: AsyncExitStack) -> None:
+        self._clock = clock
+        self._compose = compose
+        self._masks = masks
+        self._connections = connections
+
+    async def edition(self, loaded: Loaded) -> Edition:
+        """Raises a `RoostError` and leaves nothing open where something is wrong."""
+        self._masks.learn(loaded)
+        async with AsyncExitStack() as trial:
+            registry = await trial.enter_async_context(open_models(loaded.settings, self._clock))
+            rules = self._compose(loaded, registry)
+            opened = trial.pop_all()
+        self._connections.push_async_exit(opened)
+        return Edition(loaded=loaded, rules=rules, registry=registry, connections=opened)
+
+
+class Follower:
+    """Watches the file and those that hold credentials, from the moment it is made."""
+
+    def __init__(self, press: Press, edition: Edition, clock: Clock) -> None:
+        self._press = press
+        self._edition = edition
+        self._clock = clock
+        self._stamps = _stamps(edition.loaded.sources)
+        self._refused: str | None = None
+
+    async def follow(self, engine: Engine) -> None:
+        """Give the engine new rules whenever the configuration changes, until cancelled."""
+        async with anyio.create_task_group() as closing:
+            waited = 0
+            while True:
+                await self._clock.sleep(EVERY_MS)
+                waited += 1
+                stamps, old = _stamps(self._edition.loaded.sources), self._edition
+                if stamps == self._stamps and (self._refused is None or waited < AGAIN_AFTER):
+                    continue
+                self._stamps, waited = stamps, 0
+                await self._look(engine)
+                if self._edition is not old:
+                    old.registry.replaced_by(self._edition.registry)
+                    closing.start_soon(_close, await engine.reload(self._edition.rules), old.connections)
+
+    async def _look(self, engine: Engine) -> None:
+        """What is there now is the edition in force, if nothing is wrong with it and anything is different."""
+        before = self._edition.loaded
+        try:
+            found = before.read_again()
+            settings = await printed(found.settings)
+            kept = until_restart(before.settings, settings)
+            if kept != before.settings:
+                self._edition = await self._press.edition(replace(found, settings=kept))
+        except RoostError as error:
+            self._refuse(engine, str(error))
+            return
+        self._refused = None
+        engine.tell(NAME, None)
+        _tell(changes(before.settings, settings), before, found)
+
+    def _refuse(self, engine: Engine, why: str) -> None:
+        if why != self._refused:
+            _log.warning("the configuration stays as it was: %s", why)
+        self._refused = why
+        engine.tell(NAME, why)
+
+
+async def _close(out_of_use: OutOfUse, connections: AsyncExitStack) -> None:
+    await out_of_use()
+    await connections.aclose()
+
+
+def _tell(changed: Reload, before: Loaded, found: Loaded) -> None:
+    if changed.immediate or changed.per_run:
+        _log.info("the configuration changed: %s", ", ".join((*changed.immediate, *changed.per_run)))
+    if changed.restart:
+        _log.warning("changed, and in force after a restart: %s", ", ".join(changed.restart))
+    for warning in found.warnings:
+        if warning not in before.warnings:
+            _log.warning("%s", warning)
+
+
+def _stamps(sources: Sources) -> Stamps:
+    return tuple(_stamp(file) for file in (sources.file, *sources.credentials))
+
+
+def _stamp(file: Path) -> tuple[int, int, int] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size

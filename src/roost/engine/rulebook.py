@@ -1,0 +1,46 @@
+"""The rules in force. Whoever decides something asks for them then; a run goes by those it began with to its end."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import anyio
+
+from roost.engine.rules import Rules
+
+
+class Rulebook:
+    """One edition after another; an old one is in use until the last run that began with it ended."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._edition = 0
+        self._readers: Counter[int] = Counter()
+        self._left = anyio.Event()
+
+    @property
+    def current(self) -> Rules:
+        return self._rules
+
+    def replace(self, rules: Rules) -> int:
+        """The rules change; answers the number of the edition before."""
+        self._rules = rules
+        self._edition += 1
+        return self._edition - 1
+
+    @contextmanager
+    def reading(self) -> Iterator[Rules]:
+        """Around a run: the rules it goes by."""
+        edition = self._edition
+        self._readers[edition] += 1
+        try:
+            yield self._rules
+        finally:
+            self._readers[edition] -= 1
+            self._left.set()
+            self._left = anyio.Event()
+
+    async def out_of_use(self, edition: int) -> None:
+        """Return once no run goes by an edition, or an earlier one."""
+        while any(runs for number, runs in self._readers.items() if number <= edition):
+            await self._left.wait()

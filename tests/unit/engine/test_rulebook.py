@@ -1,0 +1,58 @@
+from dataclasses import replace
+
+import anyio
+
+from roost.engine.rulebook import Rulebook
+from roost.engine.rules import Rules
+from tests.unit.engine.scenes import Scene
+
+OLD = Rules(cast=Scene().cast)
+NEW = replace(OLD, most_steps=7)
+
+
+async def test_who_asks_later_gets_the_new_rules_and_who_reads_keeps_the_old_ones() -> None:
+    book = Rulebook(OLD)
+    with book.reading() as kept:
+        book.replace(NEW)
+        assert kept is OLD
+        assert book.current is NEW
+        with book.reading() as later:
+            assert later is NEW
+
+
+async def test_an_edition_is_out_of_use_when_it_and_all_before_it_are_read_no_more() -> None:
+    book, seen = Rulebook(OLD), list[str]()
+
+    async def read(name: str, until: anyio.Event) -> None:
+        with book.reading():
+            await until.wait()
+        seen.append(name)
+
+    async def wait(edition: int) -> None:
+        await book.out_of_use(edition)
+        seen.append(f"out of use {edition}")
+
+    first, second = anyio.Event(), anyio.Event()
+    async with anyio.create_task_group() as group:
+        group.start_soon(read, "first", first)
+        await anyio.wait_all_tasks_blocked()
+        assert book.replace(NEW) == 0
+        group.start_soon(read, "second", second)
+        await anyio.wait_all_tasks_blocked()
+        assert book.replace(OLD) == 1
+        group.start_soon(wait, 0)
+        group.start_soon(wait, 1)
+        await anyio.wait_all_tasks_blocked()
+        second.set()
+        await anyio.wait_all_tasks_blocked()
+        assert seen == ["second"]
+        first.set()
+    assert sorted(seen[1:]) == ["first", "out of use 0", "out of use 1"]
+
+
+async def test_an_edition_that_nobody_reads_is_out_of_use_at_once() -> None:
+    book = Rulebook(OLD)
+    with book.reading():
+        pass
+    with anyio.fail_after(5):
+        await book.out_of_use(book.replace(NEW))
