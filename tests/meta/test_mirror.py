@@ -34,7 +34,7 @@ STAND_INS: Mapping[str, str] = {
         f"src/roost/testing/fake_{wire}.py": "tests/contract/"
         for wire in ("anthropic", "google", "responses")
     },
-    "src/roost/ports.py": "tests/contract/",
+    "src/roost/ports/": "tests/contract/",
     "src/roost/stores/verbs/": "tests/contract/",
     **dict.fromkeys(DECLARATIONS, "tests/meta/test_values.py"),
 }

@@ -1,25 +1,19 @@
-"""Every seam of Roost. What is not here cannot be swapped.
+"""Where everything is kept, and the only truth."""
 
-A docstring is the contract; one suite a port runs it against every implementation.
-"""
-
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias, TypeVar
 
 from roost.core.addresses import Account, Address
-from roost.core.channels import ChannelAbilities, Knowledge
 from roost.core.deliveries import Delivery, DeliveryState, SendResult
 from roost.core.effects import Advance, Decide, Effects, RunSnapshot, Snapshot
 from roost.core.entries import Entry, EntryDraft
-from roost.core.envelopes import Envelope
 from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
 from roost.core.inbound import Accepted, Inbound, InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal
-from roost.core.models import ModelEvent, ModelRequest, ToolSpec
 from roost.core.parking import Rule
 from roost.core.principals import Principal
 from roost.core.queries import (
@@ -31,122 +25,18 @@ from roost.core.queries import (
     SearchQuery,
     SessionQuery,
 )
-from roost.core.redaction import SecretScanner
 from roost.core.retention import Cutoffs, Swept
 from roost.core.runs import Claim, Run, Step
 from roost.core.scheduling import Choose
 from roost.core.sessions import Generation, Session, ThreadBinding
-from roost.core.tools import Command, Ended, Invocation, ToolOutcome, ToolTraits
-from roost.core.topics import Topic, TopicKind
+from roost.core.topics import Topic
 from roost.core.transfer import ImportedSession, ImportOutcome
 from roost.core.trees import DecideTree
-
-__all__ = [
-    "Accepted",
-    "Channel",
-    "Clock",
-    "Command",
-    "Ended",
-    "Model",
-    "Receive",
-    "Recover",
-    "Render",
-    "Report",
-    "Sandbox",
-    "SecretScanner",
-    "Store",
-    "Told",
-    "Tool",
-    "Topic",
-    "TopicKind",
-]
 
 Found = TypeVar("Found")
 Render: TypeAlias = Callable[[tuple[InboundRecord, ...]], tuple[EntryDraft, ...]]
 Recover: TypeAlias = Callable[[RunSnapshot], Effects]
 Told: TypeAlias = Callable[[SessionKey], None]
-
-
-class Clock(Protocol):
-    """Where time comes from."""
-
-    def now(self) -> int:
-        """UTC milliseconds."""
-        ...
-
-    async def sleep(self, milliseconds: int) -> None:
-        """Return when that much time of this clock has passed."""
-        ...
-
-
-class Model(Protocol):
-    """One provider's way of answering. Holds no state of a conversation."""
-
-    def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ModelEvent]]:
-        """Make one call. Text and thinking come as they are written; `Finished` is last and holds all of it.
-
-        Leaving the context ends the call at once, also at the provider. Every failure, before or in the middle
-        of the answer, is a `ModelFailed` with its kind; a stream that ends without its end is transient.
-        """
-        ...
-
-
-Receive: TypeAlias = Callable[[Envelope], Awaitable[None]]
-
-
-class Channel(Protocol):
-    """A platform on which people write. `name` and `account` are those of its addresses."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def account(self) -> str: ...
-
-    @property
-    def abilities(self) -> ChannelAbilities: ...
-
-    async def run(self, receive: Receive) -> None:
-        """Hand every message to `receive` until cancelled. A message is acknowledged to the platform only after
-        `receive` returned; if it raised, the platform is left to deliver it again."""
-        ...
-
-    async def send(self, delivery: Delivery) -> SendResult:
-        """Send one message, no longer than the channel's longest. Raises nothing that a result can say."""
-        ...
-
-    async def ask(self, delivery: Delivery) -> Knowledge:
-        """Whether a message was sent; `UNKNOWN` where the platform cannot be asked."""
-        ...
-
-
-Report: TypeAlias = Callable[[str], Awaitable[None]]
-
-
-class Tool(Protocol):
-    """Something an agent can do."""
-
-    @property
-    def spec(self) -> ToolSpec: ...
-
-    @property
-    def traits(self) -> ToolTraits: ...
-
-    async def run(self, invocation: Invocation, report: Report) -> ToolOutcome:
-        """Do it. `report` shows output as it comes. Arguments that do not fit the schema, and anything a model can
-        put right, are an outcome with `is_error` that says how; being cancelled ends everything it began."""
-        ...
-
-
-class Sandbox(Protocol):
-    """Runs programs, confined or not, in a process group of their own."""
-
-    async def run(self, command: Command, output: Callable[[bytes], None]) -> Ended:
-        """Run to the end. Cancelled or out of time, every process it started is gone before this returns.
-
-        A sandboxed place without the means for it raises `Forbidden` that says what to install.
-        """
-        ...
 
 
 class Store(Protocol):
