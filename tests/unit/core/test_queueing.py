@@ -16,6 +16,7 @@ from roost.core.effects import (
 )
 from roost.core.exchanges import Completion
 from roost.core.inbound import Inbound, InputMode
+from roost.core.marking import STEER_TOOL
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER, Principal
 from roost.core.queueing import Disposition, Plan, accept, carry_over, clear, hand_over, plan
@@ -322,6 +323,23 @@ def test_what_an_ended_run_could_not_serve_is_dead_and_told(
     wanted = [KillInput, AddDelivery] if dies else [QueueRun, MoveInput]
     assert [type(effect) for effect in effects] == wanted
     assert all(getattr(effect, "inbound_id", "m1") == "m1" for effect in effects)
+
+
+@pytest.mark.requirement("P3")
+@pytest.mark.parametrize(
+    ("outcome", "goes_on"),
+    [(DONE_LATER, True), (Outcome(state=RunState.INTERRUPTED, at=LATER), False)],
+    ids=["done", "interrupted"],
+)
+def test_what_a_requester_said_too_late_for_a_child_goes_on_in_its_place(
+    outcome: Outcome, goes_on: bool
+) -> None:
+    words = inbound("m1", kind=ProvenanceKind.INTER_SESSION, reply_to=None)
+    steered = replace(words, provenance=replace(words.provenance, source_tool=STEER_TOOL))
+    left = replace(BUSY, pending=(pending(steered, "r1", InputMode.STEER),))
+    queued, _ = carry_over(left, samples.run(), outcome)
+    assert isinstance(queued, QueueRun)
+    assert (queued.run.request.completes == "r1") is goes_on
 
 
 @pytest.mark.requirement("P1", "D63")
