@@ -74,8 +74,8 @@ class BareSession:
         generation = self._execute(SQL["generation_row"], (session_id,)).fetchone()
         assert generation is not None
         self._generation = generation[0]
-        self._hot = list(row[20:])
-        self._entries, self._events, self._version = 0, row[25], row[24]
+        self._hot = list(row[-(SQL["touch_session"].count("?") - 1) :])
+        self._entries, self._version, self._events = 0, self._hot[4], self._hot[5]
 
     def append(self, entries: list[tuple[tuple[Binding, ...], str]], at: int) -> None:
         execute = self._execute
