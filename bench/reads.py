@@ -139,7 +139,7 @@ async def searches(folder: Path) -> list[Figure]:
     ours = await cpu_of(lambda: store.search(SearchQuery(query=query, limit=10)))
     await store.close()
     reader = open_reader(path)
-    bindings: dict[str, Binding] = {"match": match_text(query), "tenant": "default", "limit": 10}
+    bindings: dict[str, Binding] = {"match": match_text(query), "tenant": "default", "limit": 10, "offset": 0}
     statement = filtered("search", [])
 
     async def bare() -> None:
