@@ -219,5 +219,5 @@ async def test_a_helper_counts_to_five_without_any_configuration(tmp_path: Path)
         await channel.say("spawn a helper to count to 5", sender=OWNER, chat=chat(OWNER), external_id="1")
         first, announced = await channel.wait_replies(Address(channel="loopback", to="ada"), 2)
     assert first.startswith("A helper has started in agent:main:subagent:")
-    assert announced.startswith("Status: success\nResult: ")
+    assert announced.startswith("Status: success\nResult: 1, 2, 3, 4, 5\n")
     assert "Stats: runtime" in announced

@@ -13,6 +13,7 @@ from typing import assert_never
 
 import anyio.lowlevel
 
+from roost.core.children import ANNOUNCE_PROMPT
 from roost.core.counting import estimated
 from roost.core.marking import END
 from roost.core.messages import (
@@ -111,6 +112,8 @@ def _heard(request: ModelRequest, last: UserMessage) -> tuple[Text | ToolCall, .
     if silence:
         return (Text(silence),)
     before = request.messages[-2] if len(request.messages) > 1 else None
+    if ANNOUNCE_PROMPT in text_of(last) and isinstance(before, AssistantMessage):
+        return (Text(text_of(before)),)
     if text_of(last).startswith(_FIRST_STEP) and isinstance(before, UserMessage):
         last = before
     text = _plain(text_of(last))
