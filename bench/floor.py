@@ -82,7 +82,7 @@ class BareSession:
         events = []
         for values, words in entries:
             self._entries += 1
-            execute(SQL["insert_entry"], (self._generation, self._entries, *values))
+            execute(SQL["insert_entry"], (None, self._generation, self._entries, *values))
             execute(SQL["insert_search"], (self._connection.last_insert_rowid(), words))
             self._events += 1
             events.append((self._number, self._events, at, "entry", values[0]))

@@ -12,7 +12,7 @@ from roost.core.search import Query, index_text, searchable_text
 from roost.core.sessions import Generation
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.codec import key_text, sound, stored_key
-from roost.stores.sqlite.rows import SQL, Binding, filtered, listed, scope_conditions
+from roost.stores.sqlite.rows import SQL, Binding, Row, filtered, listed, scope_conditions
 from roost.stores.sqlite.session_rows import SessionRows
 
 END = 2**62
@@ -24,11 +24,20 @@ class EntryRows(SessionRows):
         if not entries:
             return
         generation = self._generation_row(entries[0].session_id)
-        for entry in entries:
-            self._execute(SQL["insert_entry"], (generation, *entry_values(entry)))
+        rows: list[Row] = []
+        words: list[Row] = []
+        for number, entry in enumerate(entries, start=self._entry_numbers(len(entries))):
+            rows.append((number, generation, *entry_values(entry)))
             text = searchable_text(entry.body)
             if text:
-                self._execute(SQL["insert_search"], (self._connection.last_insert_rowid(), index_text(text)))
+                words.append((number, index_text(text)))
+        self._write_all("insert_entry", rows)
+        self._write_all("insert_search", words)
+
+    def _entry_numbers(self, count: int) -> int:
+        """The first of so many row numbers that are free."""
+        row: Any = self._execute(SQL["last_entry"]).fetchone()
+        return int(row[0]) + 1
 
     def _generation_row(self, session_id: str) -> int:
         row: Any = self._execute(SQL["generation_row"], (session_id,)).fetchone()
@@ -66,8 +75,8 @@ class EntryRows(SessionRows):
         )
 
     async def insert_events(self, events: Sequence[Event]) -> None:
-        self._connection.executemany(
-            SQL["insert_event"],
+        self._write_all(
+            "insert_event",
             [(self._number(event.key), event.number, event.at, event.kind, event.ref) for event in events],
         )
 
@@ -89,7 +98,7 @@ def match_text(query: Query) -> str:
     return " AND ".join('"' + " ".join(phrase).replace('"', '""') + '"' for phrase in query.phrases)
 
 
-def entry_values(entry: Entry) -> tuple[Binding, ...]:
+def entry_values(entry: Entry) -> Row:
     body = entry.body
     provenance = body.provenance if isinstance(body, UserMessage) else None
     return (

@@ -151,9 +151,12 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 SELECT id FROM generations WHERE session_id = ?;
 
 -- name: insert_entry
-INSERT INTO entries (generation, seq, entry_id, parent_id, run_id, role, provenance, source_session, principal, at,
-    body, source)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO entries (id, generation, seq, entry_id, parent_id, run_id, role, provenance, source_session, principal,
+    at, body, source)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: last_entry
+SELECT coalesce(max(id), 0) FROM entries;
 
 -- name: insert_search
 INSERT INTO entry_search (rowid, body) VALUES (?, ?);

@@ -1,8 +1,8 @@
 """What the row groups share: one connection, its statements, and the number behind a key."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeAlias
 
 import apsw
 
@@ -15,6 +15,8 @@ from roost.stores.statements import load
 SQL = load(files("roost.stores.sqlite") / "queries.sql")
 FILTERS = "/* filters */"
 Binding = int | str | None
+Row: TypeAlias = tuple[Binding, ...]
+Bindings: TypeAlias = Sequence[Binding] | Mapping[str, Binding]
 
 
 class Rows:
@@ -22,10 +24,14 @@ class Rows:
 
     def __init__(self, connection: apsw.Connection, tenant: str, database_now: Callable[[], int]) -> None:
         self._connection = connection
-        self._execute = connection.execute
+        self._execute: Callable[..., apsw.Cursor] = connection.execute
         self._tenant = tenant
         self._database_now = database_now
         self._numbers: dict[SessionKey, int] = {}
+
+    def _write_all(self, statement: str, rows: Sequence[Row]) -> None:
+        """Rows that no later statement depends on, but one that reads them."""
+        self._connection.executemany(SQL[statement], rows)
 
     def _body(self, statement: str, bindings: Sequence[Binding], hint: type) -> Any:
         """The value in the one row of a statement, or None."""

@@ -113,7 +113,7 @@ class SessionRows(Rows):
     async def update_session(self, was: Session, now: Session) -> None:
         number = self._number(now.key)
         if _same_but_hot(was, now):
-            self._execute(SQL["touch_session"], (*_hot(now), number))
+            self._write_all("touch_session", [(*_hot(now), number)])
             return
         times = now.times
         values = (now.session_id, times.archived, times.pinned, *_cold(now), *_hot(now), number)

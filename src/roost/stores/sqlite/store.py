@@ -51,8 +51,8 @@ class SqliteStore(StoreVerbs):
         self._readers = Readers(path, options, lambda c: SqliteTables(c, TENANT, database_clock.now))
         self._writer = Writer(
             self._connection,
+            self._tables,
             began=self._look_at_epoch,
-            undone=self._tables.forget,
             translate=self._translate,
             wake=self.topics.wake,
         )

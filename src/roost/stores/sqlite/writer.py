@@ -1,7 +1,8 @@
 """The writer thread. Verbs that arrive while a commit is under way share the next one.
 
 A verb's failure undoes it alone: a batch in which one fails after it wrote is begun again with a savepoint around
-each. Not at once, because every savepoint makes the search index write out what it holds. A caller hears only after
+each. Not at once, because every savepoint makes the search index write out what it holds. Rows that nobody reads
+meanwhile are written together before COMMIT (`Waiting`). A caller hears only after
 COMMIT, and before the log is moved into the file: trouble with that is no caller's, and it is tried again after the
 next batch.
 Callers beyond `WAITING` wait for room; urgent verbs (a lease runs out while others queue) go first.
@@ -13,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import apsw
 
@@ -27,6 +28,19 @@ LONG_LOG_PAGES = 1_000
 
 
 Work: TypeAlias = Callable[[], tuple[Any, Iterable[Topic]]]
+
+
+class Waiting(Protocol):
+    """Rows of the transaction under way that are not written yet."""
+
+    def settle(self) -> None:
+        """Write them."""
+
+    def forget(self) -> None:
+        """Drop them, with all that is remembered of the file: it was rolled back, or may be another's."""
+
+    def changes(self) -> int:
+        """A number that grows with every row that a verb writes, whether it waits or not."""
 
 
 @dataclass(slots=True)
@@ -52,14 +66,14 @@ class Writer:
     def __init__(
         self,
         connection: apsw.Connection,
+        waiting: Waiting,
         began: Callable[[], None],
-        undone: Callable[[], None],
         translate: Callable[[EngineError], Exception],
         wake: Callable[[Iterable[Topic]], None],
     ) -> None:
         self._connection = connection
+        self._waiting = waiting
         self._began = began
-        self._undone = undone
         self._translate = translate
         self._wake = wake
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
@@ -165,9 +179,8 @@ class Writer:
     def _commit(self, batch: list[Job]) -> None:
         try:
             self._begin()
-            if not all(self._attempt(job) for job in batch):
-                self._connection.execute("ROLLBACK")
-                self._begin()
+            if not (all(self._attempt(job) for job in batch) and self._settled()):
+                self._start_over()
                 for job in batch:
                     self._attempt_apart(job)
             self._connection.execute("COMMIT")
@@ -190,12 +203,20 @@ class Writer:
 
     def _attempt(self, job: Job) -> bool:
         """Run a verb; False when it failed and left something behind."""
-        before = self._connection.total_changes()
+        before = self._waiting.changes()
         try:
             job.result, job.topics = job.work()
         except BaseException as error:  # noqa: BLE001 — the verb's root: its caller gets what was raised
             self._take_failure(job, error)
-            return self._connection.total_changes() == before
+            return self._waiting.changes() == before
+        return True
+
+    def _settled(self) -> bool:
+        """Write what waits; False when a row cannot be, and nobody knows yet whose."""
+        try:
+            self._waiting.settle()
+        except ENGINE_ERRORS:
+            return False
         return True
 
     def _attempt_apart(self, job: Job) -> None:
@@ -204,13 +225,14 @@ class Writer:
         self._connection.execute("SAVEPOINT verb")
         try:
             job.result, job.topics = job.work()
+            self._waiting.settle()
         except BaseException as error:  # noqa: BLE001 — the verb's root: its caller gets what was raised
             self._take_failure(job, error)
+            self._waiting.forget()
             self._connection.execute("ROLLBACK TO verb")
         self._connection.execute("RELEASE verb")
 
     def _take_failure(self, job: Job, error: BaseException) -> None:
-        self._undone()
         if not self._connection.in_transaction:
             # SQLite itself ended the transaction: nothing of this batch can be committed.
             if isinstance(error, apsw.Error):
@@ -220,8 +242,14 @@ class Writer:
             ) from error
         job.error = self._translate(error) if isinstance(error, ENGINE_ERRORS) else error
 
+    def _start_over(self) -> None:
+        self._waiting.forget()
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+        self._begin()
+
     def _fail(self, batch: list[Job], error: Exception) -> None:
-        self._undone()
+        self._waiting.forget()
         if self._connection.in_transaction:
             # If even this fails, the next batch fails at its BEGIN and comes here again.
             with suppress(apsw.Error):

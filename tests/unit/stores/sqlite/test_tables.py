@@ -72,3 +72,41 @@ def test_it_remembers_the_newest_only(writer_tables: WriterTables, connection: a
     change_behind_its_back(connection)
     assert locked(writer_tables, keys[0]).version == 99
     assert locked(writer_tables, keys[-1]).version == 1
+
+
+def test_what_waits_is_written_before_anything_is_read(
+    writer_tables: WriterTables, connection: apsw.Connection
+) -> None:
+    was = open_session(writer_tables)
+    entry = Entry(session_id=f"{MAIN}-1", seq=1, id="a", body=said("a", "hello").body)
+    drive(writer_tables.insert_entries(MAIN, [entry]))
+    drive(writer_tables.update_session(was, replace(was, version=2)))
+    assert connection.execute("SELECT count(*) FROM entries").fetchone() == (0,)
+    found = drive(writer_tables.session(MAIN))
+    assert found is not None
+    assert found.version == 2
+    assert connection.execute("SELECT count(*) FROM entries").fetchone() == (1,)
+
+
+def test_writing_what_waited_is_no_second_change(writer_tables: WriterTables) -> None:
+    open_session(writer_tables)
+    entry = Entry(session_id=f"{MAIN}-1", seq=1, id="a", body=said("a", "hello").body)
+    before = writer_tables.changes()
+    drive(writer_tables.insert_entries(MAIN, [entry]))
+    after = writer_tables.changes()
+    assert after > before
+    writer_tables.settle()
+    assert writer_tables.changes() == after
+
+
+def test_what_waits_is_dropped_with_what_is_remembered(
+    writer_tables: WriterTables, connection: apsw.Connection
+) -> None:
+    open_session(writer_tables)
+    entry = Entry(session_id=f"{MAIN}-1", seq=1, id="a", body=said("a", "hello").body)
+    drive(writer_tables.insert_entries(MAIN, [entry]))
+    writer_tables.forget()
+    writer_tables.settle()
+    assert connection.execute("SELECT count(*) FROM entries").fetchone() == (0,)
+    drive(writer_tables.insert_entries(MAIN, [entry]))
+    assert drive(writer_tables.entries(f"{MAIN}-1", 0, None)) == (entry,)

@@ -34,11 +34,12 @@ class Desk:
         self.trouble: Exception | None = None
         self.batches = 0
         self.undone = 0
+        self.waiting: list[tuple[str]] = []
         self.woken: list[Topic] = []
         self.writer = Writer(
             self.connection,
+            self,
             began=self._begin,
-            undone=self._undo,
             translate=lambda error: translated(error, path),
             wake=self.woken.extend,
         )
@@ -48,8 +49,16 @@ class Desk:
         if self.trouble is not None:
             raise self.trouble
 
-    def _undo(self) -> None:
+    def settle(self) -> None:
+        waiting, self.waiting = self.waiting, []
+        self.connection.executemany("INSERT INTO notes VALUES (?)", waiting)
+
+    def forget(self) -> None:
+        self.waiting = []
         self.undone += 1
+
+    def changes(self) -> int:
+        return self.connection.total_changes() + len(self.waiting)
 
     def note(self, text: str) -> Work:
         def work() -> tuple[str, tuple[Topic, ...]]:
@@ -199,7 +208,7 @@ async def test_a_batch_is_begun_again_only_for_an_error_that_left_something(
 
     refused, noted = await in_one_batch(desk, disk, refuse, desk.note("a"))
     assert (type(refused), noted) == (Conflict, "a")
-    assert (desk.batches, desk.undone) == (2, 1)
+    assert (desk.batches, desk.undone) == (2, 0)
     refused, _, failed, noted = await in_one_batch(
         desk,
         disk,
@@ -212,6 +221,22 @@ async def test_a_batch_is_begun_again_only_for_an_error_that_left_something(
     assert (type(refused), type(failed), noted) == (Conflict, Conflict, "c")
     assert desk.batches == 5
     assert desk.notes() == ["first", "a", "second", "b", "c"]
+
+
+async def test_a_row_that_waits_and_cannot_be_written_fails_its_own_verb_only(
+    desk: Desk, disk: FaultyDisk
+) -> None:
+    def later(text: str) -> Work:
+        def work() -> tuple[str, tuple[Topic, ...]]:
+            desk.waiting.append((text,))
+            return text, (RUNS,)
+
+        return work
+
+    answers = await in_one_batch(desk, disk, later("a"), later("first"), desk.note("b"), later("c"))
+    assert [answer for answer in answers if isinstance(answer, str)] == ["a", "b", "c"]
+    assert isinstance(answers[1], StoreCorrupt)
+    assert desk.notes() == ["first", "a", "b", "c"]
 
 
 async def test_an_error_of_the_database_reaches_its_caller_translated(desk: Desk) -> None:
