@@ -192,9 +192,10 @@ class Unit:
     def emit(self, key: SessionKey, kind: EventKind, *refs: str) -> None:
         """Number events of a session this transaction holds."""
         held = self._held[key]
+        key = held.row.key  # the very one the tables know: found without comparing
         for ref in refs:
             held.events += 1
-            self._events.append(Event(key=key, number=held.events, at=self.now, kind=kind, ref=ref))
+            self._events.append(Event(key, held.events, self.now, kind, ref))
 
     def put(self, session: Session) -> None:
         """A session this transaction holds as it shall be; written once, when the unit is flushed."""

@@ -111,6 +111,9 @@ class SessionRows(Rows):
             self._execute(SQL["inherit_lineage"], (key, key_text(parent)))
 
     async def update_session(self, was: Session, now: Session) -> None:
+        self._put_session(was, now)
+
+    def _put_session(self, was: Session, now: Session) -> None:
         number = self._number(now.key)
         if _same_but_hot(was, now):
             self._write_all("touch_session", [(*_hot(now), number)])

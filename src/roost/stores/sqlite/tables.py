@@ -81,7 +81,7 @@ class WriterTables(SqliteTables):
         self._keep(session)
 
     async def update_session(self, was: Session, now: Session) -> None:
-        await super().update_session(was, now)
+        self._put_session(was, now)
         self._keep(now)
 
     async def delete_session(self, key: SessionKey) -> None:
