@@ -21,6 +21,8 @@ APPLICATION_ID = 0x526F6F73
 BUSY_TIMEOUT_MS = 5_000
 # What a large sweep writes to the log does not stay on the disk.
 LONGEST_LOG_BYTES = 16 << 20
+# More than there are, so that none is prepared twice.
+STATEMENTS = 1_000
 # A damaged row shows when it is made into values: text that is no longer text, a word that is not one of ours.
 EngineError: TypeAlias = apsw.Error | UnicodeError | OverflowError
 ENGINE_ERRORS = (apsw.Error, UnicodeError, OverflowError)
@@ -59,7 +61,7 @@ def open_reader(path: Path, vfs: str | None = None) -> apsw.Connection:
 def _open(path: Path, flags: int, vfs: str | None) -> apsw.Connection:
     refuse_unsafe_engine(apsw.sqlite_lib_version())
     try:
-        connection = apsw.Connection(str(path), flags=flags, vfs=vfs)
+        connection = apsw.Connection(str(path), flags=flags, vfs=vfs, statementcachesize=STATEMENTS)
     except apsw.Error as error:
         raise translated(error, path) from error
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)

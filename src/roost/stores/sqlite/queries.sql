@@ -217,7 +217,7 @@ SELECT body FROM inbound WHERE tenant = ? AND channel = ? AND account = ? AND ex
 SELECT body FROM inbound WHERE tenant = ? AND principal = ? AND key = ? AND idempotency_key = ?;
 
 -- name: pending_inputs
-SELECT body FROM inbound WHERE key = ? AND state = 'pending' ORDER BY seq;
+SELECT body FROM inbound INDEXED BY inbound_pending WHERE key = ? AND state = 'pending' ORDER BY seq;
 
 -- name: merged_inputs
 WITH RECURSIVE ends (id) AS (
@@ -239,7 +239,7 @@ UPDATE runs SET state = ?, ready_at = ?, body = ? WHERE id = ?;
 SELECT body FROM runs WHERE id = ?;
 
 -- name: active_runs
-SELECT body FROM runs WHERE key = ? AND state IN ('queued', 'running') ORDER BY seq;
+SELECT body FROM runs INDEXED BY runs_active WHERE key = ? AND state IN ('queued', 'running') ORDER BY seq;
 
 -- name: running_runs
 SELECT body FROM runs INDEXED BY runs_running WHERE state = 'running' ORDER BY seq;

@@ -44,5 +44,12 @@ def test_a_statement_finds_its_rows_by_an_index(connection: apsw.Connection, nam
     assert not GROWING.search(found), found
 
 
+@pytest.mark.parametrize("name", ["active_runs", "pending_inputs"])
+def test_what_is_going_on_in_a_session_is_found_without_reading_what_is_over(
+    connection: apsw.Connection, name: str
+) -> None:
+    assert "_by_key" not in plan(connection, SQL[name])
+
+
 def test_the_check_notices_a_statement_without_an_index(connection: apsw.Connection) -> None:
     assert GROWING.search(plan(connection, "SELECT * FROM inbound WHERE reason = ?"))
