@@ -121,10 +121,10 @@ async def test_a_session_is_deleted_once_its_work_is_done(store: Store, lease: L
     await store.finish_run(claim, lambda snapshot: (builders.done("r-1"), delivery))
     (sending,) = await store.claim_deliveries(lease, 1)
     assert sending.claim is not None
-    await store.settle_delivery(sending.claim, Unknown(error="no answer"))
+    lost = await store.settle_delivery(sending.claim, Unknown(error="no answer"))
     with pytest.raises(Conflict):
         await change(store, DeleteSession(key=MAIN))
-    await store.resolve_delivery("d-1", DeliveryState.DISMISSED, NOON)
+    await store.resolve_delivery(lost, DeliveryState.DISMISSED, NOON)
     await change(store, DeleteSession(key=MAIN))
     assert await store.session(MAIN) is None
 

@@ -289,8 +289,10 @@ class Twins(RuleBasedStateMachine):
     @rule(age=pools.ages, result=pools.results, state=st.sampled_from(DeliveryState), at=pools.moments)
     def settle(self, age: int, result: SendResult, state: DeliveryState, at: int) -> None:
         claim = self._sends[max(0, len(self._sends) - 1 - age)]
+        seen = self._both(lambda store: store.delivery(claim.id))
         self._both(lambda store: store.settle_delivery(claim, result))
-        self._both(lambda store: store.resolve_delivery(claim.id, state, at))
+        if seen is not None:
+            self._both(lambda store: store.resolve_delivery(seen, state, at))
 
     # -- facts, upkeep, questions --------------------------------------------------------------------
 

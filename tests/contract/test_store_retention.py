@@ -166,9 +166,9 @@ async def test_a_session_whose_message_may_not_have_arrived_stays_until_that_is_
     (taken,) = await store.claim_deliveries(lease, 1)
     assert (await store.sweep(ALL)).sessions == ()
     assert taken.claim is not None
-    await store.settle_delivery(taken.claim, Unknown(error="no answer"))
+    lost = await store.settle_delivery(taken.claim, Unknown(error="no answer"))
     assert (await store.sweep(ALL)).sessions == ()
-    await store.resolve_delivery("d-1", settled, NOON)
+    await store.resolve_delivery(lost, settled, NOON)
     assert (await store.sweep(ALL)).sessions == (HOOK,)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
-from roost.core import exchangetext, sendpolicy
+from roost.core import exchangetext
 from roost.core.addresses import DEFAULT_ACCOUNT, Address, ChatType
 from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.effects import AcceptInput, AddDelivery, Effects, PutExchange, QueueRun, RunSnapshot, Snapshot
@@ -20,7 +20,6 @@ from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.notices import derived_id
 from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
-from roost.core.sendpolicy import SendPolicy
 from roost.core.sessions import Session
 
 INTERNAL_CHANNEL = "internal"
@@ -88,7 +87,7 @@ def advance(snapshot: RunSnapshot, ending: Ending) -> Effects:
             goes_on = said is not None and exchange.turn < exchange.max_turns
             return _next_turn(snapshot, heard, outcome) if goes_on else _announce(snapshot, heard, outcome)
         case Phase.ANNOUNCE:
-            sent = _announcement(snapshot, said, outcome.at, ending.policy) if said else ()
+            sent = _announcement(snapshot, said, outcome.at) if said else ()
             return (*sent, _done(exchange))
         case Phase.DONE:
             return ()
@@ -198,10 +197,10 @@ def _run(
     )
 
 
-def _announcement(snapshot: RunSnapshot, said: str, at: int, policy: SendPolicy | None) -> Effects:
+def _announcement(snapshot: RunSnapshot, said: str, at: int) -> Effects:
     session = snapshot.session.session
     address = announce_address(session) if session else None
-    if session is None or address is None or not may_send(session, address, policy):
+    if session is None or address is None:
         return ()
     delivery = Delivery(
         id=derived_id("announcement", snapshot.run.id),
@@ -214,14 +213,6 @@ def _announcement(snapshot: RunSnapshot, said: str, at: int, policy: SendPolicy 
         run_id=snapshot.run.id,
     )
     return (AddDelivery(delivery=delivery),)
-
-
-def may_send(session: Session, address: Address, policy: SendPolicy | None) -> bool:
-    """Whether the send policy lets this session speak at that address."""
-    override, chat_type = session.overrides.send_policy, session.facts.chat_type
-    return sendpolicy.decide(
-        policy, session.key, override=override, channel=address.channel, chat_type=chat_type
-    ).allowed
 
 
 def announce_address(session: Session) -> Address | None:

@@ -7,7 +7,7 @@ when its last child ends; the requester is a sub-agent and gets it as an input; 
 from dataclasses import replace
 from types import MappingProxyType
 
-from roost.core.a2a import CHILD_KINDS, INTERNAL_CHANNEL, may_send
+from roost.core.a2a import CHILD_KINDS, INTERNAL_CHANNEL
 from roost.core.addresses import Address
 from roost.core.announce import findings_text, freeze_result
 from roost.core.deliveries import Delivery, DeliveryKind
@@ -195,7 +195,7 @@ def _tell(
     address = _chat(snapshot, requester)
     quiet = completion.status is CompletionStatus.KILLED
     sent: Effects = ()
-    if address and requester.session and not quiet and may_send(requester.session, address, ending.policy):
+    if address and requester.session and not quiet:
         delivery = Delivery(
             id=derived_id("announcement", completion.child_run),
             key=requester.key,

@@ -7,7 +7,6 @@ from typing import TypeAlias
 from roost.core.exchanges import Completion
 from roost.core.notices import derived_id
 from roost.core.runs import Outcome, Request, Run, RunKind
-from roost.core.sendpolicy import SendPolicy
 from roost.core.sentinels import sentinel_of, strip_trailing
 
 _LEFT = 4
@@ -18,12 +17,11 @@ Announce: TypeAlias = Callable[[Completion, str | None], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """`reply` is the last visible text of the run; `policy` says where announcements may go."""
+    """`reply` is the last visible text of the run."""
 
     outcome: Outcome
     announce: Announce
     reply: str | None = None
-    policy: SendPolicy | None = None
 
     @property
     def said(self) -> str | None:

@@ -19,7 +19,15 @@ def derived_id(*parts: str) -> str:
     return str(uuid5(_NAMESPACE, "\n".join(parts)))
 
 
-def notice(key: SessionKey, address: Address | None, text: str, *, at: int, about: str) -> Effects:
+def notice(
+    key: SessionKey,
+    address: Address | None,
+    text: str,
+    *,
+    at: int,
+    about: str,
+    kind: DeliveryKind = DeliveryKind.NOTICE,
+) -> Effects:
     """Tell the chat at `address`; without an address there is nobody to tell this way."""
     if address is None:
         return ()
@@ -27,7 +35,7 @@ def notice(key: SessionKey, address: Address | None, text: str, *, at: int, abou
         id=derived_id("notice", about, text),
         key=key,
         address=address,
-        kind=DeliveryKind.NOTICE,
+        kind=kind,
         text=text,
         created_at=at,
         ready_at=at,

@@ -13,7 +13,6 @@ from roost.core.notices import INTERRUPTED_LINE, cleared_line, derived_id, notic
 from roost.core.queueing import bury
 from roost.core.queuetext import excerpt
 from roost.core.runs import Outcome, Run, RunState, Step, StepKind
-from roost.core.sendpolicy import SendPolicy
 from roost.core.stopping import killed
 
 MAX_AGE_MS = 600_000
@@ -78,12 +77,11 @@ def fate(run: Run, now: int, max_age_ms: int = MAX_AGE_MS) -> Fate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """The moment of recovery and the policies in force."""
+    """The moment of recovery and the rules in force."""
 
     now: int
     announce: Announce
     max_age_ms: int = MAX_AGE_MS
-    policy: SendPolicy | None = None
 
 
 def recover(snapshot: RunSnapshot, recovery: Recovery) -> Effects:
@@ -137,7 +135,7 @@ def _interrupt(snapshot: RunSnapshot, recovery: Recovery, why: str) -> Effects:
 
 
 def _ending(outcome: Outcome, recovery: Recovery) -> Ending:
-    return Ending(outcome=outcome, announce=recovery.announce, policy=recovery.policy)
+    return Ending(outcome=outcome, announce=recovery.announce)
 
 
 def _bury(inbound: Inbound, at: int) -> Effects:

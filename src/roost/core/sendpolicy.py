@@ -3,13 +3,16 @@
 The order of allow and deny rules does not matter. The verdict names what decided.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from roost.core import facts
 from roost.core.addresses import ChatType
+from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.keys import KeyKind, SessionKey
-from roost.core.sessions import SendOverride
+from roost.core.sessions import SendOverride, Session
 
 
 class Action(StrEnum):
@@ -43,6 +46,27 @@ class SendPolicy:
 class Verdict:
     allowed: bool
     rule: str
+
+
+Judge: TypeAlias = Callable[[Session, Delivery], Verdict]
+
+
+def anything(session: Session, delivery: Delivery) -> Verdict:
+    """The judge where nothing is held back."""
+    return Verdict(allowed=True, rule="no session.sendPolicy")
+
+
+def judge(policy: SendPolicy | None, session: Session, delivery: Delivery) -> Verdict:
+    """Whether a message may go out. Who typed a command is always answered: to nobody else would it tell anything."""
+    if delivery.kind is DeliveryKind.COMMAND:
+        return Verdict(allowed=True, rule="the answer to a command")
+    return decide(
+        policy,
+        session.key,
+        override=session.overrides.send_policy,
+        channel=delivery.address.channel,
+        chat_type=session.facts.chat_type,
+    )
 
 
 _PEER_WORDS = frozenset({"direct", "dm", "group", "channel"})

@@ -21,6 +21,7 @@ from roost.engine.inbox import Inbox
 from roost.engine.keeping import until_kept
 from roost.engine.leasing import release, renew
 from roost.engine.outbox import DELIVERIES, Outbox
+from roost.engine.reconciler import Reconciler
 from roost.engine.recoverer import Recoverer
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId, Rules
@@ -59,7 +60,7 @@ class Engine:
         stops: Stops | None = None,
     ) -> None:
         places = {Account(channel.name, channel.account): channel for channel in channels}
-        longest = {account: channel.abilities.longest for account, channel in places.items()}
+        store.limit_messages({account: channel.abilities.longest for account, channel in places.items()})
         self._book = Rulebook(rules)
         self._lease: Lease | None = None
         self._companions: dict[str, Companion] = {}
@@ -71,11 +72,12 @@ class Engine:
         self._clock = clock
         self._channels = places
         self._supervisor = Supervisor(clock, jitter)
-        runner = Runner(store, clock, self._book, self.stops, self.feed, longest)
+        runner = Runner(store, clock, self._book, self.stops, self.feed)
         self._scheduler = Scheduler(store, clock, runner, self._book)
-        self._outbox = Outbox(store, clock, places, jitter)
+        self._outbox = Outbox(store, clock, self._book, places, jitter)
         self.sweeper = Sweeper(store, clock, self._book)
-        self._recoverer = Recoverer(store, clock, self._book, places)
+        self._recoverer = Recoverer(store, clock, self._book)
+        self._reconciler = Reconciler(store, clock, places, jitter)
 
     @asynccontextmanager
     async def serving(self, gateway: Gateway) -> AsyncIterator[Lease]:
@@ -100,6 +102,7 @@ class Engine:
                     renewing = partial(renew, self._store, self._clock, lease)
                     group.start_soon(partial(keep, "lease", renewing, longest_wait_ms=RENEW_AGAIN_MS))
                     await self._recovered_once(lease, group)
+                    await self._reconciled_once(group)
                     group.start_soon(keep, "outbox", partial(self._outbox.serve, lease, group))
                     group.start_soon(keep, "scheduler", partial(self._scheduler.serve, lease, group))
                     group.start_soon(keep, "sweeper", self.sweeper.serve)
@@ -164,6 +167,12 @@ class Engine:
 
         group.start_soon(self._supervisor.finish, "recovery", attempt)
         await tried.wait()
+
+    async def _reconciled_once(self, group: TaskGroup) -> None:
+        """Wait until the channels were asked once: what was not sent goes out before what is written from now on."""
+        looked = anyio.Event()
+        group.start_soon(self._supervisor.keep, "reconciler", partial(self._reconciler.serve, looked.set))
+        await looked.wait()
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from functools import partial
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint_if_cancelled
 
+from roost.core import sendpolicy
 from roost.core.addresses import Account
 from roost.core.backoff import after_failure
 from roost.core.deliveries import Delivery, Postponed, Rejected, SendResult, Unknown
@@ -17,6 +18,7 @@ from roost.core.leases import RENEW_MS, Lease
 from roost.engine.intake import Intake
 from roost.engine.keeping import until_kept
 from roost.engine.limits import OutOfTime, within
+from roost.engine.rulebook import Rulebook
 from roost.ports import Channel, Clock, Store, Topic, TopicKind
 
 DELIVERIES = Topic(TopicKind.DELIVERIES)
@@ -42,11 +44,13 @@ class Outbox:
         self,
         store: Store,
         clock: Clock,
+        book: Rulebook,
         channels: Mapping[Account, Channel],
         jitter: Callable[[], float],
     ) -> None:
         self._store = store
         self._clock = clock
+        self._book = book
         self._channels = channels
         self._jitter = jitter
         self._sending: Counter[Account] = Counter()
@@ -60,7 +64,8 @@ class Outbox:
         async def claim(free: int) -> tuple[_Taken, ...]:
             full = frozenset(account for account, number in self._sending.items() if number >= AT_ONCE)
             at = self._clock.now()
-            claimed = await self._store.claim_deliveries(lease, min(free, AT_ONCE), without=full)
+            judge = partial(sendpolicy.judge, self._book.current.sending)
+            claimed = await self._store.claim_deliveries(lease, min(free, AT_ONCE), judge=judge, without=full)
             return tuple(_Taken(delivery=delivery, lease=lease, at=at) for delivery in claimed)
 
         def begin(taken: _Taken) -> None:

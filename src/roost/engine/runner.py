@@ -1,29 +1,25 @@
 """Plays a claimed run to its end, whatever the end is, and commits what follows from it."""
 
 import logging
-from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
-from roost.core import finishing, sendpolicy, stopping, upkeep
-from roost.core.addresses import Account
+from roost.core import finishing, stopping, upkeep
 from roost.core.announce import Stats, announce_text, read_report
 from roost.core.budgets import Budgets
 from roost.core.deliveries import Delivery, DeliveryKind
-from roost.core.effects import AddDelivery, AppendEntries, Effects, RecordDenial, RunSnapshot
+from roost.core.effects import AddDelivery, AppendEntries, Effects, RunSnapshot
 from roost.core.endings import Ending, completes
 from roost.core.entries import EntryDraft
 from roost.core.errors import Fenced, RoostError
 from roost.core.exchanges import Completion
 from roost.core.footers import framed
-from roost.core.ledger import Denial
 from roost.core.messages import AssistantMessage, StopReason, text_of
 from roost.core.notices import derived_id, notice
 from roost.core.queries import LedgerQuery
 from roost.core.runs import Outcome, Run, RunKind, RunState
-from roost.core.splitting import split
 from roost.core.upkeep import Upkeep
 from roost.engine.feed import Feed
 from roost.engine.keeping import until_kept
@@ -40,8 +36,6 @@ from roost.ports import Clock, Store
 
 _log = logging.getLogger(__name__)
 
-LONGEST = 100_000
-"""What one message may hold where no channel says; nobody can send it there."""
 BROKEN = "something broke in the gateway"
 ANSWERED = frozenset({RunKind.TURN, RunKind.GREETING, RunKind.CONTINUATION})
 TOLD = ANSWERED | {RunKind.COMPACTION}
@@ -66,14 +60,12 @@ class Runner:
         book: Rulebook,
         stops: Stops,
         feed: Feed,
-        longest: Mapping[Account, int],
     ) -> None:
         self._store = store
         self._feed = feed
         self._clock = clock
         self._book = book
         self._stops = stops
-        self._longest = longest
 
     async def run(self, run: Run, lent: Lent = nullcontext) -> None:
         """Play one claimed run. One that is no longer ours is left to whoever has it now."""
@@ -192,7 +184,6 @@ class Runner:
                 outcome=stopping.judged(snapshot.run, end.outcome),
                 announce=partial(announcement, stats=stats),
                 reply=text_of(played.words) if played.words else None,
-                policy=self._book.current.sending,
             )
             at = ending.outcome.at
             follows = end.follows if ending.outcome.succeeded else None
@@ -244,40 +235,17 @@ class Runner:
         address = run.request.reply_to
         if ending.said is None or address is None or run.request.kind not in ANSWERED or session is None:
             return ()
-        verdict = sendpolicy.decide(
-            self._book.current.sending,
-            run.key,
-            override=session.overrides.send_policy,
-            channel=address.channel,
-            chat_type=session.facts.chat_type,
+        said = Delivery(
+            id=derived_id(run.id, "reply"),
+            key=run.key,
+            address=address,
+            kind=DeliveryKind.REPLY,
+            text=framed(ending.said, words, session.overrides),
+            created_at=ending.outcome.at,
+            run_id=run.id,
+            ready_at=ending.outcome.at,
         )
-        if not verdict.allowed:
-            denial = Denial(
-                at=ending.outcome.at,
-                operation="send",
-                principal=run.cause.principal,
-                rule=verdict.rule,
-                reason="the answer was not sent",
-                caller=run.key,
-            )
-            return (RecordDenial(denial=denial),)
-        longest = self._longest.get(address.served_by, LONGEST)
-        return tuple(
-            AddDelivery(
-                delivery=Delivery(
-                    id=derived_id(run.id, "reply", str(number)),
-                    key=run.key,
-                    address=address,
-                    kind=DeliveryKind.REPLY,
-                    text=part.text,
-                    created_at=ending.outcome.at,
-                    run_id=run.id,
-                    ready_at=ending.outcome.at,
-                )
-            )
-            for number, part in enumerate(split(framed(ending.said, words, session.overrides), longest))
-            if part.text.strip()
-        )
+        return (AddDelivery(delivery=said),)
 
     def _notices(self, snapshot: RunSnapshot, outcome: Outcome, told: str | None) -> Effects:
         """Who asked is told once what came of it, where that is no answer, or that none will come."""
@@ -288,7 +256,10 @@ class Runner:
                 line = f"A new conversation has begun. {line}"
         if line is None:
             return ()
-        return notice(run.key, run.request.reply_to, line, at=outcome.at, about=run.id)
+        # Only who typed a command can have asked for a compaction and be told of it.
+        asked = run.request.kind is RunKind.COMPACTION
+        kind = DeliveryKind.COMMAND if asked else DeliveryKind.NOTICE
+        return notice(run.key, run.request.reply_to, line, at=outcome.at, about=run.id, kind=kind)
 
 
 def _deadline(run: Run) -> int | None:

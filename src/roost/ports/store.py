@@ -1,6 +1,6 @@
 """Where everything is kept, and the only truth."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias, TypeVar
 
@@ -28,6 +28,7 @@ from roost.core.queries import (
 from roost.core.retention import Cutoffs, Swept
 from roost.core.runs import Claim, Run, Step
 from roost.core.scheduling import Choose
+from roost.core.sendpolicy import Judge, anything
 from roost.core.sessions import Generation, Session, ThreadBinding
 from roost.core.topics import Topic
 from roost.core.transfer import ImportedSession, ImportOutcome
@@ -211,11 +212,17 @@ class Store(Protocol):
 
     # -- deliveries ----------------------------------------------------------------------------------
 
+    def limit_messages(self, longest: Mapping[Account, int]) -> None:
+        """From now on a message that is longer than its account takes is stored as several, in order, each with an
+        id that follows from its own; parts without words are left out."""
+        ...
+
     async def claim_deliveries(
-        self, lease: Lease, limit: int, *, without: frozenset[Account] = frozenset()
+        self, lease: Lease, limit: int, *, judge: Judge = anything, without: frozenset[Account] = frozenset()
     ) -> tuple[Delivery, ...]:
         """Take messages that are due, oldest first, as `sending`; at most one at a time per address.
-        Those for the accounts in `without` are passed over."""
+        Those for the accounts in `without` are passed over. What `judge` does not allow is dismissed instead, with
+        a denial about its run or itself."""
         ...
 
     async def settle_delivery(self, claim: Claim, result: SendResult) -> Delivery: ...
@@ -224,9 +231,9 @@ class Store(Protocol):
         """Mark as uncertain what a gateway that is gone was sending."""
         ...
 
-    async def resolve_delivery(self, delivery_id: str, state: DeliveryState, at: int) -> Delivery:
+    async def resolve_delivery(self, seen: Delivery, state: DeliveryState, at: int) -> Delivery:
         """An operator's or a channel's word on an uncertain or failed one: confirmed, dismissed, or intent
-        to send again."""
+        to send again. One that was taken since it was `seen` raises `Conflict`: the word was about another attempt."""
         ...
 
     async def delivery(self, delivery_id: str) -> Delivery | None: ...

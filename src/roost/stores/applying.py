@@ -10,6 +10,7 @@ from roost.core.errors import Conflict, InvalidInput
 from roost.core.exchanges import CompletionStatus
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
+from roost.core.parts import parts
 from roost.core.runs import RunState
 from roost.core.sessions import Counters, SessionStatus, Summary
 from roost.ports import Topic, TopicKind
@@ -238,7 +239,8 @@ async def end_run(unit: Unit, effect: fx.EndRun) -> SessionKey:
 
 async def add_delivery(unit: Unit, effect: fx.AddDelivery) -> SessionKey:
     session = await unit.existing(effect.delivery.key)
-    await unit.tables.insert_delivery(effect.delivery, session.owner)
+    for part in parts(effect.delivery, unit.longest):
+        await unit.tables.insert_delivery(part, session.owner)
     unit.topics.add(DELIVERIES)
     return effect.delivery.key
 

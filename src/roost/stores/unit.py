@@ -4,8 +4,11 @@ A unit sees each session once and writes it once, so that a verb with many effec
 and raises the version by one.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
+from roost.core.addresses import Account
 from roost.core.effects import RunSnapshot, Snapshot
 from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound
@@ -21,6 +24,8 @@ from roost.ports import Clock, Topic, TopicKind
 from roost.stores.codec import key_text
 from roost.stores.settling import settle_left
 from roost.stores.tables import Tables
+
+NO_LIMITS: Mapping[Account, int] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -56,8 +61,9 @@ class _Held:
 class Unit:
     """Rows as this transaction sees them, and what it will write when it is flushed."""
 
-    def __init__(self, tables: Tables, clock: Clock) -> None:
+    def __init__(self, tables: Tables, clock: Clock, longest: Mapping[Account, int] = NO_LIMITS) -> None:
         self.tables = tables
+        self.longest = longest
         self.now = clock.now()
         self.topics: set[Topic] = set()
         self._held: dict[SessionKey, _Held] = {}

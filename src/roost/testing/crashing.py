@@ -155,6 +155,7 @@ class CrashingStore(_CrashingUpkeep):
         self.exchange = crashes.around("store.exchange", store.exchange)
         self.leave_exchange = crashes.around("store.leave_exchange", store.leave_exchange)
         self.completions = crashes.around("store.completions", store.completions)
+        self.limit_messages = store.limit_messages
         self.claim_deliveries = crashes.around("store.claim_deliveries", store.claim_deliveries)
         self.settle_delivery = crashes.around("store.settle_delivery", store.settle_delivery)
         self.reap_deliveries = crashes.around("store.reap_deliveries", store.reap_deliveries)

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.a2a import HopReason, advance, announce_address, check_hops, may_send, turns
+from roost.core.a2a import HopReason, advance, announce_address, check_hops, turns
 from roost.core.addresses import Address
 from roost.core.deliveries import DeliveryKind
 from roost.core.effects import AcceptInput, AddDelivery, Effects, PutExchange, QueueRun, RunSnapshot, Snapshot
@@ -13,8 +13,7 @@ from roost.core.inbound import Inbound, InputMode
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, Text
 from roost.core.runs import Lane, Outcome, Run, RunKind, RunState
-from roost.core.sendpolicy import Action, SendPolicy
-from roost.core.sessions import SendOverride, Session
+from roost.core.sessions import Session
 from tests import samples
 from tests.samples import CHILD, CRON, MAIN, NOON, OPS
 
@@ -32,11 +31,9 @@ def ended(exchange: Exchange, at: SessionKey) -> RunSnapshot:
     )
 
 
-def ending(
-    reply: str | None = "x", state: RunState = RunState.DONE, policy: SendPolicy | None = None
-) -> Ending:
+def ending(reply: str | None = "x", state: RunState = RunState.DONE) -> Ending:
     outcome = Outcome(state=state, at=NOON, error=None if state is RunState.DONE else "boom")
-    return Ending(outcome=outcome, announce=lambda _, __: "", reply=reply, policy=policy)
+    return Ending(outcome=outcome, announce=lambda _, __: "", reply=reply)
 
 
 def row(effects: Effects) -> Exchange:
@@ -237,16 +234,6 @@ def test_the_last_word_goes_to_the_targets_channel() -> None:
 def test_a_silent_announce_sends_nothing(reply: str) -> None:
     effects = advance(ended(samples.exchange(Phase.ANNOUNCE), OPS), ending(reply))
     assert [type(effect) for effect in effects] == [PutExchange]
-
-
-@pytest.mark.requirement("D20")
-def test_the_send_policy_holds_for_announcements() -> None:
-    announcing = ended(samples.exchange(Phase.ANNOUNCE), OPS)
-    closed = SendPolicy(default=Action.DENY)
-    assert [type(one) for one in advance(announcing, ending("bye", policy=closed))] == [PutExchange]
-    session = samples.session()
-    opened = replace(session, overrides=replace(session.overrides, send_policy=SendOverride.ALLOW))
-    assert may_send(opened, samples.CHAT, closed)
 
 
 @pytest.mark.parametrize("session", [None, replace(samples.session(OPS), route=None)])

@@ -21,7 +21,6 @@ from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.inbound import InputMode
 from roost.core.messages import ProvenanceKind, Text, UserMessage
 from roost.core.runs import Lane, Outcome, Request, Run, RunKind, RunState
-from roost.core.sendpolicy import Action, SendPolicy
 from tests import samples
 from tests.samples import CHAT, CHILD, MAIN, NOON, OTHER_CHAT
 
@@ -41,11 +40,9 @@ def told(completion: Completion, written: str | None) -> str:
     return f"Status: {completion.status} Result: {written or completion.result}"
 
 
-def ending(
-    reply: str | None = "found it", state: RunState = RunState.DONE, policy: SendPolicy | None = None
-) -> Ending:
+def ending(reply: str | None = "found it", state: RunState = RunState.DONE) -> Ending:
     outcome = Outcome(state=state, at=NOON, error=None if state is RunState.DONE else "boom")
-    return Ending(outcome=outcome, announce=told, reply=reply, policy=policy)
+    return Ending(outcome=outcome, announce=told, reply=reply)
 
 
 def spawned(batch: Run = BATCH, requester: Snapshot | None = None, *siblings: Completion) -> RunSnapshot:
@@ -251,12 +248,6 @@ def test_what_a_continuation_told_meanwhile_is_not_announced_too() -> None:
     assert snapshot.completion is not None
     heard = replace(snapshot, completion=replace(snapshot.completion, acknowledged_at=NOON))
     assert child_end(heard, ending("All good.")) == ()
-
-
-@pytest.mark.requirement("D20")
-def test_the_send_policy_holds_for_announcements_but_not_for_the_transcript() -> None:
-    closed = ending("All good.", policy=SendPolicy(default=Action.DENY))
-    assert kinds(child_end(announcing(spawned()), closed)) == [AppendEntries, AcknowledgeCompletion]
 
 
 def test_a_requester_that_is_gone_is_told_nothing() -> None:

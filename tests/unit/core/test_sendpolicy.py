@@ -1,9 +1,13 @@
+from dataclasses import replace
+
 import pytest
 
 from roost.core.addresses import ChatType
+from roost.core.deliveries import DeliveryKind
 from roost.core.keys import KeyKind, SessionKey
-from roost.core.sendpolicy import Action, Match, Rule, SendPolicy, Verdict, decide
+from roost.core.sendpolicy import Action, Match, Rule, SendPolicy, Verdict, anything, decide, judge
 from roost.core.sessions import SendOverride
+from roost.testing import builders
 from tests import samples
 
 ALLOW_DISCORD = Rule(action=Action.ALLOW, match=Match(channel="discord"))
@@ -75,3 +79,16 @@ def test_a_key_that_could_mean_two_chats_is_denied_once_there_is_a_policy(key: S
 def test_a_doubtful_name_is_no_doubt_where_the_session_knows_its_chat() -> None:
     key = SessionKey(agent="main", kind=KeyKind.NAMED, name="a:b:c:direct:d:e")
     assert decide(SendPolicy(), key, chat_type=ChatType.DIRECT).allowed
+
+
+@pytest.mark.requirement("D20")
+@pytest.mark.parametrize("kind", DeliveryKind)
+def test_a_denied_session_is_told_only_what_it_asked_for_by_a_command(kind: DeliveryKind) -> None:
+    delivery = replace(builders.delivery("d1"), kind=kind)
+    session = samples.session()
+    denied = kind is not DeliveryKind.COMMAND
+    assert judge(CLOSED, session, delivery).allowed is not denied
+    muted = replace(session, overrides=replace(session.overrides, send_policy=SendOverride.DENY))
+    assert judge(None, muted, delivery).allowed is not denied
+    assert judge(None, session, delivery).allowed
+    assert anything(muted, delivery).allowed

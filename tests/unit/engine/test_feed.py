@@ -38,7 +38,7 @@ class Listening(Scene):
     async def run(self, feed: Feed, *script: Script) -> None:
         self.model.add(*script)
         run = await self.claimed(request=Request(reply_to=CHAT))
-        await Runner(self.store, self.clock, Rulebook(self.rules), Stops(), feed, {}).run(run)
+        await Runner(self.store, self.clock, Rulebook(self.rules), Stops(), feed).run(run)
 
 
 async def until_over(feed: Feed, found: list[FeedItem], started: anyio.Event) -> None:

@@ -13,9 +13,10 @@ from roost.core.leases import LEASE_MS, RENEW_MS, Gateway, Lease
 from roost.core.models import ModelRequest
 from roost.core.runs import Run
 from roost.core.scheduling import Choose
+from roost.core.sendpolicy import Judge, anything
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
-from roost.engine.recoverer import LONGEST_ASK_MS
+from roost.engine.reconciler import LONGEST_ASK_MS
 from roost.ports import Receive, Recover
 from roost.stores.memory import MemoryStore
 from roost.stores.sqlite import SqliteStore
@@ -213,10 +214,10 @@ class Failing(MemoryStore):
         return await super().claim_runs(lease, choose)
 
     async def claim_deliveries(
-        self, lease: Lease, limit: int, *, without: frozenset[Account] = frozenset()
+        self, lease: Lease, limit: int, *, judge: Judge = anything, without: frozenset[Account] = frozenset()
     ) -> tuple[Delivery, ...]:
         self.strike("claim_deliveries")
-        return await super().claim_deliveries(lease, limit, without=without)
+        return await super().claim_deliveries(lease, limit, judge=judge, without=without)
 
     async def renew_lease(self, lease: Lease) -> Lease:
         self.strike("renew_lease")
@@ -349,7 +350,7 @@ async def test_a_channel_that_cannot_be_asked_does_not_keep_the_gateway_from_sta
     async with anyio.create_task_group() as group:
         group.start_soon(pass_time, clock, LONGEST_ASK_MS)
         async with engine.serving(HOME):
-            assert condition(engine, "recovery")[0] is Condition.RETRYING
+            assert condition(engine, "reconciler")[0] is Condition.RETRYING
             await bench.say("more", BOB)
             with anyio.fail_after(5):
                 assert await bench.replies(BOB) == ("and now",)
@@ -372,3 +373,5 @@ async def test_each_channel_gets_answers_by_its_own_limit(bench: Bench, clock: F
             assert await bench.replies() == ("one two three four",)
             await short.say("hi", sender=BOB, chat=chat(BOB))
             assert len(await short.wait_replies(place(BOB, "short"), 2)) == 2
+            await short.say("/commands", sender=BOB, chat=chat(BOB))
+            assert all(len(text) <= 10 for text in await short.wait_replies(place(BOB, "short"), 20))

@@ -1,5 +1,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -7,12 +8,14 @@ import pytest
 from roost.channels.loopback import LoopbackChannel
 from roost.core.addresses import Account, Address
 from roost.core.channels import ChannelAbilities, Knowledge
-from roost.core.deliveries import Delivery, DeliveryState, Postponed, SendResult
+from roost.core.deliveries import Delivery, DeliveryKind, DeliveryState, Postponed, SendResult
 from roost.core.effects import AddDelivery
 from roost.core.errors import Fenced, StoreUnavailable
 from roost.core.leases import LEASE_MS, RENEW_MS, Gateway, Lease
 from roost.core.runs import Claim
+from roost.core.sendpolicy import Action, Judge, SendPolicy, anything
 from roost.engine.outbox import AT_ONCE, LONGEST_SEND_MS, POLL_MS, Outbox
+from roost.engine.rulebook import Rulebook
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
@@ -23,7 +26,8 @@ ELSEWHERE = Address(channel="loopback", to="bob")
 
 
 def outbox(scene: Scene, channel: LoopbackChannel) -> Outbox:
-    return Outbox(scene.store, scene.clock, {Account("loopback"): channel}, jitter=lambda: 0.0)
+    book = Rulebook(scene.rules)
+    return Outbox(scene.store, scene.clock, book, {Account("loopback"): channel}, jitter=lambda: 0.0)
 
 
 @asynccontextmanager
@@ -66,6 +70,19 @@ async def test_messages_to_one_place_come_in_order() -> None:
     await put(scene, *(builders.delivery(f"d{n}", text=text) for n, text in enumerate(texts)))
     async with serving(scene, channel):
         assert await channel.wait_replies(CHAT, 5) == texts
+
+
+@pytest.mark.requirement("D20")
+async def test_a_session_that_may_not_send_is_told_nothing_but_the_answers_to_commands() -> None:
+    scene, channel = Scene(), LoopbackChannel()
+    scene.rules = replace(scene.rules, sending=SendPolicy(default=Action.DENY))
+    kinds = [replace(builders.delivery(kind), kind=kind, text=kind) for kind in DeliveryKind]
+    await put(scene, *kinds)
+    async with serving(scene, channel):
+        assert await channel.wait_replies(CHAT) == (DeliveryKind.COMMAND,)
+    dismissed = await scene.store.deliveries(DeliveryState.DISMISSED, 10)
+    assert {one.kind for one in dismissed} == set(DeliveryKind) - {DeliveryKind.COMMAND}
+    assert len(await scene.store.denials(10)) == 3
 
 
 async def test_what_no_channel_serves_is_rejected() -> None:
@@ -146,9 +163,9 @@ class SlowToTell(MemoryStore):
         self.told = anyio.Event()
 
     async def claim_deliveries(
-        self, lease: Lease, limit: int, *, without: frozenset[Account] = frozenset()
+        self, lease: Lease, limit: int, *, judge: Judge = anything, without: frozenset[Account] = frozenset()
     ) -> tuple[Delivery, ...]:
-        claimed = await super().claim_deliveries(lease, limit, without=without)
+        claimed = await super().claim_deliveries(lease, limit, judge=judge, without=without)
         if claimed and lease.gateway == HOME:
             await self.told.wait()
         return claimed
@@ -172,7 +189,7 @@ async def test_a_channel_that_hangs_with_all_its_chats_keeps_no_other_channel_wa
     crowd = [Address(channel="stuck", to=f"person-{number}") for number in range(5 * AT_ONCE)]
     await put(scene, *(builders.delivery(f"s-{to.to}", address=to) for to in crowd))
     channels = {Account("stuck"): stuck, Account("loopback"): quick}
-    sender = Outbox(scene.store, scene.clock, channels, jitter=lambda: 0.0)
+    sender = Outbox(scene.store, scene.clock, Rulebook(scene.rules), channels, jitter=lambda: 0.0)
     lease = await scene.store.acquire_lease(HOME)
     with stuck.held_before_arrival() as held:
         async with anyio.create_task_group() as group:
@@ -267,7 +284,7 @@ async def handed_over(scene: Scene, channel: LoopbackChannel) -> None:
     lease = await scene.store.acquire_lease(Gateway(name="standby", holder="another process"))
     (lost,) = await scene.store.reap_deliveries(lease)
     assert await channel.ask(lost) is Knowledge.NOT_SENT
-    await scene.store.resolve_delivery(lost.id, DeliveryState.INTENT, scene.clock.now())
+    await scene.store.resolve_delivery(lost, DeliveryState.INTENT, scene.clock.now())
     (again,) = await scene.store.claim_deliveries(lease, 1)
     assert again.claim is not None
     await scene.store.settle_delivery(again.claim, await channel.send(again))

@@ -4,9 +4,8 @@ import anyio
 import pytest
 
 from roost.core import queueing
-from roost.core.addresses import Account, Address
 from roost.core.budgets import BudgetScope, Limit, Measure
-from roost.core.deliveries import Confirmed, Delivery, DeliveryKind, DeliveryState
+from roost.core.deliveries import Delivery, DeliveryKind, DeliveryState
 from roost.core.effects import Advance, Effects, OpenGeneration, RequestStop, Snapshot
 from roost.core.errors import InvalidInput, StoreUnavailable
 from roost.core.exchanges import Completion, CompletionStatus
@@ -14,7 +13,6 @@ from roost.core.messages import AssistantMessage, StopReason, text_of
 from roost.core.models import FailureKind
 from roost.core.principals import OWNER
 from roost.core.runs import Claim, Request, Run, RunKind, RunState, StopRequest
-from roost.core.sendpolicy import Action, SendPolicy
 from roost.core.sessions import Session
 from roost.core.tools import WorkspaceAccess
 from roost.core.upkeep import ContextSettings
@@ -31,10 +29,9 @@ from roost.testing.scripts import Fail, Hang, Say, Script, Until, calls
 from tests.unit.engine.scenes import HOME, Doing, Scene, call
 
 
-def runner(scene: Scene, stops: Stops | None = None, longest: int = 4000) -> Runner:
-    limits = {CHAT.served_by: longest, Account("elsewhere"): 3}
+def runner(scene: Scene, stops: Stops | None = None) -> Runner:
     feed = Feed(scene.store, scene.clock)
-    return Runner(scene.store, scene.clock, Rulebook(scene.rules), stops or Stops(), feed, limits)
+    return Runner(scene.store, scene.clock, Rulebook(scene.rules), stops or Stops(), feed)
 
 
 async def outcome(scene: Scene, run: Run) -> tuple[RunState, str | None]:
@@ -158,30 +155,6 @@ async def test_a_run_in_which_nothing_happens_is_given_up() -> None:
         await anyio.wait_all_tasks_blocked()
         scene.clock.advance(500)
     assert (await outcome(scene, run))[0] is RunState.TIMEOUT
-
-
-async def test_an_answer_that_may_not_be_sent_is_recorded_as_denied() -> None:
-    scene = Scene()
-    scene.rules = replace(scene.rules, sending=SendPolicy(default=Action.DENY))
-    scene.model.add((Say("secret"),))
-    await runner(scene).run(await scene.claimed())
-    assert await waiting(scene) == ()
-    (denial,) = await scene.store.denials(10)
-    assert (denial.operation, denial.caller) == ("send", MAIN)
-
-
-async def test_a_long_answer_is_split_and_parts_without_words_are_left_out() -> None:
-    scene = Scene()
-    scene.model.add((Say("abcde" + " " * 10 + "fghij"),))
-    await runner(scene, longest=5).run(await scene.claimed())
-    texts = []
-    lease = scene.lease
-    while due := await scene.store.claim_deliveries(lease, 1):
-        texts += [delivery.text for delivery in due]
-        claim = due[0].claim
-        assert claim is not None
-        await scene.store.settle_delivery(claim, Confirmed())
-    assert [text.strip() for text in texts] == ["abcde", "fghij"]
 
 
 async def test_an_exchange_is_not_answered_in_a_chat() -> None:
@@ -342,20 +315,6 @@ async def test_a_run_that_has_to_wait_for_its_budget_has_not_ended() -> None:
     assert (after.state, after.outcome, after.claim) == (RunState.QUEUED, None, None)
     (told,) = await waiting(scene)
     assert told.kind is DeliveryKind.NOTICE
-
-
-async def test_an_answer_is_split_by_the_limit_of_the_channel_it_goes_to() -> None:
-    words = "one two three"
-    for place, parts in (
-        (CHAT, 1),
-        (Address(channel="elsewhere", to="x"), 4),
-        (Address(channel="none", to="x"), 1),
-    ):
-        scene = Scene()
-        scene.model.add((Say(words),))
-        run = await scene.claimed(request=Request(reply_to=place))
-        await runner(scene).run(run)
-        assert len(await waiting(scene)) == parts
 
 
 class Failing(MemoryStore):

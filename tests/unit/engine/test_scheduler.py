@@ -28,7 +28,7 @@ from tests.unit.engine.scenes import HOME, Scene
 async def serving(scene: Scene, ceiling: int = 8, store: Store | None = None) -> AsyncIterator[None]:
     store = store or scene.store
     book = Rulebook(replace(scene.rules, limits=Limits(ceiling=ceiling)))
-    runner = Runner(store, scene.clock, book, Stops(), Feed(store, scene.clock), {})
+    runner = Runner(store, scene.clock, book, Stops(), Feed(store, scene.clock))
     lease = await store.acquire_lease(HOME)
     async with anyio.create_task_group() as group:
         group.start_soon(Scheduler(store, scene.clock, runner, book).serve, lease, group)

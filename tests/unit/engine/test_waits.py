@@ -39,9 +39,9 @@ class Waiting(Scene):
         return Waits(self.store, self.clock)
 
     async def play(self, run: Run) -> None:
-        await Runner(
-            self.store, self.clock, Rulebook(self.rules), Stops(), Feed(self.store, self.clock), {}
-        ).run(run)
+        await Runner(self.store, self.clock, Rulebook(self.rules), Stops(), Feed(self.store, self.clock)).run(
+            run
+        )
 
     async def decide(self, *effects: Effect) -> None:
         await self.store.change_session(MAIN, lambda snapshot: effects)

@@ -20,7 +20,6 @@ from roost.core.identities import Identity
 from roost.core.ledger import Denial
 from roost.core.messages import Text
 from roost.core.notices import derived_id
-from roost.core.splitting import split
 from roost.core.trees import Tree
 from roost.core.triggers import find_trigger
 from roost.core.visibility import Denied, Target
@@ -148,23 +147,18 @@ class Desk:
 
     def _deliveries(self, asked: Asked, text: str, at: int) -> Effects:
         address = asked.reply_to
-        if address is None:
+        if address is None or not text:
             return ()
-        return tuple(
-            AddDelivery(
-                delivery=Delivery(
-                    id=derived_id(asked.arrival.inbound.id, "answer", str(number)),
-                    key=asked.key,
-                    address=address,
-                    kind=DeliveryKind.COMMAND,
-                    text=part.text,
-                    created_at=at,
-                    ready_at=at,
-                )
-            )
-            for number, part in enumerate(split(text, self._means.abilities(address).longest))
-            if part.text.strip()
+        answer = Delivery(
+            id=derived_id(asked.arrival.inbound.id, "answer"),
+            key=asked.key,
+            address=address,
+            kind=DeliveryKind.COMMAND,
+            text=text,
+            created_at=at,
+            ready_at=at,
         )
+        return (AddDelivery(delivery=answer),)
 
 
 def denial(asked: Asked) -> Denied | None:

@@ -112,9 +112,8 @@ async def _last_run(means: Means, asked: Asked) -> Run | None:
 
 
 async def _denied_send(means: Means, asked: Asked, run: Run) -> Denial | None:
-    ended = run.outcome.at if run.outcome else 0
     for denial in await means.store.denials(_DENIALS):
-        if denial.operation == "send" and denial.caller == asked.key and denial.at == ended:
+        if denial.operation == "send" and denial.target == run.id:
             return denial
     return None
 

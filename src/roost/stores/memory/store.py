@@ -17,7 +17,7 @@ class MemoryStore(StoreVerbs):
         self._tables = MemoryTables(database_clock or clock)
 
     async def _write(self, verb: WriteVerb[Answer]) -> Answer:
-        unit = Unit(self._tables, self._clock)
+        unit = Unit(self._tables, self._clock, self._longest)
         try:
             answer = drive(verb(unit))
             drive(unit.flush())

@@ -163,7 +163,7 @@ class SqliteStore(StoreVerbs):
 
     def _work(self, verb: WriteVerb[Answer]) -> Work:
         def work() -> tuple[Answer, Any]:
-            unit = Unit(self._tables, self._clock)
+            unit = Unit(self._tables, self._clock, self._longest)
             answer = drive(verb(unit))
             drive(unit.flush())
             return answer, unit.topics

@@ -1,17 +1,18 @@
 """What every group of verbs stands on: a way to read and a way to write in one transaction."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
+from roost.core.addresses import Account
 from roost.core.errors import Fenced
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.ports import Told, Topic
 from roost.stores.tables import Tables
 from roost.stores.topics import Topics
-from roost.stores.unit import Unit
+from roost.stores.unit import NO_LIMITS, Unit
 
 Answer = TypeVar("Answer")
 Found = TypeVar("Found")
@@ -24,6 +25,10 @@ class Verbs(ABC):
 
     def __init__(self) -> None:
         self.topics = Topics()
+        self._longest: Mapping[Account, int] = NO_LIMITS
+
+    def limit_messages(self, longest: Mapping[Account, int]) -> None:
+        self._longest = dict(longest)
 
     @abstractmethod
     async def _write(self, verb: WriteVerb[Answer]) -> Answer:

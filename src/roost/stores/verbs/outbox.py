@@ -16,7 +16,9 @@ from roost.core.deliveries import (
 from roost.core.errors import Conflict, Fenced, NotFound
 from roost.core.events import EventKind
 from roost.core.leases import Lease
+from roost.core.ledger import Denial
 from roost.core.runs import Claim
+from roost.core.sendpolicy import Judge, Verdict, anything
 from roost.stores.applying import DELIVERIES
 from roost.stores.unit import Unit
 from roost.stores.verbs.base import Verbs, hold
@@ -30,12 +32,18 @@ class OutboxVerbs(Verbs):
         return await self._read(lambda tables: tables.deliveries(state, limit))
 
     async def claim_deliveries(
-        self, lease: Lease, limit: int, *, without: frozenset[Account] = frozenset()
+        self, lease: Lease, limit: int, *, judge: Judge = anything, without: frozenset[Account] = frozenset()
     ) -> tuple[Delivery, ...]:
         async def verb(unit: Unit) -> tuple[Delivery, ...]:
             await hold(unit, lease)
-            due = await unit.tables.due_deliveries(unit.now, limit, without)
-            return tuple([await _take(unit, delivery, lease) for delivery in due])
+            taken = []
+            for delivery in await unit.tables.due_deliveries(unit.now, limit, without):
+                verdict = judge(await unit.existing(delivery.key), delivery)
+                if verdict.allowed:
+                    taken.append(await _take(unit, delivery, lease))
+                else:
+                    await _dismiss(unit, delivery, verdict)
+            return tuple(taken)
 
         return await self._write(verb)
 
@@ -70,15 +78,20 @@ class OutboxVerbs(Verbs):
 
         return await self._write(verb)
 
-    async def resolve_delivery(self, delivery_id: str, state: DeliveryState, at: int) -> Delivery:
+    async def resolve_delivery(self, seen: Delivery, state: DeliveryState, at: int) -> Delivery:
         async def verb(unit: Unit) -> Delivery:
-            delivery = await unit.tables.delivery(delivery_id)
+            delivery = await unit.tables.delivery(seen.id)
             if delivery is None:
-                raise NotFound(f"no delivery {delivery_id}")
+                raise NotFound(f"no delivery {seen.id}")
             if delivery.state not in (DeliveryState.UNCERTAIN, DeliveryState.FAILED):
                 raise Conflict(
-                    f"delivery {delivery_id} is {delivery.state}",
+                    f"delivery {seen.id} is {delivery.state}",
                     hint="only an uncertain or failed delivery can be resolved by hand",
+                )
+            if delivery.fence != seen.fence:
+                raise Conflict(
+                    f"delivery {seen.id} was sent again meanwhile",
+                    hint="look at it again before resolving it",
                 )
             if state not in (DeliveryState.CONFIRMED, DeliveryState.DISMISSED, DeliveryState.INTENT):
                 raise Conflict(f"a delivery cannot be resolved as {state}")
@@ -99,6 +112,23 @@ async def _take(unit: Unit, delivery: Delivery, lease: Lease) -> Delivery:
     )
     # No news to those who look for work: there is less of it now.
     return await _put(unit, taken)
+
+
+async def _dismiss(unit: Unit, delivery: Delivery, verdict: Verdict) -> None:
+    session = await unit.existing(delivery.key)
+    run = await unit.tables.run(delivery.run_id) if delivery.run_id else None
+    denial = Denial(
+        at=unit.now,
+        operation="send",
+        principal=run.cause.principal if run else session.owner,
+        rule=verdict.rule,
+        reason=f"the {delivery.kind} was not sent",
+        caller=delivery.key,
+        target=delivery.run_id or delivery.id,
+    )
+    await unit.tables.insert_denial(denial)
+    error = f"not sent, because of {verdict.rule}"
+    await _write_down(unit, replace(delivery, state=DeliveryState.DISMISSED, error=error))
 
 
 async def _write_down(unit: Unit, delivery: Delivery) -> Delivery:

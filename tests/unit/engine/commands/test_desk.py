@@ -3,7 +3,6 @@ from dataclasses import replace
 import pytest
 
 from roost.core.admission import AdmissionRule, Admitted
-from roost.core.channels import ChannelAbilities
 from roost.core.commandaccess import CommandPolicy, Ignored
 from roost.core.commandlines import Line
 from roost.core.commands import COMMANDS, Command
@@ -52,14 +51,6 @@ async def test_a_command_told_again_is_done_and_answered_once(room: Room) -> Non
     assert again.record.answer == first.record.answer
     assert (await room.session()).overrides.usage == "tokens"
     assert len(await room.store.deliveries(DeliveryState.INTENT, 10)) == 1
-
-
-async def test_a_long_answer_is_split_as_the_channel_needs_it() -> None:
-    room = Room(abilities=ChannelAbilities(longest=120))
-    await room.ask("/commands")
-    parts = await room.store.deliveries(DeliveryState.INTENT, 100)
-    assert len(parts) > 5
-    assert all(len(part.text) <= 120 for part in parts)
 
 
 async def test_a_shortcut_is_answered_and_the_rest_goes_on(room: Room) -> None:

@@ -16,7 +16,7 @@ from roost.testing.builders import MAIN
 from tests.unit.engine.commands.rooms import OPEN, Room
 
 
-async def ended(room: Room, words: str = "well", *, state: RunState = RunState.DONE) -> int:
+async def ended(room: Room, words: str = "well", *, state: RunState = RunState.DONE) -> str:
     """A message was answered, or not."""
     await room.accepted("hello")
     (run,) = await room.claimed()
@@ -39,7 +39,7 @@ async def ended(room: Room, words: str = "well", *, state: RunState = RunState.D
         ),
     )
     room.scene.clock.advance(5000)
-    return at
+    return run.id
 
 
 @pytest.mark.requirement("F9", "P29")
@@ -98,8 +98,8 @@ async def test_a_silence_of_a_run_that_failed(room: Room) -> None:
 
 
 async def test_a_silence_by_send_policy(room: Room) -> None:
-    at = await ended(room)
-    denial = Denial(at=at, operation="send", principal=OWNER, rule="rules[0]", reason="x", caller=MAIN)
+    run_id = await ended(room)
+    denial = Denial(at=1, operation="send", principal=OWNER, rule="rules[0]", reason="x", target=run_id)
     await room.snapshot(MAIN, RecordDenial(denial=denial))
     assert await room.ask("/explain silence") == "Silence: the last answer was not sent, because of rules[0]."
 

@@ -1,0 +1,23 @@
+"""An outgoing message as its channel takes it: in one part, or in several that follow each other."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from roost.core.addresses import Account
+from roost.core.deliveries import Delivery
+from roost.core.notices import derived_id
+from roost.core.splitting import split
+
+
+def parts(delivery: Delivery, longest: Mapping[Account, int]) -> tuple[Delivery, ...]:
+    """The first part keeps the id. Where nobody knows how long a message may be, it stays whole."""
+    limit = longest.get(delivery.address.served_by)
+    if limit is None or len(delivery.text) <= limit:
+        return (delivery,)
+    texts = [part.text for part in split(delivery.text, limit) if part.text.strip()]
+    return tuple(
+        replace(
+            delivery, id=derived_id(delivery.id, "part", str(number)) if number else delivery.id, text=text
+        )
+        for number, text in enumerate(texts)
+    )
