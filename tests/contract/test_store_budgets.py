@@ -14,7 +14,7 @@ from roost.core.messages import Usage
 from roost.core.parking import Granted, Rule, Waits
 from roost.core.principals import OWNER
 from roost.core.queries import LedgerQuery
-from roost.core.runs import Claim, Outcome, Parked, RunKind, RunState, StopRequest
+from roost.core.runs import Claim, Outcome, Parked, RunKind, RunState, Step, StepKind, StopRequest
 from roost.core.sessions import SessionStatus
 from roost.ports import Store
 from roost.testing import builders
@@ -262,3 +262,43 @@ async def test_a_run_that_waits_for_a_moment_is_queued_and_not_parked(store: Sto
     assert (after.state, after.ready_at, after.parked) == (RunState.QUEUED, NOON + 5, None)
     assert (await known(store)).status is SessionStatus.QUEUED
     assert await store.wake_parked(lease) == ()
+
+
+# -- calls without a budget ----------------------------------------------------------------------------
+
+ASKED = Step(kind=StepKind.MODEL, at=NOON)
+
+
+@pytest.mark.requirement("P19")
+async def test_a_call_that_nobody_hears_of_again_is_in_the_ledger_as_an_estimate(
+    store: Store, lease: Lease
+) -> None:
+    claim = await started(store, lease, "r1")
+    await store.begin_step(claim, ASKED, row("call"))
+    assert (await store.usage(LedgerQuery())).calls == 0
+    await store.finish_run(claim, lambda snapshot: (builders.done("r1"),))
+    total = await store.usage(LedgerQuery())
+    assert (total.calls, total.usage.input) == (1, 100)
+
+
+@pytest.mark.requirement("P19")
+async def test_a_call_that_was_heard_of_or_cost_nothing_leaves_no_estimate(
+    store: Store, lease: Lease
+) -> None:
+    claim = await started(store, lease, "r1")
+    await store.begin_step(claim, ASKED, row("heard of"))
+    await store.record_usage(replace(row("heard of"), usage=Usage(input=7, total=7), estimated=False))
+    await store.begin_step(claim, ASKED, row("refused"))
+    await store.release("refused")
+    await store.finish_run(claim, lambda snapshot: (builders.done("r1"),))
+    total = await store.usage(LedgerQuery())
+    assert (total.calls, total.usage.input) == (1, 7)
+
+
+@pytest.mark.requirement("P20")
+async def test_a_call_that_holds_its_means_keeps_them_when_it_begins(store: Store, lease: Lease) -> None:
+    claim = await started(store, lease, "r1")
+    await store.reserve(claim, ("day",), granting("call", "day", amount=50))
+    await store.begin_step(claim, ASKED, row("call", tokens=1))
+    await store.finish_run(claim, lambda snapshot: (builders.done("r1"),))
+    assert (await store.usage(LedgerQuery())).usage.input == 50

@@ -14,7 +14,7 @@ from roost.app.rules import command_rules, engine_rules
 from roost.app.scanning import Masks
 from roost.clock import SystemClock
 from roost.config import Loaded
-from roost.config.printed import printed
+from roost.config.printed import printed, printing
 from roost.core.addresses import Account
 from roost.core.admission import ChannelPolicy
 from roost.core.errors import ConfigInvalid
@@ -69,6 +69,7 @@ async def open_engine(
     """
     clock, masks, stops = SystemClock(), Masks(), Stops()
     threads = {Account(one.name, one.account) for one in channels if one.abilities.threads}
+    programs = printing(loaded.settings)
     loaded = replace(loaded, settings=await printed(loaded.settings))
     async with open_store(loaded, clock) as store, AsyncExitStack() as connections:
 
@@ -82,7 +83,7 @@ async def open_engine(
             )
 
         press = Press(clock, compose, masks, connections)
-        edition = await press.edition(loaded)
+        edition = await press.edition(loaded, programs)
         with logging_to(sys.stderr, masks):
             engine = Engine(
                 store, clock, FreshIds(clock), edition.rules, channels, jitter=random.random, stops=stops

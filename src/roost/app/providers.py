@@ -5,6 +5,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 
+from anyio import to_thread
+
 from roost.config import Settings
 from roost.config.casting import catalogue
 from roost.config.providers import ModelApi, ModelDefinition, Provider, ProviderAuth, thaw
@@ -38,20 +40,20 @@ async def open_models(settings: Settings, clock: Clock) -> AsyncIterator[Registr
     single: dict[ModelRef, Model] = {}
     async with AsyncExitStack() as stack:
 
-        def reached(name: str, provider: Provider, own: ModelDefinition | None = None) -> Model:
-            adapter = _adapter(name, provider, own, clock)
+        async def reached(name: str, provider: Provider, own: ModelDefinition | None = None) -> Model:
+            adapter = await _adapter(name, provider, own, clock)
             stack.push_async_callback(adapter.aclose)
             return RetryingModel(adapter, clock)
 
         for name, provider in settings.models.providers.items():
-            models[name] = reached(name, provider)
+            models[name] = await reached(name, provider)
             for own in provider.models:
                 if own.api or own.headers or own.params or own.compat:
-                    single[ModelRef(name, own.id)] = reached(name, provider, own)
+                    single[ModelRef(name, own.id)] = await reached(name, provider, own)
         yield Registry(catalogue(settings, DEMO), models, single)
 
 
-def _adapter(
+async def _adapter(
     name: str, provider: Provider, own: ModelDefinition | None, clock: Clock
 ) -> "OpenAIModel | HostedModel":
     api = (own.api if own else None) or provider.api
@@ -64,9 +66,10 @@ def _adapter(
             f"models.providers.{name} speaks `{api}`, which needs a part that is not installed",
             hint="pip install 'roost[providers]'",
         )
+    # In a thread: a library takes seconds to load, and a lease must be renewed meanwhile.
+    wire = await to_thread.run_sync(_wire, api)
     from roost.models.library.model import HostedModel  # noqa: PLC0415 — takes longer to load than all else
 
-    wire = _wire(api)
     return HostedModel(_endpoint(name, provider, own, wire.base_url), clock, wire)
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 import anyio
+from anyio.abc import TaskGroup
 
 from roost.app.providers import open_models
 from roost.app.scanning import Masks
 from roost.config import Loaded, Reload, Sources, changes, until_restart
-from roost.config.printed import printed
+from roost.config.printed import printed, printing
 from roost.core.errors import RoostError
 from roost.engine.gateway import Engine, OutOfUse
 from roost.engine.rules import Rules
@@ -32,12 +33,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edition:
-    """A configuration that can be in force: its rules, and the models that were opened for them."""
+    """A configuration that can be in force: its rules, the models that were opened for them, and the providers whose
+    credentials are printed."""
 
     loaded: Loaded
     rules: Rules
     registry: Registry
     connections: AsyncExitStack
+    printing: frozenset[str]
 
 
 class Press:
@@ -49,7 +52,7 @@ class Press:
         self._masks = masks
         self._connections = connections
 
-    async def edition(self, loaded: Loaded) -> Edition:
+    async def edition(self, loaded: Loaded, printing: frozenset[str] = frozenset()) -> Edition:
         """Raises a `RoostError` and leaves nothing open where something is wrong."""
         self._masks.learn(loaded)
         async with AsyncExitStack() as trial:
@@ -57,7 +60,7 @@ class Press:
             rules = self._compose(loaded, registry)
             opened = trial.pop_all()
         self._connections.push_async_exit(opened)
-        return Edition(loaded=loaded, rules=rules, registry=registry, connections=opened)
+        return Edition(loaded=loaded, rules=rules, registry=registry, connections=opened, printing=printing)
 
 
 class Follower:
@@ -69,6 +72,13 @@ class Follower:
         self._clock = clock
         self._stamps = _stamps(edition.loaded.sources)
         self._refused: str | None = None
+        self._wanted: anyio.Event | None = None
+        edition.registry.renewed_by(self.renew, edition.printing)
+
+    async def renew(self) -> None:
+        """Have the programs that print credentials run again; return when what came of it is in force."""
+        self._wanted = self._wanted or anyio.Event()
+        await self._wanted.wait()
 
     async def follow(self, engine: Engine) -> None:
         """Give the engine new rules whenever the configuration changes, until cancelled."""
@@ -77,14 +87,24 @@ class Follower:
             while True:
                 await self._clock.sleep(EVERY_MS)
                 waited += 1
-                stamps, old = _stamps(self._edition.loaded.sources), self._edition
-                if stamps == self._stamps and (self._refused is None or waited < AGAIN_AFTER):
+                stamps, wanted = _stamps(self._edition.loaded.sources), self._wanted
+                again = wanted is not None or (self._refused is not None and waited >= AGAIN_AFTER)
+                if stamps == self._stamps and not again:
                     continue
-                self._stamps, waited = stamps, 0
-                await self._look(engine)
-                if self._edition is not old:
-                    old.registry.replaced_by(self._edition.registry)
-                    closing.start_soon(_close, await engine.reload(self._edition.rules), old.connections)
+                self._stamps, self._wanted, waited = stamps, None, 0
+                try:
+                    await self._follow_once(engine, closing)
+                finally:
+                    if wanted is not None:
+                        wanted.set()
+
+    async def _follow_once(self, engine: Engine, closing: TaskGroup) -> None:
+        old = self._edition
+        await self._look(engine)
+        if self._edition is not old:
+            self._edition.registry.renewed_by(self.renew, self._edition.printing)
+            old.registry.replaced_by(self._edition.registry)
+            closing.start_soon(_close, await engine.reload(self._edition.rules), old.connections)
 
     async def _look(self, engine: Engine) -> None:
         """What is there now is the edition in force, if nothing is wrong with it and anything is different."""
@@ -94,7 +114,9 @@ class Follower:
             settings = await printed(found.settings)
             kept = until_restart(before.settings, settings)
             if kept != before.settings:
-                self._edition = await self._press.edition(replace(found, settings=kept))
+                self._edition = await self._press.edition(
+                    replace(found, settings=kept), printing(found.settings)
+                )
         except RoostError as error:
             self._refuse(engine, str(error))
             return

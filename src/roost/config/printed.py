@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from contextlib import suppress
 from subprocess import DEVNULL, PIPE
 from typing import TypeAlias
@@ -20,6 +21,21 @@ SECONDS = 30
 _LARGEST = 1 << 16
 
 _Given: TypeAlias = Secret | SecretCommand
+
+
+def printing(settings: Settings) -> frozenset[str]:
+    """The providers with such a credential."""
+
+    def given(provider: Provider) -> Iterator[_Given | None]:
+        yield provider.api_key
+        yield from provider.headers.values()
+        for model in provider.models:
+            yield from model.headers.values()
+
+    providers = settings.models.providers.items()
+    return frozenset(
+        name for name, one in providers if any(isinstance(it, SecretCommand) for it in given(one))
+    )
 
 
 async def printed(settings: Settings, *, seconds: float = SECONDS) -> Settings:

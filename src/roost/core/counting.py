@@ -3,10 +3,12 @@
 from typing import NamedTuple
 
 from roost.core.jsonvalue import compact
-from roost.core.messages import AssistantMessage, Usage
+from roost.core.messages import AssistantMessage, Message, Text, Usage
 from roost.core.models import ModelRequest
 from roost.core.pricing import cost_micros
 from roost.core.tokens import estimate, estimate_message
+
+_CHARS_PER_TOKEN = 4
 
 
 class Counted(NamedTuple):
@@ -20,6 +22,18 @@ def counted(request: ModelRequest, answer: AssistantMessage) -> Counted:
         return Counted(answer.usage, estimated=False)
     usage = estimated(request, answer)
     return Counted(usage._replace(cost_micros=cost_micros(usage, request.spec.prices)), estimated=True)
+
+
+def at_least(request: ModelRequest) -> Usage:
+    """About what a call costs of which no more is heard: what it was told, by its length, and no answer."""
+    told = len(request.system) + sum(map(_length, request.messages))
+    tokens = told // _CHARS_PER_TOKEN
+    usage = Usage(input=tokens, total=tokens)
+    return usage._replace(cost_micros=cost_micros(usage, request.spec.prices))
+
+
+def _length(message: Message) -> int:
+    return sum(len(block.text) for block in message.content if isinstance(block, Text))
 
 
 def estimated(request: ModelRequest, answer: AssistantMessage) -> Usage:

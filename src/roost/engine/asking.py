@@ -3,14 +3,16 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from roost.core.budgets import unbilled
-from roost.core.counting import counted
+from roost.core.counting import at_least, counted
 from roost.core.ledger import LedgerRow
 from roost.core.messages import AssistantMessage, Message, StopReason, Text, Usage
 from roost.core.models import FailureKind, Finished, ModelFailed, ModelRequest, TextDelta, ThinkingDelta
 from roost.core.notices import derived_id
 from roost.core.runs import Step, StepKind
+from roost.engine.limits import OutOfTime, watched
 from roost.engine.means import Means
 from roost.engine.work import Work
 
@@ -26,6 +28,7 @@ class Asking:
         self._name = name
         self._calls = 0
         self._partial: list[str] = []
+        self._speaker = work.part.spec.ref
 
     async def ask(self, messages: Sequence[Message]) -> AssistantMessage:
         """The whole answer to these messages, by the first model that gives one; it plays on."""
@@ -51,12 +54,13 @@ class Asking:
         self._calls += 1
         call = self._call()
         await self._means.reserve(call, request)
-        await work.store.begin_step(work.claim, Step(kind=StepKind.MODEL, at=work.clock.now()))
+        unheard_of = replace(call, usage=at_least(request), estimated=True)
+        await work.store.begin_step(work.claim, Step(kind=StepKind.MODEL, at=work.clock.now()), unheard_of)
         try:
             answer = await self._read(request)
         except ModelFailed as failed:
             if unbilled(failed.kind, said=bool(self._partial)):
-                await self._means.release(call)
+                await work.store.release(call.id)
             raise
         spent = counted(request, answer)
         await work.store.record_usage(
@@ -80,7 +84,7 @@ class Asking:
         text = "".join(self._partial)
         if not text.strip():
             return None
-        ref = self._work.part.spec.ref
+        ref = self._speaker
         return AssistantMessage(
             content=(Text(text),),
             at=self._work.clock.now(),
@@ -91,24 +95,39 @@ class Asking:
         )
 
     async def _read(self, request: ModelRequest) -> AssistantMessage:
+        """A model that falls silent has failed: another one may have something to say."""
+        work = self._work
         self.forget()
+        self._speaker = request.spec.ref
+        work.move()
+        try:
+            return await watched(
+                work.clock, lambda: work.silence_ms - work.idle_ms, partial(self._listen, request)
+            )
+        except OutOfTime:
+            raise ModelFailed(
+                f"{request.spec.ref} said nothing for {work.silence_ms // 1000} s",
+                kind=FailureKind.TRANSIENT,
+                hint="try again",
+            ) from None
+
+    async def _listen(self, request: ModelRequest) -> AssistantMessage:
         answer = None
         self._work.voice.asked(request.spec.ref)
-        with self._work.waiting_for_words():
-            async with self._work.part.model.stream(request) as events:
-                async for event in events:
-                    self._work.move()
-                    match event:
-                        case TextDelta():
-                            self._partial.append(event.text)
-                            self._work.voice.text(event.text)
-                        case ThinkingDelta():
-                            self._work.voice.thinking(event.text)
-                        case Finished():
-                            answer = event.message
-                            self._work.voice.said()
-                        case _:
-                            pass
+        async with self._work.part.model.stream(request) as events:
+            async for event in events:
+                self._work.move()
+                match event:
+                    case TextDelta():
+                        self._partial.append(event.text)
+                        self._work.voice.text(event.text)
+                    case ThinkingDelta():
+                        self._work.voice.thinking(event.text)
+                    case Finished():
+                        answer = event.message
+                        self._work.voice.said()
+                    case _:
+                        pass
         if answer is None:
             raise ModelFailed("the answer has no end", kind=FailureKind.TRANSIENT)
         return answer

@@ -63,11 +63,6 @@ class Means:
             case never:
                 assert_never(never)
 
-    async def release(self, call: LedgerRow) -> None:
-        """Give back what a call holds that cost nothing."""
-        if self._work.budgets.limits:
-            await self._work.store.release(call.id)
-
     async def _root(self) -> SessionKey:
         ancestors = await self._work.store.ancestors(self._work.run.key)
         return ancestors[-1] if ancestors else self._work.run.key

@@ -112,7 +112,7 @@ class House:
 class Rules:
     """`doors` say who is let in, by channel; a channel without one lets in nobody but by pairing.
 
-    A run in which nothing happens for `idle_ms`, or whose model says nothing for `stream_idle_ms`, is given up.
+    A run in which nothing happens for `idle_ms` is given up; a model that says nothing for `stream_idle_ms` has failed.
     """
 
     cast: Cast

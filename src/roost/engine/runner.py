@@ -114,7 +114,19 @@ class Runner:
             return None if now is rules else now.cast(session, run)
 
         budgets = Budgets(limits=rules.budgets, zone=rules.zone)
-        work = Work(self._store, self._clock, run, run.claim, session, part, lent, voice, budgets, recast)
+        work = Work(
+            self._store,
+            self._clock,
+            run,
+            run.claim,
+            session,
+            part,
+            lent,
+            voice,
+            budgets,
+            recast,
+            silence_ms=rules.stream_idle_ms,
+        )
         player = self._player(work, rules)
         with self._stops.around(run.id) as stop:
             return await self._watched(work, player, rules)
@@ -136,11 +148,8 @@ class Runner:
         deadline = _deadline(work.run)
 
         def left() -> int:
-            now = self._clock.now()
-            longest = rules.idle_ms
-            limit = min(longest, rules.stream_idle_ms) if work.asking else longest
-            idle = limit - (now - work.moved_at)
-            return idle if deadline is None else min(idle, deadline - now)
+            idle = rules.idle_ms - work.idle_ms
+            return idle if deadline is None else min(idle, deadline - self._clock.now())
 
         if deadline is not None and deadline <= self._clock.now():
             return self._failed(RunState.TIMEOUT, OutOfTime("its time was over before it began"))
@@ -152,6 +161,9 @@ class Runner:
             return self._broken_off(RunState.TIMEOUT, error, player)
         except RoostError as error:
             return self._broken_off(RunState.FAILED, error, player)
+        except Exception:  # noqa: BLE001 — what had been said is kept, whatever broke
+            _log.exception("run %s broke", work.run.id)
+            return self._broken_off(RunState.FAILED, RoostError(BROKEN), player)
         outcome = replace(self._outcome(RunState.DONE, work), yielded=played.yielded)
         return _End(outcome=outcome, played=played, follows=self._follows(work, played))
 

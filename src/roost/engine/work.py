@@ -1,7 +1,7 @@
 """A claimed run being played: what it works with, and when something last happened in it."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -32,8 +32,8 @@ class Played:
 
 @dataclass(slots=True)
 class Work:
-    """`asking` while a model is expected to say something; within `lent` the run leaves its place to others. `cause`
-    is the run's own until it took what others said. `recast` casts its part anew where the rules have changed since."""
+    """Within `lent` the run leaves its place to others. `cause` is the run's own until it took what others said.
+    `recast` casts its part anew where the rules have changed since. A model may be silent for `silence_ms`."""
 
     store: Store
     clock: Clock
@@ -45,7 +45,7 @@ class Work:
     voice: Voice
     budgets: Budgets = field(default_factory=Budgets)
     recast: Recast | None = None
-    asking: bool = False
+    silence_ms: int = 120_000
     cause: Cause = field(init=False)
     moved_at: int = field(init=False)
 
@@ -57,17 +57,12 @@ class Work:
         """Something happened."""
         self.moved_at = self.clock.now()
 
+    @property
+    def idle_ms(self) -> int:
+        """How long nothing has happened."""
+        return self.clock.now() - self.moved_at
+
     def acting(self) -> Part:
         """The part that tools act by. What the rules take from an agent is gone at once; nothing else of a run changes."""
         newer = self.recast() if self.recast else None
         return newer or self.part
-
-    @contextmanager
-    def waiting_for_words(self) -> Iterator[None]:
-        """Around a model call."""
-        self.asking = True
-        self.move()
-        try:
-            yield
-        finally:
-            self.asking = False

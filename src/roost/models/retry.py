@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from random import random
+from typing import NamedTuple
 
 from roost.core.models import FailureKind, ModelEvent, ModelFailed, ModelRequest
 from roost.ports import Clock, Model
@@ -11,6 +12,27 @@ ATTEMPTS = 3
 FIRST_WAIT_MS = 500
 LONGEST_WAIT_MS = 30_000
 _PASSING = (FailureKind.TRANSIENT, FailureKind.RATE_LIMIT)
+
+
+class Begun(NamedTuple):
+    """An answer that has begun."""
+
+    first: ModelEvent
+    rest: AsyncIterator[ModelEvent]
+
+    async def events(self) -> AsyncGenerator[ModelEvent, None]:
+        yield self.first
+        async for event in self.rest:
+            yield event
+
+
+async def begun(model: Model, request: ModelRequest, stack: AsyncExitStack) -> Begun:
+    """An answer with its first event, which `stack` will leave; a call that fails before that is left at once."""
+    async with AsyncExitStack() as trial:
+        events = await trial.enter_async_context(model.stream(request))
+        first = await anext(events)
+        stack.push_async_exit(trial.pop_all())
+        return Begun(first, events)
 
 
 class RetryingModel:
@@ -30,21 +52,14 @@ class RetryingModel:
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[ModelEvent]]:
         async with AsyncExitStack() as stack:
-            first, rest = await self._begun(request, stack)
-            yield await stack.enter_async_context(aclosing(_from(first, rest)))
+            begin = await self._begun(request, stack)
+            yield await stack.enter_async_context(aclosing(begin.events()))
 
-    async def _begun(
-        self, request: ModelRequest, stack: AsyncExitStack
-    ) -> tuple[ModelEvent, AsyncIterator[ModelEvent]]:
-        """The first event, and the stream it came from, which `stack` will leave."""
+    async def _begun(self, request: ModelRequest, stack: AsyncExitStack) -> Begun:
         attempt = 1
         while True:
             try:
-                async with AsyncExitStack() as trial:
-                    events = await trial.enter_async_context(self._model.stream(request))
-                    first = await anext(events)
-                    stack.push_async_exit(trial.pop_all())
-                    return first, events
+                return await begun(self._model, request, stack)
             except ModelFailed as failed:
                 wait = self._wait(failed, attempt)
                 if failed.kind not in _PASSING or attempt >= self._attempts or wait > LONGEST_WAIT_MS:
@@ -56,9 +71,3 @@ class RetryingModel:
         backoff = FIRST_WAIT_MS << (attempt - 1)
         least = failed.retry_after_ms if failed.retry_after_ms is not None else backoff // 2
         return least + round(backoff // 2 * self._chance())
-
-
-async def _from(first: ModelEvent, rest: AsyncIterator[ModelEvent]) -> AsyncGenerator[ModelEvent, None]:
-    yield first
-    async for event in rest:
-        yield event

@@ -174,8 +174,10 @@ class Store(Protocol):
         that has one running) and those running; what it picks is claimed with a raised fence."""
         ...
 
-    async def begin_step(self, claim: Claim, step: Step) -> None:
-        """Record what is about to happen, before it happens. A run that was stopped is `Fenced`."""
+    async def begin_step(self, claim: Claim, step: Step, call: LedgerRow | None = None) -> None:
+        """Record what is about to happen, before it happens. A run that was stopped is `Fenced`.
+
+        `call` is what the ledger says of a model call whose cost is never heard of, unless it holds its means."""
         ...
 
     async def finish_run(self, claim: Claim, advance: Advance) -> Run:

@@ -3,6 +3,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import anyio
 import pytest
 
 from roost.app import database_file, open_engine
@@ -104,6 +105,61 @@ async def test_a_wire_format_whose_part_is_not_installed_says_what_to_install(
     with pytest.raises(ConfigInvalid, match=r"models\.providers\.local speaks `ollama`.*roost\[providers\]"):
         async with open_engine(provider(tmp_path, api="ollama"), [], {}):
             pass
+
+
+COUNTED = """
+import pathlib, sys
+runs = pathlib.Path(sys.argv[1])
+runs.write_text(runs.read_text() + "x" if runs.exists() else "x")
+print("sk-printed-" + str(len(runs.read_text())))
+"""
+
+
+@pytest.mark.parametrize(("refusals", "texts"), [(1, ("Hello.",)), (2, ("No answer: ",))])
+async def test_a_printed_credential_that_is_refused_is_printed_anew_once(
+    tmp_path: Path, refusals: int, texts: tuple[str, ...]
+) -> None:
+    command = {"command": [sys.executable, "-c", COUNTED, str(tmp_path / "runs")]}
+    replies = [Reply(status=401, pieces=(b"{}",))] * refusals
+    async with FakeEndpoint(*replies, fake_openai.reply_of(says("Hello."))) as server:
+        loaded = provider(tmp_path, baseUrl=server.url + "/v1", apiKey=command)
+        told = await answers(loaded, "hi")
+    assert [text.startswith(start) for text, start in zip(told, texts, strict=True)] == [True]
+    keys = [asked.headers["authorization"] for asked in server.requests]
+    assert keys == ["Bearer sk-printed-1", "Bearer sk-printed-2"]
+
+
+async def test_a_configured_credential_that_is_refused_is_refused_for_good(tmp_path: Path) -> None:
+    async with FakeEndpoint(Reply(status=401, pieces=(b"{}",))) as server:
+        (told,) = await answers(provider(tmp_path, baseUrl=server.url + "/v1"), "hi")
+    assert told.startswith("No answer: ")
+    assert len(server.requests) == 1
+
+
+LOADED_BY = """
+import sys, threading, anyio
+from roost.app.providers import open_models
+from roost.clock import SystemClock
+from roost.config import load
+
+class Watch:
+    found = {}
+    def find_spec(self, name, path=None, target=None):
+        self.found.setdefault(name, threading.current_thread() is threading.main_thread())
+
+async def main():
+    sys.meta_path.insert(0, Watch())
+    async with open_models(load({"ROOST_HOME": sys.argv[1]}).settings, SystemClock()):
+        print(Watch.found["pydantic_ai.models"], Watch.found["anthropic"])
+
+anyio.run(main)
+"""
+
+
+async def test_a_library_is_loaded_beside_the_event_loop(tmp_path: Path) -> None:
+    provider(tmp_path, api="anthropic-messages", baseUrl="http://127.0.0.1:9")
+    done = await anyio.run_process([sys.executable, "-c", LOADED_BY, str(tmp_path)], check=False)
+    assert done.stdout.decode().split() == ["False", "False"], done.stderr.decode()
 
 
 async def test_a_credential_that_cannot_be_had_is_refused_by_where_it_is_given(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.counting import counted, estimated
+from roost.core.counting import at_least, counted, estimated
 from roost.core.messages import AssistantMessage, Text, Usage
 from roost.core.models import Prices
 from tests.asking import SPEC, request
@@ -36,3 +36,9 @@ def test_everything_that_is_sent_counts() -> None:
         )
     ]
     assert sizes == sorted(set(sizes))
+
+
+@pytest.mark.requirement("P19")
+def test_a_call_nobody_hears_of_again_costs_about_what_it_was_told() -> None:
+    asked = replace(request("x" * 400), system="y" * 40, spec=replace(SPEC, prices=Prices(input=2, output=9)))
+    assert at_least(asked) == Usage(input=110, total=110, cost_micros=220)

@@ -7,15 +7,19 @@ import pytest
 
 from roost.core.budgets import Budgets, BudgetScope, Limit, Measure
 from roost.core.effects import RequeueRun
+from roost.core.errors import StoreUnavailable
 from roost.core.ledger import LedgerRow
 from roost.core.messages import StopReason, Usage, text_of
 from roost.core.models import FailureKind, ModelEvent, ModelFailed, ModelRef, ModelRequest, TextDelta
 from roost.core.queries import LedgerQuery
+from roost.core.runs import Claim, Step
+from roost.core.transcript import gateway_message
 from roost.engine.asking import Asking
 from roost.engine.means import HasToWait
 from roost.engine.rules import Answerer
 from roost.ports import Clock
 from roost.stores.memory import MemoryStore
+from roost.testing import builders
 from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import Fail, Hang, Say, Spend
 from tests.flows.gateways import SPEC
@@ -133,6 +137,71 @@ async def test_the_next_model_plays_on_and_nothing_of_the_first_is_left() -> Non
     partial = asking.left_off(StopReason.ABORTED, "stopped")
     assert partial is not None
     assert (text_of(partial), partial.model) == ("again", "two")
+
+
+@pytest.mark.requirement("P10")
+async def test_a_model_that_falls_silent_has_failed_and_the_next_one_is_asked() -> None:
+    scene, spare = Scene(), ScriptedModel((Say("whole"),))
+    scene.model.add((Say("half"), Hang()))
+    work = await scene.work(await scene.claimed())
+    work.silence_ms = 7_000
+    work.part = replace(work.part, fallbacks=(Answerer(model=spare, spec=SPARE),))
+    answers = []
+
+    async def ask() -> None:
+        answers.append(text_of(await Asking(work).ask(())))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(ask)
+        await anyio.wait_all_tasks_blocked()
+        for _ in range(7):
+            scene.clock.advance(1_000)
+            await anyio.wait_all_tasks_blocked()
+    assert answers == ["whole"]
+    assert "transient, scripted/one said nothing for 7 s" in work.part.reason
+
+
+async def test_what_the_first_model_said_is_its_own_until_the_next_one_speaks() -> None:
+    scene = Scene()
+    scene.model.add((Say("half"), Fail(FailureKind.TRANSIENT)))
+    scene.store = Refusing(scene.clock)
+    work = await scene.work(await scene.claimed())
+    work.part = replace(work.part, fallbacks=(Answerer(model=ScriptedModel(), spec=SPARE),))
+    asking = Asking(work)
+    with pytest.raises(StoreUnavailable):
+        await asking.ask(())
+    partial = asking.left_off(StopReason.ERROR, "the disk is full")
+    assert partial is not None
+    assert (work.part.spec, text_of(partial), partial.model) == (SPARE, "half", "one")
+
+
+class Refusing(MemoryStore):
+    """Records the first step of a run and no other."""
+
+    steps = 1
+
+    async def begin_step(self, claim: Claim, step: Step, call: LedgerRow | None = None) -> None:
+        if not self.steps:
+            raise StoreUnavailable("full")
+        self.steps -= 1
+        await super().begin_step(claim, step, call)
+
+
+@pytest.mark.requirement("P19")
+@pytest.mark.parametrize(("kind", "calls"), [(FailureKind.TRANSIENT, 1), (FailureKind.AUTH, 0)])
+async def test_a_call_that_was_cut_off_is_in_the_ledger_without_any_budget(
+    kind: FailureKind, calls: int
+) -> None:
+    scene = Scene()
+    scene.model.add((Fail(kind),))
+    run = await scene.claimed()
+    with pytest.raises(ModelFailed):
+        await Asking(await scene.work(run)).ask((gateway_message("twelve chars", 0),))
+    assert run.claim is not None
+    await scene.store.take_inputs(run.claim, lambda records: (builders.said("e1", "hello"),))
+    await scene.store.finish_run(run.claim, lambda snapshot: (builders.done(run.id),))
+    total = await scene.store.usage(LedgerQuery())
+    assert (total.calls, total.usage.input > 0) == (calls, bool(calls))
 
 
 class BreaksOff:

@@ -52,7 +52,7 @@ async def test_without_limits_nothing_is_asked_for() -> None:
     run = await scene.claimed()
     means = Means(await scene.work(run))
     await means.reserve(call(run), REQUEST)
-    await means.release(call(run))
+    await scene.store.release(call(run).id)
     assert await scene.store.run(run.id) == run
 
 
@@ -69,7 +69,7 @@ async def test_what_is_released_can_be_held_again() -> None:
     means = Means(limited(await scene.work(run), SPEC.max_tokens))
     for _ in range(3):
         await means.reserve(call(run), REQUEST)
-        await means.release(call(run))
+        await scene.store.release(call(run).id)
     assert (await scene.store.usage(LedgerQuery())).calls == 0
 
 

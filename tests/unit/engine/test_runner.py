@@ -1,3 +1,5 @@
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import anyio
@@ -10,7 +12,7 @@ from roost.core.effects import Advance, Effects, OpenGeneration, RequestStop, Sn
 from roost.core.errors import InvalidInput, StoreUnavailable
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.messages import AssistantMessage, StopReason, text_of
-from roost.core.models import FailureKind
+from roost.core.models import FailureKind, ModelEvent, ModelRequest, TextDelta
 from roost.core.principals import OWNER
 from roost.core.runs import Claim, Request, Run, RunKind, RunState, StopRequest
 from roost.core.sessions import Session
@@ -107,6 +109,31 @@ async def test_what_breaks_within_a_run_ends_that_run_only() -> None:
     assert await outcome(scene, run) == (RunState.FAILED, "internal")
 
 
+async def test_what_had_been_said_when_something_broke_stays_in_the_transcript() -> None:
+    scene = Scene()
+    run = await scene.claimed()
+    scene.rules = replace(
+        scene.rules, cast=lambda session, run: replace(scene.cast(session, run), model=Breaks())
+    )
+    await runner(scene).run(run)
+    assert await outcome(scene, run) == (RunState.FAILED, "internal")
+    last = (await scene.bodies())[-1]
+    assert isinstance(last, AssistantMessage)
+    assert (text_of(last), last.stop) == ("half an answer", StopReason.ERROR)
+
+
+class Breaks:
+    """A model with a mistake in it."""
+
+    @asynccontextmanager
+    async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[ModelEvent]]:
+        async def words() -> AsyncIterator[ModelEvent]:
+            yield TextDelta("half an answer")
+            raise ZeroDivisionError
+
+        yield words()
+
+
 async def test_a_model_that_says_nothing_for_too_long_is_given_up_long_before_the_run_is() -> None:
     scene = Scene()
     scene.model.add((Say("well"), Hang()))
@@ -121,7 +148,9 @@ async def test_a_model_that_says_nothing_for_too_long_is_given_up_long_before_th
             await anyio.wait_all_tasks_blocked()
     ended = await scene.store.run(run.id)
     assert ended is not None
-    assert ended.state is RunState.TIMEOUT
+    assert ended.state is RunState.FAILED
+    assert ended.outcome is not None
+    assert ended.outcome.error == "scripted/one said nothing for 7 s (try again)"
 
 
 @pytest.mark.parametrize("limit", [{"deadline": NOON + 1000}, {"longest_ms": 1000, "deadline": NOON + 5000}])

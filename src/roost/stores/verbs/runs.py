@@ -3,12 +3,14 @@
 from dataclasses import replace
 from functools import partial
 
+from roost.core.budgets import Reservation
 from roost.core.effects import Advance, PutExchange
 from roost.core.errors import InvalidInput, RoostError
 from roost.core.events import EventKind
 from roost.core.exchanges import Completion, Exchange, ExchangeState
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
+from roost.core.ledger import LedgerRow
 from roost.core.runs import Claim, Run, RunState, Step, StepKind
 from roost.core.scheduling import Backlog, Choose
 from roost.core.sessions import SessionStatus
@@ -64,9 +66,11 @@ class RunVerbs(Verbs):
 
         return await self._write(verb)
 
-    async def begin_step(self, claim: Claim, step: Step) -> None:
+    async def begin_step(self, claim: Claim, step: Step, call: LedgerRow | None = None) -> None:
         async def verb(unit: Unit) -> None:
             run = await unit.going_on(claim)
+            if call is not None and await unit.tables.reservation(call.id) is None:
+                await unit.tables.insert_reservation(Reservation(row=call, holds=()))
             calls = run.progress.model_calls + (step.kind is StepKind.MODEL)
             progress = replace(run.progress, step=step, model_calls=calls)
             await unit.tables.update_run(replace(run, progress=progress))
