@@ -249,6 +249,16 @@ async def test_what_is_parked_can_be_woken_and_remembers_that_it_was(
     assert await store.wake_parked(lease) == ()
 
 
+@pytest.mark.requirement("P20")
+async def test_a_session_stays_parked_when_what_waits_behind_the_parked_run_is_ended(
+    store: Store, lease: Lease
+) -> None:
+    await parked(store, lease)
+    await queued(store, "r2")
+    await change(store, EndRun(run_id="r2", outcome=Outcome(state=RunState.KILLED, at=NOON)))
+    assert (await known(store)).status is SessionStatus.PARKED
+
+
 async def test_a_gateway_without_its_lease_wakes_nothing(store: Store, lease: Lease) -> None:
     await parked(store, lease)
     await store.acquire_lease(FIRST)

@@ -3,6 +3,7 @@
 import os
 from codecs import getincrementaldecoder
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import TextIO
 from uuid import uuid4
 
@@ -22,6 +23,7 @@ NAME = "terminal"
 PERSON = Sender(id="owner")
 CHAT = Conversation(chat_type=ChatType.DIRECT, peer="owner")
 AT_ONCE = 65_536
+STOP = "/stop"
 
 
 async def typed_lines(file: int) -> AsyncIterator[str]:
@@ -58,15 +60,22 @@ class Terminal:
         self._run_id: str | None = None
         self._length = 0
         self._shown = ""
+        self._receive: Receive | None = None
         self.ended = anyio.Event()
 
     async def run(self, receive: Receive) -> None:
         """`ended` is set when the input is."""
+        self._receive = receive
         async for line in self._lines:
             if line.strip():
-                await self._say(line.strip(), receive)
+                await self._say(_message(line.strip()), receive)
         self.ended.set()
         await anyio.sleep_forever()
+
+    async def stop(self) -> None:
+        """What the key that interrupts means: the command, as if it had been typed."""
+        if self._receive is not None:
+            await self._say(replace(_message(STOP), native_command=True), self._receive)
 
     async def send(self, delivery: Delivery) -> SendResult:
         text, shown = delivery.text, self._shown.rstrip()
@@ -107,11 +116,7 @@ class Terminal:
         self._shown += text
         self._write(text)
 
-    async def _say(self, text: str, receive: Receive) -> None:
-        # Lines are told apart by an id of their own: the same words again are another message.
-        envelope = Envelope(
-            channel=NAME, sender=PERSON, conversation=CHAT, text=text, external_id=str(uuid4())
-        )
+    async def _say(self, envelope: Envelope, receive: Receive) -> None:
         try:
             await receive(envelope)
         except RoostError as error:
@@ -129,3 +134,8 @@ class Terminal:
     def _write(self, text: str) -> None:
         self._out.write(text)
         self._out.flush()
+
+
+def _message(text: str) -> Envelope:
+    # Lines are told apart by an id of their own: the same words again are another message.
+    return Envelope(channel=NAME, sender=PERSON, conversation=CHAT, text=text, external_id=str(uuid4()))

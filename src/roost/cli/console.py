@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import anyio
 
@@ -18,7 +18,6 @@ from roost.core.principals import OWNER
 from roost.core.visibility import PersonCaller
 
 DOOR = ChannelPolicy(owner_ids=(f"{NAME}:{PERSON.id}",))
-STOPPED = "stopped at the terminal"
 
 
 async def talk(loaded: Loaded) -> None:
@@ -39,11 +38,11 @@ async def talk(loaded: Loaded) -> None:
 
         asked: set[str] = set()
 
-        def stop() -> bool:
+        async def stop() -> bool:
             underway = set(engine.stops.underway) - asked
-            for run_id in underway:
-                engine.stops.end(run_id, STOPPED)
             asked.update(underway)
+            if underway:
+                await terminal.stop()
             return bool(underway)
 
         group.start_soon(preview)
@@ -53,11 +52,11 @@ async def talk(loaded: Loaded) -> None:
         group.cancel_scope.cancel()
 
 
-async def _interrupts(stop: Callable[[], bool], leave: anyio.CancelScope) -> None:
+async def _interrupts(stop: Callable[[], Awaitable[bool]], leave: anyio.CancelScope) -> None:
     """Each interrupt stops something, or leaves."""
     with anyio.open_signal_receiver(signal.SIGINT) as signals:
         async for _ in signals:
-            if not stop():
+            if not await stop():
                 leave.cancel()
 
 

@@ -69,7 +69,9 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """One message as it came in. `external_id` is what makes it the same message when it comes again."""
+    """One message as it came in. `external_id` is what makes it the same message when it comes again. A
+    `native_command` was given by the platform's own means, a menu or a key: it is one even where text is not read
+    for commands."""
 
     channel: str
     sender: Sender
@@ -78,6 +80,7 @@ class Envelope:
     account: str = DEFAULT_ACCOUNT
     external_id: str | None = None
     mentions_bot: bool = False
+    native_command: bool = False
     surface: str | None = None
     raw_from: str | None = None
     raw_to: str | None = None

@@ -1,12 +1,13 @@
 """Which waiting runs may start now: fair between those who asked, within every limit."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeAlias
 
-from roost.core.runs import Lane, Run
+from roost.core.runs import Lane, Run, RunState
+from roost.core.sessions import SessionStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,3 +86,11 @@ class _Room:
         if asked:
             self._requesters[asker(run)] += 1
         return True
+
+
+def standing(left: Sequence[Run], now: int) -> SessionStatus:
+    """How a session stands that has these runs left, oldest first: all wait for the first of them."""
+    if any(run.state is RunState.RUNNING for run in left):
+        return SessionStatus.RUNNING
+    head = left[0]
+    return SessionStatus.PARKED if head.parked and head.ready_at > now else SessionStatus.QUEUED

@@ -12,6 +12,7 @@ from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.parts import parts
 from roost.core.runs import RunState
+from roost.core.scheduling import standing
 from roost.core.sessions import Counters, SessionStatus, Summary
 from roost.ports import Topic, TopicKind
 from roost.stores.unit import Unit
@@ -228,10 +229,8 @@ async def end_run(unit: Unit, effect: fx.EndRun) -> SessionKey:
     await unit.tables.update_run(ended)
     unit.left(run)
     left = await unit.tables.active_runs(run.key)
-    if not left:
-        await unit.set_status(run.key, SessionStatus(effect.outcome.state))
-    elif all(other.state is RunState.QUEUED for other in left):
-        await unit.set_status(run.key, SessionStatus.QUEUED)
+    status = standing(left, unit.now) if left else SessionStatus(effect.outcome.state)
+    await unit.set_status(run.key, status)
     unit.ended(ended)
     unit.topics.add(RUNS)
     return run.key

@@ -113,6 +113,22 @@ async def test_a_line_is_a_message_and_a_refused_one_is_told() -> None:
     assert await screen.terminal.ask(delivery("x")) is Knowledge.UNKNOWN
 
 
+async def test_an_interrupt_is_the_command_to_stop() -> None:
+    heard: list[Envelope] = []
+
+    async def receive(envelope: Envelope) -> None:
+        heard.append(envelope)
+
+    screen = Screen(typed())
+    await screen.terminal.stop()
+    async with anyio.create_task_group() as group:
+        group.start_soon(screen.terminal.run, receive)
+        await screen.terminal.ended.wait()
+        await screen.terminal.stop()
+        group.cancel_scope.cancel()
+    assert [(envelope.text, envelope.native_command) for envelope in heard] == [("/stop", True)]
+
+
 @pytest.mark.parametrize("through", ["pipe", "file"])
 async def test_lines_are_read_from_whatever_is_typed_into(through: str, tmp_path: Path) -> None:
     words = "one\ntw\u00f6\n\nlast".encode()

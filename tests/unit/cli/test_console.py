@@ -14,7 +14,9 @@ from roost.cli.overview import main
 from roost.clock import SystemClock
 from roost.config import load
 from roost.core.errors import LeaseHeld
+from roost.core.events import EventKind
 from roost.core.leases import Gateway
+from roost.core.queries import SessionQuery
 from roost.stores.sqlite import SqliteStore
 from roost.testing.fake_openai import FakeOpenAI, reply_of
 from roost.testing.scripts import Hang, Say
@@ -118,5 +120,16 @@ async def test_an_interrupt_stops_the_answer_and_the_next_one_leaves(
                 await screen.shows("Once upon a")
                 os.kill(os.getpid(), signal.SIGINT)
                 await screen.shows("[stopped]")
+                await screen.shows("Stopped")
                 os.kill(os.getpid(), signal.SIGINT)
-    assert screen.getvalue() == "Once upon a time\n[stopped]\n\n"
+    assert screen.getvalue().startswith("Once upon a time\n")
+    store = SqliteStore.open(home / "roost.db", SystemClock())
+    try:
+        (session,) = (await store.list_sessions(SessionQuery(limit=10))).rows
+        events = await store.events(session.key, after=0, limit=100)
+        (ended,) = [event.ref for event in events if event.kind is EventKind.RUN_ENDED]
+        run = await store.run(ended)
+    finally:
+        await store.close()
+    assert run is not None
+    assert run.stop is not None

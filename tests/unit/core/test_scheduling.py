@@ -3,13 +3,16 @@ from dataclasses import replace
 import pytest
 
 from roost.core.keys import SessionKey
-from roost.core.runs import Lane, Progress, Request, Run, Step, StepKind
-from roost.core.scheduling import Backlog, Limits, asker, choose
+from roost.core.runs import Lane, Parked, Progress, Request, Run, RunState, Step, StepKind
+from roost.core.scheduling import Backlog, Limits, asker, choose, standing
+from roost.core.sessions import SessionStatus
 from roost.testing import builders
 from roost.testing.builders import MAIN
+from roost.testing.clock import NOON
 
 SIDE = SessionKey.named("main", "side")
 OPS = SessionKey.named("ops", "main")
+PARKED = Parked(at=NOON, setting="budgets.perDay.tokens", reason="used up")
 
 
 def child(number: int, requester: SessionKey = MAIN, *, agent: str = "main") -> Run:
@@ -113,3 +116,22 @@ def test_many_children_of_one_session_hold_up_the_first_of_another_for_one_place
     limits, turns = Limits(ceiling=1), {str(MAIN): 1}
     assert choose(Backlog(ready=(*crowd, child(0, SIDE)), running=()), limits, turns) == ("side-0",)
     assert choose(Backlog(ready=(*crowd, child(0, SIDE)), running=()), limits) == ("main-0",)
+
+
+@pytest.mark.parametrize(
+    ("left", "status"),
+    [
+        ((builders.run("a"), builders.run("b")), SessionStatus.QUEUED),
+        ((replace(builders.run("a"), state=RunState.RUNNING), builders.run("b")), SessionStatus.RUNNING),
+        (
+            (replace(builders.run("a", ready_at=NOON + 1), parked=PARKED), builders.run("b")),
+            SessionStatus.PARKED,
+        ),
+        ((replace(builders.run("a"), parked=PARKED), builders.run("b")), SessionStatus.QUEUED),
+        ((builders.run("a", ready_at=NOON + 1), builders.run("b")), SessionStatus.QUEUED),
+    ],
+)
+def test_a_session_stands_as_the_run_that_the_others_wait_for(
+    left: tuple[Run, ...], status: SessionStatus
+) -> None:
+    assert standing(left, NOON) is status

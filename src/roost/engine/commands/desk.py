@@ -68,7 +68,8 @@ class Desk:
         trigger = find_trigger(text, extras=rules.triggers)
         if trigger is not None:
             return Line(command=named(Name.NEW), argument=trigger.rest, word=trigger.word)
-        return commandlines.read(text) if rules.commands.policy.text else None
+        read = envelope.native_command or rules.commands.policy.text
+        return commandlines.read(text) if read else None
 
     async def _ignore(self, line: Line, arrival: Arrival, access: Ignored) -> Ignored | None:
         """Words that were not meant as a command are a message still."""

@@ -68,6 +68,14 @@ async def test_where_commands_are_not_read_from_text_only_reset_words_count(room
     assert len(await room.store.generations(MAIN)) == 2
 
 
+async def test_a_command_given_by_the_platforms_own_means_counts_everywhere(room: Room) -> None:
+    room.command_rules(policy=CommandPolicy(text=False))
+    pressed = replace(room.envelope("/whoami"), native_command=True)
+    accepted = await room.inbox.receive(pressed)
+    assert not isinstance(accepted, TurnedAway)
+    assert (accepted.record.answer or "").startswith("You are the owner")
+
+
 async def test_who_may_use_no_commands_is_ignored_and_the_owner_can_see_why(room: Room) -> None:
     room.command_rules(policy=CommandPolicy(allow_from={}))
     away = await room.inbox.receive(room.envelope("/status", "bob"))
