@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.deliveries import DeliveryState, Unknown
+from roost.core.deliveries import Confirmed, DeliveryState, Unknown
 from roost.core.effects import (
     AcknowledgeCompletion,
     AddDelivery,
@@ -15,13 +15,17 @@ from roost.core.effects import (
     MergeInput,
     OweCompletion,
     Pin,
+    PutExchange,
     QueueRun,
+    RecordDenial,
     SettleCompletion,
 )
-from roost.core.exchanges import Completion, CompletionStatus
+from roost.core.exchanges import Completion, CompletionStatus, Exchange, Phase
 from roost.core.inbound import InputMode, Source
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
+from roost.core.ledger import Denial
+from roost.core.principals import OWNER
 from roost.core.queries import LedgerQuery, SearchQuery, SessionQuery
 from roost.core.retention import Cutoffs, Swept
 from roost.core.search import parse_query
@@ -55,7 +59,9 @@ ALL = Cutoffs(
     cron_before=AFTER,
     events_before=AFTER,
     dedupe_before=AFTER,
+    records_before=AFTER,
 )
+RECORDS = Cutoffs(records_before=AFTER)
 NONE = Swept()
 
 
@@ -274,3 +280,74 @@ async def test_what_a_deleted_session_left_is_forgotten_in_its_time(store: Store
     await change(store, *ended, DeleteSession(key=HOOK), key=HOOK)
     assert await store.sweep(Cutoffs(dedupe_before=AFTER)) == replace(NONE, inbound=1)
     assert await store.inbound("m-1") is None
+
+
+# -- settled records ---------------------------------------------------------------------------------
+
+
+def denied(at: int = NOON, caller: SessionKey | None = MAIN) -> RecordDenial:
+    denial = Denial(at=at, operation="send", principal=OWNER, rule="r", reason="why", caller=caller)
+    return RecordDenial(denial=denial)
+
+
+def exchange(name: str, phase: Phase = Phase.DONE) -> PutExchange:
+    return PutExchange(
+        exchange=Exchange(
+            id=name, requester=MAIN, target=GROUP, request="x", created_at=NOON, max_turns=0, phase=phase
+        )
+    )
+
+
+def spawned(child_run: str, batch: str) -> OweCompletion:
+    completion = Completion(child_run=child_run, child=HOOK, requester=MAIN, batch=batch, created_at=NOON)
+    return OweCompletion(completion=completion)
+
+
+async def recorded(store: Store, lease: Lease) -> None:
+    """A living session with one record of each sort that is settled, and one that is not or not long ago."""
+    for key in (MAIN, GROUP):
+        await opened(store, key)
+    await change(store, *(AddDelivery(delivery=builders.delivery(name)) for name in ("d-1", "d-2")))
+    (taken,) = await store.claim_deliveries(lease, 1)
+    assert taken.claim is not None
+    await store.settle_delivery(taken.claim, Confirmed())
+    await change(store, exchange("x-1"), exchange("x-2", Phase.LOOP), denied(), denied(AFTER))
+    await change(store, *(spawned(*names) for names in (("c-1", "a"), ("c-2", "b"), ("c-3", "b"))))
+    await change(store, *(heard(child_run) for child_run in ("c-1", "c-2")))
+
+
+def heard(child_run: str) -> AcknowledgeCompletion:
+    return AcknowledgeCompletion(child_run=child_run, at=NOON)
+
+
+@pytest.mark.requirement("P22")
+async def test_settled_records_of_a_living_session_go_in_their_time(store: Store, lease: Lease) -> None:
+    await recorded(store, lease)
+    assert await store.sweep(Cutoffs(records_before=NOON)) == NONE
+    dry = await store.sweep(RECORDS, dry_run=True)
+    assert dry == replace(NONE, records=4)
+    assert await store.delivery("d-1") is not None
+    assert await store.sweep(RECORDS) == dry
+    assert await store.sweep(RECORDS) == NONE
+    assert [await store.delivery(name) is None for name in ("d-1", "d-2")] == [True, False]
+    assert [await store.exchange(name) is None for name in ("x-1", "x-2")] == [True, False]
+    assert [one.at for one in await store.denials(10)] == [AFTER]
+    await change(store, denied(AFTER + 1))
+    assert [one.at for one in await store.denials(10)] == [AFTER + 1, AFTER]
+    assert {one.child_run for one in await store.completions(MAIN)} == {"c-3"}
+    await change(store, heard("c-3"))
+    assert await store.sweep(RECORDS) == replace(NONE, records=2)
+
+
+@pytest.mark.requirement("P22")
+async def test_records_of_a_pinned_session_stay(store: Store, lease: Lease) -> None:
+    await recorded(store, lease)
+    await change(store, Pin(key=MAIN, at=NOON))
+    assert await store.sweep(RECORDS) == NONE
+    assert (await store.sweep(RECORDS, dry_run=True)).records == 0
+
+
+async def test_many_settled_records_go_in_one_sweep(store: Store) -> None:
+    await change(store, *(denied(caller=None) for _ in range(120)), key=MAIN)
+    assert (await store.sweep(RECORDS)).records == 120
+    assert await store.denials(10) == ()

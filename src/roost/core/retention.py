@@ -18,6 +18,15 @@ SYNTHETIC = frozenset({KeyKind.SUBAGENT, KeyKind.ACP, KeyKind.HOOK})
 """Sessions that no person talks to; their keys are never used again."""
 
 
+class Record(StrEnum):
+    """What is written down beside the transcripts and was settled: sent or given up, over, heard, told."""
+
+    DELIVERY = "delivery"
+    EXCHANGE = "exchange"
+    COMPLETION = "completion"
+    DENIAL = "denial"
+
+
 class Sort(StrEnum):
     """What retention takes a session for; of every other session it keeps its hands off."""
 
@@ -68,6 +77,7 @@ class Cutoffs:
     generations_before: int | None = None
     events_before: int | None = None
     dedupe_before: int | None = None
+    records_before: int | None = None
     crowd: Crowd | None = None
     disk: Disk | None = None
 
@@ -84,6 +94,7 @@ class Retention:
     generations_ms: int | None = None
     events_ms: int = 7 * DAY_MS
     dedupe_ms: int = 7 * DAY_MS
+    records_ms: int = 30 * DAY_MS
     most_sessions: int = 5_000
     spare_recent: bool = False
     disk: Disk | None = Disk(most=10 << 30, goal=8 << 30)
@@ -100,6 +111,7 @@ class Retention:
             generations_before=before(self.generations_ms),
             events_before=before(self.events_ms),
             dedupe_before=before(self.dedupe_ms),
+            records_before=before(self.records_ms),
             crowd=Crowd(most=self.most_sessions, spared=now - RECENT_MS if self.spare_recent else None),
             disk=self.disk,
         )
@@ -153,11 +165,12 @@ class Swept:
     generations: int = 0
     events: int = 0
     inbound: int = 0
+    records: int = 0
     over: int = 0
 
     @property
     def removed(self) -> bool:
-        return bool(self.sessions or self.generations or self.events or self.inbound)
+        return bool(self.sessions or self.generations or self.events or self.inbound or self.records)
 
     @property
     def anything(self) -> bool:

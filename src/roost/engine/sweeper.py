@@ -51,13 +51,15 @@ class Sweeper:
 def _tell(did: str, swept: Swept) -> None:
     if swept.anything:
         _log.info(
-            "retention %s %s sessions (%s), %s closed generations, %s events and %s remembered messages; archived %s (%s)",
+            "retention %s %s sessions (%s), %s closed generations, %s events, %s remembered messages and %s settled records; "
+            "archived %s (%s)",
             did,
             len(swept.sessions),
             _names(swept.sessions),
             swept.generations,
             swept.events,
             swept.inbound,
+            swept.records,
             len(swept.archived),
             _names(swept.archived),
         )

@@ -19,7 +19,7 @@ from roost.core.leases import Lease
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.principals import Principal
 from roost.core.queries import LedgerQuery, Position, SearchHit, SearchQuery, SessionQuery
-from roost.core.retention import Candidate, Fullness
+from roost.core.retention import Candidate, Fullness, Record
 from roost.core.runs import Run
 from roost.core.sessions import Generation, Session, ThreadBinding
 
@@ -156,3 +156,8 @@ class Tables(Protocol):
     async def delete_stale_events(self, key: SessionKey, before: int) -> None: ...
     async def count_stale_inbound(self, before: int) -> int: ...
     async def delete_stale_inbound(self, before: int, limit: int) -> int: ...
+    async def count_stale_records(self, record: Record, before: int) -> int:
+        """What was settled before a moment and is of no pinned session; of children, only whole batches."""
+        ...
+
+    async def delete_stale_records(self, record: Record, before: int, limit: int) -> int: ...

@@ -136,6 +136,7 @@ def test_a_policy_becomes_moments_when_it_is_applied() -> None:
         archive_dashboards_before=now - 7 * DAY_MS,
         events_before=now - 7 * DAY_MS,
         dedupe_before=now - 7 * DAY_MS,
+        records_before=now - 30 * DAY_MS,
         crowd=Crowd(most=5_000, spared=now - DAY_MS),
         disk=Disk(most=10 << 30, goal=8 << 30),
     )
@@ -149,6 +150,7 @@ def test_a_policy_that_only_warns_still_keeps_house() -> None:
         archive_children_before=now - 3_600_000,
         events_before=now - 7 * DAY_MS,
         dedupe_before=now - 7 * DAY_MS,
+        records_before=now - 30 * DAY_MS,
     )
 
 

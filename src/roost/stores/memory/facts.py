@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import takewhile
+from typing import Any, assert_never
 
 from roost.core.budgets import Balance, Reservation
 from roost.core.entries import Entry
@@ -12,10 +13,16 @@ from roost.core.leases import Lease
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.messages import Usage
 from roost.core.queries import LedgerQuery
-from roost.core.retention import Candidate, Fullness, sort_of
+from roost.core.retention import Candidate, Fullness, Record, sort_of
 from roost.stores.bodies import dump_body
-from roost.stores.memory.filters import owed_or_active
+from roost.stores.memory.filters import (
+    heard_batches,
+    owed_or_active,
+    settled_delivery,
+    settled_exchange,
+)
 from roost.stores.memory.limits import refuse_oversized
+from roost.stores.memory.rows import Rows
 from roost.stores.memory.state import State
 
 
@@ -76,7 +83,7 @@ class FactTables(State):
         self._reservations.drop(call_id)
 
     async def insert_denial(self, denial: Denial) -> None:
-        self._denials.put(len(self._denials), denial)
+        self._denials.put(next(self._denied), denial)
 
     async def denials(self, limit: int) -> tuple[Denial, ...]:
         return tuple(reversed(tuple(self._denials)))[:limit]
@@ -171,6 +178,47 @@ class FactTables(State):
         ids = self._forgettable(before)[:limit]
         self._inbound.drop_where(lambda record: record.inbound.id in ids)
         return len(ids)
+
+    async def count_stale_records(self, record: Record, before: int) -> int:
+        return len(self._settled(record, before)[1])
+
+    async def delete_stale_records(self, record: Record, before: int, limit: int) -> int:
+        rows, names = self._settled(record, before)
+        for name in names[:limit]:
+            rows.drop(name)
+        return len(names[:limit])
+
+    def _settled(self, record: Record, before: int) -> tuple[Rows[Any, Any], list[Any]]:
+        """The rows of a record, and the names of those that were settled in time and are of no pinned session."""
+        pinned = {row.key for row in self._sessions if row.times.pinned is not None}
+        match record:
+            case Record.DELIVERY:
+                return self._deliveries, [
+                    one.id
+                    for one in self._deliveries
+                    if settled_delivery(one, before) and one.key not in pinned
+                ]
+            case Record.EXCHANGE:
+                return self._exchanges, [
+                    one.id
+                    for one in self._exchanges
+                    if settled_exchange(one, before) and pinned.isdisjoint((one.requester, one.target))
+                ]
+            case Record.COMPLETION:
+                heard = heard_batches(self._completions, before)
+                return self._completions, [
+                    one.child_run
+                    for one in self._completions
+                    if (one.requester, one.batch) in heard and one.requester not in pinned
+                ]
+            case Record.DENIAL:
+                return self._denials, [
+                    number
+                    for number, one in self._denials.items()
+                    if one.at < before and one.caller not in pinned
+                ]
+            case _:
+                assert_never(record)
 
     def _forgettable(self, before: int) -> list[str]:
         """Old messages that came to their end; one merged into another stays while that one may still wait."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from roost.core.deliveries import Delivery
-from roost.core.exchanges import Completion
+from roost.core.exchanges import Completion, Exchange, Phase
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.queries import SessionQuery
@@ -48,3 +48,22 @@ def owed_or_active(
         if completion.acknowledged_at is None:
             held |= {completion.requester, completion.child}
     return held
+
+
+def settled_delivery(delivery: Delivery, before: int) -> bool:
+    return delivery.state.settled and max(delivery.created_at, delivery.ready_at) < before
+
+
+def settled_exchange(exchange: Exchange, before: int) -> bool:
+    return exchange.phase is Phase.DONE and exchange.created_at < before
+
+
+def heard_batches(completions: Iterable[Completion], before: int) -> set[tuple[SessionKey, str]]:
+    """Runs whose children were all heard of before a moment."""
+    every = list(completions)
+    late = {
+        (one.requester, one.batch)
+        for one in every
+        if one.acknowledged_at is None or one.acknowledged_at >= before
+    }
+    return {(one.requester, one.batch) for one in every} - late

@@ -24,6 +24,9 @@ class Rows(Generic[Name, Row]):
     def __len__(self) -> int:
         return len(self._rows)
 
+    def items(self) -> Iterator[tuple[Name, Row]]:
+        return iter(tuple(self._rows.items()))
+
     def get(self, name: Name) -> Row | None:
         return self._rows.get(name)
 

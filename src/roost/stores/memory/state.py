@@ -1,5 +1,7 @@
 """Every row in memory, and the way back to the last commit."""
 
+from itertools import count
+
 from roost.core.addresses import Address
 from roost.core.budgets import Balance, Reservation
 from roost.core.deliveries import Delivery
@@ -39,6 +41,7 @@ class State:
         self._balances: Rows[str, Balance] = Rows(self._undo)
         self._reservations: Rows[str, Reservation] = Rows(self._undo)
         self._denials: Rows[int, Denial] = Rows(self._undo)
+        self._denied = count()
         self._events: Rows[tuple[SessionKey, int], Event] = Rows(self._undo)
 
     def commit(self) -> None:

@@ -478,3 +478,65 @@ DELETE FROM inbound WHERE seq IN (
         AND EXISTS (SELECT 1 FROM inbound p WHERE p.key = i.key AND p.state = 'pending'))
     LIMIT :limit
 );
+
+-- name: count_stale_delivery
+SELECT count(*) FROM deliveries d INDEXED BY deliveries_settled
+WHERE d.state IN ('confirmed', 'failed', 'dismissed') AND d.ready_at < :before
+    AND d.body ->> '$.created_at' < :before
+    AND NOT EXISTS (
+        SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = d.key AND s.pinned_at IS NOT NULL);
+
+-- name: delete_stale_delivery
+DELETE FROM deliveries WHERE seq IN (
+    SELECT seq FROM deliveries d INDEXED BY deliveries_settled
+    WHERE d.state IN ('confirmed', 'failed', 'dismissed') AND d.ready_at < :before
+        AND d.body ->> '$.created_at' < :before
+        AND NOT EXISTS (
+            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = d.key AND s.pinned_at IS NOT NULL)
+    LIMIT :limit
+);
+
+-- name: count_stale_exchange
+SELECT count(*) FROM exchanges e WHERE e.body ->> '$.phase' = 'done' AND e.body ->> '$.created_at' < :before
+    AND NOT EXISTS (
+        SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key IN (e.requester, e.target)
+            AND s.pinned_at IS NOT NULL);
+
+-- name: delete_stale_exchange
+DELETE FROM exchanges WHERE id IN (
+    SELECT id FROM exchanges e WHERE e.body ->> '$.phase' = 'done' AND e.body ->> '$.created_at' < :before
+        AND NOT EXISTS (
+            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key IN (e.requester, e.target)
+            AND s.pinned_at IS NOT NULL)
+    LIMIT :limit
+);
+
+-- name: count_stale_completion
+SELECT count(*) FROM completions c WHERE c.acknowledged_at < :before AND NOT EXISTS (
+        SELECT 1 FROM completions o WHERE o.requester = c.requester AND o.batch = c.batch
+            AND (o.acknowledged_at IS NULL OR o.acknowledged_at >= :before))
+    AND NOT EXISTS (
+        SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = c.requester AND s.pinned_at IS NOT NULL);
+
+-- name: delete_stale_completion
+DELETE FROM completions WHERE seq IN (
+    SELECT seq FROM completions c WHERE c.acknowledged_at < :before AND NOT EXISTS (
+            SELECT 1 FROM completions o WHERE o.requester = c.requester AND o.batch = c.batch
+                AND (o.acknowledged_at IS NULL OR o.acknowledged_at >= :before))
+        AND NOT EXISTS (
+            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = c.requester AND s.pinned_at IS NOT NULL)
+    LIMIT :limit
+);
+
+-- name: count_stale_denial
+SELECT count(*) FROM denials n WHERE n.at < :before
+    AND NOT EXISTS (
+        SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = n.caller AND s.pinned_at IS NOT NULL);
+
+-- name: delete_stale_denial
+DELETE FROM denials WHERE seq IN (
+    SELECT seq FROM denials n WHERE n.at < :before
+        AND NOT EXISTS (
+            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = n.caller AND s.pinned_at IS NOT NULL)
+    LIMIT :limit
+);

@@ -3,7 +3,7 @@
 from typing import Any
 
 from roost.core.keys import SessionKey
-from roost.core.retention import Candidate, Fullness, Sort
+from roost.core.retention import Candidate, Fullness, Record, Sort
 from roost.stores.codec import key_text, sound, stored_key
 from roost.stores.sqlite.rows import SQL, Binding, Rows
 
@@ -50,6 +50,14 @@ class RetentionRows(Rows):
 
     async def delete_stale_inbound(self, before: int, limit: int) -> int:
         self._execute(SQL["delete_stale_inbound"], {"before": before, "limit": limit})
+        return self._connection.changes()
+
+    async def count_stale_records(self, record: Record, before: int) -> int:
+        return self._figure(f"count_stale_{record}", {"tenant": self._tenant, "before": before})
+
+    async def delete_stale_records(self, record: Record, before: int, limit: int) -> int:
+        bindings: dict[str, Binding] = {"tenant": self._tenant, "before": before, "limit": limit}
+        self._execute(SQL[f"delete_stale_{record}"], bindings)
         return self._connection.changes()
 
     async def free_pages(self, limit: int) -> int:

@@ -7,7 +7,7 @@ from functools import partial
 from roost.core import retention
 from roost.core.effects import Archive, DeleteSession
 from roost.core.keys import SessionKey
-from roost.core.retention import Candidate, Cutoffs, Plan, Swept
+from roost.core.retention import Candidate, Cutoffs, Plan, Record, Swept
 from roost.stores.applying import apply
 from roost.stores.names import moment
 from roost.stores.tables import Tables
@@ -29,6 +29,10 @@ class RetentionVerbs(Verbs):
         before = moment(cutoffs.dedupe_before)
         while await self._write(lambda unit: unit.tables.delete_stale_inbound(before, STEP)) == STEP:
             pass
+        for record in Record:
+            forget = partial(_forget, record=record, before=moment(cutoffs.records_before))
+            while await self._write(forget) == STEP:
+                pass
         for session_id in found.generations:
             await self._write(partial(_delete_generation, session_id=session_id, cutoffs=cutoffs))
         archived: list[Candidate] = []
@@ -54,6 +58,7 @@ class _Found:
     generations: tuple[str, ...]
     events: int
     inbound: int
+    records: int
 
     def swept(self, removed: Sequence[Candidate], archived: Sequence[Candidate]) -> Swept:
         return Swept(
@@ -62,6 +67,7 @@ class _Found:
             generations=len(self.generations),
             events=self.events,
             inbound=self.inbound,
+            records=self.records,
             over=self.plan.over,
         )
 
@@ -75,6 +81,9 @@ async def _past_their_time(tables: Tables, cutoffs: Cutoffs) -> _Found:
         generations=await tables.stale_generations(moment(cutoffs.generations_before)),
         events=sum([await tables.count_stale_events(key, before) for key in feeds]),
         inbound=await tables.count_stale_inbound(moment(cutoffs.dedupe_before)),
+        records=sum(
+            [await tables.count_stale_records(one, moment(cutoffs.records_before)) for one in Record]
+        ),
     )
 
 
@@ -90,6 +99,10 @@ async def _plan(tables: Tables, cutoffs: Cutoffs) -> Plan:
 
 async def _trim_feed(unit: Unit, *, key: SessionKey, before: int) -> None:
     await unit.tables.delete_stale_events(key, before)
+
+
+async def _forget(unit: Unit, *, record: Record, before: int) -> int:
+    return await unit.tables.delete_stale_records(record, before, STEP)
 
 
 async def _delete_generation(unit: Unit, *, session_id: str, cutoffs: Cutoffs) -> None:

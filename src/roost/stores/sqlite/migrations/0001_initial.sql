@@ -195,6 +195,7 @@ CREATE TABLE exchanges (
 
 CREATE INDEX exchanges_by_requester ON exchanges (requester);
 CREATE INDEX exchanges_by_target ON exchanges (target);
+CREATE INDEX exchanges_done ON exchanges (body ->> '$.created_at') WHERE body ->> '$.phase' = 'done';
 
 CREATE TABLE completions (
     seq             INTEGER PRIMARY KEY,
@@ -210,6 +211,7 @@ CREATE TABLE completions (
 CREATE INDEX completions_by_batch ON completions (requester, batch);
 CREATE INDEX completions_owed ON completions (requester) WHERE acknowledged_at IS NULL;
 CREATE INDEX completions_by_child ON completions (child) WHERE acknowledged_at IS NULL;
+CREATE INDEX completions_heard ON completions (acknowledged_at) WHERE acknowledged_at IS NOT NULL;
 
 CREATE TABLE thread_bindings (
     address TEXT PRIMARY KEY,
@@ -235,6 +237,7 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_waiting ON deliveries (address, seq, state) WHERE state IN ('intent', 'sending');
 CREATE INDEX deliveries_by_state ON deliveries (state, seq);
 CREATE INDEX deliveries_by_key ON deliveries (key);
+CREATE INDEX deliveries_settled ON deliveries (ready_at) WHERE state IN ('confirmed', 'failed', 'dismissed');
 
 CREATE TABLE ledger (
     id          TEXT PRIMARY KEY,
@@ -289,3 +292,5 @@ CREATE TABLE denials (
     caller    TEXT,
     target    TEXT
 ) STRICT;
+
+CREATE INDEX denials_by_age ON denials (at);
