@@ -2,6 +2,8 @@
 PYTHON ?= python3
 SCALE ?= reduced
 MINUTES ?= 60
+ROUND ?= 1
+SOAKED := tests/property tests/contract tests/faults $(addprefix tests/flows/test_,addresses.py children.py conversations.py recovery.py)
 BIN := .venv/bin
 READY := .venv/.installed
 PYTEST := $(BIN)/pytest $(if $(filter full,$(SCALE)),--timeout=3600)
@@ -25,10 +27,12 @@ lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-soak: $(READY) ## laws, contracts and faults at full counts, again and again for MINUTES
-	end=$$(( $$(date +%s) + 60 * $(MINUTES) )); \
+soak: $(READY) ## laws, contracts, flows of chance and faults for MINUTES, every ROUND with other numbers
+	end=$$(( $$(date +%s) + 60 * $(MINUTES) )); round=$(ROUND); \
 	while [ $$(date +%s) -lt $$end ]; do \
-		SCALE=full $(BIN)/pytest --timeout=3600 tests/property tests/contract tests/faults || exit 1; \
+		echo "round $$round"; \
+		ROUND=$$round $(BIN)/pytest --timeout=900 $(SOAKED) || exit 1; \
+		round=$$(( round + 1 )); \
 	done
 
 bench: $(READY) ## figures as ratios to a floor measured in the same run

@@ -45,7 +45,7 @@ from roost.testing.crashing import (
 )
 from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import CallTool, Say, Script
-from tests.scale import count
+from tests.scale import chosen, count
 
 MAIN = SessionKey.named("main", "main")
 ADA = Sender(id="ada", name="Ada")
@@ -237,7 +237,7 @@ def sampled(kind: str, calls: tuple[str, ...]) -> Iterator[tuple[int, Moment]]:
     """Every call, before and after it; at reduced scale the sharp ones and one in a few."""
     step = count(7 if kind == "memory" else 15, 1)
     for place, (number, moment) in enumerate(product(range(1, len(calls) + 1), Moment)):
-        if place % step == 0 or calls[number - 1] in SHARP:
+        if chosen(place, step) or calls[number - 1] in SHARP:
             yield number, moment
 
 

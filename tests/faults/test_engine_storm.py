@@ -56,7 +56,7 @@ from tests.faults.numbered import (
     summary,
     words,
 )
-from tests.scale import count
+from tests.scale import count, seeds
 
 MESSAGES = count(60, 500)
 SENDERS = ("ada", "bob", "eve")
@@ -242,8 +242,8 @@ async def storms(kind: str, folder: Path, seed: int) -> AsyncIterator[Storm]:
 @pytest.mark.parametrize(
     ("kind", "seed"),
     [
-        *(("memory", seed) for seed in range(count(20, 200))),
-        *(("sqlite", seed) for seed in range(count(3, 40))),
+        *(("memory", seed) for seed in seeds(20, 200)),
+        *(("sqlite", seed) for seed in seeds(3, 40)),
     ],
 )
 async def test_every_numbered_message_comes_to_one_end_wherever_the_gateway_crashes(

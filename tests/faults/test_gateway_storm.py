@@ -27,7 +27,7 @@ from tests.faults.numbered import (
 )
 from tests.faults.platform import NAME, Platform
 from tests.faults.processes import Process
-from tests.scale import count
+from tests.scale import count, seeds
 
 MESSAGES = count(60, 500)
 SENDERS = ("ada", "bob", "eve")
@@ -128,7 +128,7 @@ def model(chance: Random) -> Callable[[Asked], Reply]:
 
 @pytest.mark.requirement("P3", "P4", "P10", "P13", "P14")
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("seed", range(count(1, 3)))
+@pytest.mark.parametrize("seed", seeds(1, 3))
 async def test_every_numbered_message_comes_to_one_end_whatever_happens_meanwhile(
     tmp_path: Path, seed: int
 ) -> None:

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from tests.faults.load import Fact, judge
-from tests.scale import count
+from tests.scale import count, seeds
 
 ROOT = Path(__file__).parents[2]
 MOST_FACTS = 400
@@ -29,7 +29,7 @@ def live_and_die(path: Path, life: str, chance: Random) -> set[Fact]:
 
 
 @pytest.mark.requirement("P4", "P3")
-@pytest.mark.parametrize("series", range(count(1, 50)))
+@pytest.mark.parametrize("series", seeds(1, 50))
 async def test_whatever_a_killed_process_acknowledged_is_there_once(tmp_path: Path, series: int) -> None:
     chance = Random(series)
     path = tmp_path / "roost.db"

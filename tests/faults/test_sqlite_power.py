@@ -16,7 +16,7 @@ from roost.stores.sqlite.store import SqliteOptions
 from roost.testing.clock import FakeClock
 from roost.testing.powercut import PowerCutDisk
 from tests.faults.load import Fact, Load, judge, lost
-from tests.scale import count
+from tests.scale import ROUND, count, seeds
 
 WRITERS = 8
 OUTCOMES = 3
@@ -82,7 +82,7 @@ async def live_until_dark(
     return facts
 
 
-@pytest.mark.parametrize("seed", range(count(20, 300)))
+@pytest.mark.parametrize("seed", seeds(20, 300))
 async def test_everything_acknowledged_survives_a_power_cut(
     tmp_path: Path, disk: PowerCutDisk, seed: int
 ) -> None:
@@ -112,7 +112,8 @@ async def test_a_power_cut_while_the_file_is_made_leaves_one_that_can_be_made(tm
     store = SqliteStore.open(tmp_path / "whole.db", FakeClock(), options=SqliteOptions(vfs=measure.name))
     await store.close()
     measure.unregister()
-    for operation in range(1, measure.operations, count(7, 1)):
+    step = count(7, 1)
+    for operation in range(1 + ROUND % step, measure.operations, step):
         disk = PowerCutDisk("creation")
         disk.cut_at(operation)
         folder = tmp_path / str(operation)

@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from tests.flows.storm_chats import BEAT, MESSAGE, TASK, TRAFFIC, Crossing
-from tests.scale import count
+from tests.scale import seeds
 
-INTERLEAVINGS = count(200, 5_000)
+INTERLEAVINGS = seeds(200, 5_000)
 A_ROUND = 50
 MESSAGES = 6
 
@@ -30,7 +30,7 @@ def assert_each_where_it_was_asked(crossing: Crossing) -> None:
 
 @pytest.mark.requirement("P7")
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("first", range(0, INTERLEAVINGS, A_ROUND))
+@pytest.mark.parametrize("first", INTERLEAVINGS[::A_ROUND])
 async def test_every_answer_is_written_where_its_message_was(first: int) -> None:
     for seed in range(first, first + A_ROUND):
         crossing = Crossing(seed)

@@ -20,7 +20,7 @@ from roost.testing.clock import FakeClock
 from tests.flows.agents import spawn
 from tests.flows.driver import Driver, Said, dm
 from tests.flows.storm import AGENTS, Storm
-from tests.scale import count
+from tests.scale import count, seeds
 
 CHAT = Address(channel="telegram", to="1")
 STATUSES = {
@@ -244,7 +244,7 @@ async def test_the_end_of_a_child_that_yielded_itself_climbs_every_level(driver:
 
 
 @pytest.mark.requirement("P1", "P3", "P10", "P13")
-@pytest.mark.parametrize("seed", range(count(6, 300)))
+@pytest.mark.parametrize("seed", seeds(6, 300))
 async def test_whatever_agents_do_nothing_is_left_waiting(
     driver: Driver, clock: FakeClock, seed: int
 ) -> None:
@@ -263,7 +263,7 @@ async def test_whatever_agents_do_nothing_is_left_waiting(
 
 
 @pytest.mark.requirement("P1", "P10")
-@pytest.mark.parametrize("seed", range(count(2, 20)))
+@pytest.mark.parametrize("seed", seeds(2, 20))
 async def test_however_children_end_and_gateways_die_each_is_told_once(
     driver: Driver, clock: FakeClock, seed: int
 ) -> None:

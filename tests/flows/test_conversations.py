@@ -24,7 +24,7 @@ from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
 from tests.flows.driver import NO_RESET, Driver, House, Said, claim_of, dm, in_group
 from tests.samples import HOUR
-from tests.scale import count
+from tests.scale import seeds
 
 GROUP = SessionKey.parse("agent:main:telegram:group:-100")
 TOPIC = SessionKey.parse("agent:main:telegram:group:-100:topic:42")
@@ -289,7 +289,7 @@ async def test_in_a_full_queue_each_message_has_one_known_end(
 
 
 @pytest.mark.requirement("P7")
-@pytest.mark.parametrize("seed", range(count(3, 60)))
+@pytest.mark.parametrize("seed", seeds(3, 60))
 async def test_every_answer_goes_where_its_messages_came_from(driver: Driver, seed: int) -> None:
     chance = Random(seed)
     chats = [

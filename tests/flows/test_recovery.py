@@ -18,7 +18,7 @@ from roost.testing.builders import MAIN, called
 from roost.testing.clock import FakeClock
 from tests.flows.driver import Driver, House, Said, claim_of, dm
 from tests.flows.storm import PEOPLE, Storm
-from tests.scale import count
+from tests.scale import seeds
 
 
 async def said_by_people(driver: Driver) -> list[str]:
@@ -37,7 +37,7 @@ async def records(driver: Driver, names: list[str]) -> list[InboundRecord]:
 
 
 @pytest.mark.requirement("P3")
-@pytest.mark.parametrize("seed", range(count(2, 20)))
+@pytest.mark.parametrize("seed", seeds(2, 20))
 async def test_of_500_messages_each_comes_to_one_end(driver: Driver, clock: FakeClock, seed: int) -> None:
     storm = Storm(driver, clock, seed)
     while len(storm.sent) < 500:
