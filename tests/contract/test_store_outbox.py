@@ -16,15 +16,12 @@ from roost.core.deliveries import (
     SendResult,
     Unknown,
 )
-from roost.core.effects import AddDelivery, QueueRun
+from roost.core.effects import AddDelivery
 from roost.core.errors import Conflict, Fenced, NotFound
 from roost.core.events import EventKind
 from roost.core.keys import SessionKey
 from roost.core.leases import LEASE_MS, Gateway, Lease
-from roost.core.principals import person
 from roost.core.runs import Claim
-from roost.core.sendpolicy import Verdict
-from roost.core.sessions import Session
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -37,8 +34,6 @@ ALICE = Address(channel="telegram", to="alice")
 BOB = Address(channel="telegram", to="bob")
 THREAD = replace(ALICE, thread="7")
 ACCOUNT = replace(ALICE, account="work")
-ELSEWHERE = Address(channel="matrix", to="alice")
-STRANGER = person("telegram", "9")
 
 
 async def added(store: Store, *names: str, address: Address = ALICE, key: SessionKey = MAIN) -> None:
@@ -343,60 +338,6 @@ async def test_a_word_on_an_earlier_attempt_settles_nothing(
     with pytest.raises(Conflict, match="again"):
         await store.resolve_delivery(first, state, NOON)
     assert await store.delivery("d-1") == second
-
-
-# -- what may be sent, and in how many parts -----------------------------------------------------------
-
-
-def quiet(session: Session, delivery: Delivery) -> Verdict:
-    allowed = delivery.kind is DeliveryKind.COMMAND and session.key == delivery.key
-    return Verdict(allowed=allowed, rule="quiet please")
-
-
-@pytest.mark.requirement("D20")
-async def test_what_may_not_be_sent_is_dismissed_with_its_reason_and_keeps_nothing_waiting(
-    store: Store, lease: Lease
-) -> None:
-    await added(store, "d-1")
-    run = builders.run("r-1")
-    run = replace(run, cause=replace(run.cause, principal=STRANGER))
-    answer = replace(builders.delivery("d-2", address=BOB), run_id="r-1")
-    command = replace(builders.delivery("d-3", address=ALICE), kind=DeliveryKind.COMMAND)
-    await change(
-        store, QueueRun(run=run), AddDelivery(delivery=answer), AddDelivery(delivery=command), key=MAIN
-    )
-    assert await store.claim_deliveries(lease, 10, judge=quiet) == ()
-    (taken,) = await store.claim_deliveries(lease, 10, judge=quiet)
-    assert taken.id == "d-3"
-    dismissed = await store.deliveries(DeliveryState.DISMISSED, 10)
-    assert [(one.id, one.error) for one in dismissed] == [
-        ("d-1", "not sent, because of quiet please"),
-        ("d-2", "not sent, because of quiet please"),
-    ]
-    told = await store.denials(10)
-    assert {(one.rule, one.operation, one.caller) for one in told} == {("quiet please", "send", MAIN)}
-    owner = (await known(store)).owner
-    assert {(one.target, one.principal) for one in told} == {("d-1", owner), ("r-1", STRANGER)}
-
-
-async def test_a_message_that_is_too_long_for_its_account_is_stored_in_parts_in_their_place(
-    store: Store, lease: Lease
-) -> None:
-    store.limit_messages({ALICE.served_by: 10})
-    await opened(store)
-    long = "one two three four five"
-    for name, text, address in (("d-1", long, ALICE), ("d-2", "after", ALICE), ("d-3", long, ELSEWHERE)):
-        await change(store, AddDelivery(delivery=builders.delivery(name, text=text, address=address)))
-    texts, ids = [], []
-    while taken := await store.claim_deliveries(lease, 10):
-        for delivery in taken:
-            texts.append((delivery.address, delivery.text.strip()))
-            ids.append(delivery.id)
-            await sent(store, delivery, Confirmed())
-    assert [text for address, text in texts if address == ALICE] == ["one two", "three", "four five", "after"]
-    assert (ELSEWHERE, long) in texts
-    assert len(set(ids)) == 5
-    assert {"d-1", "d-2", "d-3"} < set(ids)
 
 
 async def test_deliveries_of_a_state_come_oldest_first_up_to_the_limit(store: Store, lease: Lease) -> None:
