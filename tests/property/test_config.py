@@ -44,6 +44,7 @@ CONTRADICTORY = frozenset(
         "default",
         "database",
         "identityLinks",
+        "soft",
     }
 )
 
