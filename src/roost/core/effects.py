@@ -17,7 +17,7 @@ from roost.core.events import EventKind
 from roost.core.exchanges import Completion, CompletionStatus, Exchange
 from roost.core.inbound import Inbound, InboundRecord, InputMode
 from roost.core.keys import SessionKey
-from roost.core.ledger import Denial
+from roost.core.ledger import Denial, LedgerRow
 from roost.core.runs import Outcome, Progress, Run, StopRequest
 from roost.core.sessions import Counters, Generation, Labels, Overrides, Session, SessionStatus, ThreadBinding
 
@@ -325,6 +325,13 @@ class RecordDenial(_Silent):
     denial: Denial
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordUsage(_Silent):
+    """A model call as it turned out, in the place of what was held for it."""
+
+    row: LedgerRow
+
+
 Effect: TypeAlias = (
     OpenSession
     | OpenGeneration
@@ -352,6 +359,7 @@ Effect: TypeAlias = (
     | BindThread
     | UnbindThread
     | RecordDenial
+    | RecordUsage
 )
 Effects: TypeAlias = tuple[Effect, ...]
 

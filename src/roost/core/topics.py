@@ -5,8 +5,12 @@ from typing import NamedTuple
 
 
 class TopicKind(StrEnum):
+    """News of any run or delivery; that one may be due to be taken up; news of one session."""
+
     RUNS = "runs"
+    RUNS_DUE = "runs-due"
     DELIVERIES = "deliveries"
+    DELIVERIES_DUE = "deliveries-due"
     SESSION = "session"
 
 

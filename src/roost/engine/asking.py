@@ -51,6 +51,8 @@ class Asking:
             tools=tuple(tool.spec for tool in part.tools),
             thinking=part.thinking,
         )
+        for row in work.bill():
+            await work.store.record_usage(row)
         self._calls += 1
         call = self._call()
         await self._means.reserve(call, request)
@@ -63,7 +65,7 @@ class Asking:
                 await work.store.release(call.id)
             raise
         spent = counted(request, answer)
-        await work.store.record_usage(
+        work.spent.append(
             replace(
                 call,
                 at=answer.at,

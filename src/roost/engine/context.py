@@ -73,7 +73,7 @@ class Context:
             )
             for place, body in enumerate(bodies)
         )
-        self._add(await work.store.append(work.run.key, drafts, claim=work.claim))
+        self._add(await work.store.append(work.run.key, drafts, claim=work.claim, spent=work.bill()))
         work.move()
 
     def _add(self, entries: tuple[Entry, ...]) -> None:

@@ -22,6 +22,7 @@ from roost.engine.rulebook import Rulebook
 from roost.ports import Channel, Clock, Store, Topic, TopicKind
 
 DELIVERIES = Topic(TopicKind.DELIVERIES)
+DUE = Topic(TopicKind.DELIVERIES_DUE)
 AT_ONCE = 16
 POLL_MS = 1_000
 LONGEST_SEND_MS = 60_000
@@ -56,7 +57,7 @@ class Outbox:
         self._sending: Counter[Account] = Counter()
         # Room for every channel to be full, and for what is addressed to none.
         most = 2 * AT_ONCE * (len(channels) + 1)
-        self._intake: Intake[_Taken] = Intake(store, clock, DELIVERIES, most=most, poll_ms=POLL_MS)
+        self._intake: Intake[_Taken] = Intake(store, clock, DUE, most=most, poll_ms=POLL_MS)
 
     async def serve(self, lease: Lease, group: TaskGroup) -> None:
         """Send in a task group until cancelled; a channel that is slow to take messages keeps no other waiting."""

@@ -10,12 +10,13 @@ from roost.core import finishing, stopping, upkeep
 from roost.core.announce import Stats, announce_text, read_report
 from roost.core.budgets import Budgets
 from roost.core.deliveries import Delivery, DeliveryKind
-from roost.core.effects import AddDelivery, AppendEntries, Effects, RunSnapshot
+from roost.core.effects import AddDelivery, AppendEntries, Effects, RecordUsage, RunSnapshot
 from roost.core.endings import Ending, completes
 from roost.core.entries import EntryDraft
 from roost.core.errors import Fenced, RoostError
 from roost.core.exchanges import Completion
 from roost.core.footers import framed
+from roost.core.ledger import LedgerRow
 from roost.core.messages import AssistantMessage, StopReason, text_of
 from roost.core.notices import derived_id, notice
 from roost.core.queries import LedgerQuery
@@ -50,6 +51,7 @@ class _End:
     outcome: Outcome
     played: Played = field(default_factory=Played)
     follows: Upkeep | None = None
+    spent: tuple[LedgerRow, ...] = ()
 
 
 class Runner:
@@ -129,10 +131,11 @@ class Runner:
         )
         player = self._player(work, rules)
         with self._stops.around(run.id) as stop:
-            return await self._watched(work, player, rules)
+            return replace(await self._watched(work, player, rules), spent=work.bill())
         reason = stop.reason or "stopped"
         outcome = Outcome(state=RunState.KILLED, at=self._clock.now(), error=reason, code="stopped")
-        return _End(outcome=outcome, played=Played(words=player.left_off(StopReason.ABORTED, reason)))
+        words = player.left_off(StopReason.ABORTED, reason)
+        return _End(outcome=outcome, played=Played(words=words), spent=work.bill())
 
     def _player(self, work: Work, rules: Rules) -> Player:
         match work.run.request.kind:
@@ -189,7 +192,7 @@ class Runner:
         if run.claim is None:
             raise Fenced(f"run {run.id} is not claimed")
         played = end.played
-        stats = await self._stats(run, end.outcome.at)
+        stats = await self._stats(run, end)
 
         def advance(snapshot: RunSnapshot) -> Effects:
             ending = Ending(
@@ -201,6 +204,7 @@ class Runner:
             follows = end.follows if ending.outcome.succeeded else None
             told = None if snapshot.reset_away else played.told
             return (
+                *(RecordUsage(row=row) for row in end.spent),
                 *(() if follows is None else upkeep.sized(snapshot, follows.load)),
                 *self._entries(snapshot, played),
                 *self._reply(snapshot, ending, played.words),
@@ -211,7 +215,7 @@ class Runner:
 
         return await self._store.finish_run(run.claim, advance)
 
-    async def _stats(self, run: Run, at: int) -> Stats | None:
+    async def _stats(self, run: Run, end: _End) -> Stats | None:
         """What the announcement of a child says about its work; None for a run that nobody spawned."""
         if run.request.requester is None:
             return None
@@ -219,16 +223,18 @@ class Runner:
         if session is None or session.lineage.parent is None:
             return None
         spawned = await self._store.run(completes(run))
-        spent = (await self._store.usage(LedgerQuery(key=run.key))).usage
+        known = (await self._store.usage(LedgerQuery(key=run.key))).usage
+        spent = [known, *(row.usage for row in end.spent)]
+        at = end.outcome.at
         started = spawned.started_at if spawned else None
         return Stats(
             runtime_ms=max(0, at - (started or at)),
-            tokens_in=spent.input,
-            tokens_out=spent.output,
+            tokens_in=sum(usage.input for usage in spent),
+            tokens_out=sum(usage.output for usage in spent),
             key=str(run.key),
             session_id=session.session_id,
             transcript=self._book.current.house.transcript(session),
-            cost_micros=spent.cost_micros or None,
+            cost_micros=sum(usage.cost_micros for usage in spent) or None,
         )
 
     def _entries(self, snapshot: RunSnapshot, played: Played) -> Effects:

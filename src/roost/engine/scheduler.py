@@ -15,6 +15,7 @@ from roost.engine.runner import Runner
 from roost.ports import Clock, Store, Topic, TopicKind
 
 RUNS = Topic(TopicKind.RUNS)
+DUE = Topic(TopicKind.RUNS_DUE)
 POLL_MS = 500
 REMEMBERED = 4_096
 
@@ -28,7 +29,7 @@ class Scheduler:
         self._turns: dict[str, int] = {}
         self._book = book
         self._intake: Intake[Run] = Intake(
-            store, clock, RUNS, most=book.current.limits.ceiling, poll_ms=POLL_MS
+            store, clock, DUE, most=book.current.limits.ceiling, poll_ms=POLL_MS
         )
 
     async def serve(self, lease: Lease, group: TaskGroup) -> None:

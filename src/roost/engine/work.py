@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from roost.core.budgets import Budgets
+from roost.core.ledger import LedgerRow
 from roost.core.messages import AssistantMessage, Body
 from roost.core.runs import Cause, Claim, Run
 from roost.core.sessions import Session
@@ -33,7 +34,8 @@ class Played:
 @dataclass(slots=True)
 class Work:
     """Within `lent` the run leaves its place to others. `cause` is the run's own until it took what others said.
-    `recast` casts its part anew where the rules have changed since. A model may be silent for `silence_ms`."""
+    `recast` casts its part anew where the rules have changed since. A model may be silent for `silence_ms`.
+    `spent` are calls that go into the ledger with what is written next."""
 
     store: Store
     clock: Clock
@@ -46,12 +48,19 @@ class Work:
     budgets: Budgets = field(default_factory=Budgets)
     recast: Recast | None = None
     silence_ms: int = 120_000
+    spent: list[LedgerRow] = field(default_factory=list)
     cause: Cause = field(init=False)
     moved_at: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.cause = self.run.cause
         self.moved_at = self.clock.now()
+
+    def bill(self) -> tuple[LedgerRow, ...]:
+        """The calls that are not in the ledger yet, for whoever writes next."""
+        rows = tuple(self.spent)
+        self.spent.clear()
+        return rows
 
     def move(self) -> None:
         """Something happened."""

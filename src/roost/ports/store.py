@@ -111,10 +111,15 @@ class Store(Protocol):
     # -- transcript ----------------------------------------------------------------------------------
 
     async def append(
-        self, key: SessionKey, drafts: tuple[EntryDraft, ...], *, claim: Claim | None = None
+        self,
+        key: SessionKey,
+        drafts: tuple[EntryDraft, ...],
+        *,
+        claim: Claim | None = None,
+        spent: tuple[LedgerRow, ...] = (),
     ) -> tuple[Entry, ...]:
         """Add entries to the current generation; with a claim, as steps of that run. The result of the tool call
-        that is its newest step marks the step as done."""
+        that is its newest step marks the step as done. What they were `spent` on is recorded with them."""
         ...
 
     async def entries(

@@ -15,10 +15,8 @@ from roost.core.runs import RunState
 from roost.core.scheduling import standing
 from roost.core.sessions import Counters, SessionStatus, Summary
 from roost.ports import Topic, TopicKind
+from roost.stores.settling import settle
 from roost.stores.unit import Unit
-
-RUNS = Topic(TopicKind.RUNS)
-DELIVERIES = Topic(TopicKind.DELIVERIES)
 
 
 async def apply(unit: Unit, effects: Effects) -> None:
@@ -178,14 +176,14 @@ async def queue_run(unit: Unit, effect: fx.QueueRun) -> SessionKey:
     unit.queued(effect.run)
     if session.status not in (SessionStatus.RUNNING, SessionStatus.PARKED):
         await unit.set_status(effect.run.key, SessionStatus.QUEUED)
-    unit.topics.add(RUNS)
+    unit.run_due()
     return effect.run.key
 
 
 async def delay_run(unit: Unit, effect: fx.DelayRun) -> None:
     run = await unit.known_run(effect.run_id)
     await unit.tables.update_run(replace(run, ready_at=effect.ready_at))
-    unit.topics.add(RUNS)
+    unit.run_due()
 
 
 async def requeue_run(unit: Unit, effect: fx.RequeueRun) -> SessionKey:
@@ -204,7 +202,7 @@ async def requeue_run(unit: Unit, effect: fx.RequeueRun) -> SessionKey:
     )
     unit.left(run)
     await unit.set_status(run.key, SessionStatus.QUEUED)
-    unit.topics.add(RUNS)
+    unit.run_due()
     return run.key
 
 
@@ -216,7 +214,7 @@ async def request_stop(unit: Unit, effect: fx.RequestStop) -> None:
     await unit.tables.update_run(
         replace(run, stop=run.stop or effect.stop, ready_at=min(run.ready_at, unit.now))
     )
-    unit.topics.add(RUNS)
+    unit.run_due()
 
 
 async def end_run(unit: Unit, effect: fx.EndRun) -> SessionKey:
@@ -232,7 +230,7 @@ async def end_run(unit: Unit, effect: fx.EndRun) -> SessionKey:
     status = standing(left, unit.now) if left else SessionStatus(effect.outcome.state)
     await unit.set_status(run.key, status)
     unit.ended(ended)
-    unit.topics.add(RUNS)
+    await unit.run_left()
     return run.key
 
 
@@ -240,7 +238,7 @@ async def add_delivery(unit: Unit, effect: fx.AddDelivery) -> SessionKey:
     session = await unit.existing(effect.delivery.key)
     for part in parts(effect.delivery, unit.longest):
         await unit.tables.insert_delivery(part, session.owner)
-    unit.topics.add(DELIVERIES)
+    unit.delivery_due()
     return effect.delivery.key
 
 
@@ -296,6 +294,11 @@ async def record_denial(unit: Unit, effect: fx.RecordDenial) -> None:
     await unit.tables.insert_denial(effect.denial)
 
 
+async def record_usage(unit: Unit, effect: fx.RecordUsage) -> None:
+    await unit.tables.put_usage(effect.row)
+    await settle(unit.tables, effect.row)
+
+
 Apply = Callable[[Unit, Any], Awaitable[SessionKey | None]]
 
 _APPLY: dict[type[Effect], Apply] = {
@@ -325,4 +328,5 @@ _APPLY: dict[type[Effect], Apply] = {
     fx.BindThread: bind_thread,
     fx.UnbindThread: unbind_thread,
     fx.RecordDenial: record_denial,
+    fx.RecordUsage: record_usage,
 }

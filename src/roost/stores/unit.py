@@ -27,6 +27,11 @@ from roost.stores.tables import Tables
 
 NO_LIMITS: Mapping[Account, int] = MappingProxyType({})
 
+RUNS = Topic(TopicKind.RUNS)
+RUNS_DUE = Topic(TopicKind.RUNS_DUE)
+DELIVERIES = Topic(TopicKind.DELIVERIES)
+DELIVERIES_DUE = Topic(TopicKind.DELIVERIES_DUE)
+
 
 @dataclass(slots=True)
 class _Held:
@@ -282,6 +287,25 @@ class Unit:
                     f"message {record.inbound.id} would wait for run {record.run_id}, which will not take it",
                     hint="move, merge or kill the pending inputs of a run in the decision that ends it",
                 )
+
+    def run_due(self) -> None:
+        """A run may be taken up that could not be before."""
+        self.topics |= {RUNS, RUNS_DUE}
+
+    async def run_left(self) -> None:
+        """A run has left its place, to whoever waits for one."""
+        self.topics.add(RUNS)
+        if await self.tables.runs_wait():
+            self.topics.add(RUNS_DUE)
+
+    def delivery_due(self) -> None:
+        self.topics |= {DELIVERIES, DELIVERIES_DUE}
+
+    async def delivery_left(self) -> None:
+        """A delivery has left its place, to whoever waits for one or for its address."""
+        self.topics.add(DELIVERIES)
+        if await self.tables.deliveries_wait():
+            self.topics.add(DELIVERIES_DUE)
 
     def queued(self, run: Run) -> None:
         self._queued.add((run.key, run.id))

@@ -219,6 +219,9 @@ class MemoryTables(FactTables):
     async def run(self, run_id: str) -> Run | None:
         return self._runs.get(run_id)
 
+    async def runs_wait(self) -> bool:
+        return any(run.state is RunState.QUEUED for run in self._runs)
+
     async def active_runs(self, key: SessionKey) -> tuple[Run, ...]:
         return tuple(run for run in self._runs if run.key == key and not run.state.ended)
 
@@ -302,6 +305,9 @@ class MemoryTables(FactTables):
 
     async def deliveries(self, state: DeliveryState, limit: int) -> tuple[Delivery, ...]:
         return tuple(row for row in self._deliveries if row.state is state)[:limit]
+
+    async def deliveries_wait(self) -> bool:
+        return any(delivery.state is DeliveryState.INTENT for delivery in self._deliveries)
 
     async def due_deliveries(self, now: int, limit: int, without: frozenset[Account]) -> tuple[Delivery, ...]:
         busy = {row.address for row in self._deliveries if row.state is DeliveryState.SENDING}

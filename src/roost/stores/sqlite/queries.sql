@@ -238,6 +238,9 @@ UPDATE runs SET state = ?, ready_at = ?, body = ? WHERE id = ?;
 -- name: run
 SELECT body FROM runs WHERE id = ?;
 
+-- name: runs_wait
+SELECT 1 FROM runs INDEXED BY runs_queued WHERE state = 'queued' LIMIT 1;
+
 -- name: active_runs
 SELECT body FROM runs INDEXED BY runs_active WHERE key = ? AND state IN ('queued', 'running') ORDER BY seq;
 
@@ -305,6 +308,9 @@ SELECT body FROM deliveries WHERE id = ?;
 
 -- name: deliveries
 SELECT body FROM deliveries WHERE state = ? ORDER BY seq LIMIT ?;
+
+-- name: deliveries_wait
+SELECT 1 FROM deliveries INDEXED BY deliveries_by_state WHERE state = 'intent' LIMIT 1;
 
 -- name: due_deliveries
 -- The oldest unsent one of each address, unless it or a later one is being sent.

@@ -85,6 +85,9 @@ class WorkRows(Rows):
     async def run(self, run_id: str) -> Run | None:
         return self._body("run", (run_id,), Run)  # type: ignore[no-any-return]
 
+    async def runs_wait(self) -> bool:
+        return self._execute(SQL["runs_wait"]).fetchone() is not None
+
     async def active_runs(self, key: SessionKey) -> tuple[Run, ...]:
         return self._bodies("active_runs", (key_text(key),), Run)
 
@@ -166,6 +169,9 @@ class WorkRows(Rows):
 
     async def deliveries(self, state: DeliveryState, limit: int) -> tuple[Delivery, ...]:
         return self._bodies("deliveries", (state, limit), Delivery)
+
+    async def deliveries_wait(self) -> bool:
+        return self._execute(SQL["deliveries_wait"]).fetchone() is not None
 
     async def due_deliveries(self, now: int, limit: int, without: frozenset[Account]) -> tuple[Delivery, ...]:
         accounts = to_text([list(account) for account in without])

@@ -9,7 +9,7 @@ from roost.core.leases import Lease
 from roost.core.parking import Forgone, Granted, Rule, Ruling, Waits
 from roost.core.runs import Claim, Run, RunState
 from roost.core.sessions import SessionStatus
-from roost.stores.applying import RUNS, apply
+from roost.stores.applying import apply
 from roost.stores.settling import release
 from roost.stores.unit import Unit
 from roost.stores.verbs.base import Verbs, hold
@@ -64,5 +64,5 @@ async def _wake(unit: Unit, *, run_id: str, lease: Lease) -> Run | None:
     woken = replace(run, ready_at=unit.now)
     await unit.tables.update_run(woken)
     await unit.set_status(run.key, SessionStatus.QUEUED)
-    unit.topics.add(RUNS)
+    unit.run_due()
     return woken

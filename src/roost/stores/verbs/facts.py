@@ -1,21 +1,17 @@
 """What happened, what it cost, what was refused."""
 
+from roost.core.effects import RecordUsage
 from roost.core.events import Event
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.queries import LedgerQuery
-from roost.stores.settling import settle
-from roost.stores.unit import Unit
+from roost.stores.applying import apply
 from roost.stores.verbs.base import Verbs
 
 
 class FactVerbs(Verbs):
     async def record_usage(self, row: LedgerRow) -> None:
-        async def verb(unit: Unit) -> None:
-            await unit.tables.put_usage(row)
-            await settle(unit.tables, row)
-
-        await self._write(verb)
+        await self._write(lambda unit: apply(unit, (RecordUsage(row=row),)))
 
     async def usage(self, query: LedgerQuery) -> LedgerTotal:
         return await self._read(lambda tables: tables.usage(query))

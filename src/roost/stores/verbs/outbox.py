@@ -19,7 +19,6 @@ from roost.core.leases import Lease
 from roost.core.ledger import Denial
 from roost.core.runs import Claim
 from roost.core.sendpolicy import Judge, Verdict, anything
-from roost.stores.applying import DELIVERIES
 from roost.stores.unit import Unit
 from roost.stores.verbs.base import Verbs, hold
 
@@ -132,8 +131,9 @@ async def _dismiss(unit: Unit, delivery: Delivery, verdict: Verdict) -> None:
 
 
 async def _write_down(unit: Unit, delivery: Delivery) -> Delivery:
-    unit.topics.add(DELIVERIES)
-    return await _put(unit, delivery)
+    written = await _put(unit, delivery)
+    await unit.delivery_left()
+    return written
 
 
 async def _put(unit: Unit, delivery: Delivery) -> Delivery:

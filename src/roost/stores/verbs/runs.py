@@ -15,7 +15,7 @@ from roost.core.runs import Claim, Run, RunState, Step, StepKind
 from roost.core.scheduling import Backlog, Choose
 from roost.core.sessions import SessionStatus
 from roost.ports import Recover
-from roost.stores.applying import RUNS, apply
+from roost.stores.applying import apply
 from roost.stores.unit import Unit
 from roost.stores.verbs.base import Verbs, hold
 
@@ -77,7 +77,7 @@ class RunVerbs(Verbs):
             if step.kind is StepKind.MODEL:
                 await unit.message_came_to(run, ExchangeState.RUNNING)
             if step.waits:
-                unit.topics.add(RUNS)
+                unit.run_due()
 
         await self._write(verb)
 

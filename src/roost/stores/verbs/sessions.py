@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 from roost.core.addresses import Address
-from roost.core.effects import Decide, Snapshot
+from roost.core.effects import Decide, RecordUsage, Snapshot
 from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.events import EventKind
 from roost.core.keys import SessionKey
+from roost.core.ledger import LedgerRow
 from roost.core.messages import ToolResult
 from roost.core.queries import (
     HistoryPage,
@@ -79,7 +80,12 @@ class SessionVerbs(Verbs):
         await self._write(verb)
 
     async def append(
-        self, key: SessionKey, drafts: tuple[EntryDraft, ...], *, claim: Claim | None = None
+        self,
+        key: SessionKey,
+        drafts: tuple[EntryDraft, ...],
+        *,
+        claim: Claim | None = None,
+        spent: tuple[LedgerRow, ...] = (),
     ) -> tuple[Entry, ...]:
         async def verb(unit: Unit) -> tuple[Entry, ...]:
             run = None if claim is None else await unit.writing_run(claim)
@@ -91,6 +97,8 @@ class SessionVerbs(Verbs):
                 await unit.tables.update_run(_step_done(run))
             entries = await unit.append(key, drafts if claim is None else _steps(drafts, claim.id))
             unit.emit(key, EventKind.ENTRY, *(entry.id for entry in entries))
+            if spent:
+                await apply(unit, tuple([RecordUsage(row=row) for row in spent]))
             return entries
 
         return await self._write(verb)
