@@ -2,12 +2,10 @@
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
-import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -161,7 +159,6 @@ async def test_no_environment_of_the_gateway_is_visible(
         "LANG",
         "TERM",
         "ROOST_SHELL",
-        "ROOST_RUN",
         "PWD",
         "OLDPWD",
         "SHLVL",
@@ -279,39 +276,6 @@ async def test_out_of_time_or_cancelled_everything_inside_is_gone(tool: Exec, wo
     assert alive(NAP) == []
     assert zombies() == []
     assert descriptors() == before
-
-
-@contextmanager
-def gateway(workspace: Path, command: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process of its own that runs a sandboxed command."""
-    program = (
-        "import anyio, pathlib\n"
-        "from tests.e2e.test_sandbox_escapes import Bubblewrap, Exec, run\n"
-        f"anyio.run(run, Exec(Bubblewrap(), sandboxed=True), pathlib.Path({str(workspace)!r}), {command!r})\n"
-    )
-    with subprocess.Popen([sys.executable, "-c", program], cwd=Path(__file__).parents[2]) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-async def test_everything_inside_ends_when_the_gateway_is_killed(workspace: Path) -> None:
-    with anyio.fail_after(60), gateway(workspace, f"setsid {NAP} & wait") as process:
-        async for _ in moments():
-            if NAP in alive(NAP):
-                break
-        process.send_signal(signal.SIGKILL)
-        async for _ in moments():
-            if not alive(NAP):
-                break
-
-
-async def moments() -> AsyncIterator[None]:
-    """Time enough between two looks at what no event tells."""
-    while True:
-        yield
-        await anyio.sleep(0.02)
 
 
 async def test_access_decides_what_of_the_workspace_is_inside(tool: Exec, workspace: Path) -> None:

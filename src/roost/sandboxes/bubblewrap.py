@@ -57,8 +57,16 @@ class Bubblewrap:
             return await self._unconfined.run(command, output)
         _refuse_broad(command.place.workspace)
         words = await self._working()
-        argv = (*words, *_walls(command.place), *_inside(command), "--", *command.argv)
-        return await self._start(argv, command.timeout_ms, output)
+        place = command.place
+        program = Program(
+            argv=(*words, *_walls(place), *_inside(command), "--", *command.argv),
+            folder="/",
+            environment=(),
+            timeout_ms=command.timeout_ms,
+            limits=place.limits,
+            disk=place.workspace,
+        )
+        return await run_program(program, output, self._patience)
 
     async def _working(self) -> _Words:
         """The program with the strictest confinement that this machine lets it make; found out once."""
@@ -77,19 +85,19 @@ class Bubblewrap:
         walls = _walls(Place(workspace="/workspace", access=WorkspaceAccess.NONE, sandboxed=True))
         for confinement in _CONFINEMENTS:
             said.clear()
-            ended = await self._start(
-                (program, *confinement, *walls, "--", "/bin/true"), _PROBE_MS, said.extend
+            probe = Program(
+                argv=(program, *confinement, *walls, "--", "/bin/true"),
+                folder="/",
+                environment=(),
+                timeout_ms=_PROBE_MS,
             )
+            ended = await run_program(probe, said.extend, self._patience)
             if ended.status == 0:
                 return confinement
         raise Forbidden(
             f"bubblewrap does not work on this machine: {said.decode('utf-8', 'replace').strip()[:500]}",
             hint="allow unprivileged user namespaces, or set sandbox.mode to off",
         )
-
-    async def _start(self, argv: _Words, timeout_ms: int, output: Callable[[bytes], None]) -> Ended:
-        program = Program(argv=argv, folder="/", environment=(), timeout_ms=timeout_ms)
-        return await run_program(program, output, self._patience)
 
 
 def _walls(place: Place) -> _Words:
@@ -99,9 +107,11 @@ def _walls(place: Place) -> _Words:
         *(() if place.network else ("--unshare-net",)),
         *("--hostname", "sandbox", "--die-with-parent", "--new-session", "--cap-drop", "ALL"),
         *_system(place),
-        *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108 — a mount of its own
+        *("--proc", "/proc", "--dev", "/dev"),
+        *_scratch(place, "/dev/shm"),  # noqa: S108 — a mount of its own
+        *_scratch(place, "/tmp"),  # noqa: S108 — a mount of its own
         *_workspace(place),
-        *("--remount-ro", "/", "--clearenv"),
+        *("--remount-ro", "/dev", "--remount-ro", "/", "--clearenv"),
     )
 
 
@@ -116,10 +126,16 @@ def _system(place: Place) -> Iterator[str]:
         yield from ("--ro-bind-try", path, path)
 
 
+def _scratch(place: Place, path: str) -> _Words:
+    """An empty folder in memory, which is gone afterwards; what is written there counts for no process."""
+    most = place.limits.memory
+    return (*(() if most is None else ("--size", str(most))), "--tmpfs", path)
+
+
 def _workspace(place: Place) -> _Words:
     match place.access:
         case WorkspaceAccess.NONE:
-            return ("--tmpfs", place.workspace)
+            return _scratch(place, place.workspace)
         case WorkspaceAccess.READ:
             return ("--ro-bind", place.workspace, place.workspace)
         case WorkspaceAccess.WRITE:

@@ -32,7 +32,7 @@ async def test_a_program_gets_the_given_environment_and_no_other(
     monkeypatch.setenv("A_SECRET_OF_THE_GATEWAY", "planted")
     _, text = await shell(Processes(), where, "env")
     names = {line.partition("=")[0] for line in text.splitlines()}
-    assert names <= {"PATH", "PWD", "ROOST_RUN", "SHLVL", "_", "OLDPWD"}
+    assert names <= {"PATH", "PWD", "SHLVL", "_", "OLDPWD"}
 
 
 async def test_a_program_gets_no_input_and_none_of_our_descriptors(where: Place) -> None:
