@@ -9,11 +9,12 @@ import os
 import pwd
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
 from roost.core.errors import Forbidden
-from roost.core.tools import Place, WorkspaceAccess
+from roost.core.tools import Limits, Place, WorkspaceAccess
 from roost.ports import Command, Ended
 from roost.sandboxes.processes import Patience, Processes, Program, run_program
 
@@ -41,6 +42,9 @@ _CONFINEMENTS: tuple[_Words, ...] = (
     (),
 )
 _PROBE_MS = 10_000
+_PROBED = Place(
+    workspace="/workspace", access=WorkspaceAccess.NONE, sandboxed=True, limits=Limits(memory=1 << 20)
+)
 
 
 class Bubblewrap:
@@ -63,7 +67,7 @@ class Bubblewrap:
             folder="/",
             environment=(),
             timeout_ms=command.timeout_ms,
-            limits=place.limits,
+            limits=_limits(place),
             disk=place.workspace,
         )
         return await run_program(program, output, self._patience)
@@ -82,7 +86,7 @@ class Bubblewrap:
 
     async def _probed(self, program: str) -> _Words:
         said = bytearray()
-        walls = _walls(Place(workspace="/workspace", access=WorkspaceAccess.NONE, sandboxed=True))
+        walls = _walls(_PROBED)
         for confinement in _CONFINEMENTS:
             said.clear()
             probe = Program(
@@ -96,8 +100,14 @@ class Bubblewrap:
                 return confinement
         raise Forbidden(
             f"bubblewrap does not work on this machine: {said.decode('utf-8', 'replace').strip()[:500]}",
-            hint="allow unprivileged user namespaces, or set sandbox.mode to off",
+            hint="use version 0.7 or newer and allow unprivileged user namespaces, or set sandbox.mode to off",
         )
+
+
+def _limits(place: Place) -> Limits:
+    """A full disk is nobody's fault who may not write to it."""
+    may_write = place.access is WorkspaceAccess.WRITE
+    return place.limits if may_write else replace(place.limits, free_disk=None)
 
 
 def _walls(place: Place) -> _Words:

@@ -19,12 +19,6 @@ from roost.sandboxes import keeper
 from roost.sandboxes.keeper import Order, Report
 
 _CHUNK = 64 << 10
-_OF_EACH_PROCESS = (
-    (resource.RLIMIT_DATA, "memory"),
-    (resource.RLIMIT_NOFILE, "open_files"),
-    (resource.RLIMIT_FSIZE, "file_size"),
-    (resource.RLIMIT_CPU, "cpu_seconds"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +88,11 @@ async def run_program(program: Program, output: Callable[[bytes], None], patienc
         report = _report(control)
     if report.refused is not None:
         raise _not_started(report.refused)
+    if report.excess is not None:
+        return Ended(status=None, excess=Excess(report.excess))
     if limit.cancelled_caught:
         return Ended(status=None, timed_out=True)
-    status = None if report.status is None or report.status < 0 else report.status
-    return Ended(status=status, excess=Excess(report.excess) if report.excess else None)
+    return Ended(status=None if report.status is None or report.status < 0 else report.status)
 
 
 @contextmanager
@@ -123,7 +118,7 @@ def _start(program: Program, patience: Patience, control: socket.socket) -> subp
             (sys.executable, "-I", "-S", keeper.__file__, order, *program.argv),
             cwd=program.folder,
             env={},
-            stdin=control,
+            stdin=control.fileno(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             bufsize=0,
@@ -135,12 +130,17 @@ def _start(program: Program, patience: Patience, control: socket.socket) -> subp
 
 def _order(program: Program, patience: Patience) -> Order:
     limits = program.limits
-    own = [(number, getattr(limits, name)) for number, name in _OF_EACH_PROCESS]
+    of_each = (
+        (resource.RLIMIT_DATA, limits.memory),
+        (resource.RLIMIT_NOFILE, limits.open_files),
+        (resource.RLIMIT_FSIZE, limits.file_size),
+        (resource.RLIMIT_CPU, limits.cpu_seconds),
+    )
     return Order(
         environment=dict(program.environment),
         asked_s=patience.asked_s,
         killed_s=patience.killed_s,
-        rlimits=tuple((number, value) for number, value in own if value is not None),
+        rlimits=tuple((number, value) for number, value in of_each if value is not None),
         processes=limits.processes,
         memory=limits.memory,
         disk=program.disk,
