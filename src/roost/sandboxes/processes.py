@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 import anyio
@@ -23,16 +23,13 @@ _CHUNK = 64 << 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long a program that must end may take after being asked, after being killed, and to be read out."""
+    """How long a program that must end may take after being asked, after being killed, and to be read out; and how
+    long its keeper may take for all of it."""
 
     asked_s: float = 2.0
     killed_s: float = 5.0
     drained_s: float = 1.0
-
-    @property
-    def kept_s(self) -> float:
-        """After which a keeper is given up that has not ended everything."""
-        return self.asked_s + self.killed_s + 5.0
+    kept_s: float = 12.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,13 +146,12 @@ def _order(program: Program, patience: Patience) -> Order:
 
 
 def _report(control: socket.socket) -> Report:
-    """What the keeper said; one that was killed said nothing."""
+    """What the keeper said; one that was killed or had to be given up said nothing."""
     control.setblocking(False)
-    try:
-        text = control.recv(_CHUNK)
-    except BlockingIOError:
-        text = b""
-    return Report(**json.loads(text)) if text else Report()
+    with suppress(BlockingIOError):
+        if text := control.recv(_CHUNK):
+            return Report(**json.loads(text))
+    return Report()
 
 
 def _not_started(reason: str) -> InvalidInput:
