@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeAlias
 
 from roost.core import finishing, sendpolicy, stopping, upkeep
-from roost.core.addresses import Account
+from roost.core.addresses import Account, Address
 from roost.core.announce import Stats, announce_text, read_report
 from roost.core.budgets import Budgets
 from roost.core.deliveries import Delivery, DeliveryKind
@@ -32,6 +32,7 @@ from roost.engine.means import HasToWait
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Part, Rules
 from roost.engine.stops import Stops
+from roost.engine.toolnotices import ToolNotices
 from roost.engine.turn import NothingToAnswer, Turn
 from roost.engine.upkeeping import Compacting, Flushing
 from roost.engine.voice import Voice
@@ -122,7 +123,12 @@ class Runner:
             return None if now is rules else now.cast(session, run)
 
         budgets = Budgets(limits=rules.budgets, zone=rules.zone)
-        work = Work(self._store, self._clock, run, run.claim, session, part, lent, voice, budgets, recast)
+        notices = ToolNotices(
+            self._store, self._clock, self._book, run, self._longest_at(run.request.reply_to)
+        )
+        work = Work(
+            self._store, self._clock, run, run.claim, session, part, lent, voice, budgets, recast, notices
+        )
         player = self._player(work, rules)
         with self._stops.around(run.id) as stop:
             return await self._watched(work, player, rules)
@@ -261,7 +267,7 @@ class Runner:
                 caller=run.key,
             )
             return (RecordDenial(denial=denial),)
-        longest = self._longest.get(address.served_by, LONGEST)
+        longest = self._longest_at(address)
         return tuple(
             AddDelivery(
                 delivery=Delivery(
@@ -278,6 +284,9 @@ class Runner:
             for number, part in enumerate(split(framed(ending.said, words, session.overrides), longest))
             if part.text.strip()
         )
+
+    def _longest_at(self, address: Address | None) -> int:
+        return self._longest.get(address.served_by, LONGEST) if address else LONGEST
 
     def _notices(self, snapshot: RunSnapshot, outcome: Outcome, told: str | None) -> Effects:
         """Who asked is told once what came of it, where that is no answer, or that none will come."""

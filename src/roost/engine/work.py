@@ -11,6 +11,7 @@ from roost.core.runs import Cause, Claim, Run
 from roost.core.sessions import Session
 from roost.core.upkeep import Load
 from roost.engine.rules import Part
+from roost.engine.toolnotices import ToolNotices
 from roost.engine.voice import Voice
 from roost.ports import Clock, Store
 
@@ -33,7 +34,8 @@ class Played:
 @dataclass(slots=True)
 class Work:
     """`asking` while a model is expected to say something; within `lent` the run leaves its place to others. `cause`
-    is the run's own until it took what others said. `recast` casts its part anew where the rules have changed since."""
+    is the run's own until it took what others said. `recast` casts its part anew where the rules have changed since. `notices`
+    tell its chat of tool calls."""
 
     store: Store
     clock: Clock
@@ -45,6 +47,7 @@ class Work:
     voice: Voice
     budgets: Budgets = field(default_factory=Budgets)
     recast: Recast | None = None
+    notices: ToolNotices | None = None
     asking: bool = False
     cause: Cause = field(init=False)
     moved_at: int = field(init=False)
