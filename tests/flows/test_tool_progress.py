@@ -50,21 +50,26 @@ def runs(command: str, name: str = "c1") -> CallTool:
     return CallTool(ToolCall(id=name, name="exec", arguments={"command": command}))
 
 
+async def heard(items: AsyncIterator[FeedItem], last: type[FeedItem]) -> list[FeedItem]:
+    """All that comes until one of this kind."""
+    found = [await anext(items)]
+    while not isinstance(found[-1], last):
+        found.append(await anext(items))
+    return found
+
+
 async def test_a_listener_sees_what_a_program_prints_while_it_still_runs(
     bench: Bench, tmp_path: Path
 ) -> None:
     os.mkfifo(tmp_path / "go")
     bench.model.add((runs("echo one; read word < go; echo $word"),), (Say("done"),))
-    found: list[FeedItem] = []
     async with bench.serving() as (engine, _), engine.feed.subscribe(MAIN, ME) as items:
         await bench.say("run it")
         with anyio.fail_after(20):
-            while not (found and isinstance(found[-1], ToolPrinted)):
-                found.append(await anext(items))
+            found = await heard(items, ToolPrinted)
             # Only now may it go on.
             await anyio.to_thread.run_sync((tmp_path / "go").write_text, "two\n")
-            while not isinstance(found[-1], RunOver):
-                found.append(await anext(items))
+            found += await heard(items, RunOver)
     shown = [item for item in found if isinstance(item, ToolBegan | ToolPrinted | ToolOver)]
     assert [type(item) for item in shown] == [ToolBegan, ToolPrinted, ToolPrinted, ToolOver]
     assert [(item.offset, item.text) for item in shown if isinstance(item, ToolPrinted)] == [
@@ -75,12 +80,10 @@ async def test_a_listener_sees_what_a_program_prints_while_it_still_runs(
 
 async def test_a_flood_reaches_listeners_in_few_pieces_and_up_to_a_measure(bench: Bench) -> None:
     bench.model.add((runs("yes | head -c 3000000"),), (Say("done"),))
-    found: list[FeedItem] = []
     async with bench.serving() as (engine, _), engine.feed.subscribe(MAIN, ME) as items:
         await bench.say("run it")
         with anyio.fail_after(30):
-            while not (found and isinstance(found[-1], RunOver)):
-                found.append(await anext(items))
+            found = await heard(items, RunOver)
     pieces = [item.text for item in found if isinstance(item, ToolPrinted)]
     assert len("".join(pieces)) < 70_000
     assert pieces[-1].endswith("[more output is not shown]\n")
