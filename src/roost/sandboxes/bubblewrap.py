@@ -117,7 +117,8 @@ def _walls(place: Place) -> _Words:
         *(() if place.network else ("--unshare-net",)),
         *("--hostname", "sandbox", "--die-with-parent", "--new-session", "--cap-drop", "ALL"),
         *_system(place),
-        *("--proc", "/proc", "--dev", "/dev"),
+        # The settings of the kernel are its own to protect from all but root; who is root outside is it here.
+        *("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"),
         *_scratch(place, "/dev/shm"),  # noqa: S108 — a mount of its own
         *_scratch(place, "/tmp"),  # noqa: S108 — a mount of its own
         *_workspace(place),
