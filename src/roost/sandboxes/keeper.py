@@ -26,10 +26,11 @@ PAGE = resource.getpagesize()
 
 
 class Order(NamedTuple):
-    """What the program gets and may use; a limit of None is none. `rlimits` are numbers of setrlimit(2) with values;
+    """What the program gets and may use; a limit of None is none. It runs for `longest_s` at most. `rlimits` are numbers of setrlimit(2) with values;
     `free_disk` must stay free where `disk` lies."""
 
     environment: dict[str, str]
+    longest_s: float
     asked_s: float
     killed_s: float
     rlimits: tuple[tuple[int, int], ...] = ()
@@ -48,6 +49,7 @@ class Report(NamedTuple):
     the order; `refused` says why it did not begin."""
 
     status: int | None = None
+    timed_out: bool = False
     excess: str | None = None
     refused: str | None = None
 
@@ -66,6 +68,7 @@ class Keeper:
         self._order = order
         self._first = 0
         self._status: int | None = None
+        self._timed_out = False
         self._asked_to_end: set[int] = set()
         self._news = self._wake_on_signals()
 
@@ -95,7 +98,7 @@ class Keeper:
             os.setpriority(os.PRIO_PROCESS, self._first, LESS_URGENT)
         excess = self._watch()
         self._end(asks=excess is None)
-        return Report(status=self._status, excess=excess)
+        return Report(status=self._status, timed_out=self._timed_out, excess=excess)
 
     # -- while it runs -------------------------------------------------------------------------------
 
@@ -110,13 +113,17 @@ class Keeper:
 
     def _watch(self) -> str | None:
         """Return when the program has ended or has to, with the limit that it passed."""
-        pause = WATCH_S if self._order.watched else None
-        while not self._ended() and not self._asked(pause):
-            if excess := self._excess():
+        until = time.monotonic() + self._order.longest_s
+        while not self._ended():
+            left = until - time.monotonic()
+            self._timed_out = left <= 0
+            if self._timed_out or self._asked(min(left, WATCH_S) if self._order.watched else left):
+                break
+            if self._order.watched and (excess := self._excess()):
                 return excess
         return None
 
-    def _asked(self, pause: float | None) -> bool:
+    def _asked(self, pause: float) -> bool:
         """Wait for news; whether it is the word to end."""
         ready, _, _ = select.select([CONTROL, self._news], [], [], pause)
         return CONTROL in ready or bool(set(self._signals()) - {signal.SIGCHLD})

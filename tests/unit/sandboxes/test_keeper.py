@@ -18,7 +18,7 @@ from roost.sandboxes import keeper
 from roost.sandboxes.keeper import Order, Report
 from tests.unit.sandboxes.programs import NAP, alive
 
-PLAIN = Order(environment={"PATH": "/usr/bin:/bin"}, asked_s=0.3, killed_s=5)
+PLAIN = Order(environment={"PATH": "/usr/bin:/bin"}, longest_s=30, asked_s=0.3, killed_s=5)
 GREEDY = "x=$(head -c 9000000 /dev/zero | tr '\\0' a)"
 
 
@@ -98,6 +98,14 @@ def test_a_signal_to_end_ends_the_program_too(number: signal.Signals) -> None:
         one.process.send_signal(number)
         assert one.line() == "cleaned"
         assert one.report() == Report(status=3)
+        assert alive(NAP) == []
+
+
+def test_a_program_out_of_time_is_asked_and_then_ended() -> None:
+    script = f"trap 'echo cleaned' TERM; while :; do {NAP} & wait; done"
+    with kept(script, PLAIN._replace(longest_s=0.3)) as one:
+        assert one.report() == Report(status=-9, timed_out=True)
+        assert one.line() == "cleaned"
         assert alive(NAP) == []
 
 
