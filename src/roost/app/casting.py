@@ -18,7 +18,7 @@ from roost.core.sessions import Session
 from roost.core.systemtext import child_rules, system_text
 from roost.core.terms import Terms
 from roost.core.toolpolicy import Removed, effective_tools
-from roost.core.tools import Place, WorkspaceAccess
+from roost.core.tools import Place
 from roost.core.visibility import Level
 from roost.core.workspacefiles import file_names, notes_file
 from roost.engine.rules import Answerer, Part
@@ -46,6 +46,7 @@ class Director:
         self._models = models
         self._zone = zone
         self._session_tools = session_tools
+        self._sandbox = Bubblewrap()
 
     def cast(self, session: Session, run: Run) -> Part:
         agent = self._agent(run.key)
@@ -79,6 +80,7 @@ class Director:
             rights=Rights(
                 allow=frozenset(tool.spec.name for tool in tools),
                 sandboxed=place.sandboxed,
+                network=place.network or not place.sandboxed,
                 level=level_of(self._settings, session),
                 spawns=spawns,
             ),
@@ -108,8 +110,16 @@ class Director:
         home = self._loaded.sources.home
         folder = Path(agent.workspace) if agent.workspace else home / "workspace" / agent.id
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        access = agent.sandbox.workspace_access if sandboxed else WorkspaceAccess.WRITE
-        return Place(workspace=str(_within(folder, terms.folder)), access=access, sandboxed=sandboxed)
+        workspace = str(_within(folder, terms.folder))
+        if not sandboxed:
+            return Place(workspace=workspace)
+        return Place(
+            workspace=workspace,
+            access=agent.sandbox.workspace_access,
+            sandboxed=True,
+            network=agent.sandbox.network and terms.rights.network,
+            limits=policies.sandbox_limits(agent),
+        )
 
     def _tools_for(
         self, run: Run, agent: Agent, session: Session, place: Place
@@ -122,7 +132,7 @@ class Director:
             Write(),
             Edit(),
             ListFiles(),
-            Exec(Bubblewrap(), sandboxed=place.sandboxed),
+            Exec(self._sandbox, sandboxed=place.sandboxed),
             *self._session_tools(agent, level_of(self._settings, session)),
         )
         policy = policy_of(self._settings, agent, session, sandboxed=place.sandboxed)

@@ -1,7 +1,8 @@
 """The tool policy of an agent's runs, from the configuration."""
 
 from roost.config import Settings
-from roost.config.agents import Agent, SandboxMode
+from roost.config.agents import Agent
+from roost.config.sandbox import SandboxMode
 from roost.config.tools import ToolScope
 from roost.core.keys import SessionKey
 from roost.core.rights import Rights
@@ -64,6 +65,7 @@ def rights_of_child(settings: Settings, agent: Agent, depth: int) -> Rights:
     return Rights(
         allow=frozenset(effective_tools(TOOLS, policy).names),
         sandboxed=sandboxed,
+        network=agent.sandbox.network or not sandboxed,
         level=settings.tools.sessions.visibility,
         spawns=spawns,
     )

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, model_validator
 from roost.config.amounts import Duration
 from roost.config.context import Compaction, ContextPruning
 from roost.config.frozen import FrozenMap
+from roost.config.sandbox import Sandbox
 from roost.config.section import Loc, Section, Takes, about, over
 from roost.config.spelling import (
     AgentId,
@@ -29,26 +30,8 @@ from roost.config.spelling import (
 )
 from roost.config.tools import ToolRules
 from roost.core.thinking import Level
-from roost.core.tools import WorkspaceAccess
 
 FALLBACK_AGENT = "main"
-
-
-class SandboxMode(StrEnum):
-    OFF = "off"
-    NON_MAIN = "non-main"
-    ALL = "all"
-
-
-class SandboxScope(StrEnum):
-    SESSION = "session"
-    AGENT = "agent"
-    SHARED = "shared"
-
-
-class SandboxVisibility(StrEnum):
-    SPAWNED = "spawned"
-    ALL = "all"
 
 
 class DelegationMode(StrEnum):
@@ -69,18 +52,6 @@ def _model_choice(found: object) -> object:
 
 class KnownModel(Section):
     alias: Annotated[Text | None, about("Short name of the model.")] = None
-
-
-class Sandbox(Section):
-    mode: Annotated[SandboxMode, about("Which sessions run tools in a sandbox.")] = SandboxMode.OFF
-    scope: Annotated[SandboxScope, about("What shares one sandbox.")] = SandboxScope.SESSION
-    workspace_access: Annotated[WorkspaceAccess, about("The workspace inside a sandbox.")] = (
-        WorkspaceAccess.NONE
-    )
-    session_tools_visibility: Annotated[
-        SandboxVisibility,
-        about("`spawned` keeps a sandboxed session's tools to its own tree whatever `tools.sessions` says."),
-    ] = SandboxVisibility.SPAWNED
 
 
 class Subagents(Section):

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 from zoneinfo import ZoneInfo
 
-from roost.config.agents import Agent, SandboxVisibility
+from roost.config.agents import Agent
 from roost.config.amounts import Duration
 from roost.config.budgets import DayBudget
 from roost.config.channels import Account, Channel
 from roost.config.context import PruningMode
+from roost.config.sandbox import SandboxVisibility
 from roost.config.session import MaintenanceMode, Reset
 from roost.config.settings import Settings
 from roost.core.addresses import DEFAULT_ACCOUNT
@@ -30,6 +31,7 @@ from roost.core.runs import Lane
 from roost.core.sending import SendRules
 from roost.core.sendpolicy import Match as SendMatch
 from roost.core.sendpolicy import Rule, SendPolicy
+from roost.core.tools import Limits
 from roost.core.traits import KNOWN_CHANNELS, Traits
 from roost.core.triggers import DEFAULT_TRIGGERS
 from roost.core.upkeep import ContextSettings
@@ -199,6 +201,19 @@ def delegation(agent: Agent) -> Delegation:
 def sandbox_lifted(agent: Agent) -> bool:
     """Whether a sandboxed session of this agent keeps the configured visibility."""
     return agent.sandbox.session_tools_visibility is SandboxVisibility.ALL
+
+
+def sandbox_limits(agent: Agent) -> Limits:
+    """What a command of this agent may use in a sandbox."""
+    own = agent.sandbox
+    return Limits(
+        processes=own.max_processes or None,
+        memory=own.max_memory.bytes or None,
+        open_files=own.max_open_files or None,
+        file_size=own.max_file_size.bytes or None,
+        cpu_seconds=own.max_cpu_seconds or None,
+        free_disk=own.keep_disk_free.bytes or None,
+    )
 
 
 def lane_limits(settings: Settings, cores: int) -> Mapping[Lane, int]:

@@ -208,7 +208,7 @@ COMMANDS = (
         operation=Operation.PATCH,
         arguments="[on|off|full|default]",
         aliases=("v",),
-        summary="whether tool calls are shown",
+        summary="whether tool calls are shown as they happen; `full` with what they gave",
     ),
     Command(
         name=Name.QUEUE,

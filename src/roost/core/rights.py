@@ -7,11 +7,13 @@ from roost.core.visibility import Level
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rights:
-    """`allow` None is every tool; a deny wins. `spawns` is how many levels of children may still follow."""
+    """`allow` None is every tool; a deny wins. `network` is whether programs may reach it where they are sandboxed.
+    `spawns` is how many levels of children may still follow."""
 
     allow: frozenset[str] | None = None
     deny: frozenset[str] = frozenset()
     sandboxed: bool = False
+    network: bool = True
     level: Level = Level.TREE
     spawns: int = 0
 
@@ -25,6 +27,7 @@ def meet(one: Rights, other: Rights) -> Rights:
         allow=_both(one.allow, other.allow),
         deny=one.deny | other.deny,
         sandboxed=one.sandboxed or other.sandboxed,
+        network=one.network and other.network,
         level=min(one.level, other.level),
         spawns=min(one.spawns, other.spawns),
     )

@@ -30,13 +30,27 @@ class ToolTraits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one program and all that it starts may use together; open files, the size of a file and processor time
+    are each process's own. `free_disk` bytes must stay free where the workspace lies. None is no limit."""
+
+    processes: int | None = None
+    memory: int | None = None
+    open_files: int | None = None
+    file_size: int | None = None
+    cpu_seconds: int | None = None
+    free_disk: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a run's tools act: its workspace folder, and whether a sandbox stands around them."""
+    """Where a run's tools act: its workspace folder, and whether a sandbox with its limits stands around them."""
 
     workspace: str
     access: WorkspaceAccess = WorkspaceAccess.WRITE
     sandboxed: bool = False
     network: bool = False
+    limits: Limits = field(default_factory=Limits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +89,18 @@ class Command:
     timeout_ms: int = 120_000
 
 
+class Excess(StrEnum):
+    """A limit for which a program was stopped."""
+
+    PROCESSES = "processes"
+    MEMORY = "memory"
+    DISK = "free_disk"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """`status` is None when the program was stopped; `timed_out` says why."""
+    """`status` is None when the program was stopped; `timed_out` and `excess` say why."""
 
     status: int | None
     timed_out: bool = False
+    excess: Excess | None = None

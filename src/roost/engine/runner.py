@@ -29,6 +29,7 @@ from roost.engine.means import HasToWait
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Part, Rules
 from roost.engine.stops import Stops
+from roost.engine.toolnotices import ToolNotices
 from roost.engine.turn import NothingToAnswer, Turn
 from roost.engine.upkeeping import Compacting, Flushing
 from roost.engine.voice import Voice
@@ -116,6 +117,7 @@ class Runner:
             return None if now is rules else now.cast(session, run)
 
         budgets = Budgets(limits=rules.budgets, zone=rules.zone)
+        notices = ToolNotices(self._store, self._clock, self._book, run)
         work = Work(
             self._store,
             self._clock,
@@ -127,6 +129,7 @@ class Runner:
             voice,
             budgets,
             recast,
+            notices=notices,
             silence_ms=rules.stream_idle_ms,
         )
         player = self._player(work, rules)

@@ -113,10 +113,14 @@ class ToolCalls:
         )
 
     async def _shown(self, call: ToolCall) -> ToolOutcome:
-        voice = self._work.voice
+        voice, notices = self._work.voice, self._work.notices
         voice.tool_began(call)
+        if notices:
+            await notices.began(call)
         outcome = await self._outcome(call)
         voice.tool_over(call, outcome)
+        if notices:
+            await notices.over(call, outcome)
         return outcome
 
     async def _outcome(self, call: ToolCall) -> ToolOutcome:

@@ -158,7 +158,7 @@ class Voice:
         """Beyond a measure it is not shown: the result holds what counts."""
         stream = self._tools[call.id][1] if call.id in self._tools else _Stream()
         room = MOST_PRINTED - stream.size
-        if room > 0 and text:
+        if room >= 0 and text:
             shown = text if len(text) <= room else text[:room] + CUT_SHORT
             self._tell(self._printed(call.id, stream.add(shown), shown))
 

@@ -12,6 +12,7 @@ from roost.core.runs import Cause, Claim, Run
 from roost.core.sessions import Session
 from roost.core.upkeep import Load
 from roost.engine.rules import Part
+from roost.engine.toolnotices import ToolNotices
 from roost.engine.voice import Voice
 from roost.ports import Clock, Store
 
@@ -35,7 +36,8 @@ class Played:
 class Work:
     """Within `lent` the run leaves its place to others. `cause` is the run's own until it took what others said.
     `recast` casts its part anew where the rules have changed since. A model may be silent for `silence_ms`.
-    `spent` are calls that go into the ledger with what is written next."""
+    `spent` are calls that go into the ledger with what is written next. `notices` tell its chat
+    of tool calls."""
 
     store: Store
     clock: Clock
@@ -47,6 +49,7 @@ class Work:
     voice: Voice
     budgets: Budgets = field(default_factory=Budgets)
     recast: Recast | None = None
+    notices: ToolNotices | None = None
     silence_ms: int = 120_000
     spent: list[LedgerRow] = field(default_factory=list)
     cause: Cause = field(init=False)

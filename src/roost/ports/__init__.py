@@ -110,10 +110,11 @@ class Tool(Protocol):
 
 
 class Sandbox(Protocol):
-    """Runs programs, confined or not, in a process group of their own."""
+    """Runs programs, confined or not, within the limits of their place."""
 
     async def run(self, command: Command, output: Callable[[bytes], None]) -> Ended:
-        """Run to the end. Cancelled or out of time, every process it started is gone before this returns.
+        """Run to the end. Every process it started is gone before this returns, also when cancelled, out of time or
+        beyond a limit; and soon after whoever called is killed.
 
         A sandboxed place without the means for it raises `Forbidden` that says what to install.
         """

@@ -9,11 +9,12 @@ import os
 import pwd
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
 from roost.core.errors import Forbidden
-from roost.core.tools import Place, WorkspaceAccess
+from roost.core.tools import Limits, Place, WorkspaceAccess
 from roost.ports import Command, Ended
 from roost.sandboxes.processes import Patience, Processes, Program, run_program
 
@@ -41,6 +42,9 @@ _CONFINEMENTS: tuple[_Words, ...] = (
     (),
 )
 _PROBE_MS = 10_000
+_PROBED = Place(
+    workspace="/workspace", access=WorkspaceAccess.NONE, sandboxed=True, limits=Limits(memory=1 << 20)
+)
 
 
 class Bubblewrap:
@@ -57,8 +61,16 @@ class Bubblewrap:
             return await self._unconfined.run(command, output)
         _refuse_broad(command.place.workspace)
         words = await self._working()
-        argv = (*words, *_walls(command.place), *_inside(command), "--", *command.argv)
-        return await self._start(argv, command.timeout_ms, output)
+        place = command.place
+        program = Program(
+            argv=(*words, *_walls(place), *_inside(command), "--", *command.argv),
+            folder="/",
+            environment=(),
+            timeout_ms=command.timeout_ms,
+            limits=_limits(place),
+            disk=place.workspace,
+        )
+        return await run_program(program, output, self._patience)
 
     async def _working(self) -> _Words:
         """The program with the strictest confinement that this machine lets it make; found out once."""
@@ -74,22 +86,28 @@ class Bubblewrap:
 
     async def _probed(self, program: str) -> _Words:
         said = bytearray()
-        walls = _walls(Place(workspace="/workspace", access=WorkspaceAccess.NONE, sandboxed=True))
+        walls = _walls(_PROBED)
         for confinement in _CONFINEMENTS:
             said.clear()
-            ended = await self._start(
-                (program, *confinement, *walls, "--", "/bin/true"), _PROBE_MS, said.extend
+            probe = Program(
+                argv=(program, *confinement, *walls, "--", "/bin/true"),
+                folder="/",
+                environment=(),
+                timeout_ms=_PROBE_MS,
             )
+            ended = await run_program(probe, said.extend, self._patience)
             if ended.status == 0:
                 return confinement
         raise Forbidden(
             f"bubblewrap does not work on this machine: {said.decode('utf-8', 'replace').strip()[:500]}",
-            hint="allow unprivileged user namespaces, or set sandbox.mode to off",
+            hint="use version 0.7 or newer and allow unprivileged user namespaces, or set sandbox.mode to off",
         )
 
-    async def _start(self, argv: _Words, timeout_ms: int, output: Callable[[bytes], None]) -> Ended:
-        program = Program(argv=argv, folder="/", environment=(), timeout_ms=timeout_ms)
-        return await run_program(program, output, self._patience)
+
+def _limits(place: Place) -> Limits:
+    """A full disk is nobody's fault who may not write to it."""
+    may_write = place.access is WorkspaceAccess.WRITE
+    return place.limits if may_write else replace(place.limits, free_disk=None)
 
 
 def _walls(place: Place) -> _Words:
@@ -99,9 +117,12 @@ def _walls(place: Place) -> _Words:
         *(() if place.network else ("--unshare-net",)),
         *("--hostname", "sandbox", "--die-with-parent", "--new-session", "--cap-drop", "ALL"),
         *_system(place),
-        *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108 — a mount of its own
+        # The settings of the kernel are its own to protect from all but root; who is root outside is it here.
+        *("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"),
+        *_scratch(place, "/dev/shm"),  # noqa: S108 — a mount of its own
+        *_scratch(place, "/tmp"),  # noqa: S108 — a mount of its own
         *_workspace(place),
-        *("--remount-ro", "/", "--clearenv"),
+        *("--remount-ro", "/dev", "--remount-ro", "/", "--clearenv"),
     )
 
 
@@ -116,10 +137,16 @@ def _system(place: Place) -> Iterator[str]:
         yield from ("--ro-bind-try", path, path)
 
 
+def _scratch(place: Place, path: str) -> _Words:
+    """An empty folder in memory, which is gone afterwards; what is written there counts for no process."""
+    most = place.limits.memory
+    return (*(() if most is None else ("--size", str(most))), "--tmpfs", path)
+
+
 def _workspace(place: Place) -> _Words:
     match place.access:
         case WorkspaceAccess.NONE:
-            return ("--tmpfs", place.workspace)
+            return _scratch(place, place.workspace)
         case WorkspaceAccess.READ:
             return ("--ro-bind", place.workspace, place.workspace)
         case WorkspaceAccess.WRITE:

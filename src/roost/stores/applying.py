@@ -14,7 +14,6 @@ from roost.core.parts import parts
 from roost.core.runs import RunState
 from roost.core.scheduling import standing
 from roost.core.sessions import Counters, SessionStatus, Summary
-from roost.ports import Topic, TopicKind
 from roost.stores.settling import settle
 from roost.stores.unit import Unit
 

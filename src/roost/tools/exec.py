@@ -7,7 +7,7 @@ import anyio
 from roost.core.errors import Forbidden, InvalidInput, RoostError
 from roost.core.jsonvalue import JsonObject
 from roost.core.models import ToolSpec
-from roost.core.tools import Invocation, Place, ToolOutcome, ToolTraits, WorkspaceAccess
+from roost.core.tools import Excess, Invocation, Place, ToolOutcome, ToolTraits, WorkspaceAccess
 from roost.ports import Command, Ended, Report, Sandbox
 from roost.tools.arguments import Arguments, object_schema
 from roost.tools.outcomes import refused, told
@@ -16,6 +16,11 @@ MOST_SECONDS = 1800
 LONGEST_COMMAND = 96 << 10
 HEAD, TAIL = 8 << 10, 24 << 10
 MOST_REPORTED = 256 << 10
+_EXCESS = {
+    Excess.PROCESSES: "it had more processes and threads than its sandbox allows; run fewer at once",
+    Excess.MEMORY: "it used more memory than its sandbox allows; work in smaller parts",
+    Excess.DISK: "the disk is nearly full; remove what is not needed, or tell the person",
+}
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -165,12 +170,19 @@ def _outcome(command: Command, ended: Ended, output: Output) -> ToolOutcome:
     text = output.text()
     if ended.timed_out:
         end = f"[stopped after {command.timeout_ms // 1000} seconds: run less, or raise `timeoutSeconds`]"
+    elif ended.excess is not None:
+        end = f"[stopped: {_EXCESS[ended.excess]}]"
     elif ended.status is None:
         end = "[the command was ended by a signal]"
     elif ended.status or not text:
         end = f"[exit status {ended.status}]"
     else:
         end = ""
-    details: JsonObject = {"exitStatus": ended.status, "timedOut": ended.timed_out, "bytes": output.size}
+    details: JsonObject = {
+        "exitStatus": ended.status,
+        "timedOut": ended.timed_out,
+        "excess": ended.excess,
+        "bytes": output.size,
+    }
     separator = "" if not text or not end or text.endswith("\n") else "\n"
     return told(f"{text}{separator}{end}", is_error=ended.status != 0, details=details)

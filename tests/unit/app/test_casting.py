@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
@@ -10,22 +11,38 @@ from roost.clock import SystemClock
 from roost.config import load
 from roost.core.errors import NotFound
 from roost.core.keys import KeyKind, SessionKey
+from roost.core.rights import Rights
 from roost.core.runs import Request, RunKind
-from roost.core.tools import WorkspaceAccess
+from roost.core.sessions import Lineage, Session
+from roost.core.terms import Terms
+from roost.core.tools import Limits, WorkspaceAccess
 from roost.engine.rules import Part
 from roost.testing import builders
 from roost.testing.builders import MAIN
 
+CHILD = SessionKey(agent="main", kind=KeyKind.SUBAGENT, name="c1")
+SANDBOX_LIMITS = Limits(
+    processes=256,
+    memory=2 << 30,
+    open_files=1_024,
+    file_size=1 << 30,
+    cpu_seconds=1_800,
+    free_disk=512 << 20,
+)
 GROUP = SessionKey(agent="main", kind=KeyKind.GROUP, name="g1", channel="telegram")
 
 
 async def cast(home: Path, key: SessionKey, request: Request | None = None, **agent: object) -> Part:
+    return await cast_session(home, builders.session(key), request, **agent)
+
+
+async def cast_session(home: Path, session: Session, request: Request | None = None, **agent: object) -> Part:
     """What a run works with where the only agent is configured like this."""
     (home / "roost.json").write_text(json.dumps({"agents": {"list": [{"id": "main", **agent}]}}))
     loaded = load({"ROOST_HOME": str(home)})
-    run = builders.run("r", key, request=request or Request())
+    run = builders.run("r", session.key, request=request or Request())
     async with open_models(loaded.settings, SystemClock()) as models:
-        return Director(loaded, models, UTC, lambda agent, level: ()).cast(builders.session(key), run)
+        return Director(loaded, models, UTC, lambda agent, level: ()).cast(session, run)
 
 
 async def test_a_session_without_an_agent_is_played_by_the_default_one(tmp_path: Path) -> None:
@@ -53,6 +70,18 @@ async def test_a_sandbox_stands_around_the_sessions_that_its_mode_names(
     part = await cast(tmp_path, key, sandbox={"mode": mode, "workspaceAccess": "ro"})
     assert part.place.sandboxed is sandboxed
     assert part.place.access is (WorkspaceAccess.READ if sandboxed else WorkspaceAccess.WRITE)
+    assert part.place.limits == (SANDBOX_LIMITS if sandboxed else Limits())
+    assert (part.place.network, part.rights.network) == (False, not sandboxed)
+
+
+@pytest.mark.requirement("S15")
+async def test_a_sandbox_has_the_network_only_where_whoever_spawned_it_has_it(tmp_path: Path) -> None:
+    sandbox = {"mode": "all", "network": True}
+    assert (await cast(tmp_path, MAIN, sandbox=sandbox)).place.network
+    lineage = Lineage(parent=MAIN, terms=Terms(rights=Rights(sandboxed=True, network=False)))
+    session = replace(builders.session(CHILD), lineage=lineage)
+    part = await cast_session(tmp_path, session, sandbox=sandbox)
+    assert (part.place.network, part.rights.network) == (False, False)
 
 
 async def test_a_run_that_saves_notes_may_do_nothing_else(tmp_path: Path) -> None:

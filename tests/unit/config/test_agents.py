@@ -1,7 +1,7 @@
 import pytest
 
-from roost.config.agents import SandboxMode, SandboxVisibility
 from roost.config.amounts import Duration
+from roost.config.sandbox import SandboxMode, SandboxVisibility
 from tests.unit.config.given import refused, settings
 
 

@@ -15,6 +15,7 @@ from roost.core.scopes import DmScope, SessionScope
 from roost.core.sending import SendRules
 from roost.core.sendpolicy import Action, Rule, SendPolicy
 from roost.core.sendpolicy import Match as SendMatch
+from roost.core.tools import Limits
 from roost.core.triggers import find_trigger
 from roost.core.visibility import AgentToAgent, Level
 from roost.core.workspacefiles import FileCaps
@@ -184,6 +185,19 @@ def test_a_sandbox_keeps_tools_to_their_tree_unless_lifted() -> None:
         {"agents": {"list": [{"id": "a"}, {"id": "b", "sandbox": {"sessionToolsVisibility": "all"}}]}}
     ).agents.list
     assert [policies.sandbox_lifted(agent) for agent in agents] == [False, True]
+
+
+def test_a_limit_of_zero_is_no_limit() -> None:
+    own = {"maxProcesses": 0, "maxMemory": "1mb", "maxFileSize": 0, "maxCpuSeconds": 5, "keepDiskFree": "1kb"}
+    agent = settings({"agents": {"defaults": {"sandbox": own}}}).agents.default
+    assert policies.sandbox_limits(agent) == Limits(
+        processes=None,
+        memory=1 << 20,
+        open_files=1_024,
+        file_size=None,
+        cpu_seconds=5,
+        free_disk=1 << 10,
+    )
 
 
 @pytest.mark.parametrize(("cores", "main"), [(1, 8), (2, 8), (16, 64)])

@@ -18,6 +18,13 @@ def test_a_child_of_a_sandboxed_parent_is_sandboxed_whatever_it_asks_for() -> No
     assert of_child(ALL, Rights(sandboxed=True)).sandboxed
 
 
+@pytest.mark.requirement("S15")
+def test_a_child_reaches_the_network_from_a_sandbox_only_where_its_parent_does() -> None:
+    assert of_child(Rights(sandboxed=True), ALL).network
+    assert not of_child(Rights(sandboxed=True, network=False), ALL).network
+    assert not of_child(ALL, Rights(sandboxed=True, network=False)).network
+
+
 @pytest.mark.requirement("D25", "S15")
 def test_each_level_of_children_has_one_less_below_it() -> None:
     assert of_child(Rights(spawns=2), ALL).spawns == 1

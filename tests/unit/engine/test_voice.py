@@ -135,12 +135,13 @@ def test_thinking_is_shown_only_where_it_was_asked_for() -> None:
     assert not any(isinstance(one, SpokenThinking) for one, _ in quiet.all)
 
 
-def test_tool_output_is_shown_up_to_a_measure() -> None:
+@pytest.mark.parametrize("size", [MOST_PRINTED - 1, MOST_PRINTED, MOST_PRINTED + 1])
+def test_tool_output_is_shown_up_to_a_measure(size: int) -> None:
     ears = Heard()
     voice = speaking(ears)
     voice.tool_began(CALL)
     for _ in range(3):
-        voice.tool_printed(CALL, "x" * (MOST_PRINTED - 1))
+        voice.tool_printed(CALL, "x" * size)
     voice.tool_printed(CALL, "")
     shown = "".join(one.text for one, _ in ears.all if isinstance(one, ToolPrinted))
     assert shown == "x" * MOST_PRINTED + CUT_SHORT

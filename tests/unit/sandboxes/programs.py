@@ -1,7 +1,10 @@
 """Running shell text through a sandbox, and looking for what it left."""
 
 import os
+from collections.abc import AsyncIterator
 from pathlib import Path
+
+import anyio
 
 from roost.core.tools import Place
 from roost.ports import Command, Ended, Sandbox
@@ -35,6 +38,13 @@ def alive(words: str) -> list[str]:
             continue
         found.append(line.replace(b"\0", b" ").decode("utf-8", "replace").strip())
     return [line for line in found if words in line]
+
+
+async def moments() -> AsyncIterator[None]:
+    """Time enough between two looks at what no event tells."""
+    while True:
+        yield
+        await anyio.sleep(0.02)
 
 
 def zombies() -> list[str]:

@@ -5,9 +5,9 @@ import anyio
 import pytest
 
 from roost.core.errors import Forbidden, InvalidInput
-from roost.core.tools import Place
+from roost.core.tools import Excess, Limits, Place
 from roost.ports import Command, Ended
-from roost.sandboxes.processes import Patience, Processes
+from roost.sandboxes.processes import Patience, Processes, Program, run_program
 from tests.unit.sandboxes.programs import NAP, alive, descriptors, shell, zombies
 
 QUICK = Patience(asked_s=0.3, killed_s=5, drained_s=1)
@@ -32,7 +32,7 @@ async def test_a_program_gets_the_given_environment_and_no_other(
     monkeypatch.setenv("A_SECRET_OF_THE_GATEWAY", "planted")
     _, text = await shell(Processes(), where, "env")
     names = {line.partition("=")[0] for line in text.splitlines()}
-    assert names <= {"PATH", "PWD", "ROOST_RUN", "SHLVL", "_", "OLDPWD"}
+    assert names <= {"PATH", "PWD", "SHLVL", "_", "OLDPWD"}
 
 
 async def test_a_program_gets_no_input_and_none_of_our_descriptors(where: Place) -> None:
@@ -48,6 +48,30 @@ async def test_a_program_gets_no_input_and_none_of_our_descriptors(where: Place)
 async def test_a_signal_that_ends_it_is_no_status(where: Place) -> None:
     ended, _ = await shell(Processes(), where, "kill -9 $$")
     assert ended == Ended(status=None)
+
+
+async def test_a_program_that_kills_its_keeper_was_ended_by_a_signal(where: Place) -> None:
+    assert await shell(Processes(), where, "kill -9 $PPID; sleep 0.1") == (Ended(status=None), "")
+
+
+async def test_a_keeper_that_does_nothing_more_is_given_up(where: Place) -> None:
+    patience = Patience(asked_s=0.1, killed_s=0.1, drained_s=0.1, kept_s=0.3)
+    with anyio.fail_after(10):
+        ended, _ = await shell(Processes(patience), where, "kill -STOP $PPID; exec sleep 2", timeout_ms=300)
+    assert ended == Ended(status=None)
+
+
+async def test_a_program_that_passes_a_limit_is_stopped_for_it(tmp_path: Path) -> None:
+    program = Program(
+        argv=("/bin/sh", "-c", f"{NAP} & {NAP} & wait"),
+        folder=str(tmp_path),
+        environment=(),
+        timeout_ms=20_000,
+        limits=Limits(processes=2),
+    )
+    ended = await run_program(program, lambda _: None, QUICK)
+    assert ended == Ended(status=None, excess=Excess.PROCESSES)
+    assert alive(NAP) == []
 
 
 async def test_a_program_out_of_time_is_stopped_with_what_it_wrote_kept(where: Place) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from roost.core.errors import Forbidden
-from roost.core.tools import Place, ToolTraits, WorkspaceAccess
+from roost.core.tools import Excess, Place, ToolTraits, WorkspaceAccess
 from roost.ports import Command, Ended
 from roost.tools.exec import HEAD, LONGEST_COMMAND, MOST_REPORTED, TAIL, Exec, Output
 from tests.unit.tools.calls import call, error_of, invocation, place, text_of
@@ -64,6 +64,11 @@ async def test_the_limit_has_a_default_and_a_most(tmp_path: Path) -> None:
         (Ended(status=3), "out\n[exit status 3]", True),
         (Ended(status=None), "out\n[the command was ended by a signal]", True),
         (
+            Ended(status=None, excess=Excess.MEMORY),
+            "out\n[stopped: it used more memory than its sandbox allows; work in smaller parts]",
+            True,
+        ),
+        (
             Ended(status=None, timed_out=True),
             "out\n[stopped after 120 seconds: run less, or raise `timeoutSeconds`]",
             True,
@@ -73,7 +78,12 @@ async def test_the_limit_has_a_default_and_a_most(tmp_path: Path) -> None:
 async def test_the_end_is_told(tmp_path: Path, ended: Ended, said: str, *, is_error: bool) -> None:
     outcome = await call(tool(Scripted(b"out", ended=ended)), tmp_path, command="x")
     assert (text_of(outcome), outcome.is_error) == (said, is_error)
-    assert outcome.details == {"exitStatus": ended.status, "timedOut": ended.timed_out, "bytes": 3}
+    assert outcome.details == {
+        "exitStatus": ended.status,
+        "timedOut": ended.timed_out,
+        "excess": ended.excess,
+        "bytes": 3,
+    }
 
 
 async def test_silence_is_told_by_the_status(tmp_path: Path) -> None:
