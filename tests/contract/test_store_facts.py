@@ -249,3 +249,12 @@ async def test_every_session_counts_its_own_events(store: Store) -> None:
         events = await store.events(key, after=0, limit=10)
         assert [event.number for event in events] == numbers
         assert {event.key for event in events} == {key}
+
+
+async def test_what_an_entry_cost_is_recorded_with_it_or_not_at_all(store: Store, lease: Lease) -> None:
+    await opened(store)
+    await store.append(MAIN, (builders.said("a", "a"),), spent=(call(0), call(1)))
+    assert (await store.usage(LedgerQuery(key=MAIN))).calls == 2
+    with pytest.raises(NotFound):
+        await store.append(OPS, (builders.said("b", "b"),), spent=(call(2),))
+    assert (await store.usage(LedgerQuery())).calls == 2

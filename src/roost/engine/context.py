@@ -5,7 +5,6 @@ What is cut or condensed is written down before it is shown, so that every later
 
 from functools import cached_property
 
-from roost.core import timeline
 from roost.core.compaction import CompactionPlan, plan, thresholds
 from roost.core.contextsize import context_chars, estimated_tokens, known_tokens, overhead_tokens
 from roost.core.cutnotes import cut_note, projection_of
@@ -15,25 +14,11 @@ from roost.core.inputs import acting, entries_of
 from roost.core.messages import AssistantMessage, Body, Compaction, Message, StopReason
 from roost.core.notices import derived_id
 from roost.core.pruning import project, prune
-from roost.core.sessions import Generation, Session
 from roost.core.tokens import estimate_message
 from roost.core.transcript import build_prompt
 from roost.core.upkeep import Load, condensed_line, is_loud, may_flush, unflushed
 from roost.engine.condensing import Condensing
 from roost.engine.work import Work
-from roost.ports import Store
-
-
-async def known_generations(store: Store, session: Session) -> tuple[Generation, ...]:
-    """Those of a session, and of the sessions from which it was forked."""
-    found: dict[str, Generation] = {}
-    wanted: Session | None = session
-    while wanted is not None:
-        found |= {one.session_id: one for one in await store.generations(wanted.key)}
-        bases = [one.base.session_id for one in found.values() if one.base is not None]
-        elsewhere = next((base for base in bases if base not in found), None)
-        wanted = await store.session_by_id(elsewhere) if elsewhere else None
-    return tuple(found.values())
 
 
 class Context:
@@ -50,11 +35,7 @@ class Context:
 
     async def read(self) -> None:
         work = self._work
-        generations = await known_generations(work.store, work.session)
-        for segment in timeline.context(generations, work.session.session_id):
-            self.entries += await work.store.entries(
-                segment.session_id, after=segment.after, through=segment.through
-            )
+        self.entries += await work.store.context(work.session.session_id)
         work.cause = acting(work.run, self.entries)
 
     async def take_inputs(self) -> None:

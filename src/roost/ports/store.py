@@ -128,6 +128,10 @@ class Store(Protocol):
         """Entries of one generation with `after` < seq <= `through`, in order."""
         ...
 
+    async def context(self, session_id: str) -> tuple[Entry, ...]:
+        """What the context of a generation is made of, oldest first: its entries, after those of its bases."""
+        ...
+
     async def history(self, query: HistoryQuery) -> HistoryPage:
         """The newest entries before a position, reading the key's generations as one timeline."""
         ...

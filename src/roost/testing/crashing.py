@@ -129,6 +129,7 @@ class CrashingStore(_CrashingUpkeep):
         self.session_by_id = crashes.around("store.session_by_id", store.session_by_id)
         self.ancestors = crashes.around("store.ancestors", store.ancestors)
         self.generations = crashes.around("store.generations", store.generations)
+        self.context = crashes.around("store.context", store.context)
         self.list_sessions = crashes.around("store.list_sessions", store.list_sessions)
         self.change_session = crashes.around("store.change_session", store.change_session)
         self.change_tree = crashes.around("store.change_tree", store.change_tree)

@@ -8,10 +8,10 @@ from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.entries import EntryDraft
 from roost.core.exchanges import CompletionStatus
 from roost.core.inbound import InputMode
-from roost.core.ledger import Denial
-from roost.core.messages import Notice
+from roost.core.ledger import Denial, LedgerRow
+from roost.core.messages import Notice, Usage
 from roost.core.principals import OWNER
-from roost.core.runs import Outcome, Progress, RunState, StopRequest
+from roost.core.runs import Outcome, Progress, RunKind, RunState, StopRequest
 from roost.core.sessions import ThreadBinding
 from tests import samples
 
@@ -20,6 +20,18 @@ DELIVERY = Delivery(
     id="d1", key=samples.MAIN, address=samples.CHAT, kind=DeliveryKind.NOTICE, text="hi", created_at=1
 )
 BINDING = ThreadBinding(address=samples.CHAT, key=samples.MAIN, bound_by=OWNER, bound_at=1, used_at=1)
+LEDGER_ROW = LedgerRow(
+    id="c1",
+    at=1,
+    key=samples.MAIN,
+    session_id="s1",
+    principal=OWNER,
+    run_id="r1",
+    run_kind=RunKind.TURN,
+    provider="p",
+    model="m",
+    usage=Usage(),
+)
 
 SAID = [
     (fx.OpenSession(session=samples.session(), generation=samples.generation()), "session.opened", ("s1",)),
@@ -56,6 +68,7 @@ SAID = [
         None,
         (),
     ),
+    (fx.RecordUsage(row=LEDGER_ROW), None, ()),
 ]
 
 

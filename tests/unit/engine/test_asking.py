@@ -20,6 +20,7 @@ from roost.engine.rules import Answerer
 from roost.ports import Clock
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
+from roost.testing.builders import MAIN
 from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import Fail, Hang, Say, Spend
 from tests.flows.gateways import SPEC
@@ -64,7 +65,9 @@ async def test_a_run_that_goes_on_under_a_new_claim_counts_its_calls_anew() -> N
     lease = await scene.store.acquire_lease(HOME)
     await scene.store.reap_runs(lease, lambda snapshot: (again,))
     (run,) = await scene.store.claim_runs(lease, everything)
-    await Asking(await scene.work(run)).ask(())
+    work = await scene.work(run)
+    await Asking(work).ask(())
+    await scene.store.append(MAIN, (), claim=work.claim, spent=work.bill())
     assert (await scene.store.usage(LedgerQuery())).calls == 2
 
 
@@ -113,10 +116,11 @@ async def test_a_call_is_counted_by_its_provider_or_estimated_and_marked_so() ->
     store = scene.store = Noting(scene.clock)
     usage = Usage(input=5, output=6, total=11)
     scene.model.add((Say("counted"), Spend(usage)), (Say("not counted"),))
-    asking = Asking(await scene.work(await scene.claimed()))
+    work = await scene.work(await scene.claimed())
+    asking = Asking(work)
     await asking.ask(())
     await asking.ask(())
-    counted, guessed = store.rows
+    counted, guessed = *store.rows, *work.bill()
     assert (counted.usage, counted.estimated) == (usage, False)
     assert guessed.estimated
     assert guessed.usage.total > 0

@@ -37,24 +37,26 @@ async def working(scene: Scene) -> Work:
     return await scene.work(await scene.claimed())
 
 
-async def test_a_good_summary_needs_one_call_without_tools_that_is_in_the_ledger() -> None:
+async def test_a_good_summary_needs_one_call_without_tools_that_is_billed() -> None:
     scene = Scene()
     scene.model.add((Say(GOOD),))
-    compaction = await Condensing(await working(scene)).condense(planned(), "the numbers")
+    work = await working(scene)
+    compaction = await Condensing(work).condense(planned(), "the numbers")
     assert compaction.summary == GOOD
     (request,) = scene.model.requests
     assert request.tools == ()
     assert "the numbers" in request.system
-    assert (await scene.store.usage(LedgerQuery(key=MAIN))).calls == 1
+    assert len(work.bill()) == 1
 
 
 async def test_a_summary_that_lacks_something_is_asked_for_once_more_with_the_reason() -> None:
     scene = Scene()
     scene.model.add((Say("## Decisions\nnone"),), (Say(GOOD),))
-    compaction = await Condensing(await working(scene)).condense(planned())
+    work = await working(scene)
+    compaction = await Condensing(work).condense(planned())
     assert compaction.summary == GOOD
     assert "lacks" in str(scene.model.requests[1].messages[0].content[0])
-    assert (await scene.store.usage(LedgerQuery(key=MAIN))).calls == 2
+    assert (await scene.store.usage(LedgerQuery(key=MAIN))).calls + len(work.bill()) == 2
 
 
 @pytest.mark.requirement("P11")

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from roost.core import timeline
 from roost.core.addresses import Address
 from roost.core.effects import Decide, RecordUsage, Snapshot
 from roost.core.entries import Entry, EntryDraft
@@ -91,14 +92,13 @@ class SessionVerbs(Verbs):
             run = None if claim is None else await unit.writing_run(claim)
             if run is not None and run.key != key:
                 raise InvalidInput(f"run {run.id} does not run on {key}")
+            await apply(unit, tuple([RecordUsage(row=row) for row in spent]))
             if not drafts:
                 return ()
             if run is not None and _ends_step(run, drafts):
                 await unit.tables.update_run(_step_done(run))
             entries = await unit.append(key, drafts if claim is None else _steps(drafts, claim.id))
             unit.emit(key, EventKind.ENTRY, *(entry.id for entry in entries))
-            if spent:
-                await apply(unit, tuple([RecordUsage(row=row) for row in spent]))
             return entries
 
         return await self._write(verb)
@@ -107,6 +107,9 @@ class SessionVerbs(Verbs):
         self, session_id: str, *, after: int = 0, through: int | None = None
     ) -> tuple[Entry, ...]:
         return await self._read(lambda tables: tables.entries(session_id, after, through))
+
+    async def context(self, session_id: str) -> tuple[Entry, ...]:
+        return await self._read(lambda tables: _context(tables, session_id))
 
     async def history(self, query: HistoryQuery) -> HistoryPage:
         async def verb(tables: Tables) -> HistoryPage:
@@ -132,6 +135,22 @@ def _step_done(run: Run) -> Run:
 
 def _steps(drafts: tuple[EntryDraft, ...], run_id: str) -> tuple[EntryDraft, ...]:
     return tuple([draft if draft.run_id == run_id else replace(draft, run_id=run_id) for draft in drafts])
+
+
+async def _context(tables: Tables, session_id: str) -> tuple[Entry, ...]:
+    known: list[Generation] = []
+    wanted: str | None = session_id
+    # A fork's base is a generation of another session.
+    while wanted is not None and (session := await tables.session_by_id(wanted)) is not None:
+        known += await tables.generations(session.key)
+        ids = {one.session_id for one in known}
+        wanted = next(
+            (one.base.session_id for one in known if one.base and one.base.session_id not in ids), None
+        )
+    entries: list[Entry] = []
+    for segment in timeline.context(known, session_id):
+        entries += await tables.entries(segment.session_id, segment.after, segment.through)
+    return tuple(entries)
 
 
 async def _history(tables: Tables, query: HistoryQuery) -> HistoryPage:
