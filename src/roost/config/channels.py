@@ -25,9 +25,9 @@ class Account(Section):
     require_mention: Annotated[
         Flag, about("Whether a group message must mention the agent.", Takes.AT_ONCE)
     ] = True
-    thread_bindings: Annotated[
-        ThreadBindings | None, about("Bound threads, in place of `session.threadBindings`.")
-    ] = None
+    thread_bindings: Annotated[ThreadBindings, about("Bound threads, over `session.threadBindings`.")] = (
+        ThreadBindings()
+    )
 
 
 class Channel(Account):

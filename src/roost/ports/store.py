@@ -29,7 +29,8 @@ from roost.core.retention import Cutoffs, Swept
 from roost.core.runs import Claim, Run, Step
 from roost.core.scheduling import Choose
 from roost.core.sendpolicy import Judge, anything
-from roost.core.sessions import Generation, Session, ThreadBinding
+from roost.core.sessions import Generation, Session
+from roost.core.threads import ThreadBinding
 from roost.core.topics import Topic
 from roost.core.transfer import ImportedSession, ImportOutcome
 from roost.core.trees import DecideTree

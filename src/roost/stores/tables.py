@@ -21,7 +21,8 @@ from roost.core.principals import Principal
 from roost.core.queries import LedgerQuery, Position, SearchHit, SearchQuery, SessionQuery
 from roost.core.retention import Candidate, Fullness, Record
 from roost.core.runs import Run
-from roost.core.sessions import Generation, Session, ThreadBinding
+from roost.core.sessions import Generation, Session
+from roost.core.threads import ThreadBinding
 
 Answer = TypeVar("Answer")
 

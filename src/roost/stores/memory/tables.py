@@ -18,7 +18,8 @@ from roost.core.retention import SYNTHETIC
 from roost.core.runs import Lane, Run, RunState
 from roost.core.scheduling import asker
 from roost.core.search import matches, searchable_text, segment
-from roost.core.sessions import Generation, Session, ThreadBinding
+from roost.core.sessions import Generation, Session
+from roost.core.threads import ThreadBinding
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.memory.facts import FactTables
 from roost.stores.memory.filters import in_scope, wanted

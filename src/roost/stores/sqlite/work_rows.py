@@ -16,7 +16,7 @@ from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.runs import Run
 from roost.core.scheduling import asker
-from roost.core.sessions import ThreadBinding
+from roost.core.threads import ThreadBinding
 from roost.stores.codec import encode, key_text, to_text
 from roost.stores.sqlite.rows import SQL, Binding, Rows, inbound_update
 

@@ -3,9 +3,8 @@ from dataclasses import replace
 import pytest
 
 from roost.core.addresses import Address
-from roost.core.effects import BindThread
 from roost.core.principals import OWNER, Principal, person
-from roost.core.sessions import ThreadBinding
+from roost.core.threads import BindThread, ThreadBinding
 from roost.engine.inbox import TurnedAway
 from roost.testing.builders import MAIN
 from tests.unit.engine.commands.rooms import Room
