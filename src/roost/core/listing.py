@@ -71,9 +71,10 @@ def channel_of(session: Session) -> str:
 
 
 def title_of(session: Session, scanner: SecretScanner) -> str | None:
-    """What people call a session, else what was said first in it."""
-    labels = session.labels
-    named = labels.label or labels.display_name or labels.subject or session.summary.title
+    """What people call a session, else the task it was spawned for, else what was said first in it."""
+    labels, terms = session.labels, session.lineage.terms
+    task = terms.task if terms else None
+    named = labels.label or labels.display_name or labels.subject or task or session.summary.title
     return derived_title(named, scanner) if named else None
 
 
