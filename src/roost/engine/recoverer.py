@@ -35,10 +35,11 @@ class Recoverer:
             raise failures[0]
 
     async def _reap_runs(self, lease: Lease) -> None:
+        rules = self._book.current
         decided = Recovery(
             now=self._clock.now(),
             announce=announcement,
-            max_age_ms=self._book.current.house.recovery_max_age_ms,
+            max_age_ms=rules.house.recovery_max_age_ms,
         )
 
         def recover(snapshot: RunSnapshot) -> Effects:

@@ -19,6 +19,7 @@ from roost.core.sessions import (
     SessionStatus,
     Summary,
 )
+from roost.core.terms import Terms
 from roost.scanners.stdlib import StdlibScanner
 from tests.credentials import mixed
 from tests.samples import CHILD, MAIN, session
@@ -162,5 +163,7 @@ def test_a_title_is_the_name_people_gave_or_what_was_said_first() -> None:
     assert title_of(replace(said, labels=Labels(display_name="Us", subject="Kitchen")), SCANNER) == "Us"
     assert title_of(replace(said, labels=Labels(label="L", display_name="Us")), SCANNER) == "L"
     assert title_of(session(), SCANNER) is None
+    spawned = replace(said, lineage=Lineage(parent=session().key, terms=Terms(task="count to 5")))
+    assert title_of(spawned, SCANNER) == "count to 5"
     assert last_message_of(said, SCANNER) == f"Done: {MASKED}"
     assert last_message_of(session(), SCANNER) is None
