@@ -33,11 +33,12 @@ NewId: TypeAlias = Callable[[], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answerer:
-    """A model that may be asked beside the one that answers, or in its place."""
+    """A model that may be asked beside the one that answers, or in its place, there `without` some of its tools."""
 
     model: Model
     spec: ModelSpec
     thinking: str | None = None
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +74,7 @@ class Part:
             model=voice.model,
             spec=voice.spec,
             thinking=voice.thinking,
+            tools=tuple(tool for tool in self.tools if tool.spec.name not in voice.without),
             reason=fallback_reason(self.spec, self.reason, failed),
             fallbacks=tuple(rest),
         )

@@ -111,8 +111,9 @@ class Runner:
         part = rules.cast(session, run)
 
         def recast() -> Part | None:
-            now = self._book.current
-            return None if now is rules else now.cast(session, run)
+            now, acting = self._book.current, replace(run, cause=work.cause)
+            same = now is rules and acting.cause.principal == run.cause.principal
+            return None if same else now.cast(session, acting)
 
         budgets = Budgets(limits=rules.budgets, zone=rules.zone)
         work = Work(
