@@ -78,6 +78,14 @@ def title_of(session: Session, scanner: SecretScanner) -> str | None:
     return derived_title(named, scanner) if named else None
 
 
+def is_found_by(session: Session, search: str, scanner: SecretScanner) -> bool:
+    """Whether a text occurs in what a reader may see of key, names and title: nothing is found by guessing a secret."""
+    labels = session.labels
+    names = (labels.label, labels.display_name, labels.subject, session.summary.title)
+    shown = (redact(name, scanner)[0] for name in names if name)
+    return any(search.casefold() in text.casefold() for text in (str(session.key), *shown))
+
+
 def last_message_of(session: Session, scanner: SecretScanner) -> str | None:
     """What was said last in a session, on one line."""
     return preview(session.summary.preview, scanner) if session.summary.preview else None

@@ -154,6 +154,10 @@ class Store(Protocol):
         """What this principal sent to this session under its own key."""
         ...
 
+    async def pending_inputs(self, key: SessionKey) -> tuple[InboundRecord, ...]:
+        """What was said to a session and no run has taken yet, in order of arrival."""
+        ...
+
     async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
         """Turn the run's pending inputs into entries, in order of arrival; () when there are none.
 

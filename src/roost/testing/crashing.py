@@ -142,6 +142,7 @@ class CrashingStore(_CrashingUpkeep):
         self.accept_command = crashes.around("store.accept_command", store.accept_command)
         self.inbound = crashes.around("store.inbound", store.inbound)
         self.inbound_by_key = crashes.around("store.inbound_by_key", store.inbound_by_key)
+        self.pending_inputs = crashes.around("store.pending_inputs", store.pending_inputs)
         self.take_inputs = crashes.around("store.take_inputs", store.take_inputs)
         self.run = crashes.around("store.run", store.run)
         self.active_runs = crashes.around("store.active_runs", store.active_runs)
