@@ -32,6 +32,7 @@ _MOST_MINUTES = 60 * 24 * 366 * 10
 _MOST_ROWS = 1_000_000
 _LONGEST_AGENT, _LONGEST_SEARCH = 64, 512
 _MINUTE = 60_000
+_MOST_UNKNOWN = 10
 
 TranscriptPath: TypeAlias = Callable[[Session], str | None]
 Row: TypeAlias = dict[str, JsonValue]
@@ -199,7 +200,7 @@ def _short(arguments: Arguments, name: str, longest: int) -> str | None:
 
 
 def _unknown_kinds(given: Sequence[str]) -> JsonObject:
-    unknown = [kind for kind in given if kind not in set(SessionKind)]
+    unknown = [kind[:_LONGEST_AGENT] for kind in given if kind not in set(SessionKind)][:_MOST_UNKNOWN]
     return {"unknownKinds": unknown, "knownKinds": [*map(str, SessionKind)]} if unknown else {}
 
 

@@ -165,7 +165,7 @@ class SessionsSend:
         access, store = self._access, self._access.store
         run = await store.run(invocation.run_id)
         if run is None:
-            raise NotFound(f"there is no run {invocation.run_id}")
+            raise NotFound(f"there is no run {invocation.run_id}", hint="send nothing more")
         exchange_id = run.request.exchange_id
         try:
             sending.check_sender(None if exchange_id is None else await store.exchange(exchange_id), run)
