@@ -154,6 +154,7 @@ class CrashingStore(_CrashingUpkeep):
         self.release = crashes.around("store.release", store.release)
         self.wake_parked = crashes.around("store.wake_parked", store.wake_parked)
         self.exchange = crashes.around("store.exchange", store.exchange)
+        self.exchanges = crashes.around("store.exchanges", store.exchanges)
         self.leave_exchange = crashes.around("store.leave_exchange", store.leave_exchange)
         self.completions = crashes.around("store.completions", store.completions)
         self.limit_messages = store.limit_messages

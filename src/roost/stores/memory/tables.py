@@ -258,6 +258,9 @@ class MemoryTables(FactTables):
     async def exchange(self, exchange_id: str) -> Exchange | None:
         return self._exchanges.get(exchange_id)
 
+    async def exchanges(self, requester: SessionKey, target: SessionKey) -> tuple[Exchange, ...]:
+        return tuple(one for one in self._exchanges if (one.requester, one.target) == (requester, target))
+
     async def put_exchange(self, exchange: Exchange) -> None:
         self._exchanges.put(exchange.id, exchange)
 

@@ -119,6 +119,9 @@ class WorkRows(Rows):
     async def exchange(self, exchange_id: str) -> Exchange | None:
         return self._body("exchange", (exchange_id,), Exchange)  # type: ignore[no-any-return]
 
+    async def exchanges(self, requester: SessionKey, target: SessionKey) -> tuple[Exchange, ...]:
+        return self._bodies("exchanges", (key_text(requester), key_text(target)), Exchange)
+
     async def put_exchange(self, exchange: Exchange) -> None:
         requester, target = key_text(exchange.requester), key_text(exchange.target)
         values = (exchange.id, requester, target, encode(exchange), self._tenant)
