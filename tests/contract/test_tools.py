@@ -106,7 +106,8 @@ async def test_however_much_a_tool_is_given_it_tells_a_bounded_result(
     tools: Mapping[str, Tool], tmp_path: Path
 ) -> None:
     for tool, name, schema in every(tools):
-        huge: JsonValue = {"integer": 10**14, "boolean": True, "array": [HUGE]}.get(str(schema["type"]), HUGE)
+        others: dict[str, JsonValue] = {"integer": 10**14, "boolean": True, "array": [HUGE]}
+        huge = others.get(str(schema["type"]), HUGE)
         outcome = await call(tool, tmp_path, **{**required(tool), name: huge})
         assert len(text_of(outcome)) <= MOST_TOLD, (tool.spec.name, name)
         assert len(str(outcome.details)) <= MOST_TOLD, (tool.spec.name, name)

@@ -60,13 +60,14 @@ class Order:
 
     def exchange(self) -> Exchange:
         sender = self.sender
+        internal = sender.cause.kind is ProvenanceKind.HUMAN and sender.request.reply_to is None
         return Exchange(
             id=self.id.message,
             requester=sender.key,
             target=self.target,
             request=self.text,
             created_at=self.at,
-            max_turns=a2a.turns(sender.key, self.target, self.max_turns),
+            max_turns=0 if internal else a2a.turns(sender.key, self.target, self.max_turns),
             deadline=sender.request.deadline,
             hops=(*sender.cause.hops, sender.key),
             sent=Sent(
@@ -74,6 +75,7 @@ class Order:
                 run_id=self.id.run,
                 awaited=self.wait_ms > 0,
                 step_ms=self.wait_ms or STEP_MS,
+                internal=internal,
             ),
         )
 

@@ -40,8 +40,9 @@ class Arguments:
             if name in self._given:
                 raise InvalidInput(f"`{name}` was given twice", hint="give it once")
             if isinstance(value, Mapping):
-                kind = properties[name]["type"]
-                raise InvalidInput(f"`{name}` cannot be an object", hint=f"give it as JSON {kind}")
+                raise InvalidInput(
+                    f"`{name}` cannot be an object", hint=f"give it as the schema of `{spec.name}` says"
+                )
             if value is not None:
                 self._given[name] = value
 

@@ -15,7 +15,7 @@ from tests import samples
 from tests.samples import CHILD, MAIN, NOON, OPS
 
 THIRD = SessionKey.named("third", "main")
-SENDER = replace(samples.run("r1"), request=Request(deadline=NOON + 9_000))
+SENDER = replace(samples.run("r1"), request=Request(deadline=NOON + 9_000, reply_to=samples.CHAT))
 
 
 def order(target: SessionKey = OPS, wait_ms: int = 5_000) -> Order:
@@ -131,3 +131,11 @@ def test_a_turn_of_an_exchange_asks_others_once_and_not_the_other_side() -> None
         check_reply_step(serves, SENDER, THIRD, (asked,))
     earlier = replace(asked, created_at=serves.created_at - 1)
     check_reply_step(serves, SENDER, THIRD, (earlier, replace(asked, hops=())))
+
+
+def test_who_is_in_no_chat_gets_one_reply_and_no_turns() -> None:
+    on_a_page = replace(SENDER, request=Request())
+    found = replace(order(), sender=on_a_page).exchange()
+    assert (found.max_turns, found.sent.internal) == (0, True)
+    by_an_agent = replace(on_a_page, cause=replace(SENDER.cause, kind=ProvenanceKind.INTER_SESSION))
+    assert not replace(order(), sender=by_an_agent).exchange().sent.internal
