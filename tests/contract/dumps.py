@@ -15,7 +15,8 @@ from roost.core.ledger import Denial, LedgerTotal
 from roost.core.queries import LedgerQuery, SearchHit, SearchQuery, SessionQuery
 from roost.core.runs import Run, RunState
 from roost.core.search import parse_query
-from roost.core.sessions import Generation, Session, ThreadBinding
+from roost.core.sessions import Generation, Session
+from roost.core.threads import ThreadBinding
 from roost.ports import Store
 from tests.contract import pools, scenes
 

@@ -35,8 +35,8 @@ from roost.core.sessions import (
     Session,
     SessionKind,
     SessionStatus,
-    ThreadBinding,
 )
+from roost.core.threads import BindThread, ThreadBinding, UnbindThread, UseThread
 from roost.core.transfer import ImportedGeneration, ImportedSession
 from roost.core.visibility import EVERYTHING, VisibleScope
 from roost.testing import builders
@@ -230,8 +230,9 @@ effects: st.SearchStrategy[fx.Effect] = st.one_of(
         result=texts,
     ),
     st.builds(fx.AcknowledgeCompletion, child_run=runs, at=moments),
-    st.builds(fx.BindThread, binding=bindings),
-    st.builds(fx.UnbindThread, address=addresses),
+    st.builds(BindThread, binding=bindings),
+    st.builds(UseThread, address=addresses, key=keys, at=moments),
+    st.builds(UnbindThread, address=addresses),
     st.builds(fx.RecordDenial, denial=denials),
 )
 several_effects = st.lists(effects, min_size=1, max_size=3).map(tuple)

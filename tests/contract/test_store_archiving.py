@@ -5,23 +5,15 @@ from dataclasses import replace
 import pytest
 
 from roost.core.addresses import Address
-from roost.core.effects import (
-    AddDelivery,
-    BindThread,
-    Effect,
-    OpenGeneration,
-    OweCompletion,
-    Pin,
-    QueueRun,
-    UnbindThread,
-)
+from roost.core.effects import AddDelivery, Effect, OpenGeneration, OweCompletion, Pin, QueueRun
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery, SearchQuery, SessionQuery
 from roost.core.retention import Crowd, Cutoffs, Disk, Swept
 from roost.core.search import parse_query
-from roost.core.sessions import Base, Generation, OpenedBy, ThreadBinding
+from roost.core.sessions import Base, Generation, OpenedBy
+from roost.core.threads import BindThread, ThreadBinding, UnbindThread
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN

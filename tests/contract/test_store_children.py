@@ -97,6 +97,8 @@ async def test_who_stops_waiting_leaves_an_exchange_that_is_not_answered(store: 
     replied = replace(awaited, id="x-2", state=ExchangeState.REPLIED)
     await change(store, PutExchange(exchange=awaited), PutExchange(exchange=replied), key=SIDE)
     left = replace(awaited, sent=Sent())
+    assert await store.exchanges(MAIN, SIDE) == (awaited, replied)
+    assert await store.exchanges(SIDE, MAIN) == ()
     assert [await store.leave_exchange(name) for name in ("x-1", "x-1", "x-2", "none")] == [
         left,
         left,

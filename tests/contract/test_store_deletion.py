@@ -10,7 +10,6 @@ from roost.core.effects import (
     AcknowledgeCompletion,
     AddDelivery,
     AppendEntries,
-    BindThread,
     DeleteSession,
     Effect,
     KillInput,
@@ -19,7 +18,6 @@ from roost.core.effects import (
     PutExchange,
     QueueRun,
     Snapshot,
-    UnbindThread,
 )
 from roost.core.errors import Conflict, NotFound
 from roost.core.exchanges import Completion, Exchange
@@ -31,7 +29,8 @@ from roost.core.messages import Usage
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery, LedgerQuery, SessionQuery
 from roost.core.runs import RunKind
-from roost.core.sessions import Summary, ThreadBinding
+from roost.core.sessions import Summary
+from roost.core.threads import BindThread, ThreadBinding, UnbindThread, UseThread
 from roost.core.visibility import VisibleScope
 from roost.ports import Store
 from roost.testing import builders
@@ -233,5 +232,20 @@ async def test_a_thread_belongs_to_the_session_it_was_bound_to_last(store: Store
     assert await store.thread_binding(CHAT) == second
     await change(store, DeleteSession(key=MAIN))
     assert await store.thread_binding(CHAT) == second
-    await change(store, UnbindThread(address=CHAT), UnbindThread(address=CHAT))
+    await change(store, UnbindThread(address=CHAT), UnbindThread(address=CHAT), key=CHILD)
     assert await store.thread_binding(CHAT) is None
+
+
+async def test_a_thread_that_is_used_is_fresh_again_unless_it_went_elsewhere_meanwhile(store: Store) -> None:
+    await opened(store)
+    bound = ThreadBinding(address=CHAT, key=MAIN, bound_by=OWNER, bound_at=NOON, used_at=NOON, idle_ms=5)
+    await change(store, UseThread(address=CHAT, key=MAIN, at=NOON))
+    assert await store.thread_binding(CHAT) is None
+    await change(store, BindThread(binding=bound), UseThread(address=CHAT, key=MAIN, at=NOON + 9))
+    assert await store.thread_binding(CHAT) == replace(bound, used_at=NOON + 9)
+    for stale in (
+        UseThread(address=CHAT, key=MAIN, at=NOON),
+        UseThread(address=CHAT, key=CHILD, at=NOON + 99),
+    ):
+        await change(store, stale)
+        assert await store.thread_binding(CHAT) == replace(bound, used_at=NOON + 9)

@@ -81,6 +81,7 @@ async def test_a_message_is_committed_with_all_that_follows_from_it(store: Store
     assert answer == Accepted(record=expected, duplicate=False)
     store = await reopen()
     assert await store.inbound("m-1") == expected
+    assert await store.pending_inputs(MAIN) == (expected,)
     assert (await known_run(store, "run-m-1")).key == MAIN
     assert (await known(store)).status is SessionStatus.QUEUED
     kinds = [event.kind for event in await store.events(MAIN, after=0, limit=10)]
@@ -183,6 +184,7 @@ async def test_a_message_is_found_by_the_key_its_sender_gave_it(store: Store) ->
     answer = await accept(store, builders.inbound("m-1", source=BY_CLIENT))
     assert await store.inbound_by_key(OWNER, MAIN, "again") == answer.record
     assert await store.inbound_by_key(ALICE, MAIN, "again") is None
+    assert await store.pending_inputs(SIDE) == ()
     assert await store.inbound_by_key(OWNER, SIDE, "again") is None
 
 

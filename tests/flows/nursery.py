@@ -139,6 +139,11 @@ class Nursery:
         """What the model was last shown in a session that nobody spawned."""
         return [request for request in self.bench.model.requests if task_of(request) is None][-1]
 
+    async def session(self, key: SessionKey) -> Session:
+        found = await self.bench.store.session(key)
+        assert found is not None
+        return found
+
     async def descendants(self) -> list[Session]:
         page = await self.bench.store.list_sessions(SessionQuery(limit=10_000, archived=None))
         return sorted(

@@ -1,11 +1,12 @@
 """What a run works with, from the configuration."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import TypeAlias
 
-from roost.app.toolpolicies import is_sandboxed, level_of, policy_of, spawns_of
+from roost.app.toolpolicies import Turn, is_sandboxed, level_of, policy_of, spawns_of
 from roost.config import Loaded, policies
 from roost.config.agents import Agent
 from roost.config.casting import persona
@@ -52,7 +53,9 @@ class Director:
         agent = self._agent(run.key)
         casting = cast(run.request, session, persona(agent, DEMO), self._models.catalogue)
         place = self._place(agent, session)
-        tools, removed = self._tools_for(run, agent, session, place)
+        every = self._every_tool(run, agent, session, place)
+        turn = Turn(session=session, run=run, model=casting.player.spec.ref)
+        tools, removed = self._allowed(every, agent, turn, place)
         spawns = spawns_of(agent, session)
         names = file_names(session, run.started_at or run.queued_at, self._zone)
         caps = policies.file_caps(self._settings).within(casting.player.spec.context_window)
@@ -73,7 +76,12 @@ class Director:
             thinking=casting.player.thinking,
             removed=removed,
             fallbacks=tuple(
-                Answerer(model=self._models.model(one.spec), spec=one.spec, thinking=one.thinking)
+                Answerer(
+                    model=self._models.model(one.spec),
+                    spec=one.spec,
+                    thinking=one.thinking,
+                    without=self._lost(tools, agent, replace(turn, model=one.spec.ref), place),
+                )
                 for one in casting.fallbacks
             ),
             files=files,
@@ -121,13 +129,10 @@ class Director:
             limits=policies.sandbox_limits(agent),
         )
 
-    def _tools_for(
-        self, run: Run, agent: Agent, session: Session, place: Place
-    ) -> tuple[tuple[Tool, ...], tuple[Removed, ...]]:
-        """A run that saves notes may do nothing else."""
+    def _every_tool(self, run: Run, agent: Agent, session: Session, place: Place) -> tuple[Tool, ...]:
         if run.request.kind is RunKind.FLUSH:
-            return (Read(), Notes(notes_file(run.queued_at, self._zone))), ()
-        every: tuple[Tool, ...] = (
+            return (Read(), Notes(notes_file(run.queued_at, self._zone)))
+        return (
             Read(),
             Write(),
             Edit(),
@@ -135,9 +140,20 @@ class Director:
             Exec(self._sandbox, sandboxed=place.sandboxed),
             *self._session_tools(agent, level_of(self._settings, session)),
         )
-        policy = policy_of(self._settings, agent, session, sandboxed=place.sandboxed)
+
+    def _allowed(
+        self, every: tuple[Tool, ...], agent: Agent, turn: Turn, place: Place
+    ) -> tuple[tuple[Tool, ...], tuple[Removed, ...]]:
+        """A run that saves notes may do that and nothing else."""
+        if turn.run.request.kind is RunKind.FLUSH:
+            return every, ()
+        policy = policy_of(self._settings, agent, turn, sandboxed=place.sandboxed)
         effective = effective_tools((tool.spec.name for tool in every), policy)
         return tuple(tool for tool in every if tool.spec.name in effective.names), effective.removed
+
+    def _lost(self, tools: tuple[Tool, ...], agent: Agent, turn: Turn, place: Place) -> frozenset[str]:
+        """Those of the tools that may not be used when another model plays on."""
+        return frozenset(one.name for one in self._allowed(tools, agent, turn, place)[1])
 
 
 def _within(workspace: Path, folder: str | None) -> Path:

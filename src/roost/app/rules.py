@@ -39,6 +39,7 @@ def engine_rules(
         house=House(
             retention=policies.retention(settings),
             recovery_max_age_ms=settings.recovery.max_age.milliseconds,
+            announce_ms=settings.agents.defaults.subagents.announce_timeout_ms,
         ),
     )
 

@@ -10,8 +10,6 @@ from roost.core.catalogue import Catalogue
 from roost.core.spawnwishes import ChildAgent, Models, SpawnRules, ThreadRules
 from roost.models.demo import SPEC as DEMO
 
-HOUR_MS = 3_600_000
-
 
 def spawn_rules(
     settings: Settings, agent: Agent, catalogue: Catalogue, threads: Collection[Account]
@@ -38,16 +36,7 @@ def spawn_rules(
         max_children=own.max_children_per_agent,
         limit_seconds=own.run_timeout_seconds,
         require_agent=own.require_agent_id,
-        threads=_threads(settings, threads),
-    )
-
-
-def _threads(settings: Settings, threads: Collection[Account]) -> ThreadRules:
-    own = settings.session.thread_bindings
-    return ThreadRules(
-        allowed=own.enabled and own.spawn_sessions,
-        idle_ms=own.idle_hours * HOUR_MS,
-        max_age_ms=own.max_age_hours * HOUR_MS,
-        context=own.default_spawn_context,
-        known=lambda address: address.served_by in threads,
+        threads=ThreadRules(
+            policy=policies.thread_policy(settings), known=lambda address: address.served_by in threads
+        ),
     )

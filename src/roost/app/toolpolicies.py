@@ -1,14 +1,21 @@
 """The tool policy of an agent's runs, from the configuration."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
 from roost.config import Settings
 from roost.config.agents import Agent
+from roost.config.channels import ChatTools as ChatToolsSection
 from roost.config.sandbox import SandboxMode
 from roost.config.tools import ToolScope
+from roost.core.chattools import ANYBODY, Chat, ChatTools, chat_of, scopes
 from roost.core.keys import SessionKey
+from roost.core.models import ModelRef
 from roost.core.rights import Rights
+from roost.core.runs import Run
 from roost.core.sessions import Session
 from roost.core.terms import Terms
-from roost.core.toolpolicy import ChildLayer, Scope, ToolPolicy, effective_tools
+from roost.core.toolpolicy import ChildLayer, Scope, ToolPolicy, effective_tools, of_provider
 from roost.core.visibility import Level
 
 TOOLS = (
@@ -49,11 +56,47 @@ def spawns_of(agent: Agent, session: Session) -> int:
     return (session.lineage.terms or Terms()).rights.spawns
 
 
-def policy_of(settings: Settings, agent: Agent, session: Session, *, sandboxed: bool) -> ToolPolicy:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """The run whose tools are asked for, and the model that plays it."""
+
+    session: Session
+    run: Run
+    model: ModelRef
+
+
+def policy_of(settings: Settings, agent: Agent, turn: Turn, *, sandboxed: bool) -> ToolPolicy:
+    session = turn.session
     child = session.lineage.parent is not None
     terms = session.lineage.terms or Terms()
     layer = _layer(settings, orchestrator=terms.rights.spawns > 0) if child else None
-    return _policy(settings, agent, sandboxed=sandboxed, child=layer, inherited=terms.rights)
+    policy = _policy(settings, agent, sandboxed=sandboxed, child=layer, inherited=terms.rights)
+    rules = (settings.tools, agent.tools)
+    by_provider = ({name: _scope(own) for name, own in one.by_provider.items()} for one in rules)
+    chat = chat_of(session, turn.run)
+    levels = () if chat is None else tuple(map(_chat_tools, _levels(settings, chat)))
+    return replace(
+        policy,
+        provider=tuple(scope for named in by_provider for scope in of_provider(named, turn.model)),
+        chat=scopes(levels, turn.run.cause.principal),
+    )
+
+
+def _levels(settings: Settings, chat: Chat) -> Iterator[ChatToolsSection]:
+    """The channel or its account, then the group."""
+    channel = settings.channels.get(chat.channel)
+    if channel is None:
+        return
+    own = channel.accounts.get(chat.account, channel)
+    yield own
+    group = own.groups.get(chat.peer or "", own.groups.get(ANYBODY))
+    if group is not None:
+        yield group
+
+
+def _chat_tools(own: ChatToolsSection) -> ChatTools:
+    by_sender = {name: _scope(scope) for name, scope in own.tools_by_sender.items()}
+    return ChatTools(tools=_scope(own.tools), by_sender=by_sender)
 
 
 def rights_of_child(settings: Settings, agent: Agent, depth: int) -> Rights:

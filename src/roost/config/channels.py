@@ -8,11 +8,20 @@ from roost.config.frozen import FrozenMap
 from roost.config.section import Section, Takes, about, over
 from roost.config.session import ThreadBindings
 from roost.config.spelling import AccountName, AgentId, AnyCaseChannel, Chat, Flag, Text, Texts
+from roost.config.tools import ToolScope
 from roost.core.admission import DmPolicy, GroupPolicy
 from roost.core.scopes import DmScope
 
 
-class Account(Section):
+class ChatTools(Section):
+    tools: Annotated[ToolScope, about("What its chats add to the tool policy.", Takes.AT_ONCE)] = ToolScope()
+    tools_by_sender: Annotated[
+        FrozenMap[Text, ToolScope],
+        about("The same by who speaks: their id, `owner`, or `*` for all others.", Takes.AT_ONCE),
+    ] = FrozenMap()
+
+
+class Account(ChatTools):
     enabled: Annotated[Flag, about("Whether it is connected.")] = True
     dm_policy: Annotated[DmPolicy, about("Who may write directly.", Takes.AT_ONCE)] = DmPolicy.PAIRING
     allow_from: Annotated[Texts, about("Senders let in, `*` for all. Empty: none.", Takes.AT_ONCE)] = ()
@@ -25,9 +34,12 @@ class Account(Section):
     require_mention: Annotated[
         Flag, about("Whether a group message must mention the agent.", Takes.AT_ONCE)
     ] = True
-    thread_bindings: Annotated[
-        ThreadBindings | None, about("Bound threads, in place of `session.threadBindings`.")
-    ] = None
+    thread_bindings: Annotated[ThreadBindings, about("Bound threads, over `session.threadBindings`.")] = (
+        ThreadBindings()
+    )
+    groups: Annotated[
+        FrozenMap[Text, ChatTools], about("Groups and rooms by id, `*` for all others.", Takes.AT_ONCE)
+    ] = FrozenMap()
 
 
 class Channel(Account):

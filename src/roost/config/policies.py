@@ -10,9 +10,11 @@ from roost.config.budgets import DayBudget
 from roost.config.channels import Account, Channel
 from roost.config.context import PruningMode
 from roost.config.sandbox import SandboxVisibility
-from roost.config.session import MaintenanceMode, Reset
+from roost.config.section import over
+from roost.config.session import MaintenanceMode, Reset, ThreadBindings
 from roost.config.settings import Settings
 from roost.core.addresses import DEFAULT_ACCOUNT
+from roost.core.addresses import Account as ChannelAccount
 from roost.core.admission import ChannelPolicy
 from roost.core.bindings import Binding, Match, PeerMatch
 from roost.core.budgets import BudgetScope, Limit, Measure, Period
@@ -31,6 +33,7 @@ from roost.core.runs import Lane
 from roost.core.sending import SendRules
 from roost.core.sendpolicy import Match as SendMatch
 from roost.core.sendpolicy import Rule, SendPolicy
+from roost.core.threads import HOUR_MS, ThreadPolicy, ThreadSettings
 from roost.core.tools import Limits
 from roost.core.traits import KNOWN_CHANNELS, Traits
 from roost.core.triggers import DEFAULT_TRIGGERS
@@ -54,6 +57,32 @@ def routing_rules(settings: Settings, traits: Traits = KNOWN_CHANNELS) -> Routin
         links=identity_links(settings),
         bindings=_bindings(settings),
         traits=traits,
+        threads=thread_policy(settings),
+    )
+
+
+def thread_policy(settings: Settings) -> ThreadPolicy:
+    """Each channel and account over what holds for all."""
+    base = settings.session.thread_bindings
+    by_channel = {name: over(base, one.thread_bindings) for name, one in settings.channels.items()}
+    return ThreadPolicy(
+        base=_thread_settings(base),
+        by_channel={name: _thread_settings(own) for name, own in by_channel.items()},
+        by_account={
+            ChannelAccount(name, account): _thread_settings(over(by_channel[name], own.thread_bindings))
+            for name, channel in settings.channels.items()
+            for account, own in channel.accounts.items()
+        },
+    )
+
+
+def _thread_settings(own: ThreadBindings) -> ThreadSettings:
+    return ThreadSettings(
+        enabled=own.enabled,
+        spawns=own.spawn_sessions,
+        idle_ms=own.idle_hours * HOUR_MS,
+        max_age_ms=own.max_age_hours * HOUR_MS,
+        context=own.default_spawn_context,
     )
 
 

@@ -107,7 +107,17 @@ def _after_primary(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome, 
         return (_done(heard),)
     if one_way(exchange):
         return (_done(heard), *_tell_late(snapshot, heard, said, outcome))
+    if exchange.sent.internal:
+        return (*_close(snapshot, heard, outcome), *_tell_late(snapshot, heard, said, outcome))
     return _next_turn(snapshot, heard, outcome) if heard.max_turns else _announce(snapshot, heard, outcome)
+
+
+def _close(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome) -> Effects:
+    """The end of an exchange that a person in no chat asked for: there are no turns, and the target announces only
+    where somebody would hear it."""
+    target = snapshot.session.session
+    heard = target is not None and announce_address(target) is not None
+    return _announce(snapshot, exchange, outcome) if heard else (_done(exchange),)
 
 
 def _next_turn(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome) -> Effects:

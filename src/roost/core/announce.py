@@ -7,6 +7,7 @@ from typing import assert_never
 
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.figures import dollars, duration, thousands
+from roost.core.sessions import Session
 from roost.core.terms import SpawnMode
 
 RESULT_BYTES = 100 * 1024
@@ -49,6 +50,20 @@ class Stats:
     session_id: str
     transcript: str | None = None
     cost_micros: int | None = None
+
+
+def stats_of(session: Session, *, began: int, at: int, transcript: str | None = None) -> Stats:
+    """What a child's own row says about its work."""
+    spent = session.counters
+    return Stats(
+        runtime_ms=max(0, at - began),
+        tokens_in=spent.input,
+        tokens_out=spent.output,
+        key=str(session.key),
+        session_id=session.session_id,
+        transcript=transcript,
+        cost_micros=spent.cost_micros or None,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

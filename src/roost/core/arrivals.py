@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 
 from roost.core import lifecycle
-from roost.core.addresses import Origin
+from roost.core.addresses import Address, Origin
 from roost.core.effects import Archive, ChangeSession, Effects, OpenSession, Snapshot
 from roost.core.inbound import Inbound
 from roost.core.lifecycle import ResetPolicy, Stale, StaleReason
@@ -17,6 +17,7 @@ from roost.core.queuesettings import QueueMode, QueuePolicy
 from roost.core.resets import Reset, open_generation, open_stale
 from roost.core.runs import Request
 from roost.core.sessions import Base, Facts, Generation, Labels, Lineage, OpenedBy, Session, Times
+from roost.core.threads import UseThread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,8 @@ class Opening:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
     """`run_id` is fresh. `reset` is what the sender asked for (`/new`); `request` says how the run differs
-    from an ordinary turn; `mode` is how this one message is queued, whatever the settings say."""
+    from an ordinary turn; `mode` is how this one message is queued, whatever the settings say; `thread` is the bound thread
+    it came by."""
 
     inbound: Inbound
     run_id: str
@@ -47,6 +49,7 @@ class Arrival:
     reset: Reset | None = None
     request: Request = field(default_factory=Request)
     mode: QueueMode | None = None
+    thread: Address | None = None
 
     @property
     def human(self) -> bool:
@@ -76,7 +79,10 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
         interacted=None if put_off else at,
     )
     shown: Effects = (Archive(key=session.key, at=None),) if session.times.archived is not None else ()
-    return (*fresh, change, *shown)
+    used: Effects = ()
+    if arrival.thread is not None:
+        used = (UseThread(address=arrival.thread, key=session.key, at=at),)
+    return (*fresh, change, *shown, *used)
 
 
 def _stale(session: Session, arrival: Arrival) -> Stale | None:

@@ -134,7 +134,7 @@ def _pass_on(snapshot: RunSnapshot, settled: Completion, requester: Snapshot, en
     if requester.key.kind in CHILD_KINDS:
         return _give(snapshot, settled, requester, at)
     if ending.outcome.succeeded:
-        return (_ask_child(snapshot, settled, at),)
+        return (_ask_child(snapshot, settled, ending),)
     return _tell(snapshot, settled, requester, ending, ending.announce(settled, None))
 
 
@@ -164,16 +164,17 @@ def _give(snapshot: RunSnapshot, completion: Completion, requester: Snapshot, at
     return (QueueRun(run=run), AcceptInput(inbound=inbound, run_id=run.id, mode=InputMode.OPEN), acknowledged)
 
 
-def _ask_child(snapshot: RunSnapshot, completion: Completion, at: int) -> QueueRun:
+def _ask_child(snapshot: RunSnapshot, completion: Completion, ending: Ending) -> QueueRun:
     request = Request(
         kind=RunKind.ANNOUNCE,
         lane=Lane.SUBAGENT,
         requester=completion.requester,
         prompt=ANNOUNCE_PROMPT,
         completes=completion.child_run,
+        longest_ms=ending.announce_ms,
     )
     run_id = derived_id("announce", completion.child_run)
-    return QueueRun(run=_queued(run_id, completion.child, snapshot.run.cause, request, at))
+    return QueueRun(run=_queued(run_id, completion.child, snapshot.run.cause, request, ending.outcome.at))
 
 
 def _announced(snapshot: RunSnapshot, completion: Completion, requester: Snapshot, ending: Ending) -> Effects:

@@ -13,19 +13,14 @@ from typing import ClassVar, TypeAlias
 from roost.core.addresses import Address, Origin
 from roost.core.deliveries import Delivery
 from roost.core.entries import EntryDraft
-from roost.core.events import EventKind
+from roost.core.events import EventKind, Silent
 from roost.core.exchanges import Completion, CompletionStatus, Exchange
 from roost.core.inbound import Inbound, InboundRecord, InputMode
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial, LedgerRow
 from roost.core.runs import Outcome, Progress, Run, StopRequest
-from roost.core.sessions import Counters, Generation, Labels, Overrides, Session, SessionStatus, ThreadBinding
-
-
-class _Silent:
-    __slots__ = ()
-    event: ClassVar[None] = None
-    refs: ClassVar[tuple[str, ...]] = ()
+from roost.core.sessions import Counters, Generation, Labels, Overrides, Session, SessionStatus
+from roost.core.threads import BindThread, UnbindThread, UseThread
 
 
 class _OfSession:
@@ -95,7 +90,7 @@ class Pin(_OfSession):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteSession(_Silent):
+class DeleteSession(Silent):
     """Remove a session and its content; the ledger stays."""
 
     key: SessionKey
@@ -136,7 +131,7 @@ class AcceptInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MoveInput(_Silent):
+class MoveInput(Silent):
     """A pending input belongs to another run now."""
 
     inbound_id: str
@@ -202,7 +197,7 @@ class QueueRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DelayRun(_Silent):
+class DelayRun(Silent):
     """Move the moment a queued run may start (debounce)."""
 
     run_id: str
@@ -225,7 +220,7 @@ class RequeueRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RequestStop(_Silent):
+class RequestStop(Silent):
     """A run shall end: it begins nothing more, and whoever has it, or takes it, ends it."""
 
     run_id: str
@@ -311,22 +306,12 @@ class AcknowledgeCompletion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BindThread(_Silent):
-    binding: ThreadBinding
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnbindThread(_Silent):
-    address: Address
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordDenial(_Silent):
+class RecordDenial(Silent):
     denial: Denial
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordUsage(_Silent):
+class RecordUsage(Silent):
     """A model call as it turned out, in the place of what was held for it."""
 
     row: LedgerRow
@@ -357,6 +342,7 @@ Effect: TypeAlias = (
     | SettleCompletion
     | AcknowledgeCompletion
     | BindThread
+    | UseThread
     | UnbindThread
     | RecordDenial
     | RecordUsage

@@ -17,11 +17,12 @@ Announce: TypeAlias = Callable[[Completion, str | None], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """`reply` is the last visible text of the run."""
+    """`reply` is the last visible text of the run; `announce_ms` is how long a child may think about its announcement."""
 
     outcome: Outcome
     announce: Announce
     reply: str | None = None
+    announce_ms: int | None = None
 
     @property
     def said(self) -> str | None:

@@ -4,7 +4,7 @@ Numbers count per session without gaps. What streams while a model speaks is a p
 """
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from roost.core.keys import SessionKey
 
@@ -25,6 +25,14 @@ class EventKind(StrEnum):
     DELIVERY = "delivery"
     EXCHANGE = "exchange"
     CHILD = "child"
+
+
+class Silent:
+    """A change of which the feed says nothing."""
+
+    __slots__ = ()
+    event: ClassVar[None] = None
+    refs: ClassVar[tuple[str, ...]] = ()
 
 
 class Event(NamedTuple):

@@ -35,12 +35,13 @@ STEP_MS = 30_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
     """The call behind an exchange: the run that made it, the run it began, and whether it waits for the reply. A turn
-    after it takes at most `step_ms`."""
+    after it takes at most `step_ms`. One made for a person in no chat, as on a web page, is `internal`."""
 
     by: str | None = None
     run_id: str | None = None
     awaited: bool = False
     step_ms: int = STEP_MS
+    internal: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

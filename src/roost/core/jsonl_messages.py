@@ -7,7 +7,9 @@ would write differs from the text it read.
 from collections.abc import Sequence
 from typing import assert_never
 
+from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -254,9 +256,20 @@ def _provenance_to_json(provenance: Provenance) -> JsonObject:
         "sourceSessionKey": provenance.source_session,
         "sourceChannel": provenance.source_channel,
         "sourceTool": provenance.source_tool,
-        "sourceRole": "subagent" if provenance.kind is ProvenanceKind.SUBAGENT else None,
+        "sourceRole": "subagent" if _from_child(provenance) else None,
     }
     return {name: value for name, value in named.items() if value is not None}
+
+
+def _from_child(provenance: Provenance) -> bool:
+    """Whether a sub-agent, or the session that started it, says this."""
+    if provenance.kind is not ProvenanceKind.INTER_SESSION:
+        return provenance.kind is ProvenanceKind.SUBAGENT
+    try:
+        sender = SessionKey.parse(provenance.source_session or "")
+    except InvalidInput:
+        return False
+    return sender.kind in (KeyKind.SUBAGENT, KeyKind.ACP)
 
 
 def _exported_kind(kind: ProvenanceKind) -> str:

@@ -69,7 +69,10 @@ class SessionKey:
     def parse(cls, text: str) -> "SessionKey":
         """The key a text stands for. A text that lacks its agent is refused, never given to one."""
         if len(text) > _LONGEST_TEXT:
-            raise InvalidInput(f"a session key is not {len(text)} characters long")
+            raise InvalidInput(
+                f"a session key is not {len(text)} characters long",
+                hint="sessions_list shows the keys there are",
+            )
         if keytext.CONTROL.search(text):
             raise InvalidInput(f"{text!r} is no session key", hint="write control characters as %00 to %9F")
         if found := _UNSCOPED_TEXT.fullmatch(text):

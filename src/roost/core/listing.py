@@ -71,10 +71,19 @@ def channel_of(session: Session) -> str:
 
 
 def title_of(session: Session, scanner: SecretScanner) -> str | None:
-    """What people call a session, else what was said first in it."""
-    labels = session.labels
-    named = labels.label or labels.display_name or labels.subject or session.summary.title
+    """What people call a session, else the task it was spawned for, else what was said first in it."""
+    labels, terms = session.labels, session.lineage.terms
+    task = terms.task if terms else None
+    named = labels.label or labels.display_name or labels.subject or task or session.summary.title
     return derived_title(named, scanner) if named else None
+
+
+def is_found_by(session: Session, search: str, scanner: SecretScanner) -> bool:
+    """Whether a text occurs in what a reader may see of key, names and title: nothing is found by guessing a secret."""
+    labels = session.labels
+    names = (labels.label, labels.display_name, labels.subject, session.summary.title)
+    shown = (redact(name, scanner)[0] for name in names if name)
+    return any(search.casefold() in text.casefold() for text in (str(session.key), *shown))
 
 
 def last_message_of(session: Session, scanner: SecretScanner) -> str | None:

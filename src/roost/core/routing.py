@@ -3,7 +3,7 @@
 A pure function of the envelope, the one who speaks and the configuration; it is never read back from a key.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from roost.core.addresses import DEFAULT_ACCOUNT, ChatType
 from roost.core.bindings import Binding, choose
@@ -13,6 +13,7 @@ from roost.core.identities import Identity, Links, linked_name
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.principals import Principal, PrincipalKind
 from roost.core.scopes import DmScope, SessionScope, main_key
+from roost.core.threads import ThreadPolicy
 from roost.core.traits import KNOWN_CHANNELS, ChannelTraits, Traits
 
 NO_GROUP_ID = "unknown"
@@ -29,6 +30,7 @@ class RoutingRules:
     links: Links = ()
     bindings: tuple[Binding, ...] = ()
     traits: Traits = KNOWN_CHANNELS
+    threads: ThreadPolicy = field(default_factory=ThreadPolicy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

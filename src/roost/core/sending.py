@@ -1,5 +1,6 @@
 """A message from one session to another: what it says, whom it may reach, and everything that follows from it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC
 
@@ -17,6 +18,8 @@ from roost.core.notices import derived_id
 from roost.core.principals import OWNER
 from roost.core.runs import Lane, Request, Run, RunKind
 from roost.core.sessions import Facts
+
+ANSWER_INSTEAD = "answer instead, your reply goes where it is expected"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +60,14 @@ class Order:
 
     def exchange(self) -> Exchange:
         sender = self.sender
+        internal = sender.cause.kind is ProvenanceKind.HUMAN and sender.request.reply_to is None
         return Exchange(
             id=self.id.message,
             requester=sender.key,
             target=self.target,
             request=self.text,
             created_at=self.at,
-            max_turns=a2a.turns(sender.key, self.target, self.max_turns),
+            max_turns=0 if internal else a2a.turns(sender.key, self.target, self.max_turns),
             deadline=sender.request.deadline,
             hops=(*sender.cause.hops, sender.key),
             sent=Sent(
@@ -71,6 +75,7 @@ class Order:
                 run_id=self.id.run,
                 awaited=self.wait_ms > 0,
                 step_ms=self.wait_ms or STEP_MS,
+                internal=internal,
             ),
         )
 
@@ -97,13 +102,19 @@ class Order:
         )
 
 
-def check_sender(serves: Exchange | None, run: Run) -> None:
-    """Raise if the run may only answer: whoever passed on every reply would never come to an end."""
-    if run.request.kind is RunKind.ANNOUNCE or (serves is not None and serves.state.ended):
-        raise Forbidden(
-            "this run is a step of an exchange with another agent and sends no messages",
-            hint="answer instead, your reply goes where it is expected",
-        )
+def is_reply_step(serves: Exchange | None) -> bool:
+    """Whether a run takes a turn in an exchange whose message has been answered."""
+    return serves is not None and serves.state.ended
+
+
+def check_reply_step(serves: Exchange, run: Run, target: SessionKey, asked: Iterable[Exchange]) -> None:
+    """Raise if a turn of an exchange would send to the other side of it, or again to one whom this session asked in it:
+    whoever passed on every reply would never come to an end. `asked` is what this session sent to the target."""
+    if target in (serves.requester, serves.target):
+        raise Forbidden(f"{target} gets your reply: it takes part in this exchange", hint=ANSWER_INSTEAD)
+    way = (*run.cause.hops, run.key)
+    if any(one.hops == way and one.created_at >= serves.created_at for one in asked):
+        raise Forbidden(f"{target} was asked in this exchange already", hint=ANSWER_INSTEAD)
 
 
 def check_target(sender: SessionKey, target: SessionKey, wait_ms: int) -> None:

@@ -237,22 +237,3 @@ class Generation:
     entries: int = 0
     archived: bool = False
     header: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThreadBinding:
-    """A chat thread that belongs to a session until it is idle or old."""
-
-    address: Address
-    key: SessionKey
-    bound_by: Principal
-    bound_at: int
-    used_at: int
-    idle_ms: int = 0
-    max_age_ms: int = 0
-
-    def expired(self, now: int) -> bool:
-        """Whether the binding no longer routes; 0 means no limit."""
-        return bool(self.idle_ms and now - self.used_at >= self.idle_ms) or bool(
-            self.max_age_ms and now - self.bound_at >= self.max_age_ms
-        )

@@ -11,7 +11,7 @@ from roost.core.a2a import INTERNAL_CHANNEL
 from roost.core.addresses import Address
 from roost.core.announce import subagent_task_message
 from roost.core.arrivals import Arrival, Opening
-from roost.core.effects import BindThread, Effects, OweCompletion, Snapshot
+from roost.core.effects import Effects, OweCompletion, Snapshot
 from roost.core.errors import Conflict, Forbidden
 from roost.core.exchanges import Cleanup, Completion, CompletionStatus
 from roost.core.inbound import Inbound, Source
@@ -20,9 +20,10 @@ from roost.core.marking import SPAWN_TOOL
 from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.notices import derived_id
 from roost.core.runs import Lane, Request, Run
-from roost.core.sessions import Base, Facts, Labels, Lineage, Session, SessionKind, ThreadBinding
+from roost.core.sessions import Base, Facts, Labels, Lineage, Session, SessionKind
 from roost.core.sources import child_key
 from roost.core.terms import SpawnContext, Terms
+from roost.core.threads import BindThread, ThreadBinding
 
 FORK_TOKENS = 100_000
 DEPTH_SETTING = "agents.defaults.subagents.maxSpawnDepth"

@@ -18,6 +18,7 @@ from roost.core.sessions import Session
 from roost.core.spawning import FORK_TOKENS, THREADS_HINT, Binding, Order
 from roost.core.terms import SpawnContext, SpawnMode, Terms
 from roost.core.thinking import levels
+from roost.core.threads import ThreadPolicy, ThreadSettings
 
 SHOWN_TASK = 72
 REQUIRE_SETTING = "agents.defaults.subagents.requireAgentId"
@@ -28,12 +29,9 @@ THREADS_SETTING = "session.threadBindings"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadRules:
-    """Whether a child may be bound to the thread it is asked for in, for how long, and what it begins with."""
+    """What may be bound to the thread it is asked for in, and which places have threads at all."""
 
-    allowed: bool = True
-    idle_ms: int = 0
-    max_age_ms: int = 0
-    context: SpawnContext = SpawnContext.FORK
+    policy: ThreadPolicy = field(default_factory=ThreadPolicy)
     known: Callable[[Address], bool] = lambda address: False
 
 
@@ -122,8 +120,9 @@ def grant(wish: Wish, rules: SpawnRules, asked: Requester, *, call_id: str, at: 
         raise InvalidInput(
             f"{spec.ref} knows no thinking level {wish.thinking!r}", hint=f"say one of {known}"
         )
-    mode, binding = _binding(wish, rules.threads, asked.run)
-    context, note = _context(wish, rules, agent, asked.session)
+    mode = _mode(wish)
+    thread = _thread(rules.threads, asked.run) if wish.thread else None
+    context, note = _context(wish, rules, agent, asked.session, thread)
     seconds = rules.limit_seconds if wish.limit_seconds is None else wish.limit_seconds
     terms = Terms(
         rights=rights,
@@ -144,10 +143,10 @@ def grant(wish: Wish, rules: SpawnRules, asked: Requester, *, call_id: str, at: 
         at=at,
         max_children=rules.max_children,
         label=wish.label,
-        cleanup=Cleanup.KEEP if binding else wish.cleanup,
+        cleanup=Cleanup.KEEP if thread else wish.cleanup,
         limit_ms=seconds * 1_000 or None,
         context=context,
-        binding=binding,
+        binding=Binding(idle_ms=thread.idle_ms, max_age_ms=thread.max_age_ms) if thread else None,
     )
     return Granted(order=order, model=spec, note=note)
 
@@ -201,23 +200,32 @@ def _model(
     return None, rules.models.find(own.own_model)
 
 
-def _binding(wish: Wish, threads: ThreadRules, run: Run) -> tuple[SpawnMode, Binding | None]:
+def _mode(wish: Wish) -> SpawnMode:
     mode = wish.mode or (SpawnMode.SESSION if wish.thread else SpawnMode.RUN)
     if mode is SpawnMode.SESSION and not wish.thread:
         raise InvalidInput('`mode: "session"` needs `thread: true`', hint=THREADS_HINT)
-    if not wish.thread:
-        return mode, None
-    if not threads.allowed:
-        raise Forbidden(f"{THREADS_SETTING} does not let a spawn bind a thread", hint=THREADS_HINT)
-    if not threads.known(spawning.thread_of(run)):
+    return mode
+
+
+def _thread(threads: ThreadRules, run: Run) -> ThreadSettings:
+    """What holds for the thread that a run answers in, if a child may have it."""
+    address = spawning.thread_of(run)
+    settings = threads.policy.of(address)
+    if not (settings.enabled and settings.spawns):
+        raise Forbidden(
+            f"{THREADS_SETTING} does not let a spawn bind a thread of {address.channel}", hint=THREADS_HINT
+        )
+    if not threads.known(address):
         raise Forbidden("this channel has no threads that could be bound", hint=THREADS_HINT)
-    return mode, Binding(idle_ms=threads.idle_ms, max_age_ms=threads.max_age_ms)
+    return settings
 
 
-def _context(wish: Wish, rules: SpawnRules, agent: str, session: Session) -> tuple[SpawnContext, str | None]:
+def _context(
+    wish: Wish, rules: SpawnRules, agent: str, session: Session, thread: ThreadSettings | None
+) -> tuple[SpawnContext, str | None]:
     """A fork that was not asked for is left out where it cannot be; one that is too long is left out with a word."""
     same = agent == rules.delegation.agent
-    wanted = wish.context or (rules.threads.context if wish.thread and same else SpawnContext.ISOLATED)
+    wanted = wish.context or (thread.context if thread and same else SpawnContext.ISOLATED)
     if wanted is SpawnContext.ISOLATED:
         return wanted, None
     if not same:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from roost.core import a2a
 from roost.core.addresses import Address
-from roost.core.announce import announce_text
+from roost.core.announce import Stats, announce_text, stats_of
 from roost.core.children import go_on, told_entry
 from roost.core.effects import (
     AcknowledgeCompletion,
@@ -108,7 +108,7 @@ def _settle_idle(tree: Tree, idle: list[Completion], request: StopRequest) -> Ef
     waiting = {run.id: run for run in tree.batches if run.outcome and run.outcome.yielded}
     for one in idle:
         if one.batch not in waiting:
-            effects.append(_settle(tree.session, one, request))
+            effects.append(_settle(tree, tree.session, one, request))
         elif one.status is CompletionStatus.PENDING:
             left[one.child_run] = _killed(one, request)
             effects.append((_settlement(left[one.child_run]),))
@@ -146,7 +146,7 @@ def _stopped(
         *((RequestStop(run_id=run.id, stop=request),) for run in under_way),
         *(_end(one, request) for one in waiting),
         _clear(inputs, request, told),
-        *(_settle(one, child, request) for one, child in owed),
+        *(_settle(tree, one, child, request) for one, child in owed),
     ]
     return Stopped(
         effects=tuple(effect for group in effects for effect in group),
@@ -173,6 +173,11 @@ def _clear(inputs: Iterable[Inbound], request: StopRequest, told: Address | None
     return tuple(effect for group in effects for effect in group)
 
 
+def _stats(tree: Tree, completion: Completion, at: int) -> Stats | None:
+    session = next((one.session for one in tree.below if one.key == completion.child), None)
+    return None if session is None else stats_of(session, began=completion.created_at, at=at)
+
+
 def _killed(completion: Completion, request: StopRequest) -> Completion:
     return replace(completion, status=CompletionStatus.KILLED, error=request.reason, settled_at=request.at)
 
@@ -186,12 +191,13 @@ def _settlement(completion: Completion) -> SettleCompletion:
     )
 
 
-def _settle(requester: Snapshot, completion: Completion, request: StopRequest) -> Effects:
+def _settle(tree: Tree, requester: Snapshot, completion: Completion, request: StopRequest) -> Effects:
     """The requester's transcript tells how the child ended; nobody is asked to go on with it."""
     effects: Effects = ()
     if completion.status is CompletionStatus.PENDING:
         completion = _killed(completion, request)
         effects = (_settlement(completion),)
-    entry = told_entry(completion, announce_text(completion, None), request.by, request.at)
+    text = announce_text(completion, _stats(tree, completion, request.at))
+    entry = told_entry(completion, text, request.by, request.at)
     acknowledged = AcknowledgeCompletion(child_run=completion.child_run, at=request.at)
     return (*effects, AppendEntries(key=requester.key, drafts=(entry,)), acknowledged)

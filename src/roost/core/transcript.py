@@ -85,6 +85,13 @@ def with_request(messages: Sequence[Message], request: UserMessage) -> tuple[Mes
     return (*messages[:place], request, *messages[place:])
 
 
+def with_note(messages: Sequence[Message], note: UserMessage) -> tuple[Message, ...]:
+    """The prompt with something a run should know, which stands before what it answers."""
+    said = [place for place, message in enumerate(messages) if isinstance(message, UserMessage)]
+    place = said[-1] if said else len(messages)
+    return (*messages[:place], note, *messages[place:])
+
+
 def _is_step(message: Message) -> bool:
     return isinstance(message, ToolResult) or bool(tool_calls(message))
 

@@ -291,7 +291,7 @@ def _denied(caller: Caller, reason: Reason) -> Denied:
     shown, setting = absent(caller), _setting(caller, reason)
     if not shown.absent or reason in _HIDING:
         return replace(shown, reason=reason, setting=setting)
-    hint = f"the owner can change {setting}" if setting else ""
+    hint = f"the owner can change {setting}" if setting else "ask the person to do it"
     return Denied(reason=reason, setting=setting, message=_PLAIN[reason], hint=hint)
 
 

@@ -14,9 +14,10 @@ from roost.core.facts import facts_of, session_owner
 from roost.core.inbound import Inbound, Source
 from roost.core.ledger import Denial
 from roost.core.messages import Provenance, ProvenanceKind, Text
-from roost.core.principals import person
+from roost.core.principals import OWNER, person
 from roost.core.routing import Route
 from roost.core.sessions import Activation
+from roost.core.threads import ThreadBinding
 from roost.engine.commands.asked import Means
 from roost.engine.commands.desk import Desk
 from roost.engine.rulebook import Rulebook
@@ -78,18 +79,21 @@ class Inbox:
         decision = admission.decide(envelope, replace(door, require_mention=False))
         if not isinstance(decision, Admitted) or envelope.conversation.chat_type is ChatType.DIRECT:
             return decision
-        route = await self._route(envelope, decision, rules)
+        route, _ = await self._route(envelope, decision, rules)
         session = await self._store.session(route.key)
         own = session.overrides.activation if session else None
         required = door.require_mention if own is None else own == Activation.MENTION
         return admission.decide(envelope, replace(door, require_mention=required))
 
-    async def _route(self, envelope: Envelope, admitted: Admitted, rules: Rules) -> Route:
+    async def _route(
+        self, envelope: Envelope, admitted: Admitted, rules: Rules
+    ) -> tuple[Route, ThreadBinding | None]:
+        """Where a message goes, and the bound thread that says so."""
         address = reply_address(envelope)
-        bound = await self._store.thread_binding(address) if address and address.thread else None
-        if bound is not None and bound.expired(self._clock.now()):
-            bound = None
-        return routing.route(envelope, admitted.principal, rules.routing, bound.key if bound else None)
+        found = await self._store.thread_binding(address) if address and address.thread else None
+        bound = rules.routing.threads.living(found, self._clock.now())
+        key = bound.key if bound else None
+        return routing.route(envelope, admitted.principal, rules.routing, key), bound
 
     async def _accept(self, arrival: Arrival) -> Accepted:
         plans: list[queueing.Plan] = []
@@ -104,7 +108,7 @@ class Inbox:
         return accepted
 
     async def _arrival(self, envelope: Envelope, admitted: Admitted, rules: Rules) -> Arrival:
-        route = await self._route(envelope, admitted, rules)
+        route, bound = await self._route(envelope, admitted, rules)
         return Arrival(
             inbound=Inbound(
                 id=self._new_id(),
@@ -123,7 +127,10 @@ class Inbox:
             run_id=self._new_id(),
             opening=Opening(
                 session_id=self._new_id(),
-                owner=session_owner(route.key, rules.routing.main_name, creator=admitted.principal),
+                # A child is met in a bound thread only, where it is there already.
+                owner=session_owner(
+                    route.key, rules.routing.main_name, creator=admitted.principal, parent_owner=OWNER
+                ),
                 facts=facts_of(route, envelope, rules.routing.main_name),
                 origin=origin_of(envelope),
                 labels=labels_of(envelope),
@@ -131,6 +138,7 @@ class Inbox:
             zone=rules.zone,
             queue=rules.queue,
             resets=rules.resets,
+            thread=bound.address if bound else None,
         )
 
     def _denial(self, envelope: Envelope, decision: Refused | PairingRequired) -> Denial:

@@ -1,11 +1,16 @@
 """Gives what an earlier life of the gateway left unfinished its fate."""
 
+from dataclasses import replace
+from functools import partial
+
 from roost.core import recovery
+from roost.core.announce import Stats, stats_of
 from roost.core.effects import Effects, RunSnapshot
 from roost.core.errors import Fenced, RoostError
 from roost.core.leases import Lease
 from roost.core.recovery import Recovery
 from roost.engine.rulebook import Rulebook
+from roost.engine.rules import Rules
 from roost.engine.runner import announcement
 from roost.ports import Clock, Store
 
@@ -30,14 +35,16 @@ class Recoverer:
             raise failures[0]
 
     async def _reap_runs(self, lease: Lease) -> None:
+        rules = self._book.current
         decided = Recovery(
             now=self._clock.now(),
             announce=announcement,
-            max_age_ms=self._book.current.house.recovery_max_age_ms,
+            max_age_ms=rules.house.recovery_max_age_ms,
         )
 
         def recover(snapshot: RunSnapshot) -> Effects:
-            return recovery.recover(snapshot, decided)
+            told = partial(announcement, stats=_stats(snapshot, decided.now, rules))
+            return recovery.recover(snapshot, replace(decided, announce=told))
 
         await self._store.reap_runs(lease, recover)
 
@@ -48,3 +55,13 @@ class Recoverer:
     async def _reap_deliveries(self, lease: Lease) -> None:
         """What was being sent is uncertain now."""
         await self._store.reap_deliveries(lease)
+
+
+def _stats(snapshot: RunSnapshot, at: int, rules: Rules) -> Stats | None:
+    """What is known of a child's work whose gateway died."""
+    run, session, owed = snapshot.run, snapshot.session.session, snapshot.completion
+    if session is None or owed is None:
+        return None
+    began = run.started_at if run.id == owed.child_run else None
+    transcript = rules.house.transcript(session)
+    return stats_of(session, began=began or owed.created_at, at=at, transcript=transcript)

@@ -33,11 +33,12 @@ NewId: TypeAlias = Callable[[], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answerer:
-    """A model that may be asked beside the one that answers, or in its place."""
+    """A model that may be asked beside the one that answers, or in its place, there `without` some of its tools."""
 
     model: Model
     spec: ModelSpec
     thinking: str | None = None
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +74,7 @@ class Part:
             model=voice.model,
             spec=voice.spec,
             thinking=voice.thinking,
+            tools=tuple(tool for tool in self.tools if tool.spec.name not in voice.without),
             reason=fallback_reason(self.spec, self.reason, failed),
             fallbacks=tuple(rest),
         )
@@ -100,11 +102,12 @@ class CommandRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class House:
-    """How a gateway keeps house: what is kept for how long, up to which age an unfinished run is taken up again, and
-    where the transcript of a session is, if it has a file."""
+    """How a gateway keeps house: what is kept for how long, up to which age an unfinished run is taken up again, how long
+    a child may think about its announcement, and where the transcript of a session is, if it has a file."""
 
     retention: Retention = field(default_factory=Retention)
     recovery_max_age_ms: int = MAX_AGE_MS
+    announce_ms: int = 120_000
     transcript: Callable[[Session], str | None] = lambda session: None
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeAlias
 
 from roost.core import finishing, stopping, upkeep
+from roost.core.a2a import CHILD_KINDS
 from roost.core.announce import Stats, announce_text, read_report
 from roost.core.budgets import Budgets
 from roost.core.deliveries import Delivery, DeliveryKind
@@ -113,8 +114,9 @@ class Runner:
         part = rules.cast(session, run)
 
         def recast() -> Part | None:
-            now = self._book.current
-            return None if now is rules else now.cast(session, run)
+            now, acting = self._book.current, replace(run, cause=work.cause)
+            same = now is rules and acting.cause.principal == run.cause.principal
+            return None if same else now.cast(session, acting)
 
         budgets = Budgets(limits=rules.budgets, zone=rules.zone)
         notices = ToolNotices(self._store, self._clock, self._book, run)
@@ -195,13 +197,14 @@ class Runner:
         if run.claim is None:
             raise Fenced(f"run {run.id} is not claimed")
         played = end.played
-        stats = await self._stats(run, end)
+        stats, rules = await self._stats(run, end), self._book.current
 
         def advance(snapshot: RunSnapshot) -> Effects:
             ending = Ending(
                 outcome=stopping.judged(snapshot.run, end.outcome),
                 announce=partial(announcement, stats=stats),
                 reply=text_of(played.words) if played.words else None,
+                announce_ms=rules.house.announce_ms,
             )
             at = ending.outcome.at
             follows = end.follows if ending.outcome.succeeded else None
@@ -220,7 +223,7 @@ class Runner:
 
     async def _stats(self, run: Run, end: _End) -> Stats | None:
         """What the announcement of a child says about its work; None for a run that nobody spawned."""
-        if run.request.requester is None:
+        if run.key.kind not in CHILD_KINDS:
             return None
         session = await self._store.session(run.key)
         if session is None or session.lineage.parent is None:

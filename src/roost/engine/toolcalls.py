@@ -12,8 +12,10 @@ from roost.core.errors import RoostError
 from roost.core.messages import AssistantMessage, Text, ToolCall, ToolResult, tool_calls
 from roost.core.models import unreadable_arguments
 from roost.core.recovery import OUTCOME_UNKNOWN
+from roost.core.rights import meet
 from roost.core.runs import Step, StepKind
-from roost.core.tools import Invocation, Place, ToolOutcome, ToolTraits
+from roost.core.tools import Invocation, ToolOutcome, ToolTraits
+from roost.engine.rules import Part
 from roost.engine.work import Work
 from roost.ports import Report, Tool
 
@@ -135,10 +137,13 @@ class ToolCalls:
             return _failure(str(error))
         tool = next((one for one in acting.tools if one.spec.name == call.name), None)
         if tool is None:
-            return _failure(f"{call.name} is no longer allowed here: the configuration has changed.")
-        return await self._allowed(call, tool, acting.place)
+            return _failure(
+                f"{call.name} is not allowed here now: the configuration, the model or who speaks has changed. "
+                "Go on without it."
+            )
+        return await self._allowed(call, tool, acting)
 
-    async def _allowed(self, call: ToolCall, tool: Tool, place: Place) -> ToolOutcome:
+    async def _allowed(self, call: ToolCall, tool: Tool, acting: Part) -> ToolOutcome:
         run = self._work.run
         if tool.traits.privileged and not self._work.cause.by_owner:
             return _failure(
@@ -150,9 +155,9 @@ class ToolCalls:
             agent=run.key.agent,
             key=run.key,
             cause=self._work.cause,
-            place=place,
+            place=acting.place,
             arguments=call.arguments,
-            rights=self._work.part.rights,
+            rights=meet(self._work.part.rights, acting.rights),
             model=self._model,
         )
 

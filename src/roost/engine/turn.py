@@ -6,8 +6,9 @@ The last answer is not written here: it goes into the transaction that ends the 
 from roost.core.errors import RoostError
 from roost.core.messages import AssistantMessage, StopReason, ToolResult, UserMessage, tool_calls
 from roost.core.models import FailureKind, ModelFailed
-from roost.core.transcript import gateway_message, with_request
+from roost.core.transcript import gateway_message, with_note, with_request
 from roost.engine.asking import Asking
+from roost.engine.childnotes import children_note
 from roost.engine.context import Context
 from roost.engine.toolcalls import ToolCalls
 from roost.engine.work import Played, Work
@@ -29,6 +30,7 @@ class Turn:
         self._asking = Asking(work)
         self._tools = ToolCalls(work, self._keep)
         self._context = Context(work)
+        self._note: UserMessage | None = None
 
     async def play(self) -> Played:
         """The last answer of the run. What is said to it after that is the next run's."""
@@ -38,6 +40,7 @@ class Turn:
             return self._yielded()
         await self._context.take_inputs()
         self._refuse_emptied()
+        self._note = await children_note(self._work)
         for _ in range(self._most_steps):
             answer = await self._answer()
             calls = tool_calls(answer)
@@ -82,8 +85,10 @@ class Turn:
 
     async def _ask(self) -> AssistantMessage:
         messages, prompt = self._context.messages(), self._work.run.request.prompt
+        # Neither is a part of the transcript.
+        if self._note is not None:
+            messages = with_note(messages, self._note)
         if prompt is not None:
-            # It is no part of the transcript.
             messages = with_request(messages, gateway_message(prompt, self._work.clock.now()))
         return await self._asking.ask(messages)
 

@@ -35,9 +35,9 @@ class Played:
 @dataclass(slots=True)
 class Work:
     """Within `lent` the run leaves its place to others. `cause` is the run's own until it took what others said.
-    `recast` casts its part anew where the rules have changed since. A model may be silent for `silence_ms`.
-    `spent` are calls that go into the ledger with what is written next. `notices` tell its chat
-    of tool calls."""
+    `recast` casts its part anew where the rules, or those who speak, have changed since. A model may be silent
+    for `silence_ms`. `spent` are calls that go into the ledger with what is written next. `notices` tell its chat of
+    tool calls."""
 
     store: Store
     clock: Clock
@@ -75,6 +75,7 @@ class Work:
         return self.clock.now() - self.moved_at
 
     def acting(self) -> Part:
-        """The part that tools act by. What the rules take from an agent is gone at once; nothing else of a run changes."""
+        """The part that tools act by. What the rules take from an agent, or from those who speak, is gone at once; nothing
+        else of a run changes."""
         newer = self.recast() if self.recast else None
         return newer or self.part

@@ -29,7 +29,8 @@ from roost.core.retention import Cutoffs, Swept
 from roost.core.runs import Claim, Run, Step
 from roost.core.scheduling import Choose
 from roost.core.sendpolicy import Judge, anything
-from roost.core.sessions import Generation, Session, ThreadBinding
+from roost.core.sessions import Generation, Session
+from roost.core.threads import ThreadBinding
 from roost.core.topics import Topic
 from roost.core.transfer import ImportedSession, ImportOutcome
 from roost.core.trees import DecideTree
@@ -162,6 +163,10 @@ class Store(Protocol):
         """What this principal sent to this session under its own key."""
         ...
 
+    async def pending_inputs(self, key: SessionKey) -> tuple[InboundRecord, ...]:
+        """What was said to a session and no run has taken yet, in order of arrival."""
+        ...
+
     async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
         """Turn the run's pending inputs into entries, in order of arrival; () when there are none.
 
@@ -213,6 +218,10 @@ class Store(Protocol):
         ...
 
     async def exchange(self, exchange_id: str) -> Exchange | None: ...
+    async def exchanges(self, requester: SessionKey, target: SessionKey) -> tuple[Exchange, ...]:
+        """What one session sent to another, as far as it is kept."""
+        ...
+
     async def leave_exchange(self, exchange_id: str) -> Exchange | None:
         """Stop waiting for a reply; the exchange as it is then. Its end tells the requester by itself from now on."""
         ...

@@ -14,6 +14,7 @@ from roost.core.parts import parts
 from roost.core.runs import RunState
 from roost.core.scheduling import standing
 from roost.core.sessions import Counters, SessionStatus, Summary
+from roost.core.threads import BindThread, UnbindThread, UseThread
 from roost.stores.settling import settle
 from roost.stores.unit import Unit
 
@@ -280,12 +281,18 @@ async def acknowledge(unit: Unit, effect: fx.AcknowledgeCompletion) -> SessionKe
     return completion.requester
 
 
-async def bind_thread(unit: Unit, effect: fx.BindThread) -> None:
+async def bind_thread(unit: Unit, effect: BindThread) -> None:
     await unit.existing(effect.binding.key)
     await unit.tables.put_binding(effect.binding)
 
 
-async def unbind_thread(unit: Unit, effect: fx.UnbindThread) -> None:
+async def use_thread(unit: Unit, effect: UseThread) -> None:
+    bound = await unit.tables.binding(effect.address)
+    if bound is not None and bound.key == effect.key and bound.used_at < effect.at:
+        await unit.tables.put_binding(replace(bound, used_at=effect.at))
+
+
+async def unbind_thread(unit: Unit, effect: UnbindThread) -> None:
     await unit.tables.delete_binding(effect.address)
 
 
@@ -324,8 +331,9 @@ _APPLY: dict[type[Effect], Apply] = {
     fx.OweCompletion: owe_completion,
     fx.SettleCompletion: settle_completion,
     fx.AcknowledgeCompletion: acknowledge,
-    fx.BindThread: bind_thread,
-    fx.UnbindThread: unbind_thread,
+    BindThread: bind_thread,
+    UseThread: use_thread,
+    UnbindThread: unbind_thread,
     fx.RecordDenial: record_denial,
     fx.RecordUsage: record_usage,
 }

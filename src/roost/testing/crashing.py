@@ -116,7 +116,19 @@ class _CrashingUpkeep:
         self.close = crashes.around("store.close", store.close)
 
 
-class CrashingStore(_CrashingUpkeep):
+class _CrashingDeliveries(_CrashingUpkeep):
+    def __init__(self, store: Store, crashes: Crashes) -> None:
+        super().__init__(store, crashes)
+        self.limit_messages = store.limit_messages
+        self.claim_deliveries = crashes.around("store.claim_deliveries", store.claim_deliveries)
+        self.settle_delivery = crashes.around("store.settle_delivery", store.settle_delivery)
+        self.reap_deliveries = crashes.around("store.reap_deliveries", store.reap_deliveries)
+        self.resolve_delivery = crashes.around("store.resolve_delivery", store.resolve_delivery)
+        self.delivery = crashes.around("store.delivery", store.delivery)
+        self.deliveries = crashes.around("store.deliveries", store.deliveries)
+
+
+class CrashingStore(_CrashingDeliveries):
     """A `Store`: each verb is a call, `store.<verb>`; watching it is none."""
 
     def __init__(self, store: Store, crashes: Crashes) -> None:
@@ -143,6 +155,7 @@ class CrashingStore(_CrashingUpkeep):
         self.accept_command = crashes.around("store.accept_command", store.accept_command)
         self.inbound = crashes.around("store.inbound", store.inbound)
         self.inbound_by_key = crashes.around("store.inbound_by_key", store.inbound_by_key)
+        self.pending_inputs = crashes.around("store.pending_inputs", store.pending_inputs)
         self.take_inputs = crashes.around("store.take_inputs", store.take_inputs)
         self.run = crashes.around("store.run", store.run)
         self.active_runs = crashes.around("store.active_runs", store.active_runs)
@@ -154,15 +167,9 @@ class CrashingStore(_CrashingUpkeep):
         self.release = crashes.around("store.release", store.release)
         self.wake_parked = crashes.around("store.wake_parked", store.wake_parked)
         self.exchange = crashes.around("store.exchange", store.exchange)
+        self.exchanges = crashes.around("store.exchanges", store.exchanges)
         self.leave_exchange = crashes.around("store.leave_exchange", store.leave_exchange)
         self.completions = crashes.around("store.completions", store.completions)
-        self.limit_messages = store.limit_messages
-        self.claim_deliveries = crashes.around("store.claim_deliveries", store.claim_deliveries)
-        self.settle_delivery = crashes.around("store.settle_delivery", store.settle_delivery)
-        self.reap_deliveries = crashes.around("store.reap_deliveries", store.reap_deliveries)
-        self.resolve_delivery = crashes.around("store.resolve_delivery", store.resolve_delivery)
-        self.delivery = crashes.around("store.delivery", store.delivery)
-        self.deliveries = crashes.around("store.deliveries", store.deliveries)
         self.record_usage = crashes.around("store.record_usage", store.record_usage)
         self.usage = crashes.around("store.usage", store.usage)
         self.record_denial = crashes.around("store.record_denial", store.record_denial)

@@ -39,6 +39,10 @@ class Arguments:
                 )
             if name in self._given:
                 raise InvalidInput(f"`{name}` was given twice", hint="give it once")
+            if isinstance(value, Mapping):
+                raise InvalidInput(
+                    f"`{name}` cannot be an object", hint=f"give it as the schema of `{spec.name}` says"
+                )
             if value is not None:
                 self._given[name] = value
 

@@ -9,6 +9,8 @@ from roost.core.jsonvalue import JsonObject, compact
 from roost.core.messages import Text
 from roost.core.tools import ToolOutcome
 
+LONGEST_SENTENCE = 2_000
+
 
 def told(text: str, *, is_error: bool = False, details: JsonObject | None = None) -> ToolOutcome:
     return ToolOutcome(content=(Text(text),), is_error=is_error, details=details)
@@ -42,9 +44,13 @@ async def looked_up(work: Awaitable[ToolOutcome]) -> ToolOutcome:
 
 
 def sentence(error: RoostError) -> str:
-    """An error in words a model can act on."""
-    said = error.message.rstrip(".")
-    return f"{said}. To go on: {error.hint}." if error.hint else f"{said}."
+    """An error in words a model can act on; what it quotes of a call is cut."""
+    said, hint = _cut(error.message.rstrip(".")), _cut(error.hint)
+    return f"{said}. To go on: {hint}." if hint else f"{said}."
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_SENTENCE else f"{text[: LONGEST_SENTENCE - 1]}…"
 
 
 async def attempted(work: Callable[[], ToolOutcome]) -> ToolOutcome:

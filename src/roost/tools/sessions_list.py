@@ -2,13 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue, compact, utf8_size
 from roost.core.keys import SessionKey
-from roost.core.listing import Links, last_message_of, session_row, title_of
+from roost.core.listing import Links, is_found_by, last_message_of, session_row, title_of
 from roost.core.models import ToolSpec
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.recall import RecallOptions, recalled_to_json
@@ -31,6 +32,7 @@ _MOST_MINUTES = 60 * 24 * 366 * 10
 _MOST_ROWS = 1_000_000
 _LONGEST_AGENT, _LONGEST_SEARCH = 64, 512
 _MINUTE = 60_000
+_MOST_UNKNOWN = 10
 
 TranscriptPath: TypeAlias = Callable[[Session], str | None]
 Row: TypeAlias = dict[str, JsonValue]
@@ -93,12 +95,12 @@ class SessionsList:
     async def _list(self, invocation: Invocation) -> ToolOutcome:
         arguments = Arguments(self.spec, invocation.arguments)
         query = self._query(arguments, invocation)
-        page = await self._access.store.list_sessions(query)
-        links = await self._links(page.rows, invocation)
+        found, more = await self._found(query)
+        links = await self._links([session for _, session in found], invocation)
         rows: list[str] = []
         room = RESULT_BYTES - _FRAME_BYTES
         omitted = False
-        for session in page.rows:
+        for _, session in found:
             row = await self._row(session, links[session.key], arguments)
             text = compact(row)
             if not rows and utf8_size(text) > room:
@@ -107,11 +109,11 @@ class SessionsList:
             if room < 0:
                 break
             rows.append(text)
-        cut = len(rows) < len(page.rows)
+        cut = len(rows) < len(found)
         told: Row = {
             "count": len(rows),
-            "hasMore": page.more or cut,
-            **({"nextOffset": query.offset + len(rows)} if page.more or cut else {}),
+            "hasMore": more or cut,
+            **({"nextOffset": found[len(rows) - 1][0] if rows else query.offset} if more or cut else {}),
             "limitApplied": query.limit,
             **({"truncationReason": "byte-limit"} if cut else {}),
             **({"enrichmentOmitted": True} if omitted else {}),
@@ -134,6 +136,21 @@ class SessionsList:
             offset=arguments.whole("offset", 0, least=0, most=_MOST_ROWS),
             limit=arguments.whole("limit", LIMIT, least=1, most=MOST),
         )
+
+    async def _found(self, query: SessionQuery) -> tuple[list[tuple[int, Session]], bool]:
+        """A page of rows, each with the offset behind it, and whether more follow."""
+        found: list[tuple[int, Session]] = []
+        offset = query.offset
+        while True:
+            page = await self._access.store.list_sessions(replace(query, offset=offset))
+            for row in page.rows:
+                offset += 1
+                if query.search is None or is_found_by(row, query.search, self._scanner):
+                    found.append((offset, row))
+            if len(found) > query.limit:
+                return found[: query.limit], True
+            if not page.more or (query.search is None and len(found) == query.limit):
+                return found, page.more
 
     async def _links(self, rows: Sequence[Session], invocation: Invocation) -> dict[SessionKey, Links]:
         """Where each row leads; what the caller may not see is not named."""
@@ -183,7 +200,7 @@ def _short(arguments: Arguments, name: str, longest: int) -> str | None:
 
 
 def _unknown_kinds(given: Sequence[str]) -> JsonObject:
-    unknown = [kind for kind in given if kind not in set(SessionKind)]
+    unknown = [kind[:_LONGEST_AGENT] for kind in given if kind not in set(SessionKind)][:_MOST_UNKNOWN]
     return {"unknownKinds": unknown, "knownKinds": [*map(str, SessionKind)]} if unknown else {}
 
 

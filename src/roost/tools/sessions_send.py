@@ -31,6 +31,7 @@ LONGEST_WAIT_S = 3_600
 # Between two looks the run shows that it is alive.
 SLICE_MS = 60_000
 LONGEST_LABEL = 512
+REPLY_STEP = "reply_step"
 LONGEST_MESSAGE = 100_000
 LONGEST_REPLY = 32_000
 
@@ -165,17 +166,19 @@ class SessionsSend:
         access, store = self._access, self._access.store
         run = await store.run(invocation.run_id)
         if run is None:
-            raise NotFound(f"there is no run {invocation.run_id}")
+            raise NotFound(f"there is no run {invocation.run_id}", hint="send nothing more")
         exchange_id = run.request.exchange_id
-        try:
-            sending.check_sender(None if exchange_id is None else await store.exchange(exchange_id), run)
-        except Forbidden as error:
-            await access.deny(Operation.SEND, invocation, "reply_step", error.message, str(target))
-            raise
+        serves = None if exchange_id is None else await store.exchange(exchange_id)
         refusal = a2a.check_hops(run.cause.hops, target)
-        if refusal is not None:
-            await access.deny(Operation.SEND, invocation, refusal.reason, refusal.message, str(target))
-            raise refusal.error()
+        rule: str = REPLY_STEP if sending.is_reply_step(serves) else refusal.reason if refusal else ""
+        try:
+            if serves is not None and rule == REPLY_STEP:
+                sending.check_reply_step(serves, run, target, await store.exchanges(run.key, target))
+            if refusal is not None:
+                raise refusal.error()
+        except Forbidden as error:
+            await access.deny(Operation.SEND, invocation, rule, error.message, str(target))
+            raise
         return run
 
     # -- what became of it ---------------------------------------------------------------------------

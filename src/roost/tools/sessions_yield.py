@@ -1,5 +1,6 @@
 """`sessions_yield`: end the turn and go on when the children of this turn have ended."""
 
+from roost.core.errors import InvalidInput
 from roost.core.exchanges import CompletionStatus
 from roost.core.jsonvalue import JsonValue
 from roost.core.models import ToolSpec
@@ -9,6 +10,7 @@ from roost.tools.access import Access
 from roost.tools.arguments import Arguments, object_schema
 from roost.tools.outcomes import found, looked_up
 
+LONGEST_NOTE = 4_000
 STOCK = "The turn ends here and goes on with what comes next."
 NOTHING = "nothing that this turn spawned is still at work: this turn is over, and the next message begins another one"
 
@@ -34,6 +36,8 @@ class SessionsYield:
 
     async def _yield(self, invocation: Invocation) -> ToolOutcome:
         note = Arguments(self.spec, invocation.arguments).text_or("message", STOCK)
+        if len(note) > LONGEST_NOTE:
+            raise InvalidInput(f"`message` has more than {LONGEST_NOTE} characters", hint="note less")
         owed = await self._access.store.completions(invocation.key)
         waiting: list[JsonValue] = [
             self._access.shown(one.child, invocation)

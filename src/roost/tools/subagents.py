@@ -54,7 +54,11 @@ class Subagents:
         ),
         parameters=object_schema(
             {
-                "action": {"type": "string", "enum": ["list", "wait", "steer", "kill"]},
+                "action": {
+                    "type": "string",
+                    "enum": ["list", "wait", "steer", "kill"],
+                    "description": "What to do. Default: list. The others need `target`; steer needs `message` too.",
+                },
                 "target": {
                     "type": "string",
                     "description": (
@@ -75,8 +79,7 @@ class Subagents:
                     "minimum": 1,
                     "description": "How far back `list` looks, at most 1440. Default 30.",
                 },
-            },
-            required=("action",),
+            }
         ),
     )
 

@@ -36,7 +36,12 @@ async def test_every_setting_of_children_is_gone_by(tmp_path: Path) -> None:
     assert (rules.child("main", 1).model, rules.child("ops", 1).model) == (str(DEMO.ref), None)
     assert rules.child("ops", 1).own_model == str(DEMO.ref)
     bound = rules.threads
-    assert (bound.allowed, bound.idle_ms, bound.max_age_ms) == (False, 3_600_000, 7_200_000)
-    assert bound.context is SpawnContext.ISOLATED
+    settings_here = bound.policy.of(Address(channel="discord", to="x", thread="t"))
+    assert (settings_here.spawns, settings_here.idle_ms, settings_here.max_age_ms) == (
+        False,
+        3_600_000,
+        7_200_000,
+    )
+    assert settings_here.context is SpawnContext.ISOLATED
     assert bound.known(Address(channel="discord", to="x", thread="t"))
     assert not bound.known(Address(channel="telegram", to="x"))

@@ -8,10 +8,13 @@ import pytest
 
 from roost.app.desk import Desk
 from roost.app.providers import open_models
-from roost.app.toolpolicies import TOOLS, level_of, policy_of, rights_of_child, spawns_of
+from roost.app.toolpolicies import TOOLS, Turn, level_of, policy_of, rights_of_child, spawns_of
 from roost.clock import SystemClock
 from roost.config import Settings, load
+from roost.core.models import ModelRef
+from roost.core.principals import OWNER, Principal, person
 from roost.core.rights import Rights
+from roost.core.runs import Request
 from roost.core.sessions import Lineage, Session
 from roost.core.terms import Terms
 from roost.core.toolpolicy import ORCHESTRATOR_TOOLS, SESSION_TOOLS, effective_tools
@@ -30,9 +33,47 @@ def spawned(rights: Rights) -> Session:
     return replace(samples.session(CHILD), lineage=Lineage(parent=MAIN, depth=1, terms=Terms(rights=rights)))
 
 
-def tools(found: Settings, session: Session) -> set[str]:
-    agent = found.agents.default
-    return set(effective_tools(TOOLS, policy_of(found, agent, session, sandboxed=False)).names)
+DEMO = ModelRef("demo", "demo")
+
+
+def tools(found: Settings, session: Session, *, by: Principal = OWNER, model: ModelRef = DEMO) -> set[str]:
+    run = samples.run("r", key=session.key, request=Request())
+    turn = Turn(session=session, run=replace(run, cause=replace(run.cause, principal=by)), model=model)
+    policy = policy_of(found, found.agents.default, turn, sandboxed=False)
+    return set(effective_tools(TOOLS, policy).names)
+
+
+def test_a_provider_may_have_fewer_tools_by_what_all_and_by_what_the_agent_says(tmp_path: Path) -> None:
+    agents = {"list": [{"id": "main", "tools": {"byProvider": {"demo/demo": {"deny": ["write"]}}}}]}
+    found = settings(tmp_path, agents=agents, tools={"byProvider": {"demo": {"deny": ["exec"]}}})
+    every = tools(found, samples.session(), model=ModelRef("other", "x"))
+    assert every - tools(found, samples.session()) == {"exec", "write"}
+    assert every - tools(found, samples.session(), model=ModelRef("demo", "big")) == {"exec"}
+
+
+def test_a_channel_a_group_and_a_sender_take_tools_away_each_its_own(tmp_path: Path) -> None:
+    group = {
+        "tools": {"deny": ["write"]},
+        "toolsBySender": {"7": {"deny": ["edit"]}, "*": {"allow": ["read"]}},
+    }
+    channels = {
+        "telegram": {
+            "tools": {"deny": ["exec"]},
+            "groups": {"-100": group, "*": {"tools": {"allow": ["list"]}}},
+            "accounts": {"work": {"tools": {"deny": ["list"]}}},
+        }
+    }
+    found = settings(tmp_path, channels=channels)
+    room = samples.session(samples.GROUP, facts=samples.GROUP_FACTS)
+    every = set(TOOLS)
+    assert every - tools(found, room, by=person("telegram", "7")) == {"exec", "write", "edit"}
+    assert tools(found, room, by=person("telegram", "8")) == {"read"}
+    other = replace(room, facts=replace(room.facts, peer="-200"))
+    assert tools(found, other) == {"list"}
+    at_work = replace(other, facts=replace(other.facts, account="work", peer="-300"))
+    assert tools(found, at_work) == set()
+    elsewhere = replace(room, facts=replace(room.facts, channel="slack"))
+    assert tools(found, elsewhere) == every
 
 
 @pytest.mark.requirement("D24", "D66")

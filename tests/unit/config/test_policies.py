@@ -3,7 +3,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from roost.config import policies
-from roost.core.addresses import ChatType
+from roost.core.addresses import Address, ChatType
 from roost.core.admission import DmPolicy, GroupPolicy
 from roost.core.bindings import Binding, Match, PeerMatch
 from roost.core.facts import ConversationType
@@ -15,6 +15,7 @@ from roost.core.scopes import DmScope, SessionScope
 from roost.core.sending import SendRules
 from roost.core.sendpolicy import Action, Rule, SendPolicy
 from roost.core.sendpolicy import Match as SendMatch
+from roost.core.threads import HOUR_MS
 from roost.core.tools import Limits
 from roost.core.triggers import find_trigger
 from roost.core.visibility import AgentToAgent, Level
@@ -36,6 +37,28 @@ def test_an_empty_configuration_gives_cores_own_defaults() -> None:
     assert policies.channel_policy(given, "x") == type(policies.channel_policy(given, "x"))()
     assert policies.agent_to_agent(given) == AgentToAgent()
     assert policies.send_policy(given) is None
+
+
+def test_a_channel_and_an_account_say_of_threads_only_what_differs() -> None:
+    policy = policies.thread_policy(
+        settings(
+            """
+            {
+              session: { threadBindings: { idleHours: 2, maxAgeHours: 9, defaultSpawnContext: "isolated" } },
+              channels: { slack: { threadBindings: { idleHours: 3 },
+                                   accounts: { work: { threadBindings: { spawnSessions: false } }, home: {} } } },
+            }
+            """
+        )
+    )
+
+    def at(channel: str, account: str = "default") -> tuple[int, int, bool, str]:
+        own = policy.of(Address(channel=channel, to="x", account=account))
+        return own.idle_ms // HOUR_MS, own.max_age_ms // HOUR_MS, own.spawns, own.context
+
+    assert at("matrix") == (2, 9, True, "isolated")
+    assert at("slack") == at("slack", "home") == (3, 9, True, "isolated")
+    assert at("slack", "work") == (3, 9, False, "isolated")
 
 
 @pytest.mark.requirement("D31", "D32", "D33")

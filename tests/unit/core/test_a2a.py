@@ -15,7 +15,7 @@ from roost.core.messages import ProvenanceKind, Text
 from roost.core.runs import Lane, Outcome, Run, RunKind, RunState
 from roost.core.sessions import Session
 from tests import samples
-from tests.samples import CHILD, CRON, MAIN, NOON, OPS
+from tests.samples import CHAT, CHILD, CRON, MAIN, NOON, OPS
 
 SENT_ON = ProvenanceKind.INTER_SESSION
 
@@ -283,3 +283,17 @@ def test_turns_are_no_hops_but_neither_side_may_send_to_the_other_meanwhile() ->
 @pytest.mark.parametrize(("requester", "expected"), [(MAIN, 5), (OPS, 0), (CRON, 0)])
 def test_a_timer_and_a_session_talking_to_itself_get_no_turns(requester: SessionKey, expected: int) -> None:
     assert turns(requester, OPS, 5) == expected
+
+
+@pytest.mark.parametrize(
+    ("route", "phase", "told"), [(CHAT, Phase.ANNOUNCE, {OPS, MAIN}), (None, Phase.DONE, {MAIN})]
+)
+def test_a_person_in_no_chat_is_told_the_reply_and_the_target_announces_where_it_is_heard(
+    route: Address | None, phase: Phase, told: set[SessionKey]
+) -> None:
+    ends = ended(replace(samples.exchange(max_turns=0), sent=Sent(internal=True)), OPS)
+    assert ends.session.session is not None
+    row_of_target = replace(ends.session.session, route=route)
+    effects = advance(replace(ends, session=replace(ends.session, session=row_of_target)), ending("x"))
+    assert row(effects).phase is phase
+    assert {effect.run.key for effect in effects if isinstance(effect, QueueRun)} == told

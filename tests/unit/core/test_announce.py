@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from roost.core.announce import (
@@ -12,11 +14,13 @@ from roost.core.announce import (
     read_report,
     silent_work,
     stats_line,
+    stats_of,
     subagent_task_message,
 )
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.keys import SessionKey
 from roost.core.terms import SpawnMode
+from tests import samples
 
 STATS = Stats(
     runtime_ms=312_400,
@@ -175,6 +179,19 @@ def test_a_result_is_frozen_at_100_kib_of_text() -> None:
 def test_a_runtime_reads_like_a_clock(milliseconds: int, shown: str) -> None:
     stats = Stats(runtime_ms=milliseconds, tokens_in=1, tokens_out=998, key="k", session_id="s")
     assert stats_line(stats) == f"Stats: runtime {shown} • tokens 999 (in 1 / out 998) • session k • id s"
+
+
+@pytest.mark.requirement("D29")
+def test_a_childs_own_row_gives_its_figures() -> None:
+    child = samples.session()
+    child = replace(child, counters=child.counters._replace(input=900, output=100, cost_micros=5))
+    line = stats_line(stats_of(child, began=samples.NOON, at=samples.NOON + 61_000, transcript="/t"))
+    assert line == (
+        f"Stats: runtime 1m01s • tokens 1k (in 900 / out 100) • session {child.key} • id {child.session_id} "
+        "• transcript /t • cost $0.0000"
+    )
+    bare = stats_of(samples.session(), began=2, at=1)
+    assert (bare.runtime_ms, bare.cost_micros) == (0, None)
 
 
 # -- findings ----------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
 from roost.core.messages import ProvenanceKind
 from roost.core.resets import Reset
 from roost.core.sessions import OpenedBy
+from roost.core.threads import UseThread
 from tests import samples
 from tests.samples import HOUR, MAIN, NOON
 
@@ -131,3 +132,9 @@ def test_a_persons_message_brings_an_archived_session_back() -> None:
     hidden = replace(session, times=session.times._replace(archived=5))
     effects = begin(replace(samples.snapshot(), session=hidden), samples.arrival())
     assert effects[-1] == Archive(key=MAIN, at=None)
+
+
+def test_a_persons_message_keeps_the_thread_bound_that_it_came_by() -> None:
+    arrival = replace(samples.arrival(), thread=samples.CHAT)
+    at = arrival.inbound.received_at
+    assert begin(samples.snapshot(), arrival)[-1] == UseThread(address=samples.CHAT, key=MAIN, at=at)

@@ -12,7 +12,7 @@ from roost.core.ledger import Denial, LedgerRow
 from roost.core.messages import Notice, Usage
 from roost.core.principals import OWNER
 from roost.core.runs import Outcome, Progress, RunKind, RunState, StopRequest
-from roost.core.sessions import ThreadBinding
+from roost.core.threads import BindThread, ThreadBinding, UnbindThread, UseThread
 from tests import samples
 
 DRAFTS = tuple(EntryDraft(id=name, body=Notice(kind="k", at=1, data={})) for name in ("e1", "e2"))
@@ -61,8 +61,9 @@ SAID = [
     (fx.AddDelivery(delivery=DELIVERY), "delivery", ("d1",)),
     (fx.SettleCompletion(child_run="r1", status=CompletionStatus.OK, at=1), "child", ("r1",)),
     (fx.AcknowledgeCompletion(child_run="r1", at=1), "child", ("r1",)),
-    (fx.BindThread(binding=BINDING), None, ()),
-    (fx.UnbindThread(address=samples.CHAT), None, ()),
+    (BindThread(binding=BINDING), None, ()),
+    (UseThread(address=samples.CHAT, key=samples.MAIN, at=1), None, ()),
+    (UnbindThread(address=samples.CHAT), None, ()),
     (
         fx.RecordDenial(denial=Denial(at=1, operation="send", principal=OWNER, rule="r", reason="x")),
         None,

@@ -1,6 +1,6 @@
 import pytest
 
-from roost.core.jsonl_messages import message_from_json, message_to_json
+from roost.core.jsonl_messages import as_object, message_from_json, message_to_json
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.messages import (
     AssistantMessage,
@@ -126,6 +126,16 @@ def test_provenance_is_exported_in_three_kinds_and_without_its_principal(
     kind: ProvenanceKind, exported: JsonObject
 ) -> None:
     assert message_to_json(user(Provenance(kind=kind, principal=GUEST)))["provenance"] == exported
+
+
+@pytest.mark.requirement("D60")
+@pytest.mark.parametrize(
+    ("source", "role"),
+    [("agent:main:subagent:u", "subagent"), ("agent:main:main", None), ("no key", None), (None, None)],
+)
+def test_a_message_that_a_sub_agent_sent_says_so(source: str | None, role: str | None) -> None:
+    sent = Provenance(kind=ProvenanceKind.INTER_SESSION, principal=GUEST, source_session=source)
+    assert as_object(message_to_json(user(sent))["provenance"]).get("sourceRole") == role
 
 
 @pytest.mark.requirement("D60")

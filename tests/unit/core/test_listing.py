@@ -6,7 +6,7 @@ import pytest
 
 from roost.core.addresses import Address, ChatType, Origin
 from roost.core.keys import SessionKey
-from roost.core.listing import Links, channel_of, last_message_of, session_row, title_of
+from roost.core.listing import Links, channel_of, is_found_by, last_message_of, session_row, title_of
 from roost.core.sessions import (
     Counters,
     Facts,
@@ -19,6 +19,7 @@ from roost.core.sessions import (
     SessionStatus,
     Summary,
 )
+from roost.core.terms import Terms
 from roost.scanners.stdlib import StdlibScanner
 from tests.credentials import mixed
 from tests.samples import CHILD, MAIN, session
@@ -162,5 +163,14 @@ def test_a_title_is_the_name_people_gave_or_what_was_said_first() -> None:
     assert title_of(replace(said, labels=Labels(display_name="Us", subject="Kitchen")), SCANNER) == "Us"
     assert title_of(replace(said, labels=Labels(label="L", display_name="Us")), SCANNER) == "L"
     assert title_of(session(), SCANNER) is None
+    spawned = replace(said, lineage=Lineage(parent=session().key, terms=Terms(task="count to 5")))
+    assert title_of(spawned, SCANNER) == "count to 5"
     assert last_message_of(said, SCANNER) == f"Done: {MASKED}"
     assert last_message_of(session(), SCANNER) is None
+
+
+@pytest.mark.requirement("P24")
+def test_a_session_is_found_by_what_may_be_read_of_it() -> None:
+    said = replace(session(), summary=Summary(title=f"Plan with {KEY}"), labels=Labels(subject="Kitchen"))
+    assert all(is_found_by(said, text, SCANNER) for text in ("KITCHEN", "plan", str(said.key)))
+    assert not is_found_by(said, KEY[8:20], SCANNER)

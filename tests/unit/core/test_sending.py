@@ -10,11 +10,12 @@ from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, Text
 from roost.core.principals import OWNER
 from roost.core.runs import Lane, Request, Run, RunKind
-from roost.core.sending import MessageId, Order, check_sender, check_target, send
+from roost.core.sending import MessageId, Order, check_reply_step, check_target, is_reply_step, send
 from tests import samples
 from tests.samples import CHILD, MAIN, NOON, OPS
 
-SENDER = replace(samples.run("r1"), request=Request(deadline=NOON + 9_000))
+THIRD = SessionKey.named("third", "main")
+SENDER = replace(samples.run("r1"), request=Request(deadline=NOON + 9_000, reply_to=samples.CHAT))
 
 
 def order(target: SessionKey = OPS, wait_ms: int = 5_000) -> Order:
@@ -116,11 +117,25 @@ def test_only_who_does_not_wait_may_send_to_itself() -> None:
 
 
 @pytest.mark.requirement("P15")
-def test_a_run_that_only_replies_sends_nothing() -> None:
-    replied = replace(samples.exchange(Phase.LOOP), state=ExchangeState.REPLIED)
-    with pytest.raises(Forbidden, match="step of an exchange"):
-        check_sender(replied, SENDER)
-    with pytest.raises(Forbidden):
-        check_sender(None, replace(SENDER, request=Request(kind=RunKind.ANNOUNCE)))
-    check_sender(samples.exchange(), SENDER)
-    check_sender(None, SENDER)
+def test_a_turn_of_an_exchange_asks_others_once_and_not_the_other_side() -> None:
+    serves = replace(samples.exchange(Phase.LOOP), state=ExchangeState.REPLIED)
+    assert is_reply_step(serves)
+    assert not is_reply_step(samples.exchange())
+    assert not is_reply_step(None)
+    for side in (serves.requester, serves.target):
+        with pytest.raises(Forbidden, match="gets your reply"):
+            check_reply_step(serves, SENDER, side, ())
+    way = (*SENDER.cause.hops, SENDER.key)
+    asked = replace(serves, id="x2", requester=SENDER.key, target=THIRD, hops=way)
+    with pytest.raises(Forbidden, match="asked in this exchange already"):
+        check_reply_step(serves, SENDER, THIRD, (asked,))
+    earlier = replace(asked, created_at=serves.created_at - 1)
+    check_reply_step(serves, SENDER, THIRD, (earlier, replace(asked, hops=())))
+
+
+def test_who_is_in_no_chat_gets_one_reply_and_no_turns() -> None:
+    on_a_page = replace(SENDER, request=Request())
+    found = replace(order(), sender=on_a_page).exchange()
+    assert (found.max_turns, found.sent.internal) == (0, True)
+    by_an_agent = replace(on_a_page, cause=replace(SENDER.cause, kind=ProvenanceKind.INTER_SESSION))
+    assert not replace(order(), sender=by_an_agent).exchange().sent.internal

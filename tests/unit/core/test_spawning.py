@@ -5,15 +5,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core.addresses import Address
-from roost.core.effects import (
-    AcceptInput,
-    BindThread,
-    Effects,
-    OpenSession,
-    OweCompletion,
-    QueueRun,
-    Snapshot,
-)
+from roost.core.effects import AcceptInput, Effects, OpenSession, OweCompletion, QueueRun, Snapshot
 from roost.core.errors import Conflict, Forbidden
 from roost.core.exchanges import Cleanup, Completion, CompletionStatus
 from roost.core.messages import ProvenanceKind, Text
@@ -33,6 +25,7 @@ from roost.core.spawning import (
     too_large,
 )
 from roost.core.terms import SpawnContext, SpawnMode, Terms
+from roost.core.threads import BindThread
 from tests import samples
 from tests.samples import CHAT, MAIN, NOON
 

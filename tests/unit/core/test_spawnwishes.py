@@ -24,6 +24,7 @@ from roost.core.spawnwishes import (
     grant,
 )
 from roost.core.terms import SpawnContext, SpawnMode
+from roost.core.threads import ThreadPolicy, ThreadSettings
 from tests import samples
 from tests.samples import NOON
 
@@ -58,7 +59,12 @@ ASKED = Requester(
     rights=Rights(spawns=2, deny=frozenset({"exec"})),
     model="p/caller",
 )
-BOUND = replace(RULES, threads=ThreadRules(idle_ms=7, known=lambda address: address == THREAD))
+BOUND = replace(
+    RULES,
+    threads=ThreadRules(
+        policy=ThreadPolicy(base=ThreadSettings(idle_ms=7)), known=lambda address: address == THREAD
+    ),
+)
 
 
 def granted(rules: SpawnRules = RULES, asked: Requester = ASKED, **wish: Any) -> Granted:
@@ -177,8 +183,9 @@ def test_where_there_is_no_thread_to_bind_a_run_is_advised() -> None:
         granted(BOUND, mode=SpawnMode.SESSION)
     with pytest.raises(Forbidden, match=r"no threads .*mode: \"run\""):
         granted(thread=True)
+    closed = ThreadPolicy(by_channel={THREAD.channel: ThreadSettings(spawns=False)})
     with pytest.raises(Forbidden, match="threadBindings"):
-        granted(replace(RULES, threads=ThreadRules(allowed=False)), thread=True)
+        granted(replace(RULES, threads=ThreadRules(policy=closed)), thread=True)
 
 
 def test_a_fork_is_of_the_same_agent_and_not_too_long() -> None:

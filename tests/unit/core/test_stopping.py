@@ -111,6 +111,7 @@ def test_children_and_theirs_are_stopped_and_settled_as_killed_so_that_nobody_go
     body = told[0].drafts[0].body
     assert isinstance(body, UserMessage)
     assert "Status: killed" in text_of(body)
+    assert f"Stats: runtime 1h00m00s • tokens 0 (in 0 / out 0) • session {CHILD}" in text_of(body)
 
 
 def test_a_child_that_had_ended_is_told_as_it_ended() -> None:

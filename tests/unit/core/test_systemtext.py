@@ -5,6 +5,7 @@ from dataclasses import replace
 from roost.core.sessions import Labels, Lineage
 from roost.core.sources import child_key
 from roost.core.systemtext import child_rules, system_text
+from roost.core.terms import SpawnMode, Terms
 from roost.core.workspacefiles import FileState, WorkspaceFile
 from tests import samples
 from tests.samples import MAIN
@@ -51,6 +52,10 @@ def test_a_child_is_told_its_rules_and_not_its_task() -> None:
     assert "sessions_spawn" in text
     assert "'counter'" in text
     assert "NO_REPLY" not in text
+    stays = replace(child, lineage=replace(child.lineage, terms=Terms(mode=SpawnMode.SESSION)))
+    assert "no conversation" in text
+    assert "no conversation" not in "".join(child_rules(stays, 0))
+    assert "people write to you" in "".join(child_rules(stays, 0))
     leaf = child_rules(replace(child, labels=Labels()), 0)
     assert "sessions_spawn" not in "".join(leaf)
     assert "called" not in "".join(leaf)

@@ -30,6 +30,7 @@ from roost.core.transcript import (
     gateway_message,
     last_turns,
     turn_starts,
+    with_note,
     with_request,
 )
 
@@ -296,3 +297,10 @@ def test_what_the_gateway_asks_stands_before_the_steps_of_the_run_and_behind_all
     for before in ((user("a"), assistant(Text("b"))), (user("a"),), ()):
         assert with_request(before, asked) == (*before, asked)
         assert with_request((*before, *steps), asked) == (*before, asked, *steps)
+
+
+def test_a_note_stands_before_what_a_run_answers() -> None:
+    note, said = user("note"), assistant(Text("b"))
+    assert with_note((), note) == (note,)
+    assert with_note((said,), note) == (said, note)
+    assert with_note((user("a"), said, user("c"), said), note) == (user("a"), said, note, user("c"), said)

@@ -4,7 +4,7 @@ import pytest
 
 from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, PairingRequired
-from roost.core.effects import BindThread, Effects, Snapshot
+from roost.core.effects import Effects, Snapshot
 from roost.core.envelopes import Conversation, Envelope, Sender
 from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
@@ -13,7 +13,8 @@ from roost.core.principals import OWNER
 from roost.core.queries import SessionQuery
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
 from roost.core.runs import RunKind
-from roost.core.sessions import OpenedBy, ThreadBinding
+from roost.core.sessions import OpenedBy
+from roost.core.threads import BindThread, ThreadBinding
 from roost.engine.ids import FreshIds
 from roost.engine.inbox import Inbox, TurnedAway
 from roost.engine.rulebook import Rulebook
@@ -122,3 +123,6 @@ async def test_a_thread_bound_to_a_session_goes_there_until_the_binding_is_over(
     accepted = await received(scene, dm("hi", "e1", thread="t1"))
     assert accepted.record.inbound.reply_to == THREAD
     assert (accepted.record.inbound.key == BOUND) is routed
+    used = await scene.store.thread_binding(THREAD)
+    assert used is not None
+    assert (used.used_at == scene.clock.now()) is routed

@@ -8,7 +8,7 @@ from roost.core.tools import Place
 from roost.engine.rules import Answerer, Part
 from roost.testing.scripted import ScriptedModel
 from tests.flows.gateways import SPEC
-from tests.unit.engine.scenes import Scene
+from tests.unit.engine.scenes import Doing, Scene
 
 
 def test_a_channel_without_a_door_lets_in_nobody_but_by_pairing() -> None:
@@ -27,3 +27,14 @@ def test_a_conversation_too_long_is_taken_to_no_other_model() -> None:
     spare = replace(PART, fallbacks=(Answerer(model=ScriptedModel(), spec=SPEC),))
     assert spare.after(ModelFailed("no", kind=FailureKind.OVERFLOW)) is None
     assert spare.after(ModelFailed("no", kind=FailureKind.AUTH)) is not None
+
+
+async def test_a_model_that_plays_on_has_not_the_tools_it_may_not_use() -> None:
+    async def done() -> str:
+        return "ok"
+
+    spare = Answerer(model=ScriptedModel(), spec=SPEC, without=frozenset({"exec"}))
+    part = replace(PART, tools=(Doing("exec", done), Doing("read", done)), fallbacks=(spare,))
+    after = part.after(ModelFailed("no", kind=FailureKind.AUTH))
+    assert after is not None
+    assert [tool.spec.name for tool in after.tools] == ["read"]

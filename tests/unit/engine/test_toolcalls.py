@@ -230,7 +230,7 @@ async def test_a_tool_that_was_taken_away_meanwhile_is_refused() -> None:
     old = scene.cast(builders.session(), builders.run("r1"))
     ((_, text, failed),) = await played_on(scene, lambda: replace(old, tools=()))
     assert failed
-    assert "no longer allowed" in text
+    assert "not allowed here now" in text
 
 
 async def test_where_nobody_can_play_any_more_no_tool_acts() -> None:

@@ -8,7 +8,8 @@ from roost.core import effects as fx
 from roost.core.errors import Conflict
 from roost.core.events import EventKind
 from roost.core.principals import OWNER
-from roost.core.sessions import Labels, SessionStatus, ThreadBinding
+from roost.core.sessions import Labels, SessionStatus
+from roost.core.threads import BindThread, ThreadBinding
 from roost.ports import Topic, TopicKind
 from roost.stores import applying
 from roost.stores.applying import apply
@@ -63,7 +64,7 @@ def test_effects_are_written_in_order_and_told_in_order(tables: MemoryTables) ->
 
 def test_a_silent_effect_is_written_without_an_event(tables: MemoryTables) -> None:
     binding = ThreadBinding(address=CHAT, key=MAIN, bound_by=OWNER, bound_at=NOON, used_at=NOON)
-    applied(tables, OPENING, fx.BindThread(binding=binding))
+    applied(tables, OPENING, BindThread(binding=binding))
     assert drive(tables.binding(CHAT)) == binding
     assert len(drive(tables.events(MAIN, 0, 10))) == 1
 

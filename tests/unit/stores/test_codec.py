@@ -13,7 +13,8 @@ from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, Body, Image, Notice, Text, ToolCall
 from roost.core.principals import OWNER, person
 from roost.core.runs import Claim, Outcome, Progress, Request, RunKind, RunState, Step, StepKind
-from roost.core.sessions import Counters, Labels, Overrides, SendOverride, ThreadBinding
+from roost.core.sessions import Counters, Labels, Overrides, SendOverride
+from roost.core.threads import ThreadBinding
 from roost.stores.codec import (
     decode,
     decode_shared,

@@ -4,8 +4,9 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from roost.core.effects import OpenGeneration
+from roost.core.effects import AcceptInput, OpenGeneration, QueueRun
 from roost.core.entries import EntryDraft
+from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER, Principal, person
@@ -24,7 +25,7 @@ from roost.tools.access import Access
 from roost.tools.sessions_history import SessionsHistory
 from roost.tools.sessions_list import SessionsList
 from roost.tools.sessions_search import SessionsSearch
-from tests.contract.scenes import change, known
+from tests.contract.scenes import always, change, known
 from tests.unit.tools.calls import nowhere, text_of
 
 ALICE = person("telegram", "7")
@@ -103,6 +104,15 @@ class House:
         assert outcome.is_error
         told: dict[str, Any] = json.loads(text_of(outcome))
         return told
+
+    async def hear(self, key: SessionKey, *texts: str) -> None:
+        """Messages that wait for a run."""
+        run = builders.run("waiting", key, at=self.clock.now())
+        await change(self.store, QueueRun(run=run), key=key)
+        for number, text in enumerate(texts):
+            message = builders.inbound(f"heard-{number}", key, text=text)
+            taken = AcceptInput(inbound=message, run_id=run.id, mode=InputMode.OPEN)
+            await self.store.accept_inbound(message, always(taken))
 
     async def open(
         self,

@@ -59,7 +59,7 @@ def test_a_whole_number_may_be_written_as_text(value: JsonValue) -> None:
     assert arguments(timeoutSeconds=value).whole("timeoutSeconds", 1, least=1, most=9) == 7
 
 
-@pytest.mark.parametrize("value", ["x", "1e3", "9" * 99, 0, -1, 1.5, float("inf"), True, [1], {}])
+@pytest.mark.parametrize("value", ["x", "1e3", "9" * 99, 0, -1, 1.5, float("inf"), True, [1]])
 def test_anything_else_is_no_whole_number(value: JsonValue) -> None:
     with pytest.raises(InvalidInput, match="whole number, 1 or more"):
         arguments(timeoutSeconds=value).whole("timeoutSeconds", 1, least=1, most=9)
@@ -80,9 +80,10 @@ def test_a_list_of_texts_may_be_one_text_or_be_left_out() -> None:
     assert arguments(kinds=["a", "b"]).texts("kinds") == ("a", "b")
     assert arguments(kinds="a").texts("kinds") == ("a",)
     assert arguments().texts("kinds") == ()
-    for wrong in (5, {"a": "b"}):
-        with pytest.raises(InvalidInput, match="list of texts"):
-            arguments(kinds=wrong).texts("kinds")
+    with pytest.raises(InvalidInput, match="list of texts"):
+        arguments(kinds=5).texts("kinds")
+    with pytest.raises(InvalidInput, match="cannot be an object"):
+        arguments(kinds={"a": "b"})
     with pytest.raises(InvalidInput, match="texts only"):
         arguments(kinds=["a", 5]).texts("kinds")
 

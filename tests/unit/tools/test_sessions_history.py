@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 
 from roost.core.entries import EntryDraft
+from roost.core.jsonvalue import compact
 from roost.core.messages import Provenance, ProvenanceKind, Text, ToolResult
 from roost.core.recall import OMITTED, PAGE_BYTES
 from roost.core.tools import ToolTraits
 from roost.core.visibility import SANDBOX_TEXT, Level
 from roost.testing.builders import MAIN, answered, called, returned, said
+from roost.tools.sessions_history import PENDING_BYTES, PENDING_CHARS
 from tests.credentials import mixed
 from tests.scale import count
 from tests.unit.tools.calls import error_of
@@ -199,3 +201,18 @@ async def test_wrong_arguments_are_an_outcome_that_says_how(
 def test_reading_changes_nothing() -> None:
     assert House().history.spec.name == "sessions_history"
     assert House().history.traits == ToolTraits(reenterable=True, parallel=True)
+
+
+async def test_what_no_run_has_read_yet_stands_beside_the_newest_page_masked_and_bounded(
+    house: House,
+) -> None:
+    await house.open(MAIN, *(said(f"m{number}", "x" * 3_900) for number in range(30)))
+    await house.hear(MAIN, f"the key is {KEY}", *("y" * 5_000 for _ in range(9)))
+    found = await read(house)
+    first, *others = found["pendingInputs"]
+    assert (first["role"], KEY in first["content"], "the key is" in first["content"]) == ("user", False, True)
+    assert [len(one["content"]) for one in others] == [PENDING_CHARS] * len(others)
+    assert 0 < len(compact(found["pendingInputs"])) <= PENDING_BYTES
+    assert found["bytes"] + len(compact(found["pendingInputs"])) <= PAGE_BYTES
+    older = await read(house, cursor=found["nextCursor"])
+    assert "pendingInputs" not in older

@@ -254,3 +254,19 @@ async def test_wrong_arguments_are_an_outcome_that_says_how(
 def test_listing_changes_nothing() -> None:
     assert House().list.spec.name == "sessions_list"
     assert House().list.traits == ToolTraits(reenterable=True, parallel=True)
+
+
+@pytest.mark.requirement("P24")
+async def test_a_secret_in_a_title_is_not_found_by_guessing_it() -> None:
+    house = House()
+    secret = KEY
+    for number in range(5):
+        key = SessionKey.named("main", f"n{number}")
+        await house.open(key, said(f"m{number}", f"my key is {secret if number % 2 else 'at home'}"))
+    house.seeing(Level.AGENT)
+    assert await keys(house, search=secret[8:20]) == []
+    assert len(await keys(house, search="MY KEY")) == 5
+    first = await house.ask(house.list, search="home", limit=2)
+    assert (first["count"], first["hasMore"]) == (2, True)
+    rest = await house.ask(house.list, search="home", limit=2, offset=first["nextOffset"])
+    assert (rest["count"], rest["hasMore"]) == (1, False)

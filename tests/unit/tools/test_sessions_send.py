@@ -219,7 +219,7 @@ async def test_a_cycle_is_refused_and_the_denial_names_it() -> None:
 
 
 @pytest.mark.requirement("P15")
-async def test_a_step_of_an_exchange_sends_nothing() -> None:
+async def test_a_step_of_an_exchange_asks_others_and_each_once() -> None:
     house = House()
     await house.family()
     house.seeing(Level.ALL, EVERYONE)
@@ -235,9 +235,14 @@ async def test_a_step_of_an_exchange_sends_nothing() -> None:
     )
     await change(house.store, PutExchange(exchange=replied), key=MAIN)
     await sends(house, Request(kind=RunKind.EXCHANGE, exchange_id="x1"))
-    told = await house.refused(tool(house), message="hi", sessionKey="side")
-    assert "sends no messages" in told["error"]
-    assert [one.rule for one in await house.store.denials(10)] == ["reply_step"]
+    told = await house.refused(tool(house), message="hi", sessionKey=str(OPS))
+    assert "gets your reply" in told["error"]
+    assert (await house.ask(tool(house), message="hi", sessionKey="side", timeoutSeconds=0))[
+        "state"
+    ] == "accepted"
+    told = await house.refused(tool(house), message="hi again", sessionKey="side", timeoutSeconds=0)
+    assert "asked in this exchange already" in told["error"]
+    assert [one.rule for one in await house.store.denials(10)] == ["reply_step"] * 2
 
 
 async def test_a_run_that_is_not_there_sends_nothing() -> None:

@@ -15,6 +15,7 @@ from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.runs import Cause, Request, Run, RunState
 from roost.core.sessions import Overrides, Session
+from roost.core.threads import ThreadBinding
 from roost.core.trees import Tree
 from roost.core.visibility import PersonCaller
 from roost.engine.rules import NewId, Part, Rules
@@ -102,6 +103,11 @@ class Means:
         """Of the channel behind an address; one that is not there limits nothing."""
         here = (one for one in self.channels if (one.name, one.account) == (address.channel, address.account))
         return next((one.abilities for one in here), NO_CHANNEL)
+
+    async def thread(self, asked: Asked) -> ThreadBinding | None:
+        """What the thread of a message is bound to, as long as that holds."""
+        bound = await self.store.thread_binding(asked.reply_to) if asked.reply_to else None
+        return self.rules.routing.threads.living(bound, asked.at)
 
     def part(self, asked: Asked) -> Part:
         """What the next turn of this session would be played with."""

@@ -4,10 +4,11 @@ from roost.core import stopping, visibility
 from roost.core.entries import Entry
 from roost.core.errors import Forbidden, InvalidInput, NotFound
 from roost.core.figures import age, counted, moment, thousands
+from roost.core.listing import title_of
 from roost.core.messages import AssistantMessage, ToolResult, UserMessage, text_of
 from roost.core.prose import clean
 from roost.core.queries import HistoryQuery, LedgerQuery, SessionQuery
-from roost.core.recall import derived_title, preview
+from roost.core.recall import preview
 from roost.core.redaction import SecretScanner
 from roost.core.runs import StopRequest
 from roost.core.sessions import Session, SessionStatus
@@ -60,8 +61,7 @@ def _listed(means: Means, asked: Asked, children: tuple[Session, ...]) -> str:
 
 def _title(means: Means, row: Session) -> str:
     scanner = means.rules.commands.scanner
-    told = derived_title(row.summary.title, scanner) if row.summary.title and scanner else None
-    return row.labels.label or told or str(row.key)
+    return (title_of(row, scanner) if scanner else row.labels.label) or str(row.key)
 
 
 def _chosen(text: str, children: tuple[Session, ...]) -> Session:

@@ -28,8 +28,7 @@ async def explain(means: Means, asked: Asked) -> Answer:
 
 
 async def _route(means: Means, asked: Asked) -> str:
-    address = asked.reply_to
-    bound = await means.store.thread_binding(address) if address else None
+    bound = await means.thread(asked)
     if bound is not None and bound.key == asked.key:
         return f"Session: {asked.key}, because {bound.bound_by} bound this thread to it."
     return f"Session: {asked.key}, because of {asked.session.facts.rule or 'no stored rule'}."

@@ -2,7 +2,6 @@
 
 from roost.core.commands import COMMANDS, Command, Family, find
 from roost.core.errors import InvalidInput
-from roost.core.keys import SessionKey
 from roost.engine.commands.asked import Answer, Asked, Means, saying
 
 
@@ -54,14 +53,10 @@ async def show_agents(means: Means, asked: Asked) -> Answer:
     every = means.rules.commands.agents if asked.speaker.principal.is_owner else ()
     names = dict.fromkeys((own, *sorted(every)))
     lines = [f"{name} (answers here)" if name == own else name for name in names]
-    bound = await means.store.thread_binding(asked.reply_to) if asked.reply_to else None
+    bound = await means.thread(asked)
     if bound is not None:
-        lines.append(f"This thread is bound to {_shown(bound.key)}; /session shows the binding.")
+        lines.append(f"This thread is bound to {bound.key}; /session shows the binding.")
     return saying("Agents:\n" + "\n".join(lines))
-
-
-def _shown(key: SessionKey) -> str:
-    return str(key)
 
 
 async def show_tools(means: Means, asked: Asked) -> Answer:

@@ -2,20 +2,17 @@
 
 from dataclasses import replace
 
-from roost.core.addresses import Address
-from roost.core.effects import BindThread, UnbindThread
 from roost.core.errors import Forbidden, InvalidInput, NotFound
 from roost.core.figures import duration, moment, read_duration
-from roost.core.sessions import ThreadBinding
+from roost.core.threads import BindThread, ThreadBinding, UnbindThread
 from roost.engine.commands.asked import Answer, Asked, Means, Said, saying
 
 _NEVER = frozenset({"off", "none", "0"})
 
 
 async def session(means: Means, asked: Asked) -> Answer:
-    address = asked.reply_to
-    bound = await means.store.thread_binding(address) if address else None
-    if address is None or bound is None:
+    bound = await means.thread(asked)
+    if bound is None:
         raise NotFound(
             "this chat is not bound to a session", hint="a thread is bound when a session is spawned for it"
         )
@@ -23,16 +20,16 @@ async def session(means: Means, asked: Asked) -> Answer:
         return saying(_shown(means, bound))
     speaker = asked.speaker.principal
     if not speaker.is_owner and speaker != bound.bound_by:
-        raise Forbidden("only who bound this thread, or the owner, may change that")
+        raise Forbidden("only who bound this thread, or the owner, may change that", hint="ask one of them")
     match asked.words:
         case ("unbind",):
             return lambda tree: Said(
-                text="This thread is no longer bound.", effects=(UnbindThread(address=address),)
+                text="This thread is no longer bound.", effects=(UnbindThread(address=bound.address),)
             )
         case ("idle", time):
-            return _bind(means, replace(bound, idle_ms=_time(time)), address)
+            return _bind(means, replace(bound, idle_ms=_time(time)))
         case ("max-age", time):
-            return _bind(means, replace(bound, max_age_ms=_time(time)), address)
+            return _bind(means, replace(bound, max_age_ms=_time(time)))
         case _:
             raise InvalidInput(
                 f"/session knows no {asked.argument!r}", hint="say idle <time>, max-age <time> or unbind"
@@ -46,7 +43,7 @@ def _time(text: str) -> int:
     return time
 
 
-def _bind(means: Means, binding: ThreadBinding, address: Address) -> Answer:
+def _bind(means: Means, binding: ThreadBinding) -> Answer:
     return lambda tree: Said(text=_shown(means, binding), effects=(BindThread(binding=binding),))
 
 

@@ -13,7 +13,8 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import Denial, LedgerRow
 from roost.core.runs import Run
-from roost.core.sessions import Generation, Session, ThreadBinding
+from roost.core.sessions import Generation, Session
+from roost.core.threads import ThreadBinding
 from roost.ports import Clock
 from roost.stores.memory.rows import Rows, Undo
 

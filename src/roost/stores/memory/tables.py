@@ -18,7 +18,8 @@ from roost.core.retention import SYNTHETIC
 from roost.core.runs import Lane, Run, RunState
 from roost.core.scheduling import asker
 from roost.core.search import matches, searchable_text, segment
-from roost.core.sessions import Generation, Session, ThreadBinding
+from roost.core.sessions import Generation, Session
+from roost.core.threads import ThreadBinding
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.memory.facts import FactTables
 from roost.stores.memory.filters import in_scope, wanted
@@ -259,6 +260,9 @@ class MemoryTables(FactTables):
 
     async def exchange(self, exchange_id: str) -> Exchange | None:
         return self._exchanges.get(exchange_id)
+
+    async def exchanges(self, requester: SessionKey, target: SessionKey) -> tuple[Exchange, ...]:
+        return tuple(one for one in self._exchanges if (one.requester, one.target) == (requester, target))
 
     async def put_exchange(self, exchange: Exchange) -> None:
         self._exchanges.put(exchange.id, exchange)

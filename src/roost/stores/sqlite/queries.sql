@@ -271,6 +271,9 @@ ON CONFLICT (id) DO UPDATE SET body = excluded.body;
 -- name: exchange
 SELECT body FROM exchanges WHERE id = ?;
 
+-- name: exchanges
+SELECT body FROM exchanges WHERE requester = ? AND target = ? ORDER BY rowid;
+
 -- name: insert_completion
 INSERT INTO completions (child_run, child, requester, batch, acknowledged_at, body, tenant)
 VALUES (?, ?, ?, ?, ?, ?, ?);

@@ -16,7 +16,7 @@ from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.runs import Run
 from roost.core.scheduling import asker
-from roost.core.sessions import ThreadBinding
+from roost.core.threads import ThreadBinding
 from roost.stores.codec import encode, key_text, to_text
 from roost.stores.sqlite.rows import SQL, Binding, Rows, inbound_update
 
@@ -121,6 +121,9 @@ class WorkRows(Rows):
 
     async def exchange(self, exchange_id: str) -> Exchange | None:
         return self._body("exchange", (exchange_id,), Exchange)  # type: ignore[no-any-return]
+
+    async def exchanges(self, requester: SessionKey, target: SessionKey) -> tuple[Exchange, ...]:
+        return self._bodies("exchanges", (key_text(requester), key_text(target)), Exchange)
 
     async def put_exchange(self, exchange: Exchange) -> None:
         requester, target = key_text(exchange.requester), key_text(exchange.target)

@@ -41,6 +41,9 @@ class InboxVerbs(Verbs):
     ) -> InboundRecord | None:
         return await self._read(lambda tables: tables.inbound_by_key(principal, key, idempotency_key))
 
+    async def pending_inputs(self, key: SessionKey) -> tuple[InboundRecord, ...]:
+        return await self._read(lambda tables: tables.pending_inputs(key))
+
     async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
         async def verb(unit: Unit) -> tuple[Entry, ...]:
             await unit.going_on(claim)

@@ -33,6 +33,9 @@ class RunVerbs(Verbs):
     async def exchange(self, exchange_id: str) -> Exchange | None:
         return await self._read(lambda tables: tables.exchange(exchange_id))
 
+    async def exchanges(self, requester: SessionKey, target: SessionKey) -> tuple[Exchange, ...]:
+        return await self._read(lambda tables: tables.exchanges(requester, target))
+
     async def leave_exchange(self, exchange_id: str) -> Exchange | None:
         async def verb(unit: Unit) -> Exchange | None:
             known = await unit.tables.exchange(exchange_id)

@@ -21,7 +21,8 @@ from roost.core.queries import (
     SessionQuery,
 )
 from roost.core.runs import Claim, Run
-from roost.core.sessions import Generation, Session, ThreadBinding
+from roost.core.sessions import Generation, Session
+from roost.core.threads import ThreadBinding
 from roost.core.trees import DecideTree
 from roost.stores.applying import apply
 from roost.stores.tables import Tables

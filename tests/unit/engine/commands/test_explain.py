@@ -3,13 +3,13 @@ import pytest
 from roost.core.addresses import Address
 from roost.core.admission import ChannelPolicy
 from roost.core.deliveries import Rejected
-from roost.core.effects import AddDelivery, AppendEntries, BindThread, EndRun, RecordDenial
+from roost.core.effects import AddDelivery, AppendEntries, EndRun, RecordDenial
 from roost.core.entries import EntryDraft
 from roost.core.ledger import Denial
 from roost.core.messages import AssistantMessage, Text
 from roost.core.principals import OWNER
 from roost.core.runs import Outcome, RunState
-from roost.core.sessions import ThreadBinding
+from roost.core.threads import BindThread, ThreadBinding
 from roost.engine.inbox import TurnedAway
 from roost.testing import builders
 from roost.testing.builders import MAIN

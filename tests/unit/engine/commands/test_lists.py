@@ -2,10 +2,10 @@ import pytest
 
 from roost.core.addresses import Address
 from roost.core.commands import COMMANDS
-from roost.core.effects import BindThread
 from roost.core.principals import OWNER
 from roost.core.runs import Run
-from roost.core.sessions import Session, ThreadBinding
+from roost.core.sessions import Session
+from roost.core.threads import BindThread, ThreadBinding
 from roost.core.toolpolicy import Removed, Stage
 from roost.engine.inbox import TurnedAway
 from roost.engine.rules import Part

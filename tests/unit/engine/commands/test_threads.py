@@ -3,9 +3,8 @@ from dataclasses import replace
 import pytest
 
 from roost.core.addresses import Address
-from roost.core.effects import BindThread
 from roost.core.principals import OWNER, Principal, person
-from roost.core.sessions import ThreadBinding
+from roost.core.threads import BindThread, ThreadBinding
 from roost.engine.inbox import TurnedAway
 from roost.testing.builders import MAIN
 from tests.unit.engine.commands.rooms import Room
@@ -46,7 +45,9 @@ async def test_a_binding_is_shown_changed_and_ended_by_who_made_it(room: Room) -
 async def test_others_than_the_binder_and_the_owner_may_look_only(room: Room) -> None:
     await bound(room)
     assert "is bound to agent:main:main" in await ask(room, "/session")
-    assert await ask(room, "/session unbind") == "Only who bound this thread, or the owner, may change that."
+    assert await ask(room, "/session unbind") == (
+        "Only who bound this thread, or the owner, may change that. Ask one of them."
+    )
     assert await ask(room, "/session unbind", "ada") == "This thread is no longer bound."
 
 

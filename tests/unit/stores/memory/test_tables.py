@@ -17,7 +17,7 @@ from roost.core.messages import Notice, Usage
 from roost.core.principals import OWNER
 from roost.core.queries import LedgerQuery
 from roost.core.runs import RunKind
-from roost.core.sessions import ThreadBinding
+from roost.core.threads import ThreadBinding
 from roost.stores.memory.tables import MemoryTables
 from roost.stores.tables import Tables, drive
 from roost.testing import builders

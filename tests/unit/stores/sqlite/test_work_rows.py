@@ -12,7 +12,7 @@ from roost.core.inbound import InboundRecord, InboundState, Source
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER
 from roost.core.runs import RunState
-from roost.core.sessions import ThreadBinding
+from roost.core.threads import ThreadBinding
 from roost.stores.sqlite.tables import SqliteTables
 from roost.stores.tables import drive
 from roost.testing.builders import CHAT, MAIN, delivery, inbound, run

@@ -1,0 +1,53 @@
+"""The stage of the tool policy that goes by the chat: what its channel and group say, and what they say of who speaks."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from roost.core.addresses import DEFAULT_ACCOUNT
+from roost.core.principals import Principal, PrincipalKind
+from roost.core.runs import Run
+from roost.core.sessions import Session
+from roost.core.toolpolicy import Scope
+
+ANYBODY, OWNER_NAME = "*", "owner"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatTools:
+    """`by_sender` names people by their id, with or without its channel, the owner as `owner` and all others as `*`."""
+
+    tools: Scope = field(default_factory=Scope)
+    by_sender: Mapping[str, Scope] = field(default_factory=dict)
+
+
+class Chat(NamedTuple):
+    """Where a run is heard, as far as it is known."""
+
+    channel: str
+    account: str
+    peer: str | None
+
+
+def chat_of(session: Session, run: Run) -> Chat | None:
+    """The chat that a run answers in, else the one its session belongs to."""
+    address, facts = run.request.reply_to, session.facts
+    if address is not None:
+        return Chat(address.channel, address.account, address.to)
+    return Chat(facts.channel, facts.account or DEFAULT_ACCOUNT, facts.peer) if facts.channel else None
+
+
+def scopes(levels: Iterable[ChatTools], speaker: Principal) -> tuple[Scope, ...]:
+    """All that is said about the tools of a run, from the widest level to the narrowest; each can only remove."""
+    return tuple(scope for level in levels for scope in (level.tools, *_of_sender(level, speaker)))
+
+
+def _of_sender(level: ChatTools, speaker: Principal) -> Iterator[Scope]:
+    if speaker.kind is PrincipalKind.AGENT:
+        # Several people speak at once: none of them lends the others what only they may.
+        yield from level.by_sender.values()
+        return
+    names = (OWNER_NAME,) if speaker.is_owner else (speaker.id, speaker.id.partition(":")[2])
+    found = next((name for name in (*names, ANYBODY) if name in level.by_sender), None)
+    if found is not None:
+        yield level.by_sender[found]

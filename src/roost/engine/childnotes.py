@@ -1,0 +1,31 @@
+"""Reads what a session is reminded of about its children."""
+
+from roost.core.childnotes import MOST_ACTIVE, MOST_RECENT, NOTE_CHARS, Family, note
+from roost.core.childviews import RECENT_MS
+from roost.core.messages import UserMessage
+from roost.core.queries import SessionQuery
+from roost.core.runs import RunKind
+from roost.core.transcript import gateway_message
+from roost.engine.work import Work
+
+CHILDREN_TOOL = "subagents"
+WINDOW_SHARE = 4
+
+
+async def children_note(work: Work) -> UserMessage | None:
+    """The reminder, for a run that can do something about its children; it takes little of a small window."""
+    can = any(tool.spec.name == CHILDREN_TOOL for tool in work.part.tools)
+    if not can or work.run.request.kind is RunKind.ANNOUNCE:
+        return None
+    now, key = work.clock.now(), work.run.key
+    owed = await work.store.completions(key)
+    query = SessionQuery(
+        parents=frozenset({key}),
+        archived=None,
+        active_since=now - RECENT_MS,
+        limit=MOST_ACTIVE + MOST_RECENT,
+    )
+    rows = (await work.store.list_sessions(query)).rows
+    longest = min(NOTE_CHARS, work.part.spec.context_window // WINDOW_SHARE)
+    text = note(Family(owed=owed, rows=rows), now, longest)
+    return None if text is None else gateway_message(text, now)

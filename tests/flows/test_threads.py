@@ -1,0 +1,154 @@
+"""Chat threads that belong to a spawned session, from the spawn on a channel to the end of the binding."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from roost.core.addresses import Address
+from roost.core.envelopes import Sender
+from roost.core.leases import Gateway
+from roost.core.messages import ToolResult, text_of
+from roost.core.models import ModelRequest
+from roost.core.routing import RoutingRules
+from roost.core.spawnwishes import ThreadRules
+from roost.core.terms import SpawnContext
+from roost.core.threads import HOUR_MS, ThreadBinding, ThreadPolicy, ThreadSettings
+from roost.ports import Store
+from roost.stores.memory import MemoryStore
+from roost.stores.sqlite import SqliteStore
+from roost.testing.clock import FakeClock
+from roost.testing.scripts import Say, Script
+from tests.flows.gateways import ADA, Bench, chat, place
+from tests.flows.nursery import Nursery, newest, said_to, spawns, task_of
+
+GATEWAY = Gateway(name="flow", holder="flow")
+THREAD = replace(place(ADA), thread="t1")
+IN_THREAD = replace(chat(ADA), thread="t1")
+
+
+def acting(request: ModelRequest) -> Script:
+    """Main spawns a child into the thread it is asked in; the child says what it was told."""
+    said = said_to(request)
+    if "Your task is done" in said:
+        return [Say("Result: settled in")]
+    if task_of(request):
+        return [Say("done")] if "[Subagent Task]" in said else [Say(f"child heard {said.splitlines()[-1]}")]
+    if isinstance(newest(request), ToolResult):
+        return [Say(f"main has {text_of(newest(request))}")]
+    return (
+        spawns("live here", thread=True) if "spawn" in said else [Say(f"main heard {said.splitlines()[-1]}")]
+    )
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def nursery(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Nursery]:
+    store: Store = (
+        MemoryStore(clock) if request.param == "memory" else SqliteStore.open(tmp_path / "threads.db", clock)
+    )
+    yield Nursery(Bench(store, clock), acting)
+    await store.close()
+
+
+def bind(nursery: Nursery, policy: ThreadPolicy) -> None:
+    nursery.threads = ThreadRules(policy=policy, known=lambda address: True)
+    nursery.bench.change(routing=RoutingRules(threads=policy))
+
+
+def idle(hours: int, *, oldest: int = 0, context: SpawnContext = SpawnContext.ISOLATED) -> ThreadPolicy:
+    settings = ThreadSettings(idle_ms=hours * HOUR_MS, max_age_ms=oldest * HOUR_MS, context=context)
+    return ThreadPolicy(base=settings)
+
+
+async def ask(nursery: Nursery, text: str, *, sender: Sender = ADA, answers: int = 1) -> str:
+    """What is answered in the thread. A gateway that hours pass under would lose its lease, so each word has its own."""
+    channel = nursery.bench.channel
+    known = len(channel.replies(THREAD))
+    engine = nursery.engine()
+    async with engine.serving(GATEWAY):
+        await channel.say(text, sender=sender, chat=IN_THREAD)
+        told = await channel.wait_replies(THREAD, known + answers)
+        await engine.settled()
+    return told[-1]
+
+
+async def binding(nursery: Nursery, address: Address = THREAD) -> ThreadBinding | None:
+    return await nursery.bench.store.thread_binding(address)
+
+
+async def spawned(nursery: Nursery) -> None:
+    """A child has settled in the thread."""
+    assert "Result: settled in" in await ask(nursery, "spawn one", answers=2)
+
+
+async def test_what_is_written_in_a_bound_thread_goes_to_the_child_and_keeps_it_bound(
+    nursery: Nursery, clock: FakeClock
+) -> None:
+    bind(nursery, idle(2))
+    await spawned(nursery)
+    (child,) = await nursery.descendants()
+    for word in ("one", "two", "three"):
+        clock.advance(HOUR_MS + 1)
+        assert await ask(nursery, word) == f"child heard {word}"
+    bound = await binding(nursery)
+    assert bound is not None
+    assert (bound.key, bound.used_at) == (child.key, clock.now())
+    async with nursery.engine().serving(GATEWAY):
+        await nursery.bench.say("elsewhere")
+        assert await nursery.bench.replies() == ("main heard elsewhere",)
+
+
+@pytest.mark.parametrize("policy", [idle(2), idle(0, oldest=2)])
+async def test_a_thread_that_was_idle_or_is_old_goes_back_to_where_it_belongs(
+    nursery: Nursery, clock: FakeClock, policy: ThreadPolicy
+) -> None:
+    bind(nursery, policy)
+    await spawned(nursery)
+    clock.advance(2 * HOUR_MS)
+    assert await ask(nursery, "anybody?") == "main heard anybody?"
+    assert (await ask(nursery, "/session")).startswith("This chat is not bound to a session.")
+
+
+async def test_a_binding_is_shown_prolonged_and_ended_from_the_thread(
+    nursery: Nursery, clock: FakeClock
+) -> None:
+    bind(nursery, idle(2))
+    await spawned(nursery)
+    (child,) = await nursery.descendants()
+    assert f"This thread is bound to {child.key}" in await ask(nursery, "/agents")
+    assert "Ends when idle: 5h00m00s" in await ask(nursery, "/session idle 5h")
+    clock.advance(4 * HOUR_MS)
+    assert await ask(nursery, "still there?") == "child heard still there?"
+    assert "when old: 6h00m00s" in await ask(nursery, "/session max-age 6h")
+    assert await ask(nursery, "/session unbind") == "This thread is no longer bound."
+    assert await ask(nursery, "and now?") == "main heard and now?"
+
+
+async def test_what_a_channel_says_of_threads_is_gone_by(nursery: Nursery) -> None:
+    here = ThreadSettings(idle_ms=HOUR_MS, context=SpawnContext.ISOLATED)
+    bind(nursery, ThreadPolicy(base=ThreadSettings(idle_ms=9 * HOUR_MS), by_channel={"loopback": here}))
+    await spawned(nursery)
+    bound = await binding(nursery)
+    assert bound is not None
+    assert bound.idle_ms == HOUR_MS
+    bind(nursery, ThreadPolicy(by_channel={"loopback": replace(here, enabled=False)}))
+    assert await ask(nursery, "anybody?") == "main heard anybody?"
+    assert "session.threadBindings does not let a spawn bind" in await ask(nursery, "spawn another")
+
+
+@pytest.mark.requirement("D65")
+@pytest.mark.parametrize("context", SpawnContext)
+async def test_a_child_in_a_thread_begins_as_the_setting_says(
+    nursery: Nursery, context: SpawnContext
+) -> None:
+    bind(nursery, idle(2, context=context))
+    await spawned(nursery)
+    first = next(one for one in nursery.bench.model.requests if task_of(one))
+    forked = any("spawn one" in text_of(one) for one in first.messages)
+    assert forked is (context is SpawnContext.FORK)
