@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.queuesettings import QueuePolicy, QueueSettings
 from roost.core.recovery import MAX_AGE_MS
 from roost.core.routing import RoutingRules
-from roost.core.runs import Run, RunState
+from roost.core.runs import Run
 from roost.core.scopes import DmScope
 from roost.core.sessions import Session
 from roost.core.spawning import run_of
@@ -101,7 +102,7 @@ def said_first(request: ModelRequest) -> str:
 
 def _parent(request: ModelRequest, asked: str) -> Script:
     """Spawns one child for each status, stops one of them, and waits if it was told to."""
-    shape, down = asked.split()[0], "while down" if "while down" in asked else ""
+    shape, down = asked.split(maxsplit=1)[0], "while down" if "while down" in asked else ""
     done = sum(isinstance(one, ToolResult) for one in request.messages)
     if shape == Shape.NESTED and task_of(request) is None:
         return [Say("Begun.")] if done else spawns(f"inner {down}")
@@ -155,6 +156,7 @@ class Scene:
     batches: list[Batch] = field(default_factory=list)
     lives: int = 0
     store: Store = field(init=False)
+    model: ScriptedModel = field(init=False)
 
     def __post_init__(self) -> None:
         self.store = self._opened()
@@ -200,17 +202,15 @@ class Scene:
             batch.said = True
             words = f"{batch.shape} {'while down' if batch.down else ''}"
             chat = Conversation(chat_type=ChatType.DIRECT, peer=batch.sender.id or "")
-            await self.channel.say(
-                words, sender=batch.sender, chat=chat, external_id=f"e{batch.number}"
-            )
+            await self.channel.say(words, sender=batch.sender, chat=chat, external_id=f"e{batch.number}")
         await self._ended(batch, CompletionStatus.OK, CompletionStatus.ERROR, CompletionStatus.KILLED)
         await self._until(lambda: self._idle(batch))
         if not await self._has_ended(batch, CompletionStatus.TIMEOUT):
-            await self._until(lambda: self._under_way(batch, CompletionStatus.TIMEOUT))
+            await self._begun(batch, CompletionStatus.TIMEOUT)
             self.clock.advance(LIMIT_S * 1_000 + 1)
             await self._ended(batch, CompletionStatus.TIMEOUT)
         if not await self._has_ended(batch, CompletionStatus.INTERRUPTED):
-            await self._until(lambda: self._under_way(batch, CompletionStatus.INTERRUPTED))
+            await self._begun(batch, CompletionStatus.INTERRUPTED)
             await self._until(lambda: self._at_rest(batch, but=CompletionStatus.INTERRUPTED))
             return False
         await self._until(lambda: self._at_rest(batch))
@@ -219,7 +219,8 @@ class Scene:
 
     def _engine(self, crashes: Crashes) -> Engine:
         store, channel = CrashingStore(self.store, crashes), CrashingChannel(self.channel, crashes)
-        model = CrashingModel(ScriptedModel(otherwise=answer, clock=self.clock), crashes)
+        self.model = ScriptedModel(otherwise=answer, clock=self.clock)
+        model = CrashingModel(self.model, crashes)
         stops, cast = family(store, self.clock, model)
         rules = Rules(
             cast=cast,
@@ -266,9 +267,20 @@ class Scene:
     async def _ended(self, batch: Batch, *kinds: CompletionStatus) -> None:
         await self._until(lambda: self._has_ended(batch, *kinds))
 
-    async def _under_way(self, batch: Batch, kind: CompletionStatus) -> bool:
-        run = await self.run(batch, kind)
-        return run is not None and run.state is RunState.RUNNING
+    async def _begun(self, batch: Batch, kind: CompletionStatus) -> None:
+        """Return once a child is under way in this life, or has ended."""
+        async with anyio.create_task_group() as group:
+
+            async def first(happened: Callable[[], Awaitable[None]]) -> None:
+                await happened()
+                group.cancel_scope.cancel()
+
+            group.start_soon(first, partial(self._asked, kind))
+            group.start_soon(first, partial(self._ended, batch, kind))
+
+    async def _asked(self, kind: CompletionStatus) -> None:
+        while not any((task_of(one) or "").startswith(kind) for one in self.model.requests):
+            await self.model.asked(len(self.model.requests) + 1)
 
     async def _idle(self, batch: Batch) -> bool:
         """Whether the requester's own turn is over."""

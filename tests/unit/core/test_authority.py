@@ -2,7 +2,15 @@ import pytest
 
 from roost.core.authority import Unheard, without_word
 from roost.core.entries import Entry
-from roost.core.messages import AssistantMessage, Body, Provenance, ProvenanceKind, Text, ToolResult, UserMessage
+from roost.core.messages import (
+    AssistantMessage,
+    Body,
+    Provenance,
+    ProvenanceKind,
+    Text,
+    ToolResult,
+    UserMessage,
+)
 from roost.core.principals import OWNER, Principal, person
 from roost.core.runs import Cause
 from roost.testing.clock import NOON
@@ -19,7 +27,9 @@ def result(tool: str, *, is_error: bool = False) -> ToolResult:
     return ToolResult(call_id="c", tool=tool, content=(Text("launch"),), at=NOON, is_error=is_error)
 
 
-def judged(*bodies: Body, kind: ProvenanceKind = ProvenanceKind.HUMAN, by: Principal = OWNER) -> Unheard | None:
+def judged(
+    *bodies: Body, kind: ProvenanceKind = ProvenanceKind.HUMAN, by: Principal = OWNER
+) -> Unheard | None:
     entries = [Entry(session_id="s", seq=seq, id=str(seq), body=body) for seq, body in enumerate(bodies)]
     return without_word(Cause(principal=by, kind=kind, trace="t"), entries, {"sessions_history"})
 
