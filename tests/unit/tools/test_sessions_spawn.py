@@ -100,6 +100,15 @@ async def test_the_same_call_after_a_crash_finds_the_child_it_made(spawning: Spa
     assert len(await spawning.house.store.completions(MAIN)) == 2
 
 
+@pytest.mark.requirement("P8")
+async def test_a_spawn_that_is_refused_is_recorded(spawning: Spawning) -> None:
+    spawning.rights = Rights()
+    await spawning.refused(task="count", agentId="ops")
+    (denial,) = await spawning.house.store.denials(2)
+    assert (denial.operation, denial.rule, denial.target) == ("spawn", "spawn_refused", "ops")
+    assert "maxSpawnDepth" in denial.reason
+
+
 @pytest.mark.requirement("D25")
 async def test_limits_are_told_by_their_settings(spawning: Spawning) -> None:
     await spawning.spawn("c2", task="count")
