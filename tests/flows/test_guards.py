@@ -146,6 +146,7 @@ async def cells_of(store: Store, configured: Configured) -> AsyncIterator[Cell]:
 # -- agents ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("D01", "S17")
 async def test_every_operation_and_every_session_tool_is_in_the_table(
     tmp_path: Path, configured: Configured
 ) -> None:

@@ -332,6 +332,7 @@ async def test_a_forked_child_begins_with_what_was_said(nursery: Nursery) -> Non
     assert "heron" not in "".join(text_of(one.body) for one in own)  # type: ignore[arg-type]
 
 
+@pytest.mark.requirement("D25")
 async def test_a_child_may_not_spawn_below_the_last_level(nursery: Nursery) -> None:
     nursery.depth = 1
 
