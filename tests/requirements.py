@@ -98,7 +98,7 @@ _DEMANDS: tuple[Row, ...] = (
     ("D63", MET, 4, "sessions_yield ends the turn, and the next message may be the children's completion."),
     ("D64", MET, 4, "subagents lists, steers and kills children, one or all."),
     ("D65", PLANNED, 4, "A child's task is its first visible message, its system prompt holds rules only, and runtime, model, thinking, thread, sandbox and context are honoured."),
-    ("D66", PLANNED, 4, "With maxSpawnDepth 2 or more, children at depth 1 get the four tools of an orchestrator; leaves get none."),
+    ("D66", MET, 4, "With maxSpawnDepth 2 or more, children at depth 1 get the four tools of an orchestrator; leaves get none."),
     ("D67", MET, 4, "An announce keeps thread and topic; a requester known only by channel is reached at its last channel and recipient."),
     ("D68", MET, 4, "Visibility is self, tree, agent or all, `tree` by default, and clamped for sandboxed sessions."),
 )

@@ -210,12 +210,13 @@ async def test_many_children_of_one_session_delay_the_first_of_another_by_one_pl
 
     def act(request: ModelRequest) -> Script:
         match task_of(request):
-            case None if isinstance(newest(request), ToolResult):
-                return [Say("Begun.")]
+            case None if "all" in said_to(request):
+                done = len(results(request))
+                names = range(done, min(done + 20, many))
+                more = [call("sessions_spawn", f"c{name}", task=f"busy {name}") for name in names]
+                return more or [Say("Begun.")]
             case None:
-                return spawns(
-                    *(f"busy {number}" for number in range(many)) if "all" in said_to(request) else ("quick",)
-                )
+                return [Say("Begun.")] if results(request) else spawns("quick")
             case _ if announcing(request):
                 return [Say("ANNOUNCE_SKIP")]
             case task:
