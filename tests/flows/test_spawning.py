@@ -212,7 +212,7 @@ async def test_many_children_of_one_session_delay_the_first_of_another_by_one_pl
         match task_of(request):
             case None if "all" in said_to(request):
                 done = len(results(request))
-                names = range(done, min(done + 20, many))
+                names = range(done, min(done + 100, many))
                 more = [call("sessions_spawn", f"c{name}", task=f"busy {name}") for name in names]
                 return more or [Say("Begun.")]
             case None:
@@ -227,6 +227,7 @@ async def test_many_children_of_one_session_delay_the_first_of_another_by_one_pl
     nursery.bench.change(
         limits=Limits(ceiling=8, lanes={Lane.SUBAGENT: 2}),
         routing=RoutingRules(dm_scope=DmScope.PER_CHANNEL_PEER),
+        stream_idle_ms=3_600_000,
     )
     async with nursery.engine().serving(GATEWAY):
         await nursery.bench.say("all of it")
