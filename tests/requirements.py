@@ -104,7 +104,7 @@ _DEMANDS: tuple[Row, ...] = (
 )
 
 _PROMISES: tuple[Row, ...] = (
-    ("P1", MET, 4, "A child's end and the parent's notice of it are one transaction: exactly one completion a child, with its true status, whatever dies in between."),
+    ("P1", PLANNED, 4, "A child's end and the parent's notice of it are one transaction: exactly one completion a child, with its true status, whatever dies in between."),
     ("P2", PLANNED, 6, "No conversation reaches another person: addresses map to keys one to one, and only the owner's configuration merges them."),
     ("P3", MET, 3, "Every acknowledged message ends in a transcript, merged, or dead-lettered with a notice to its sender, and never twice."),
     ("P4", MET, 3, "Writers of one session wait for each other in order: no error, no lock held over a model or tool call, no stale lock after a kill."),
@@ -126,7 +126,7 @@ _PROMISES: tuple[Row, ...] = (
     ("P20", MET, 3, "Budgets reserve before a call and settle after: concurrent runs never spend more than a hard limit, and each refused user is told once."),
     ("P21", PLANNED, 3, "Memory, open files, tasks and store connections stay flat however many sessions pass through."),
     ("P22", MET, 3, "One retention policy removes what its dry run lists and nothing active, pinned or undelivered, and the file shrinks."),
-    ("P23", MET, 4, "A caller that waits gives its slot back, so a limit of 1 never deadlocks, and no session's children starve another's."),
+    ("P23", PLANNED, 4, "A caller that waits gives its slot back, so a limit of 1 never deadlocks, and no session's children starve another's."),
     ("P24", PLANNED, 6, "No log, export or history answer shows a secret, configured ones are not even stored, and masked text written back is refused."),
     ("P25", MET, 2, "Every address makes a key that reads back to the same address, byte for byte, and every alias leads to the same session."),
     ("P26", MET, 4, "A conversation reads whole across resets, and search finds tool output and two-character CJK words, never another person's rows."),
