@@ -70,7 +70,7 @@ class Asker:
 
     @property
     def targets(self) -> dict[Relation, SessionKey]:
-        return _relatives(self.who, self.inner)
+        return relatives(self.who, self.inner)
 
 
 TOP = {
@@ -83,7 +83,7 @@ NOWHERE = SessionKey.parse("agent:main:explicit:nowhere")
 CAROLS = SessionKey.parse("agent:main:explicit:of-carol")
 
 
-def _relatives(who: Who, inner: bool) -> dict[Relation, SessionKey]:
+def relatives(who: Who, inner: bool) -> dict[Relation, SessionKey]:
     """Children live under an agent that nobody may reach otherwise: a tree crosses agents."""
     name = who.name.lower()
     child = SessionKey.parse(f"agent:closed:subagent:{name}-child")
@@ -110,7 +110,7 @@ async def plant(store: Store) -> None:
     """Every session of the table, with a word in it that only who may read it should see."""
     await _open(store, CAROLS, CAROL)
     for who in Who:
-        mine = _relatives(who, inner=True)
+        mine = relatives(who, inner=True)
         await _open(store, TOP[who], who.family)
         await _open(store, INNER[who], who.family, TOP[who])
         await _open(store, mine[Relation.SIBLING], who.family, TOP[who])

@@ -3,6 +3,7 @@
 import pytest
 
 from roost.core.commands import COMMANDS, Command
+from roost.core.keys import SessionKey
 from roost.core.routing import RoutingRules
 from roost.core.scopes import DmScope
 from roost.core.visibility import Level
@@ -40,6 +41,22 @@ async def test_a_command_moves_the_session_it_was_written_in_and_no_other(
     barred = command.owner and who is not Who.OWNER
     assert refused == ([(f"/{command.name}", TOP[who])] if barred else [])
     assert {key: await known(room.store, key) for key in others} == before
+
+
+@pytest.mark.requirement("P8")
+@pytest.mark.parametrize("who", Who, ids=lambda who: who.name)
+async def test_the_owner_alone_exports_and_what_he_writes_in_only(room: Room, who: Who) -> None:
+    written: list[SessionKey] = []
+
+    async def export(key: SessionKey, raw: bool) -> tuple[str, ...]:
+        written.append(key)
+        return (f"{key}.jsonl",)
+
+    room.command_rules(export=export)
+    await room.ask("/export-session", **CHATS[who])
+    assert written == ([TOP[who]] if who is Who.OWNER else [])
+    await room.ask(f"/export-session {CAROLS}", **CHATS[who])
+    assert CAROLS not in written
 
 
 @pytest.mark.requirement("P8", "S16")

@@ -1,5 +1,6 @@
 """Sessions that spawn others, from a message on a channel to what the chat is told in the end."""
 
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,13 +10,17 @@ import pytest
 from roost.core.leases import Gateway
 from roost.core.messages import ToolResult, UserMessage, text_of
 from roost.core.models import ModelRequest
+from roost.core.routing import RoutingRules
 from roost.core.runs import Lane
 from roost.core.scheduling import Limits
+from roost.core.scopes import DmScope
 from roost.core.sessions import SessionStatus
 from roost.core.topics import Topic, TopicKind
 from roost.engine.rules import House
 from roost.testing.scripts import Hang, Say, Script, Until
+from tests.flows.gateways import BOB
 from tests.flows.nursery import MAIN, Nursery, call, newest, nurseries, results, said_to, spawns, task_of
+from tests.scale import count
 
 GATEWAY = Gateway(name="flow", holder="flow")
 
@@ -196,6 +201,52 @@ async def test_with_one_place_a_caller_that_waits_leaves_it_to_whom_it_waits_for
         assert await nursery.bench.replies() == ("heard: heard: deep",)
 
 
+@pytest.mark.requirement("P23")
+async def test_many_children_of_one_session_delay_the_first_of_another_by_one_place_at_most(
+    nursery: Nursery,
+) -> None:
+    many, begun = count(60, 500), list[str]()
+    doors: defaultdict[str, anyio.Event] = defaultdict(anyio.Event)
+    nursery.children = many
+
+    def act(request: ModelRequest) -> Script:
+        match task_of(request):
+            case None if "all" in said_to(request):
+                done = len(results(request))
+                names = range(done, min(done + 100, many))
+                more = [call("sessions_spawn", f"c{name}", task=f"busy {name}") for name in names]
+                return more or [Say("Begun.")]
+            case None:
+                return [Say("Begun.")] if results(request) else spawns("quick")
+            case _ if announcing(request):
+                return [Say("ANNOUNCE_SKIP")]
+            case task:
+                begun.append(task)
+                return [Until(doors[task]), Say("done")]
+
+    nursery.act = act
+    nursery.bench.change(
+        limits=Limits(ceiling=8, lanes={Lane.SUBAGENT: 2}),
+        routing=RoutingRules(dm_scope=DmScope.PER_CHANNEL_PEER),
+        stream_idle_ms=3_600_000,
+    )
+    async with nursery.engine().serving(GATEWAY):
+        await nursery.bench.say("all of it")
+        await nursery.bench.replies()
+        await nursery.bench.say("one thing", BOB)
+        await nursery.bench.replies(BOB)
+        assert begun == ["busy 0", "busy 1"]
+        for ended in ("busy 0", "busy 2"):
+            if "quick" in begun:
+                break
+            known = len(begun)
+            doors[ended].set()
+            while len(begun) == known:
+                await nursery.bench.model.asked(len(nursery.bench.model.requests) + 1)
+        assert "quick" in begun[:4]
+    assert len(await nursery.descendants()) == many + 1
+
+
 @pytest.mark.requirement("D64")
 async def test_a_yielded_requester_goes_on_when_the_last_child_it_waits_for_is_killed(
     nursery: Nursery,
@@ -346,6 +397,7 @@ async def test_a_forked_child_begins_with_what_was_said(nursery: Nursery) -> Non
     assert "heron" not in "".join(text_of(one.body) for one in own)  # type: ignore[arg-type]
 
 
+@pytest.mark.requirement("D25")
 async def test_a_child_may_not_spawn_below_the_last_level(nursery: Nursery) -> None:
     nursery.depth = 1
 

@@ -20,13 +20,15 @@ class WorkspaceAccess(StrEnum):
 class ToolTraits:
     """What the engine must know. `reenterable`: may run again after a crash. `privileged`: needs the owner's own
     word as the cause of the run. `parallel`: may run beside other calls of the same answer. `waits`: mostly waits for
-    other runs, to which it leaves its place meanwhile. `ends_turn`: the turn is over when it went well."""
+    other runs, to which it leaves its place meanwhile. `ends_turn`: the turn is over when it went well. `recalls`: what
+    it answers holds what was said elsewhere or before."""
 
     reenterable: bool = False
     privileged: bool = False
     parallel: bool = False
     waits: bool = False
     ends_turn: bool = False
+    recalls: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,10 @@ from typing import TypeAlias
 
 from roost.core.feeds import FeedItem, ListItem
 from roost.core.keys import SessionKey
+from roost.core.refusals import refusal
 from roost.core.runs import Run
 from roost.core.sessions import Session
-from roost.core.visibility import Allowed, Caller, Operation, PersonCaller, Target, absent, decide
+from roost.core.visibility import Caller, Decision, Denied, Operation, PersonCaller, Target, absent, decide
 from roost.engine.ears import Ears
 from roost.engine.subscriptions import ListFeed, SessionFeed, may_list
 from roost.engine.voice import Voice
@@ -58,12 +59,15 @@ class Feed:
     async def _refuse(self, key: SessionKey, caller: Caller, session: Session | None) -> None:
         if isinstance(caller, PersonCaller) and caller.rules_all:
             return
-        if session is None:
-            raise absent(caller).error()
-        ancestors = await self._store.ancestors(key)
-        target = Target(key=key, agent=key.agent, owner=session.owner, ancestors=ancestors)
-        decision = decide(Operation.HISTORY, caller, target)
-        if not isinstance(decision, Allowed):
+        decision: Decision = absent(caller)
+        if session is not None:
+            ancestors = await self._store.ancestors(key)
+            target = Target(key=key, agent=key.agent, owner=session.owner, ancestors=ancestors)
+            decision = decide(Operation.HISTORY, caller, target)
+        if isinstance(decision, Denied):
+            record = refusal(Operation.HISTORY, caller, decision, str(key), self._clock.now())
+            if record is not None:
+                await self._store.record_denial(record)
             raise decision.error()
 
     @contextmanager

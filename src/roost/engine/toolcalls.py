@@ -1,15 +1,19 @@
 """The tool calls of one run: each recorded before it begins, and never an error that ends the run."""
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import takewhile
+from types import MappingProxyType
 from typing import TypeAlias
 
 import anyio
 
+from roost.core.authority import Unheard, without_word
 from roost.core.entries import Entry
 from roost.core.errors import RoostError
-from roost.core.messages import AssistantMessage, Text, ToolCall, ToolResult, tool_calls
+from roost.core.ledger import Denial
+from roost.core.messages import AssistantMessage, Body, Text, ToolCall, ToolResult, tool_calls
 from roost.core.models import unreadable_arguments
 from roost.core.recovery import OUTCOME_UNKNOWN
 from roost.core.rights import meet
@@ -23,6 +27,13 @@ _log = logging.getLogger(__name__)
 
 Keep: TypeAlias = Callable[..., Awaitable[None]]
 
+_MISSING = MappingProxyType(
+    {
+        Unheard.CAUSE: "the owner's own word as the cause of this run",
+        Unheard.SWAYED: "the owner's own word after what this run has read of other sessions and conversations",
+    }
+)
+
 
 class ToolCalls:
     """`keep` writes results into the transcript."""
@@ -32,9 +43,13 @@ class ToolCalls:
         self._keep = keep
         self._tools = {tool.spec.name: tool for tool in work.part.tools}
         self._model = str(work.part.spec.ref)
+        self._unheard: Unheard | None = Unheard.CAUSE
 
-    async def run(self, calls: Sequence[ToolCall]) -> None:
-        """One after another, unless every tool says that it may run beside the others."""
+    async def run(self, calls: Sequence[ToolCall], seen: Sequence[Entry]) -> None:
+        """One after another, unless every tool says that it may run beside the others. `seen` is what the model had
+        before it when it asked for them."""
+        recalling = {name for name, tool in self._tools.items() if tool.traits.recalls}
+        self._unheard = without_word(self._work.cause, seen, recalling)
         together = len(calls) > 1 and all(
             call.name in self._tools and self._tools[call.name].traits.parallel for call in calls
         )
@@ -63,15 +78,11 @@ class ToolCalls:
 
     def end_turn(self, entries: Sequence[Entry]) -> bool:
         """Whether the newest calls of the run include one that ends its turn, and it went well."""
-        results: list[ToolResult] = []
-        for entry in reversed(entries):
-            if isinstance(entry.body, ToolResult) and entry.run_id == self._work.run.id:
-                results.append(entry.body)
-            else:
-                break
+        results = takewhile(lambda body: isinstance(body, ToolResult), _own(entries, self._work.run.id))
         return any(
             not one.is_error and one.tool in self._tools and self._tools[one.tool].traits.ends_turn
             for one in results
+            if isinstance(one, ToolResult)
         )
 
     async def _run_together(self, calls: Sequence[ToolCall]) -> None:
@@ -145,10 +156,8 @@ class ToolCalls:
 
     async def _allowed(self, call: ToolCall, tool: Tool, acting: Part) -> ToolOutcome:
         run = self._work.run
-        if tool.traits.privileged and not self._work.cause.by_owner:
-            return _failure(
-                f"{call.name} needs the owner's own word as the cause of this run; tell the owner what you need."
-            )
+        if tool.traits.privileged and self._unheard:
+            return await self._unprivileged(call, self._unheard)
         invocation = Invocation(
             run_id=run.id,
             call_id=call.id,
@@ -167,6 +176,19 @@ class ToolCalls:
 
         return await self._invoked(tool, invocation, report)
 
+    async def _unprivileged(self, call: ToolCall, why: Unheard) -> ToolOutcome:
+        reason = f"{call.name} needs {_MISSING[why]}"
+        denial = Denial(
+            at=self._work.clock.now(),
+            operation=call.name,
+            principal=self._work.cause.principal,
+            rule=why,
+            reason=reason,
+            caller=self._work.run.key,
+        )
+        await self._work.store.record_denial(denial)
+        return _failure(f"{reason}; tell the owner what you need.")
+
     async def _invoked(self, tool: Tool, invocation: Invocation, report: Report) -> ToolOutcome:
         try:
             return await tool.run(invocation, report)
@@ -177,13 +199,18 @@ class ToolCalls:
             return _failure(f"{tool.spec.name} broke; what it did until then is not known.")
 
 
+def _own(entries: Sequence[Entry], run_id: str) -> Iterator[Body]:
+    """What a run wrote, newest first. What its session was told meanwhile, as of a child's end, is none of it."""
+    return (entry.body for entry in reversed(entries) if entry.run_id == run_id)
+
+
 def _open_calls(entries: Sequence[Entry], run_id: str) -> tuple[ToolCall, ...]:
     answered: set[str] = set()
-    for entry in reversed(entries):
-        if isinstance(entry.body, ToolResult):
-            answered.add(entry.body.call_id)
-        elif isinstance(entry.body, AssistantMessage) and entry.run_id == run_id:
-            return tuple(call for call in tool_calls(entry.body) if call.id not in answered)
+    for body in _own(entries, run_id):
+        if isinstance(body, ToolResult):
+            answered.add(body.call_id)
+        elif isinstance(body, AssistantMessage):
+            return tuple(call for call in tool_calls(body) if call.id not in answered)
         else:
             break
     return ()

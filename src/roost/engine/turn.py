@@ -35,7 +35,7 @@ class Turn:
     async def play(self) -> Played:
         """The last answer of the run. What is said to it after that is the next run's."""
         await self._context.read()
-        await self._tools.run(await self._tools.resume(self._context.entries))
+        await self._tools.run(await self._tools.resume(self._context.entries), self._context.entries)
         if self._over():
             return self._yielded()
         await self._context.take_inputs()
@@ -47,7 +47,7 @@ class Turn:
             if not calls:
                 return Played(words=answer, told=self._context.told, load=self._context.load(answer))
             await self._keep(answer)
-            await self._tools.run(calls)
+            await self._tools.run(calls, self._context.entries)
             if self._over():
                 return self._yielded()
             await self._context.take_inputs()

@@ -78,7 +78,7 @@ class Flushing:
             if not calls:
                 return
             context.remember(answer)
-            await self._tools.run(calls)
+            await self._tools.run(calls, self._context.entries)
         raise ModelFailed(
             f"saving notes took more than {FLUSH_STEPS} steps",
             kind=FailureKind.PERMANENT,

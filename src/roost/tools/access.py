@@ -9,6 +9,7 @@ from roost.core.principals import OWNER
 from roost.core.queries import SessionQuery
 from roost.core.reach import SessionReach
 from roost.core.references import ByKeyOrId, display, resolve
+from roost.core.refusals import refusal
 from roost.core.sessions import Session
 from roost.core.tools import Invocation
 from roost.core.visibility import (
@@ -25,7 +26,6 @@ from roost.core.visibility import (
 )
 from roost.ports import Clock, Store
 
-ABSENT = "absent"
 MOST_NAMED = 5
 
 
@@ -161,8 +161,8 @@ class Access:
     async def _refused(
         self, operation: Operation, invocation: Invocation, denied: Denied, target: str
     ) -> RoostError:
-        """The error a caller is shown. That there is no such session is recorded only where it is told as a refusal."""
-        if denied.reason is not None or not denied.absent:
-            reason = f"{denied.message} ({denied.setting})" if denied.setting else denied.message
-            await self.deny(operation, invocation, denied.reason or ABSENT, reason, target)
+        """The error a caller is shown."""
+        record = refusal(operation, self.reach.caller(invocation), denied, target, self.clock.now())
+        if record is not None:
+            await self.store.record_denial(record)
         return denied.error()

@@ -25,7 +25,7 @@ _CURSOR = re.compile(r"([0-9]{1,9})\.([0-9]{1,15})", re.ASCII)
 
 
 class SessionsHistory:
-    traits = ToolTraits(reenterable=True, parallel=True)
+    traits = ToolTraits(reenterable=True, parallel=True, recalls=True)
     spec = ToolSpec(
         name="sessions_history",
         description=(

@@ -39,7 +39,7 @@ Row: TypeAlias = dict[str, JsonValue]
 
 
 class SessionsList:
-    traits = ToolTraits(reenterable=True, parallel=True)
+    traits = ToolTraits(reenterable=True, parallel=True, recalls=True)
     spec = ToolSpec(
         name="sessions_list",
         description=(

@@ -35,7 +35,7 @@ class _Results:
 
 
 class SessionsSearch:
-    traits = ToolTraits(reenterable=True, parallel=True)
+    traits = ToolTraits(reenterable=True, parallel=True, recalls=True)
     spec = ToolSpec(
         name="sessions_search",
         description=(

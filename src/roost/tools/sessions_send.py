@@ -46,7 +46,7 @@ class _Wanted:
 
 
 class SessionsSend:
-    traits = ToolTraits(reenterable=True, waits=True)
+    traits = ToolTraits(reenterable=True, waits=True, recalls=True)
     spec = ToolSpec(
         name="sessions_send",
         description=(

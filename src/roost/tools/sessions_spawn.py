@@ -22,6 +22,7 @@ from roost.tools.outcomes import found, looked_up
 LONGEST_TASK = 100_000
 LONGEST_LABEL = 200
 MOST_SECONDS = 7 * 86_400
+REFUSED = "spawn_refused"
 
 _TASK_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _RESERVED = frozenset({"all", "last"})
@@ -118,13 +119,17 @@ class SessionsSpawn:
 
     async def _spawn(self, invocation: Invocation) -> ToolOutcome:
         wish = _wish(self.spec, invocation.arguments)
-        granted = grant(
-            wish,
-            self._rules,
-            await self._requester(invocation),
-            call_id=invocation.call_id,
-            at=self._access.clock.now(),
-        )
+        requester = await self._requester(invocation)
+        try:
+            return await self._granted(wish, requester, invocation)
+        except Forbidden as error:
+            target = wish.agent or self._rules.delegation.agent
+            await self._access.deny(Operation.SPAWN, invocation, REFUSED, error.message, target)
+            raise
+
+    async def _granted(self, wish: Wish, requester: Requester, invocation: Invocation) -> ToolOutcome:
+        at = self._access.clock.now()
+        granted = grant(wish, self._rules, requester, call_id=invocation.call_id, at=at)
         # A call that is made again after a crash finds the child it made.
         if await self._access.store.session(granted.order.child) is None:
             await self._make(invocation, granted.order)

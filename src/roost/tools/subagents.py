@@ -43,7 +43,7 @@ Stop: TypeAlias = Callable[[str, str], object]
 
 
 class Subagents:
-    traits = ToolTraits(reenterable=True, waits=True)
+    traits = ToolTraits(reenterable=True, waits=True, recalls=True)
     spec = ToolSpec(
         name=STEER_TOOL,
         description=(

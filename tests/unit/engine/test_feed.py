@@ -202,21 +202,31 @@ async def test_everything_that_is_said_anywhere_is_heard_by_who_may_see_it_all()
 
 
 @pytest.mark.parametrize(
-    ("key", "caller", "refusal"),
+    ("key", "caller", "refusal", "recorded"),
     [
-        (MAIN, ADA, NotFound),
-        (SessionKey.named("main", "nowhere"), ADA, NotFound),
-        (MAIN, AgentCaller(agent="main", key=SIDE, principal=OWNER), Forbidden),
+        (MAIN, ADA, NotFound, [("history", "other_principal", None)]),
+        (SessionKey.named("main", "nowhere"), ADA, NotFound, []),
+        (
+            MAIN,
+            AgentCaller(agent="main", key=SIDE, principal=OWNER),
+            Forbidden,
+            [("history", "tree_visibility_restricted", SIDE)],
+        ),
     ],
 )
-async def test_who_may_not_read_a_session_may_not_listen_to_it(
-    key: SessionKey, caller: Caller, refusal: type[RoostError]
+async def test_who_may_not_read_a_session_may_not_listen_to_it_and_that_is_recorded(
+    key: SessionKey,
+    caller: Caller,
+    refusal: type[RoostError],
+    recorded: list[tuple[str, str, SessionKey | None]],
 ) -> None:
     scene = Listening()
     await opened(scene.store)
     with pytest.raises(refusal):
         async with scene.feed().subscribe(key, caller):
             pass
+    denials = await scene.store.denials(10)
+    assert [(one.operation, one.rule, one.caller) for one in denials] == recorded
 
 
 async def test_an_agent_may_listen_to_what_it_spawned_and_a_person_to_their_own() -> None:

@@ -52,6 +52,26 @@ async def test_a_session_is_found_by_key_alias_and_id(house: House, name: str, k
     assert await find(house, name) == key
 
 
+@pytest.mark.requirement("D03")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "agent:main:telegram:group:-100",
+        "agent:main:telegram:group:-100:topic:7",
+        "agent:main:discord:channel:c0ffee",
+        "agent:main:matrix:channel:!Room:example.org",
+        "agent:main:slack:channel:c1:thread:17.5",
+    ],
+)
+async def test_a_key_of_a_group_or_channel_is_taken_whole_and_as_it_is(house: House, name: str) -> None:
+    house.seeing(Level.AGENT)
+    key = SessionKey.parse(name)
+    await house.open(key)
+    assert await find(house, str(key)) == key
+    other = name.replace("R", "r").replace("C", "c")
+    assert name == other or (await refusal(house, other))[0] is NotFound
+
+
 @pytest.mark.requirement("D10")
 async def test_an_id_names_its_generation_and_a_key_names_none(house: House) -> None:
     await house.reset()

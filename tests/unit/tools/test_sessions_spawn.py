@@ -9,7 +9,7 @@ import pytest
 
 from roost.core.delegation import Delegation
 from roost.core.effects import ChangeSession, RequestStop
-from roost.core.errors import NotFound
+from roost.core.errors import Forbidden, NotFound
 from roost.core.exchanges import Cleanup
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.leases import Gateway
@@ -30,6 +30,12 @@ from tests.unit.tools.houses import House
 SPEC = ModelSpec(ref=ModelRef("demo", "demo"), context_window=8_000, max_tokens=100)
 
 
+def ask_for(name: str) -> ModelSpec:
+    if name == "demo/dear":
+        raise Forbidden("the model demo/dear is not on the allow list", hint="there is: demo/demo")
+    return find(name)
+
+
 def find(name: str) -> ModelSpec:
     if name != "demo/demo":
         raise NotFound(f"there is no model {name}", hint="there is: demo/demo")
@@ -40,7 +46,7 @@ RULES = SpawnRules(
     delegation=Delegation(agent="main", named=frozenset({"main", "ops"})),
     agents=("main", "ops"),
     child=lambda agent, depth: ChildAgent(rights=Rights(spawns=1), model=None, own_model="demo/demo"),
-    models=Models(ask_for=find, find=find),
+    models=Models(ask_for=ask_for, find=find),
     max_children=2,
 )
 
@@ -93,11 +99,37 @@ async def test_a_spawn_is_accepted_at_once_with_the_key_of_the_child(spawning: S
     assert key.kind is KeyKind.SUBAGENT
 
 
+@pytest.mark.requirement("D21")
+async def test_by_default_a_child_has_no_time_limit_and_is_kept(spawning: Spawning) -> None:
+    told = await spawning.spawn(task="count")
+    (owed,) = await spawning.house.store.completions(MAIN)
+    run = await known_run(spawning.house.store, told["runId"])
+    assert (owed.cleanup, run.request.longest_ms) == (Cleanup.KEEP, None)
+
+
+@pytest.mark.requirement("D22")
+@pytest.mark.parametrize(("asked", "agent"), [({}, "main"), ({"agentId": "ops"}, "ops")])
+async def test_a_child_is_its_requesters_agent_or_one_that_is_allowed(
+    spawning: Spawning, asked: dict[str, str], agent: str
+) -> None:
+    told = await spawning.spawn(task="count", **asked)
+    assert SessionKey.parse(told["childSessionKey"]).agent == agent
+
+
 async def test_the_same_call_after_a_crash_finds_the_child_it_made(spawning: Spawning) -> None:
     first = await spawning.spawn(task="count")
     await spawning.spawn("c2", task="count")
     assert await spawning.spawn(task="count") == first
     assert len(await spawning.house.store.completions(MAIN)) == 2
+
+
+@pytest.mark.requirement("P8")
+async def test_a_spawn_that_is_refused_is_recorded(spawning: Spawning) -> None:
+    spawning.rights = Rights()
+    await spawning.refused(task="count", agentId="ops")
+    (denial,) = await spawning.house.store.denials(2)
+    assert (denial.operation, denial.rule, denial.target) == ("spawn", "spawn_refused", "ops")
+    assert "maxSpawnDepth" in denial.reason
 
 
 @pytest.mark.requirement("D25")
@@ -122,6 +154,7 @@ async def test_two_spawns_at_once_do_not_pass_the_limit_together(spawning: Spawn
     assert len(await spawning.house.store.completions(MAIN)) == 2
 
 
+@pytest.mark.requirement("D21", "D22", "P18")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -134,6 +167,7 @@ async def test_two_spawns_at_once_do_not_pass_the_limit_together(spawning: Spawn
         ({"task": "x", "runtime": "acp"}, "not installed"),
         ({"task": "x", "mode": "forever"}, "say run or session"),
         ({"task": "x", "model": "nope"}, "there is no model nope"),
+        ({"task": "x", "model": "demo/dear"}, "not on the allow list"),
         ({"task": "x", "agentId": "secret"}, "allowed: main, ops"),
         ({"task": "x", "thread": True}, "mode:"),
         ({"task": "x", "sandbox": "require"}, "sandbox.mode"),
