@@ -17,11 +17,12 @@ Announce: TypeAlias = Callable[[Completion, str | None], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """`reply` is the last visible text of the run."""
+    """`reply` is the last visible text of the run, `tool_calls` what it did before its time was over."""
 
     outcome: Outcome
     announce: Announce
     reply: str | None = None
+    tool_calls: int = 0
 
     @property
     def said(self) -> str | None:

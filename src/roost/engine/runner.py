@@ -16,7 +16,7 @@ from roost.core.entries import EntryDraft
 from roost.core.errors import Fenced, RoostError
 from roost.core.exchanges import Completion
 from roost.core.footers import framed
-from roost.core.messages import AssistantMessage, StopReason, text_of
+from roost.core.messages import AssistantMessage, StopReason, text_of, tool_calls
 from roost.core.notices import derived_id, notice
 from roost.core.queries import LedgerQuery
 from roost.core.runs import Outcome, Run, RunKind, RunState
@@ -189,13 +189,14 @@ class Runner:
         if run.claim is None:
             raise Fenced(f"run {run.id} is not claimed")
         played = end.played
-        stats = await self._stats(run, end.outcome.at)
+        stats, calls = await self._stats(run, end.outcome.at), await self._calls(run, end.outcome)
 
         def advance(snapshot: RunSnapshot) -> Effects:
             ending = Ending(
                 outcome=stopping.judged(snapshot.run, end.outcome),
                 announce=partial(announcement, stats=stats),
                 reply=text_of(played.words) if played.words else None,
+                tool_calls=calls,
             )
             at = ending.outcome.at
             follows = end.follows if ending.outcome.succeeded else None
@@ -230,6 +231,14 @@ class Runner:
             transcript=self._book.current.house.transcript(session),
             cost_micros=spent.cost_micros or None,
         )
+
+    async def _calls(self, run: Run, outcome: Outcome) -> int:
+        """How many tool calls a child had made when its time was over."""
+        if outcome.state is not RunState.TIMEOUT or run.request.requester is None or run.session_id is None:
+            return 0
+        own, entries = (run.id, completes(run)), await self._store.entries(run.session_id)
+        said = (entry.body for entry in entries if entry.run_id in own)
+        return sum(len(tool_calls(body)) for body in said if isinstance(body, AssistantMessage))
 
     def _entries(self, snapshot: RunSnapshot, played: Played) -> Effects:
         bodies = (*played.bodies, *(() if played.words is None else (played.words,)))
