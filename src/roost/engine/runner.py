@@ -23,7 +23,6 @@ from roost.core.runs import Outcome, Run, RunKind, RunState
 from roost.core.upkeep import Upkeep
 from roost.engine.feed import Feed
 from roost.engine.keeping import until_kept
-from roost.engine.limits import OutOfTime, watched
 from roost.engine.means import HasToWait
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Part, Rules
@@ -33,6 +32,7 @@ from roost.engine.upkeeping import Compacting, Flushing
 from roost.engine.voice import Voice
 from roost.engine.work import Lent, Played, Work
 from roost.ports import Clock, Store
+from roost.ports.limits import OutOfTime, watched
 
 _log = logging.getLogger(__name__)
 
