@@ -1,6 +1,7 @@
 """Nothing is kept that only its own test uses."""
 
 from collections.abc import Mapping
+from functools import cache
 
 import pytest
 
@@ -36,6 +37,7 @@ AWAITED: Mapping[str, str] = {
 }
 
 
+@cache
 def found() -> frozenset[str]:
     return unused(module for module in tree.modules("src") if not module.name.startswith(SHIPPED))
 

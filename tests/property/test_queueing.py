@@ -144,7 +144,7 @@ def arrival(book: Book, number: int, message: Inbound, chosen: QueueSettings) ->
 
 
 @pytest.mark.requirement("P3")
-@settings(max_examples=examples(150, 3000))
+@settings(max_examples=examples(60, 3000))
 @given(steps, st.booleans())
 def test_every_message_is_pending_taken_merged_or_dead_with_a_notice(
     story: list[tuple[Inbound, QueueSettings] | str], in_group: bool
