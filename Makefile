@@ -8,7 +8,7 @@ SOAKED := tests/property tests/contract tests/faults $(addprefix tests/flows/tes
 BIN := .venv/bin
 READY := .venv/.installed
 PYTEST := $(BIN)/pytest $(if $(filter full,$(SCALE)),--timeout=3600)
-# Only the gate reads it, and it makes the suite slower by half.
+# Only the gate reads it.
 COVERAGE := $(if $(filter check,$(MAKECMDGOALS)),--cov --cov-report=)
 export SCALE
 
