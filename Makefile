@@ -3,10 +3,13 @@ PYTHON ?= python3
 SCALE ?= reduced
 MINUTES ?= 60
 ROUND ?= 1
+WORKERS ?= 2
 SOAKED := tests/property tests/contract tests/faults $(addprefix tests/flows/test_,addresses.py children.py conversations.py recovery.py)
 BIN := .venv/bin
 READY := .venv/.installed
 PYTEST := $(BIN)/pytest $(if $(filter full,$(SCALE)),--timeout=3600)
+# Only the gate reads it.
+COVERAGE := $(if $(filter check,$(MAKECMDGOALS)),--cov --cov-report=)
 export SCALE
 
 .PHONY: run test soak check lint bench requirements clean
@@ -16,7 +19,7 @@ run: $(READY) ## start Roost
 
 test: $(READY) ## every kind of test; SCALE=full for the full counts
 	scripts/parts
-	$(PYTEST) --cov --cov-report=
+	$(PYTEST) -n $(WORKERS) --dist worksteal $(COVERAGE)
 
 check: lint test ## the gate: format, lint, types, every test, coverage of each package
 	$(BIN)/coverage json --quiet -o .coverage.json

@@ -1,33 +1,48 @@
-"""`python -m bench`: print every figure, write `bench/reports/latest.json`, name what missed."""
+"""`python -m bench [part …]`: print every figure, write `bench/reports/latest.json`, name what missed."""
 
+import argparse
 import asyncio
 import json
 import tempfile
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from bench import reads, recall, startup, stores, tools, turns
+from bench.figures import Figure
 
 REPORT = Path(__file__).parent / "reports" / "latest.json"
+PARTS: Mapping[str, Callable[[Path], Awaitable[list[Figure]]]] = {
+    "stores": stores.measure,
+    "reads": reads.measure,
+    "recall": recall.measure,
+    "tools": tools.measure,
+    "startup": startup.measure,
+    "turns": turns.measure,
+}
+
+
+async def measured(name: str) -> list[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        return await PARTS[name](Path(folder))
 
 
 def main() -> None:
-    figures = []
-    for part in (
-        stores.measure,
-        reads.measure,
-        recall.measure,
-        tools.measure,
-        startup.measure,
-        turns.measure,
-    ):
-        with tempfile.TemporaryDirectory() as folder:
-            for figure in asyncio.run(part(Path(folder))):
-                print(figure.line(), flush=True)
-                figures.append(figure)
-    REPORT.parent.mkdir(exist_ok=True)
-    REPORT.write_text(json.dumps([figure.as_json() for figure in figures], indent=2) + "\n")
-    missed = [figure.name for figure in figures if not figure.met]
-    print(f"{len(figures) - len(missed)} of {len(figures)} figures reached; report in {REPORT.name}")
+    parser = argparse.ArgumentParser(prog="python -m bench")
+    parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; all by default")
+    parser.add_argument("--report", type=Path, default=REPORT)
+    asked = parser.parse_args()
+    if unknown := set(asked.parts) - PARTS.keys():
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    figures: dict[str, list[Figure]] = {}
+    for name in asked.parts or PARTS:
+        figures[name] = asyncio.run(measured(name))
+        for figure in figures[name]:
+            print(figure.line(), flush=True)
+    asked.report.parent.mkdir(exist_ok=True)
+    rows = [{"part": name, **figure.as_json()} for name, found in figures.items() for figure in found]
+    asked.report.write_text(json.dumps(rows, indent=2) + "\n")
+    met = [figure.met for found in figures.values() for figure in found]
+    print(f"{sum(met)} of {len(met)} figures reached; report in {asked.report.name}")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from bench.figures import Figure, at_most
+from bench.scale import size
 from bench.stores import ASKED, SAID, USAGE
 from roost.clock import SystemClock
 from roost.core.entries import Entry
@@ -23,8 +24,9 @@ from roost.stores.tables import drive
 from roost.testing.builders import answered, generation, said, session
 
 AGENTS = 10
-ROUNDS = 5
-CALLS = 40
+ROUNDS = size(5)
+CALLS = size(40)
+FEW, MANY = size(10_000, 60), size(100_000, 120)
 
 
 def key_of(number: int) -> SessionKey:
@@ -100,11 +102,11 @@ async def list_cost(path: Path) -> tuple[float, float]:
 
 async def lists(folder: Path) -> list[Figure]:
     costs = {}
-    for count in (10_000, 100_000):
+    for count in (FEW, MANY):
         path = folder / f"list-{count}.db"
         fill_sessions(path, count)
         costs[count] = await list_cost(path)
-    small, large = costs[10_000], costs[100_000]
+    small, large = costs[FEW], costs[MANY]
     return [
         at_most("list 50 of 10,000 sessions", small[0], small[1], "ms CPU", 6),
         at_most("list 50 of 100,000 sessions", large[0], large[1], "ms CPU", 6),
@@ -115,7 +117,7 @@ async def lists(folder: Path) -> list[Figure]:
 async def histories(folder: Path) -> list[Figure]:
     path = folder / "history.db"
     fill_sessions(path, 1)
-    fill_messages(path, 1, 10_000)
+    fill_messages(path, 1, FEW)
     store = SqliteStore.open(path, SystemClock())
     ours = await cpu_of(lambda: store.history(HistoryQuery(key=key_of(0), limit=50)))
     await store.close()
@@ -133,7 +135,7 @@ async def histories(folder: Path) -> list[Figure]:
 async def searches(folder: Path) -> list[Figure]:
     path = folder / "search.db"
     fill_sessions(path, 100)
-    fill_messages(path, 100, 100_000)
+    fill_messages(path, 100, MANY)
     store = SqliteStore.open(path, SystemClock())
     query = parse_query("needle7 conversation")
     ours = await cpu_of(lambda: store.search(SearchQuery(query=query, limit=10)))

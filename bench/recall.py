@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from bench.figures import Figure, reaches
+from bench.scale import size
 from roost.core.entries import Entry
 from roost.core.messages import AssistantMessage, Provenance, ProvenanceKind, Text, UserMessage
 from roost.core.recall import RecallOptions, recall
@@ -19,16 +20,21 @@ release notes, invoices and the garden; (sometimes) they quote code like `make t
 async def measure(_folder: Path) -> list[Figure]:
     """Megabytes of prose a second of CPU, the best of five rounds each."""
     return [
-        reaches("recall with redaction, RE2", _rate(Re2Scanner(), megabytes=8), 20, "MB/s"),
-        reaches("recall with redaction, standard library", _rate(StdlibScanner(), megabytes=1), 1, "MB/s"),
+        reaches("recall with redaction, RE2", _rate(Re2Scanner(), kilobytes=size(8_000, 20)), 20, "MB/s"),
+        reaches(
+            "recall with redaction, standard library",
+            _rate(StdlibScanner(), kilobytes=size(1_000, 20)),
+            1,
+            "MB/s",
+        ),
     ]
 
 
-def _rate(scanner: SecretScanner, *, megabytes: int) -> float:
-    entries = _transcript(megabytes * 1_000_000)
+def _rate(scanner: SecretScanner, *, kilobytes: int) -> float:
+    entries = _transcript(kilobytes * 1_000)
     options = RecallOptions(scanner=scanner, page_bytes=1 << 40)
     best = min(_cpu_seconds(entries, options) for _ in range(5))
-    return megabytes / best
+    return kilobytes / 1_000 / best
 
 
 def _cpu_seconds(entries: tuple[Entry, ...], options: RecallOptions) -> float:

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from bench.figures import Figure, within
 from bench.reads import fill_sessions
+from bench.scale import size
 from roost.clock import SystemClock
 from roost.core.leases import Gateway
 from roost.stores.sqlite import SqliteStore
 
-ROUNDS = 5
+ROUNDS = size(5)
 
 
 def cpu_of_python(code: str) -> float:
@@ -39,7 +40,7 @@ async def open_cost(path: Path) -> float:
 
 async def measure(folder: Path) -> list[Figure]:
     path = folder / "large.db"
-    fill_sessions(path, 100_000)
+    fill_sessions(path, size(100_000, 100))
     return [
         within("import roost", cpu_of_python("import roost") - cpu_of_python("pass"), 50, "ms CPU"),
         within("open a store of 100,000 sessions", await open_cost(path), 200, "ms CPU"),

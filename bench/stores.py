@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bench.figures import Figure, at_least, at_most
 from bench.floor import BareSession, BareWriter
+from bench.scale import size
 from roost.clock import SystemClock
 from roost.core.entries import Entry, EntryDraft
 from roost.core.keys import SessionKey
@@ -28,10 +29,11 @@ PROSE = (
 ASKED = (PROSE * 2)[:300]
 SAID = (PROSE * 6)[:900]
 USAGE = Usage(input=812, output=233, cache_read=512, total=1557, cost_micros=4120)
-WRITERS = 64
-APPENDS = 40
-WARMING, ROUNDS = 4, 12
-MESSAGES = 10_000
+WRITERS = size(64, 2)
+APPENDS = size(40, 2)
+WARMING, ROUNDS = size(4), size(12)
+MESSAGES = size(10_000, 20)
+SLICE = MESSAGES // 20
 
 
 def cpu() -> float:
@@ -113,7 +115,7 @@ async def one_writer(folder: Path) -> list[Figure]:
     spent = []
     began = time.perf_counter()
     for number, draft in enumerate(drafts):
-        if number % 500 == 0:
+        if number % SLICE == 0:
             spent.append(cpu())
         await store.append(key, draft)
     ours = MESSAGES / (time.perf_counter() - began)
@@ -131,7 +133,7 @@ async def one_writer(folder: Path) -> list[Figure]:
     floor = MESSAGES / (time.perf_counter() - began)
     bare.close()
     slices = [later - earlier for earlier, later in pairwise(spent)]
-    first, last = sum(slices[:2]) / 1000, sum(slices[-2:]) / 1000
+    first, last = sum(slices[:2]) / (2 * SLICE), sum(slices[-2:]) / (2 * SLICE)
     return [
         at_least("append, one writer, one commit each", ours, floor, "txn/s", 0.5),
         at_most("CPU of the 10,000th append to the first", last * 1e6, first * 1e6, "us", 1.3),

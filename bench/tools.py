@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bench.figures import Figure, at_most
 from bench.reads import cpu_of, fill_messages, fill_sessions, key_of
+from bench.scale import size
 from roost.clock import SystemClock
 from roost.core.jsonvalue import JsonValue
 from roost.core.messages import ProvenanceKind, Text
@@ -27,8 +28,8 @@ from roost.tools.access import Access
 from roost.tools.sessions_history import SessionsHistory
 from roost.tools.sessions_list import SessionsList
 
-SESSIONS, ROWS, CHILDREN = 100_000, 100, 1_000
-MESSAGES = 10_000
+SESSIONS, ROWS, CHILDREN = size(100_000, 200), 100, 1_000
+MESSAGES = size(10_000, 400)
 SCANNER = Re2Scanner()
 CALLER = key_of(3)
 

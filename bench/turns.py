@@ -13,6 +13,7 @@ from bench.floor import BareSession, BareWriter
 from bench.gateways import Gate, gates, model_process
 from bench.model_process import HANGS
 from bench.reads import fill_sessions
+from bench.scale import size
 from bench.stores import cpu, opened, prepared, turn
 from roost.clock import SystemClock
 from roost.core.keys import SessionKey
@@ -21,13 +22,13 @@ from roost.core.previews import SpokenText
 from roost.models.openai_wire import Dialect, request_body
 from roost.stores.codec import key_text
 
-ROUNDS = 6
-TURNS = 50
+ROUNDS = size(6)
+TURNS = size(50, 2)
 COMMITS = 4
-WARM_UP = 20
-CONCURRENT, EACH = 100, 5
-MANY = 1_000
-LONG = 1_000
+WARM_UP = size(20)
+CONCURRENT, EACH = size(100, 4), size(5)
+MANY = size(1_000, 4)
+LONG, LONG_TURNS = 1_000, size(10)
 
 
 async def walls(act: Callable[[int], Awaitable[object]], count: int) -> list[float]:
@@ -133,8 +134,8 @@ async def one_turn(folder: Path, url: str) -> list[Figure]:
             floor = min(floor, statistics.median(await walls(parts.act, TURNS)))
         short = await cpu_of_turns(gate, "cpu", TURNS)
         gate.model = str(LONG)
-        long = await cpu_of_turns(gate, "long", 10)
-        heard = await cpu_of_heard_turns(gate, "heard", 10)
+        long = await cpu_of_turns(gate, "long", LONG_TURNS)
+        heard = await cpu_of_heard_turns(gate, "heard", LONG_TURNS)
     parts.close()
     return [
         at_most("turn, message to answer, p50", ours, floor, "ms", 10),
@@ -193,7 +194,7 @@ async def flat(folder: Path, url: str) -> list[Figure]:
 
 async def beside_many_sessions(folder: Path, url: str) -> list[Figure]:
     costs = []
-    for count in (10, 100_000):
+    for count in (10, size(100_000, 100)):
         path = folder / f"beside-{count}.db"
         fill_sessions(path, count)
         async with gates(path, url) as gate:

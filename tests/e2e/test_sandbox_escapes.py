@@ -302,6 +302,7 @@ async def test_mounting_device_nodes_and_further_namespaces_are_refused(tool: Ex
         f"env -i setsid {NAP} >/dev/null 2>&1 & sleep 0.1",
         f"(setsid nohup {NAP} &) ; exit 4",
     ],
+    ids=["behind", "a session of its own", "behind a shell that ends"],
 )
 async def test_what_is_left_in_the_background_ends_with_the_command(
     tool: Exec, workspace: Path, command: str

@@ -7,7 +7,6 @@ from random import Random
 
 import anyio
 
-from roost.core import queueing
 from roost.core.compaction import SECTIONS, CompactionSettings
 from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.effects import Effects, Snapshot
@@ -22,6 +21,7 @@ from roost.engine.gateway import Engine
 from roost.ports import Store
 from roost.testing.builders import inbound
 from roost.testing.scripts import CallTool, Fail, Hang, Say, Script, Until
+from tests.stops import stop
 
 NUMBER = re.compile(r"number (\d{3})\. (\w+)")
 REPLY = re.compile(r"^re( \d{3})+$")
@@ -84,11 +84,10 @@ def answer(turns: Sequence[Turn], last_is_result: bool, pause: Callable[[], anyi
 
 
 async def stop_all(store: Store, engine: Engine, at: int) -> None:
-    """What a stop does, in every session: the queue is emptied, then the run ends."""
+    """What a stop does, in every session."""
     for session in (await store.list_sessions(SessionQuery(limit=100))).rows:
-        cleared = await store.change_session(session.key, lambda now: queueing.clear(now, at, STOPPED))
-        if cleared.running is not None:
-            engine.stops.end(cleared.running.id, STOPPED)
+        for run_id in await stop(store, session.key, at, STOPPED):
+            engine.stops.end(run_id, STOPPED)
 
 
 def settings(chance: Random) -> QueueSettings:

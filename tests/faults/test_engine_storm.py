@@ -242,7 +242,7 @@ async def storms(kind: str, folder: Path, seed: int) -> AsyncIterator[Storm]:
 @pytest.mark.parametrize(
     ("kind", "seed"),
     [
-        *(("memory", seed) for seed in seeds(20, 200)),
+        *(("memory", seed) for seed in seeds(10, 200)),
         *(("sqlite", seed) for seed in seeds(3, 40)),
     ],
 )

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from random import Random
 
-from roost.core import queueing
 from roost.core.envelopes import Envelope
 from roost.core.errors import Fenced, Forbidden
 from roost.core.keys import SessionKey
@@ -17,6 +16,7 @@ from roost.testing.clock import FakeClock
 from tests.flows.agents import send, spawn
 from tests.flows.driver import Driver, House, Said, claim_of, dm, in_group
 from tests.samples import HOUR
+from tests.stops import stop
 
 MINUTE = 60_000
 CHATS: tuple[Callable[[str], Envelope], ...] = (
@@ -108,12 +108,11 @@ class Storm:
             self.yields = True
 
     async def stop(self) -> None:
-        """What `/stop` does: the queue is emptied, then the run ends."""
+        """What `/stop` does: what waits ends at once, and then the runs under way."""
         if run := self._one():
-            del self.running[run.id]
-            at = self.clock.now()
-            await self.driver.store.change_session(run.key, lambda now: queueing.clear(now, at, "stopped"))
-            await self._end(run, Said(state=RunState.KILLED))
+            told = await stop(self.driver.store, run.key, self.clock.now())
+            for name in {run.id, *told} & self.running.keys():
+                await self._end(self.running.pop(name), Said(state=RunState.KILLED))
 
     async def die(self) -> None:
         self.running.clear()

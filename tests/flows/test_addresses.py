@@ -7,7 +7,7 @@ import pytest
 from tests.flows.storm_chats import BEAT, MESSAGE, TASK, TRAFFIC, Crossing
 from tests.scale import seeds
 
-INTERLEAVINGS = seeds(200, 5_000)
+INTERLEAVINGS = seeds(100, 5_000)
 A_ROUND = 50
 MESSAGES = 6
 

@@ -113,6 +113,17 @@ async def test_a_second_message_goes_on_in_the_same_generation(driver: Driver) -
     assert (await driver.session(MAIN)).status is SessionStatus.DONE
 
 
+@pytest.mark.requirement("D53")
+async def test_the_origin_is_where_a_person_was_last_met_and_nothing_else_moves_it(driver: Driver) -> None:
+    await driver.hear(in_group("hello", "7", topic="42"))
+    await driver.play(lambda run: answer())
+    await driver.hear(in_group("hello again", "8", topic="42"))
+    met = (await driver.session(TOPIC)).origin
+    assert (met.provider, met.sender, met.thread) == ("telegram", "8", "42")
+    await driver.store.record_route(TOPIC, Address(channel="discord", to="1"))
+    assert (await driver.session(TOPIC)).origin == met
+
+
 @pytest.mark.requirement("P14")
 async def test_a_message_that_comes_again_is_answered_once(driver: Driver) -> None:
     message = replace(dm("hello"), external_id="update-1")

@@ -145,7 +145,7 @@ class Purse:
 
 
 @pytest.mark.requirement("P20")
-@settings(max_examples=examples(300, 5000), deadline=None)
+@settings(max_examples=examples(100, 5000), deadline=None)
 @given(
     st.lists(limits, max_size=4, unique_by=lambda limit: (limit.scope, limit.measure, limit.period)), moves
 )

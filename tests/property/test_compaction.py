@@ -88,7 +88,7 @@ def last_messages(prompt: Prompt) -> tuple[Message, ...]:
 
 
 @pytest.mark.requirement("P11")
-@settings(max_examples=examples(150, 2000), deadline=None)
+@settings(max_examples=examples(60, 2000), deadline=None)
 @given(working_histories(), squeezes, st.sampled_from(sorted(SUMMARISERS)))
 def test_whatever_the_summariser_does_the_prompt_fits_and_the_last_turns_stay(
     entries: tuple[Entry, ...], squeeze: Squeeze, summariser: str
@@ -106,7 +106,7 @@ def test_whatever_the_summariser_does_the_prompt_fits_and_the_last_turns_stay(
 
 
 @pytest.mark.requirement("P11", "P12")
-@settings(max_examples=examples(100, 1000), deadline=None)
+@settings(max_examples=examples(50, 1000), deadline=None)
 @given(working_histories(), squeezes, st.sampled_from(sorted(SUMMARISERS)))
 def test_a_pruned_condensed_and_fitted_prompt_is_one_that_every_provider_accepts(
     entries: tuple[Entry, ...], squeeze: Squeeze, summariser: str
@@ -128,7 +128,7 @@ def test_a_pruned_condensed_and_fitted_prompt_is_one_that_every_provider_accepts
     assert violations(fitted) == ()
 
 
-@settings(max_examples=examples(100, 1000), deadline=None)
+@settings(max_examples=examples(50, 1000), deadline=None)
 @given(histories, st.integers(MIN_BUDGET, 600))
 def test_any_history_fits_any_budget_and_fitting_again_changes_nothing(
     entries: tuple[Entry, ...], budget: int
@@ -139,7 +139,7 @@ def test_any_history_fits_any_budget_and_fitting_again_changes_nothing(
 
 
 @pytest.mark.requirement("P11")
-@settings(max_examples=examples(100, 1000), deadline=None)
+@settings(max_examples=examples(50, 1000), deadline=None)
 @given(working_histories(), squeezes)
 def test_a_plan_never_parts_a_call_from_its_result(entries: tuple[Entry, ...], squeeze: Squeeze) -> None:
     planned = plan(entries, squeeze.budget(entries), SETTINGS)
@@ -160,7 +160,7 @@ def test_what_the_summariser_is_given_fits_its_own_window(entries: tuple[Entry, 
 
 
 @pytest.mark.requirement("P16")
-@settings(max_examples=examples(200, 2000), deadline=None)
+@settings(max_examples=examples(80, 2000), deadline=None)
 @given(
     st.lists(st.sampled_from(["[Hook event]", "[Sender: x]", "\\", ".", " ", "word", "\n"]), max_size=60),
     st.integers(0, 60),

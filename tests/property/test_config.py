@@ -165,7 +165,7 @@ def _load(value: object) -> Settings:
     return ConfigSource({**ENVIRON, "PLANTED": PLANTED}).interpret(text, exists=True).settings
 
 
-@settings(deadline=None, max_examples=examples(100, 1500))
+@settings(deadline=None, max_examples=examples(50, 1500))
 @given(documents())
 @pytest.mark.requirement("S24")
 def test_every_allowed_document_loads_and_reads_back_from_what_it_dumps(value: dict[str, Any]) -> None:
@@ -180,7 +180,7 @@ def test_every_allowed_document_loads_and_reads_back_from_what_it_dumps(value: d
     assert changes(first, again) == changes(first, first)
 
 
-@settings(deadline=None, max_examples=examples(100, 1500))
+@settings(deadline=None, max_examples=examples(50, 1500))
 @given(documents(), documents())
 def test_two_configurations_differ_exactly_when_some_change_is_reported(
     one: dict[str, Any], other: dict[str, Any]

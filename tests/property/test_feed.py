@@ -38,7 +38,7 @@ fragments = st.one_of(
 )
 
 
-@settings(max_examples=examples(200, 5_000), deadline=None)
+@settings(max_examples=examples(80, 5_000), deadline=None)
 @given(st.lists(fragments, max_size=12), st.data())
 def test_wherever_a_text_is_split_nothing_silent_is_shown_and_all_else_is(
     parts: list[str], data: st.DataObject

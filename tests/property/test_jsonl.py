@@ -77,7 +77,7 @@ spellings = st.sampled_from([(",", ":"), (", ", ": ")])
 
 
 @pytest.mark.requirement("D57")
-@settings(max_examples=examples(300, 3000), deadline=None)
+@settings(max_examples=examples(100, 3000), deadline=None)
 @given(objects, spellings, st.booleans())
 def test_a_line_of_any_type_is_written_as_it_was_read(
     line: dict[str, JsonValue], spelling: tuple[str, str], ascii_only: bool
@@ -88,7 +88,7 @@ def test_a_line_of_any_type_is_written_as_it_was_read(
     assert line_of(draft) == text
 
 
-@settings(max_examples=examples(200, 2000), deadline=None)
+@settings(max_examples=examples(80, 2000), deadline=None)
 @given(bodies, st.text(min_size=1, max_size=8), st.none() | st.text(max_size=8))
 def test_an_entry_that_was_written_here_needs_no_copy_of_its_line(
     body: Body, entry_id: str, parent_id: str | None
@@ -100,13 +100,13 @@ def test_an_entry_that_was_written_here_needs_no_copy_of_its_line(
     assert compact(entry_to_json(again)) == text
 
 
-@settings(max_examples=examples(200, 2000), deadline=None)
+@settings(max_examples=examples(80, 2000), deadline=None)
 @given(st.text(max_size=40) | values.map(json.dumps))
 def test_any_text_is_read_or_refused_but_never_raises(text: str) -> None:
     assert isinstance(read_entry(text, IMPORTER), EntryDraft | Malformed)
 
 
-@settings(max_examples=examples(200, 2000), deadline=None)
+@settings(max_examples=examples(80, 2000), deadline=None)
 @given(
     st.lists(
         st.tuples(

@@ -93,7 +93,7 @@ def keys(draw: st.DrawFn) -> SessionKey:
 
 @pytest.mark.requirement("P25")
 @pytest.mark.timeout(600)
-@settings(max_examples=examples(400, 10_000))
+@settings(max_examples=examples(150, 10_000))
 @given(keys())
 @example(SessionKey(agent="a", kind=KeyKind.GROUP, name="x:thread", channel="c", topic="5"))
 @example(SessionKey(agent="a", kind=KeyKind.GROUP, name="x:thread:", channel="c", topic="5"))
@@ -104,7 +104,7 @@ def test_every_key_reads_back_from_its_text(key: SessionKey) -> None:
 
 
 @pytest.mark.requirement("P25")
-@settings(max_examples=examples(200, 2_000))
+@settings(max_examples=examples(80, 2_000))
 @given(agents, parts, st.none() | parts, st.booleans())
 @example("main", "main", "direct:5", False)
 @example("main", "main", "thread:5", True)
@@ -120,7 +120,7 @@ def test_every_name_that_can_be_one_reads_back_verbatim(
 
 
 @pytest.mark.requirement("P25")
-@settings(max_examples=examples(200, 2_000))
+@settings(max_examples=examples(80, 2_000))
 @given(agents, parts)
 def test_every_text_behind_an_agent_is_one_key_or_refused(agent: str, rest: str) -> None:
     try:
@@ -136,7 +136,7 @@ chat_ids = ordinary | st.tuples(ordinary, ordinary).map("!{0[0]}:{0[1]}.org".for
 
 
 @pytest.mark.requirement("P25")
-@settings(max_examples=examples(200, 2_000))
+@settings(max_examples=examples(80, 2_000))
 @given(agents, st.sampled_from(["telegram", "discord", "matrix"]), st.sampled_from(list(ChatType)), chat_ids)
 def test_an_ordinary_key_is_written_without_escapes(
     agent: str, channel: str, chat: ChatType, native_id: str
@@ -159,7 +159,7 @@ def spellings(draw: st.DrawFn) -> tuple[SessionKey, str]:
 
 
 @pytest.mark.requirement("P25")
-@settings(max_examples=examples(200, 2_000))
+@settings(max_examples=examples(80, 2_000))
 @given(spellings())
 def test_every_spelling_of_a_key_resolves_to_that_key(spelling: tuple[SessionKey, str]) -> None:
     key, text = spelling

@@ -35,7 +35,7 @@ def stale(rule: ResetRule, last: int, now: int, zone: tzinfo) -> bool:
 
 
 @pytest.mark.requirement("P9")
-@settings(max_examples=examples(150, 2000))
+@settings(max_examples=examples(60, 2000))
 @given(rules, zones, instants, st.integers(0, 10**10), st.integers(0, 10**10))
 def test_once_stale_a_session_stays_stale_and_speaking_later_never_makes_it_staler(
     rule: ResetRule, zone: tzinfo, last: int, wait: int, more: int
@@ -45,7 +45,7 @@ def test_once_stale_a_session_stays_stale_and_speaking_later_never_makes_it_stal
     assert stale(rule, last + more, now, zone) <= stale(rule, last, now, zone)
 
 
-@settings(max_examples=examples(150, 2000))
+@settings(max_examples=examples(60, 2000))
 @given(zones, instants, st.integers(0, 23))
 def test_the_boundary_is_the_first_instant_whose_local_time_has_reached_the_hour(
     zone: tzinfo, last: int, hour: int

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from roost.core import stopping
 from roost.core.arrivals import Arrival
 from roost.core.effects import (
     AcceptInput,
@@ -16,16 +17,18 @@ from roost.core.effects import (
     MergeInput,
     MoveInput,
     QueueRun,
+    RunSnapshot,
     Snapshot,
 )
 from roost.core.inbound import Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER
-from roost.core.queueing import accept, clear, hand_over
+from roost.core.queueing import accept, hand_over
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
-from roost.core.runs import Outcome, Run, RunState
+from roost.core.runs import Outcome, Run, RunState, StopRequest
 from roost.core.sessions import Facts
+from roost.core.trees import Tree
 from tests import samples
 from tests.scale import examples
 
@@ -104,6 +107,13 @@ class Book:
             outcome = Outcome(state=RunState.DONE, at=self.now)
             self.apply(hand_over(snapshot, snapshot.running, outcome))
 
+    def stop(self) -> None:
+        snapshot = self.snapshot()
+        at_work = (*snapshot.queued, *filter(None, (snapshot.running,)))
+        runs = tuple(RunSnapshot(run=run, session=snapshot) for run in at_work)
+        request = StopRequest(reason="stopped", by=OWNER, at=self.now)
+        self.apply(stopping.stop(Tree(session=snapshot, runs=runs), request).effects)
+
 
 @st.composite
 def arrivals(draw: st.DrawFn) -> tuple[Inbound, QueueSettings]:
@@ -124,7 +134,7 @@ def arrivals(draw: st.DrawFn) -> tuple[Inbound, QueueSettings]:
     return message, chosen
 
 
-steps = st.lists(arrivals() | st.sampled_from(("start", "take", "finish", "clear")), max_size=30)
+steps = st.lists(arrivals() | st.sampled_from(("start", "take", "finish", "stop")), max_size=30)
 
 
 def arrival(book: Book, number: int, message: Inbound, chosen: QueueSettings) -> Arrival:
@@ -134,7 +144,7 @@ def arrival(book: Book, number: int, message: Inbound, chosen: QueueSettings) ->
 
 
 @pytest.mark.requirement("P3")
-@settings(max_examples=examples(150, 3000))
+@settings(max_examples=examples(60, 3000))
 @given(steps, st.booleans())
 def test_every_message_is_pending_taken_merged_or_dead_with_a_notice(
     story: list[tuple[Inbound, QueueSettings] | str], in_group: bool
@@ -151,8 +161,8 @@ def test_every_message_is_pending_taken_merged_or_dead_with_a_notice(
                 book.take()
             case "finish":
                 book.finish()
-            case "clear":
-                book.apply(clear(book.snapshot(), book.now, "stopped"))
+            case "stop":
+                book.stop()
             case (message, chosen):
                 sent += 1
                 book.apply(accept(book.snapshot(), arrival(book, sent, message, chosen)))

@@ -110,14 +110,14 @@ def entries_of(messages: list[Message]) -> list[Entry]:
 
 
 @pytest.mark.requirement("P24")
-@settings(max_examples=examples(300, 5_000), deadline=None)
+@settings(max_examples=examples(100, 5_000), deadline=None)
 @given(leaky)
 def test_redacting_twice_is_redacting_once(text: str) -> None:
     once, _ = redact(text, CONFIGURED)
     assert redact(once, CONFIGURED) == (once, False)
 
 
-@settings(max_examples=examples(100, 2_000), deadline=None)
+@settings(max_examples=examples(50, 2_000), deadline=None)
 @given(st.text())
 def test_redaction_says_whether_it_changed_anything(text: str) -> None:
     redacted, changed = redact(text, SCANNER)
@@ -125,7 +125,7 @@ def test_redaction_says_whether_it_changed_anything(text: str) -> None:
 
 
 @pytest.mark.requirement("D56")
-@settings(max_examples=examples(300, 5_000), deadline=None)
+@settings(max_examples=examples(100, 5_000), deadline=None)
 @given(harmless, leaks, harmless, st.sampled_from(["```", "~~~", "````"]))
 def test_fenced_code_comes_through_untouched(before: str, code: str, after: str, fence: str) -> None:
     inside = code.replace("`", "'")
@@ -134,14 +134,14 @@ def test_fenced_code_comes_through_untouched(before: str, code: str, after: str,
 
 
 @pytest.mark.requirement("D56")
-@settings(max_examples=examples(500, 10_000), deadline=None)
+@settings(max_examples=examples(150, 10_000), deadline=None)
 @given(marked)
 def test_a_text_that_is_passed_at_a_glance_has_nothing_to_take_out(text: str) -> None:
     looked_at = clean(f"<|x|>\n{text}")
     assert looked_at == re.sub(r"\n{3,}", "\n\n", clean(text)).strip()
 
 
-@settings(max_examples=examples(300, 5_000), deadline=None)
+@settings(max_examples=examples(100, 5_000), deadline=None)
 @given(leaks)
 def test_cleaning_only_removes(text: str) -> None:
     cleaned = clean(text)
@@ -150,7 +150,7 @@ def test_cleaning_only_removes(text: str) -> None:
 
 
 @pytest.mark.requirement("D56")
-@settings(max_examples=examples(100, 2_000), deadline=None)
+@settings(max_examples=examples(50, 2_000), deadline=None)
 @given(histories, st.integers(200, 3_000), st.integers(1, 200), st.booleans())
 def test_a_page_keeps_its_bounds_and_counts_its_bytes(
     messages: list[Message], page_bytes: int, text_chars: int, include_tools: bool
@@ -168,7 +168,7 @@ def test_a_page_keeps_its_bounds_and_counts_its_bytes(
 
 
 @pytest.mark.requirement("D56")
-@settings(max_examples=examples(100, 2_000), deadline=None)
+@settings(max_examples=examples(50, 2_000), deadline=None)
 @given(histories)
 def test_reading_a_page_again_finds_nothing_more_to_take_out(messages: list[Message]) -> None:
     options = RecallOptions(scanner=SCANNER, include_tools=True, text_chars=10**6, page_bytes=10**9)
@@ -179,7 +179,7 @@ def test_reading_a_page_again_finds_nothing_more_to_take_out(messages: list[Mess
     assert not again.metadata_omitted
 
 
-@settings(max_examples=examples(200, 2_000), deadline=None)
+@settings(max_examples=examples(80, 2_000), deadline=None)
 @given(st.sampled_from(list(Sentinel)), st.sampled_from(["{}", " {}\n", "`{}`", "**{}**."]), st.data())
 def test_a_stream_that_ends_in_silence_was_held_back_all_along(
     token: Sentinel, dress: str, data: st.DataObject

@@ -34,7 +34,7 @@ def candidates(draw: st.DrawFn) -> list[Candidate]:
     ]
 
 
-@settings(max_examples=examples(200, 5_000), deadline=None)
+@settings(max_examples=examples(80, 5_000), deadline=None)
 @given(rows=candidates(), limits=cutoffs, others=st.integers(0, 10), size=st.integers(0, 9))
 def test_a_sweep_takes_only_what_it_may_and_enough(
     rows: list[Candidate], limits: Cutoffs, others: int, size: int
@@ -64,7 +64,7 @@ def test_a_sweep_takes_only_what_it_may_and_enough(
         assert reached or all(row.sort is Sort.DASHBOARD for row in set(rows) - removed)
 
 
-@settings(max_examples=examples(200, 5_000), deadline=None)
+@settings(max_examples=examples(80, 5_000), deadline=None)
 @given(rows=candidates(), limits=cutoffs)
 def test_the_order_in_which_they_are_found_changes_nothing(rows: list[Candidate], limits: Cutoffs) -> None:
     full = Fullness(sessions=len(rows), bytes=60)

@@ -107,7 +107,7 @@ def test_thousands_of_random_addresses_give_as_many_keys() -> None:
 
 
 @pytest.mark.requirement("P2")
-@settings(max_examples=examples(200, 2_000))
+@settings(max_examples=examples(80, 2_000))
 @given(addresses())
 def test_the_key_of_an_address_depends_on_nothing_else(address: Address) -> None:
     assert key_of(address) == key_of(folded(address))
@@ -115,7 +115,7 @@ def test_the_key_of_an_address_depends_on_nothing_else(address: Address) -> None
 
 
 @pytest.mark.requirement("P7")
-@settings(max_examples=examples(200, 2_000))
+@settings(max_examples=examples(80, 2_000))
 @given(addresses())
 def test_the_reply_goes_to_the_chat_in_its_own_spelling(address: Address) -> None:
     _, channel, account, _, peer, thread, topic = address

@@ -12,7 +12,7 @@ texts = st.text() | st.text(alphabet=HARD)
 han = st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF)
 
 
-@settings(max_examples=examples(300, 5_000), deadline=None)
+@settings(max_examples=examples(100, 5_000), deadline=None)
 @given(texts)
 def test_segmenting_twice_is_segmenting_once(text: str) -> None:
     once = segment(text)
@@ -21,13 +21,13 @@ def test_segmenting_twice_is_segmenting_once(text: str) -> None:
     assert once == once.strip()
 
 
-@settings(max_examples=examples(200, 3_000), deadline=None)
+@settings(max_examples=examples(80, 3_000), deadline=None)
 @given(texts)
 def test_the_text_for_an_index_has_the_tokens_of_the_text(text: str) -> None:
     assert index_text(text).split() == segment(text).split()
 
 
-@settings(max_examples=examples(200, 3_000), deadline=None)
+@settings(max_examples=examples(80, 3_000), deadline=None)
 @given(texts, st.data())
 def test_any_run_of_whole_tokens_finds_its_text(text: str, data: st.DataObject) -> None:
     tokens = segment(text).split()
@@ -40,7 +40,7 @@ def test_any_run_of_whole_tokens_finds_its_text(text: str, data: st.DataObject) 
 
 
 @pytest.mark.requirement("P26")
-@settings(max_examples=examples(200, 3_000), deadline=None)
+@settings(max_examples=examples(80, 3_000), deadline=None)
 @given(
     st.text(alphabet=han | st.sampled_from("ab ，。")),
     st.text(alphabet=han, min_size=2, max_size=2),
@@ -50,7 +50,7 @@ def test_a_word_of_two_characters_is_found_inside_prose(before: str, word: str, 
     assert matches(parse_query(word), segment(before + word + after))
 
 
-@settings(max_examples=examples(200, 3_000), deadline=None)
+@settings(max_examples=examples(80, 3_000), deadline=None)
 @given(texts, st.text(min_size=1), st.integers(3, 200))
 def test_a_snippet_is_one_line_no_longer_than_asked_for(text: str, word: str, width: int) -> None:
     query = Query(((word,),))

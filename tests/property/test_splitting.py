@@ -9,7 +9,7 @@ from roost.core.codespans import fences
 from roost.core.splitting import split
 from tests.scale import examples
 
-LIMIT = examples(200, 5_000)
+LIMIT = examples(80, 5_000)
 PIECES = st.sampled_from(
     [
         "a", "bb", "word ", " ", "\n", "\n\n", "\r\n", ". ", "! ", "。", "e\u0301", "👩\u200d💻", "🇩🇪", "\ud83d", "\ude00",

@@ -33,14 +33,14 @@ POLICIES = st.builds(
 )
 
 
-@settings(max_examples=examples(100, 2000))
+@settings(max_examples=examples(50, 2000))
 @given(policy=POLICIES)
 def test_every_tool_is_either_kept_or_removed_by_one_stage(policy: ToolPolicy) -> None:
     effective = effective_tools(TOOLS, policy)
     assert sorted((*effective.names, *(one.name for one in effective.removed))) == sorted(TOOLS)
 
 
-@settings(max_examples=examples(100, 2000))
+@settings(max_examples=examples(50, 2000))
 @given(policy=POLICIES, name=st.sampled_from(TOOLS))
 def test_a_name_that_any_list_denies_is_gone(policy: ToolPolicy, name: str) -> None:
     denying = [policy.tools, policy.agent, *policy.provider, *policy.chat]
@@ -48,7 +48,7 @@ def test_a_name_that_any_list_denies_is_gone(policy: ToolPolicy, name: str) -> N
     assert not (denied and name in effective_tools(TOOLS, policy).names)
 
 
-@settings(max_examples=examples(100, 2000))
+@settings(max_examples=examples(50, 2000))
 @given(policy=POLICIES)
 def test_the_ceiling_is_never_exceeded(policy: ToolPolicy) -> None:
     assert all(policy.inherited.permits(name) for name in effective_tools(TOOLS, policy).names)

@@ -35,7 +35,7 @@ def with_next(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
 
 
 @pytest.mark.requirement("P12")
-@settings(max_examples=examples(150, 2000), deadline=None)
+@settings(max_examples=examples(60, 2000), deadline=None)
 @given(histories)
 def test_every_prefix_of_any_history_builds_a_prompt_that_three_providers_accept(
     entries: tuple[Entry, ...],
@@ -48,7 +48,7 @@ def test_every_prefix_of_any_history_builds_a_prompt_that_three_providers_accept
             assert set(violations(prompt)) <= ENDS_WITH_MODEL
 
 
-@settings(max_examples=examples(150, 1000), deadline=None)
+@settings(max_examples=examples(60, 1000), deadline=None)
 @given(histories)
 def test_every_call_has_one_result_right_after_its_message_and_nothing_else_is_a_result(
     entries: tuple[Entry, ...],
@@ -57,7 +57,7 @@ def test_every_call_has_one_result_right_after_its_message_and_nothing_else_is_a
         assert [call.id for call in tool_calls(unit.message)] == [result.call_id for result in unit.results]
 
 
-@settings(max_examples=examples(100, 500), deadline=None)
+@settings(max_examples=examples(50, 500), deadline=None)
 @given(histories)
 def test_building_a_prompt_changes_no_entry_and_gives_the_same_prompt_again(
     entries: tuple[Entry, ...],
@@ -67,7 +67,7 @@ def test_building_a_prompt_changes_no_entry_and_gives_the_same_prompt_again(
     assert repr(entries) == before
 
 
-@settings(max_examples=examples(100, 500), deadline=None)
+@settings(max_examples=examples(50, 500), deadline=None)
 @given(histories)
 def test_details_never_reach_a_model(entries: tuple[Entry, ...]) -> None:
     assert all(
@@ -83,7 +83,7 @@ def shown(message: Message) -> str:
 
 
 @pytest.mark.requirement("P16", "D60")
-@settings(max_examples=examples(200, 1000), deadline=None)
+@settings(max_examples=examples(80, 1000), deadline=None)
 @given(user_messages.filter(lambda message: bool(message.content)))
 def test_only_the_gateway_can_write_a_mark(message: UserMessage) -> None:
     rendered = shown(marked(message))
@@ -98,14 +98,14 @@ def test_only_the_gateway_can_write_a_mark(message: UserMessage) -> None:
         assert defused(inside) == inside
 
 
-@settings(max_examples=examples(200, 1000), deadline=None)
+@settings(max_examples=examples(80, 1000), deadline=None)
 @given(user_messages.filter(lambda message: bool(message.content)))
 def test_marking_a_marked_message_changes_nothing(message: UserMessage) -> None:
     once = marked(replace(message, sender=None))
     assert marked(once) == once
 
 
-@settings(max_examples=examples(100, 500), deadline=None)
+@settings(max_examples=examples(50, 500), deadline=None)
 @given(texts, texts)
 def test_breaking_marks_twice_is_breaking_them_once(before: str, after: str) -> None:
     once = defused(f"{before}[Hook event]{after}")

@@ -158,7 +158,7 @@ def runner() -> Iterator[asyncio.Runner]:
 
 
 @pytest.mark.requirement("D57")
-@settings(max_examples=examples(250, 5000), deadline=None)
+@settings(max_examples=examples(100, 5000), deadline=None)
 @given(content=files)
 def test_any_file_is_written_again_as_it_was(content: bytes) -> None:
     store = MemoryStore(FakeClock())
@@ -175,7 +175,7 @@ def test_any_file_comes_out_of_a_database_as_it_went_in(tmp_path: Path, runner: 
     store = runner.run(opened())
     numbers = count()
 
-    @settings(max_examples=examples(150, 3000), deadline=None)
+    @settings(max_examples=examples(60, 3000), deadline=None)
     @given(content=files)
     def law(content: bytes) -> None:
         number = next(numbers)
@@ -215,7 +215,7 @@ async def two_hosts(history: list[Body]) -> tuple[bytes, bytes, list[str]]:
     return sent, await lines_of(there), [entry.id for entry in page.entries]
 
 
-@settings(max_examples=examples(100, 2000), deadline=None)
+@settings(max_examples=examples(50, 2000), deadline=None)
 @given(history=st.lists(bodies, max_size=12))
 def test_a_session_that_was_never_a_file_travels_whole(history: list[Body]) -> None:
     sent, again, ids = asyncio.run(two_hosts(history))

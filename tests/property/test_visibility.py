@@ -80,7 +80,7 @@ def allowed(operation: Operation, caller: Caller, target: Target) -> bool:
 
 
 @pytest.mark.requirement("P8", "D68")
-@settings(max_examples=examples(300, 5000))
+@settings(max_examples=examples(100, 5000))
 @given(st.sampled_from(Operation), agent_callers(), targets())
 def test_every_level_contains_the_ones_before_it(
     operation: Operation, caller: AgentCaller, target: Target
@@ -90,7 +90,7 @@ def test_every_level_contains_the_ones_before_it(
 
 
 @pytest.mark.requirement("P8", "P26", "S17", "S20")
-@settings(max_examples=examples(400, 5000))
+@settings(max_examples=examples(150, 5000))
 @given(st.sampled_from((Operation.LIST, Operation.SEARCH)), callers, targets())
 def test_a_query_in_scope_finds_exactly_what_the_guard_allows(
     operation: Operation, caller: Caller, target: Target
@@ -99,7 +99,7 @@ def test_a_query_in_scope_finds_exactly_what_the_guard_allows(
 
 
 @pytest.mark.requirement("P8", "F5")
-@settings(max_examples=examples(300, 5000))
+@settings(max_examples=examples(100, 5000))
 @given(st.sampled_from(Operation), callers, targets())
 def test_what_is_someone_elses_is_shown_as_nothing(
     operation: Operation, caller: Caller, target: Target
@@ -116,7 +116,7 @@ def test_what_is_someone_elses_is_shown_as_nothing(
 
 
 @pytest.mark.requirement("S15")
-@settings(max_examples=examples(300, 5000))
+@settings(max_examples=examples(100, 5000))
 @given(rights, st.lists(rights, min_size=1, max_size=4))
 def test_no_descendant_has_a_right_its_ancestor_lacks(root: Rights, asked: list[Rights]) -> None:
     reached = root

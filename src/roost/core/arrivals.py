@@ -1,6 +1,6 @@
 """A message at the door, and what it does to its session before it is queued.
 
-It opens the session, starts it afresh when that is due, and, if a person sent it, moves route and interaction.
+It opens the session, starts it afresh when that is due, and, if a person sent it, moves origin, route and interaction.
 """
 
 from dataclasses import dataclass, field
@@ -9,6 +9,7 @@ from datetime import tzinfo
 from roost.core import lifecycle
 from roost.core.addresses import Address, Origin
 from roost.core.effects import Archive, ChangeSession, Effects, OpenSession, Snapshot
+from roost.core.envelopes import merge_origin
 from roost.core.inbound import Inbound
 from roost.core.lifecycle import ResetPolicy, Stale, StaleReason
 from roost.core.messages import ProvenanceKind
@@ -73,7 +74,7 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
     put_off = not fresh and stale is not None and stale.reason is not StaleReason.IDLE
     change = ChangeSession(
         key=session.key,
-        origin=arrival.opening.origin if session.origin == Origin() else None,
+        origin=merge_origin(session.origin, arrival.opening.origin),
         route=inbound.reply_to,
         touched=at,
         interacted=None if put_off else at,

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from roost.core.a2a import CHILD_KINDS, INTERNAL_CHANNEL
 from roost.core.addresses import Address
-from roost.core.announce import findings_text, freeze_result
+from roost.core.announce import findings_text, freeze_result, silent_work
 from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.effects import (
     AcceptInput,
@@ -118,9 +118,12 @@ def yield_end(snapshot: RunSnapshot, ending: Ending) -> Effects:
 
 
 def _result(ending: Ending) -> str | None:
-    """What is kept of a child's last words; a run that failed leaves none, one that ran out of time may."""
-    timed_out = ending.outcome.state is RunState.TIMEOUT
-    text = (ending.reply or "").strip() if timed_out else ending.said
+    """What is kept of a child's last words; a run that failed leaves none, one that ran out of time what it has."""
+    text = ending.said
+    if ending.outcome.state is RunState.TIMEOUT:
+        text = (ending.reply or "").strip()
+        if not text and ending.tool_calls:
+            text = silent_work(ending.tool_calls)
     return freeze_result(text) if text else None
 
 

@@ -17,12 +17,14 @@ Announce: TypeAlias = Callable[[Completion, str | None], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """`reply` is the last visible text of the run; `announce_ms` is how long a child may think about its announcement."""
+    """`reply` is the last visible text of the run, `tool_calls` what it did before its time was over; `announce_ms` is how
+    long a child may think about its announcement."""
 
     outcome: Outcome
     announce: Announce
     reply: str | None = None
     announce_ms: int | None = None
+    tool_calls: int = 0
 
     @property
     def said(self) -> str | None:

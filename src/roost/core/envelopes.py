@@ -145,16 +145,15 @@ def origin_of(envelope: Envelope) -> Origin:
     )
 
 
-def merge_origin(old: Origin | None, new: Origin) -> Origin:
+def merge_origin(old: Origin, new: Origin) -> Origin:
     """What is known after another message: new values win, missing ones leave the old.
 
     A conversation that moved to another place keeps none of the ids of the place it left.
     """
-    if old is None:
-        return new
+    known = old
     if new.provider not in _NOT_DELIVERABLE and _moved(old, new):
         old = replace(old, sender=None, to=None, account=None, thread=None)
-    return Origin(
+    merged = Origin(
         label=new.label or old.label,
         provider=new.provider or old.provider,
         surface=new.surface or old.surface,
@@ -164,6 +163,8 @@ def merge_origin(old: Origin | None, new: Origin) -> Origin:
         account=new.account or old.account,
         thread=new.thread or old.thread,
     )
+    # What is the same object need not be written again.
+    return known if merged == known else merged
 
 
 def _moved(old: Origin, new: Origin) -> bool:

@@ -147,14 +147,6 @@ def steers(inbound: Inbound) -> bool:
     return inbound.provenance.source_tool == STEER_TOOL
 
 
-def clear(snapshot: Snapshot, at: int, why: str) -> Effects:
-    """Empty the queue of what people said and nobody has answered; each sender is told."""
-    waiting = [record.inbound for record in snapshot.pending if _by_person(record.inbound)]
-    buried = [bury(inbound, why, cleared_line(excerpt(inbound), why), at) for inbound in waiting]
-    gone = {inbound.id for inbound in waiting}
-    return (*(effect for effects in buried for effect in effects), *_end_emptied(snapshot, gone, at))
-
-
 def bury(inbound: Inbound, reason: str, line: str, at: int, *, on_arrival: bool = False) -> Effects:
     """A message that will never be answered, and the word to its sender."""
     told = notice(inbound.key, inbound.reply_to, line, at=at, about=inbound.id)

@@ -85,11 +85,6 @@ class RecallPage:
         return self.dropped_messages or self.content_truncated
 
 
-def page_messages(requested: int | None) -> int:
-    """How many messages a request gets."""
-    return PAGE_MESSAGES if requested is None else min(max(requested, 1), MOST_MESSAGES)
-
-
 def recall(entries: Sequence[Entry], options: RecallOptions) -> RecallPage:
     """The newest of these entries that fit; they come and go oldest first."""
     kept: list[Recalled] = []

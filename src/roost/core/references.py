@@ -108,31 +108,10 @@ def is_listed(key: SessionKey, scope: SessionScope) -> bool:
 def refuse_thread(key: SessionKey) -> None:
     """Raise if a key is a thread of a chat, which other sessions must not write into."""
     if key.is_thread:
-        raise InvalidInput(f"{key} is a thread people talk in", hint=f"send to {key.parent} instead")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A session that has, or had, the id looked for."""
-
-    key: SessionKey
-    updated_at: int
-
-
-def pick(session_id: str, candidates: tuple[Candidate, ...]) -> SessionKey:
-    """The session meant by an id: the only one, else one named after it, else the one used last."""
-    freshest: dict[SessionKey, int] = {}
-    for candidate in candidates:
-        freshest[candidate.key] = max(candidate.updated_at, freshest.get(candidate.key, candidate.updated_at))
-    if not freshest:
-        raise NotFound(f"no session has the id {session_id}", hint=_TAKE_FROM_LIST)
-    named = {key: at for key, at in freshest.items() if str(key).endswith(f":{session_id}")} or freshest
-    newest = max(named.values())
-    chosen = [key for key, at in named.items() if at == newest]
-    if len(chosen) > 1:
-        names = ", ".join(sorted(map(str, chosen)))
-        raise InvalidInput(f"the id {session_id} could be any of {names}", hint="name the session by its key")
-    return chosen[0]
+        raise InvalidInput(
+            f"{key} is a thread people talk in, which other sessions do not write into",
+            hint=f"send to {key.parent} instead",
+        )
 
 
 def _own(seen_from: Viewpoint) -> SessionKey:

@@ -16,6 +16,7 @@ from roost.core.keys import SessionKey
 from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.notices import derived_id
 from roost.core.principals import OWNER
+from roost.core.references import refuse_thread
 from roost.core.runs import Lane, Request, Run, RunKind
 from roost.core.sessions import Facts
 
@@ -124,11 +125,7 @@ def check_target(sender: SessionKey, target: SessionKey, wait_ms: int) -> None:
             "a session cannot wait for its own reply: it is busy waiting",
             hint="send to another session, or with timeoutSeconds 0",
         )
-    if target.is_thread:
-        raise InvalidInput(
-            f"{target} is a thread people talk in, which other sessions do not write into",
-            hint=f"send to {target.parent} instead",
-        )
+    refuse_thread(target)
 
 
 def send(snapshot: Snapshot, order: Order) -> Effects:

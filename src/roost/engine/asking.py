@@ -12,9 +12,9 @@ from roost.core.messages import AssistantMessage, Message, StopReason, Text, Usa
 from roost.core.models import FailureKind, Finished, ModelFailed, ModelRequest, TextDelta, ThinkingDelta
 from roost.core.notices import derived_id
 from roost.core.runs import Step, StepKind
-from roost.engine.limits import OutOfTime, watched
 from roost.engine.means import Means
 from roost.engine.work import Work
+from roost.ports.limits import OutOfTime, watched
 
 _log = logging.getLogger(__name__)
 

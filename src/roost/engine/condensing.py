@@ -19,9 +19,9 @@ from roost.core.models import ModelFailed
 from roost.core.tokens import estimate
 from roost.core.transcript import gateway_message
 from roost.engine.asking import Asking
-from roost.engine.limits import OutOfTime, within
 from roost.engine.voice import Voice
 from roost.engine.work import Work
+from roost.ports.limits import OutOfTime, within
 
 _log = logging.getLogger(__name__)
 

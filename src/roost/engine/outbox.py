@@ -17,9 +17,9 @@ from roost.core.errors import Fenced, RoostError
 from roost.core.leases import RENEW_MS, Lease
 from roost.engine.intake import Intake
 from roost.engine.keeping import until_kept
-from roost.engine.limits import OutOfTime, within
 from roost.engine.rulebook import Rulebook
 from roost.ports import Channel, Clock, Store, Topic, TopicKind
+from roost.ports.limits import OutOfTime, within
 
 DELIVERIES = Topic(TopicKind.DELIVERIES)
 DUE = Topic(TopicKind.DELIVERIES_DUE)

@@ -16,8 +16,8 @@ from roost.core.backoff import QUICK_MS, wait_ms
 from roost.core.channels import Knowledge
 from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.errors import Conflict, NotFound, RoostError
-from roost.engine.limits import within
 from roost.ports import Channel, Clock, Store
+from roost.ports.limits import within
 
 MOST_UNCERTAIN = 10_000
 LONGEST_ASK_MS = 3_000

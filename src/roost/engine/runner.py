@@ -18,14 +18,13 @@ from roost.core.errors import Fenced, RoostError
 from roost.core.exchanges import Completion
 from roost.core.footers import framed
 from roost.core.ledger import LedgerRow
-from roost.core.messages import AssistantMessage, StopReason, text_of
+from roost.core.messages import AssistantMessage, StopReason, text_of, tool_calls
 from roost.core.notices import derived_id, notice
 from roost.core.queries import LedgerQuery
 from roost.core.runs import Outcome, Run, RunKind, RunState
 from roost.core.upkeep import Upkeep
 from roost.engine.feed import Feed
 from roost.engine.keeping import until_kept
-from roost.engine.limits import OutOfTime, watched
 from roost.engine.means import HasToWait
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Part, Rules
@@ -36,6 +35,7 @@ from roost.engine.upkeeping import Compacting, Flushing
 from roost.engine.voice import Voice
 from roost.engine.work import Lent, Played, Work
 from roost.ports import Clock, Store
+from roost.ports.limits import OutOfTime, watched
 
 _log = logging.getLogger(__name__)
 
@@ -198,6 +198,7 @@ class Runner:
             raise Fenced(f"run {run.id} is not claimed")
         played = end.played
         stats, rules = await self._stats(run, end), self._book.current
+        calls = await self._calls(run, end.outcome)
 
         def advance(snapshot: RunSnapshot) -> Effects:
             ending = Ending(
@@ -205,6 +206,7 @@ class Runner:
                 announce=partial(announcement, stats=stats),
                 reply=text_of(played.words) if played.words else None,
                 announce_ms=rules.house.announce_ms,
+                tool_calls=calls,
             )
             at = ending.outcome.at
             follows = end.follows if ending.outcome.succeeded else None
@@ -242,6 +244,14 @@ class Runner:
             transcript=self._book.current.house.transcript(session),
             cost_micros=sum(usage.cost_micros for usage in spent) or None,
         )
+
+    async def _calls(self, run: Run, outcome: Outcome) -> int:
+        """How many tool calls a child had made when its time was over."""
+        if outcome.state is not RunState.TIMEOUT or run.request.requester is None or run.session_id is None:
+            return 0
+        own, entries = (run.id, completes(run)), await self._store.entries(run.session_id)
+        said = (entry.body for entry in entries if entry.run_id in own)
+        return sum(len(tool_calls(body)) for body in said if isinstance(body, AssistantMessage))
 
     def _entries(self, snapshot: RunSnapshot, played: Played) -> Effects:
         bodies = (*played.bodies, *(() if played.words is None else (played.words,)))

@@ -9,11 +9,11 @@ from roost.core.transcript import gateway_message
 from roost.core.upkeep import condensed_line, due, flush_note
 from roost.engine.asking import Asking
 from roost.engine.context import Context
-from roost.engine.limits import OutOfTime, within
 from roost.engine.means import GoesWithout
 from roost.engine.toolcalls import ToolCalls
 from roost.engine.voice import Voice
 from roost.engine.work import Played, Work
+from roost.ports.limits import OutOfTime, within
 
 FLUSH_MS = 120_000
 FLUSH_STEPS = 8

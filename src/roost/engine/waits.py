@@ -13,8 +13,8 @@ from roost.core.messages import AssistantMessage, text_of
 from roost.core.principals import Principal
 from roost.core.queries import HistoryQuery
 from roost.core.runs import Run
-from roost.engine.limits import OutOfTime, watched
 from roost.ports import Clock, Store, Topic, TopicKind
+from roost.ports.limits import OutOfTime, watched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

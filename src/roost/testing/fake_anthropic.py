@@ -1,26 +1,12 @@
 """Answers as an endpoint writes them that speaks Anthropic's messages."""
 
-from dataclasses import dataclass, field
 from typing import assert_never
 
 from roost.core.jsonvalue import JsonObject, compact
 from roost.core.messages import StopReason, ToolCall, Usage
 from roost.core.models import FailureKind
-from roost.testing.fake_http import Cut, Piece, Reply, event, refusal_of
-from roost.testing.scripts import (
-    CallTool,
-    Fail,
-    Hang,
-    Say,
-    Script,
-    Spend,
-    Step,
-    Stop,
-    Think,
-    Until,
-    stop_of,
-    usage_of,
-)
+from roost.testing.fake_http import Reply, Said, Writer, event, refusal_of, refused_at_once
+from roost.testing.scripts import CallTool, Fail, Say, Script, Think, stop_of, usage_of
 
 SIGNATURE = "c2lnbmVk"
 
@@ -36,14 +22,12 @@ _ERRORS = {
 
 def reply_of(script: Script) -> Reply:
     """The script in the shape of the wire. A failure before anything is said is an HTTP error."""
-    first = script[0] if script else None
-    if isinstance(first, Fail):
-        return refusal_of(_ERRORS[first.kind][0], _error(first), first.retry_after_ms)
+    if failed := refused_at_once(script):
+        return refusal_of(_ERRORS[failed.kind][0], _error(failed), failed.retry_after_ms)
     usage = usage_of(script)
     writer = _Writer()
     writer.event(_opening(usage))
-    for step in script:
-        writer.write(step)
+    writer.write(script)
     writer.close()
     writer.event(
         {
@@ -81,18 +65,16 @@ def _opening(usage: Usage) -> JsonObject:
     return {"type": "message_start", "message": message}
 
 
-@dataclass(slots=True)
-class _Writer:
+class _Writer(Writer):
     """Blocks one after another; `kind` is that of the open one."""
 
-    pieces: list[Piece] = field(default_factory=list)
-    kind: str = ""
-    index: int = -1
+    kind = ""
+    index = -1
 
     def event(self, data: JsonObject) -> None:
         self.pieces.append(event(data, str(data["type"])))
 
-    def write(self, step: Step) -> None:
+    def said(self, step: Said) -> None:
         match step:
             case Say(text):
                 self._open("text", {"type": "text", "text": ""})
@@ -102,17 +84,11 @@ class _Writer:
                 self._delta({"type": "thinking_delta", "thinking": text})
             case CallTool(call):
                 self._call(call)
-            case Until() | Hang():
-                self.pieces.append(step)
-            case Fail(FailureKind.TRANSIENT):
-                self.pieces.append(Cut())
-            case Fail():
-                self.event(_error(step))
-                self.pieces.append(Cut())
-            case Spend() | Stop():
-                pass
             case _:
                 assert_never(step)
+
+    def failed(self, step: Fail) -> None:
+        self.event(_error(step))
 
     def close(self) -> None:
         if self.kind == "thinking":

@@ -5,21 +5,8 @@ from typing import assert_never
 from roost.core.jsonvalue import JsonObject
 from roost.core.messages import StopReason, Usage
 from roost.core.models import FailureKind
-from roost.testing.fake_http import Cut, Piece, Reply, event, refusal_of
-from roost.testing.scripts import (
-    CallTool,
-    Fail,
-    Hang,
-    Say,
-    Script,
-    Spend,
-    Step,
-    Stop,
-    Think,
-    Until,
-    stop_of,
-    usage_of,
-)
+from roost.testing.fake_http import Reply, Said, Writer, event, refusal_of, refused_at_once
+from roost.testing.scripts import CallTool, Fail, Say, Script, Think, stop_of, usage_of
 
 _STOPS = {StopReason.STOP: "STOP", StopReason.LENGTH: "MAX_TOKENS", StopReason.TOOL_USE: "STOP"}
 _ERRORS = {
@@ -33,42 +20,40 @@ _ERRORS = {
 
 def reply_of(script: Script) -> Reply:
     """The script in the shape of the wire. A failure before anything is said is an HTTP error."""
-    first = script[0] if script else None
-    if isinstance(first, Fail):
-        return refusal_of(_ERRORS[first.kind][0], _error(first), first.retry_after_ms)
-    pieces = [piece for step in script for piece in _pieces(step)]
+    if failed := refused_at_once(script):
+        return refusal_of(_ERRORS[failed.kind][0], _error(failed), failed.retry_after_ms)
+    writer = _Writer()
+    writer.write(script)
     last: JsonObject = {
         "candidates": [{"content": {"role": "model", "parts": []}, "finishReason": _STOPS[stop_of(script)]}],
         "usageMetadata": _usage(usage_of(script)),
         "modelVersion": "small",
         "responseId": "answer-1",
     }
-    return Reply(pieces=(*pieces, event(last)))
+    return Reply(pieces=(*writer.pieces, event(last)))
 
 
-def _pieces(step: Step) -> list[Piece]:
+class _Writer(Writer):
+    def said(self, step: Said) -> None:
+        part = _part(step)
+        candidate: JsonObject = {"content": {"role": "model", "parts": [part]}, "index": 0}
+        whole: JsonObject = {"candidates": [candidate], "modelVersion": "small", "responseId": "answer-1"}
+        self.pieces.append(event(whole))
+
+    def failed(self, step: Fail) -> None:
+        self.pieces.append(event(_error(step)))
+
+
+def _part(step: Said) -> JsonObject:
     match step:
         case Say(text):
-            return [_part({"text": text})]
+            return {"text": text}
         case Think(text):
-            return [_part({"text": text, "thought": True})]
+            return {"text": text, "thought": True}
         case CallTool(call):
-            return [_part({"functionCall": {"id": call.id, "name": call.name, "args": call.arguments}})]
-        case Until() | Hang():
-            return [step]
-        case Fail(FailureKind.TRANSIENT):
-            return [Cut()]
-        case Fail():
-            return [event(_error(step)), Cut()]
-        case Spend() | Stop():
-            return []
+            return {"functionCall": {"id": call.id, "name": call.name, "args": call.arguments}}
         case _:
             assert_never(step)
-
-
-def _part(part: JsonObject) -> bytes:
-    candidate: JsonObject = {"content": {"role": "model", "parts": [part]}, "index": 0}
-    return event({"candidates": [candidate], "modelVersion": "small", "responseId": "answer-1"})
 
 
 def _error(failed: Fail) -> JsonObject:

@@ -5,6 +5,7 @@ It knows no wire format: `roost.testing.fake_openai` and its neighbours write re
 
 import asyncio
 import json
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -13,7 +14,8 @@ from types import TracebackType
 from typing import Self, TypeAlias, assert_never
 
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
-from roost.testing.scripts import Hang, Until
+from roost.core.models import FailureKind
+from roost.testing.scripts import CallTool, Fail, Hang, Say, Script, Spend, Stop, Think, Until
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,46 @@ def refusal_of(status: int, body: JsonObject, retry_after_ms: int | None = None)
     if retry_after_ms is not None:
         headers.append(("retry-after", f"{retry_after_ms / 1000:g}"))
     return Reply(status=status, headers=tuple(headers), pieces=(compact(body).encode(),))
+
+
+def refused_at_once(script: Script) -> Fail | None:
+    """The failure of a call of which nothing is said: an HTTP error."""
+    first = script[0] if script else None
+    return first if isinstance(first, Fail) else None
+
+
+Said: TypeAlias = Say | Think | CallTool
+
+
+class Writer(ABC):
+    """A script as the pieces of an answer, in the words of a wire format."""
+
+    def __init__(self) -> None:
+        self.pieces: list[Piece] = []
+
+    @abstractmethod
+    def said(self, step: Said) -> None: ...
+
+    @abstractmethod
+    def failed(self, step: Fail) -> None:
+        """What is written when a call goes wrong in the middle; the connection is dropped after it."""
+
+    def write(self, script: Script) -> None:
+        for step in script:
+            match step:
+                case Say() | Think() | CallTool():
+                    self.said(step)
+                case Until() | Hang():
+                    self.pieces.append(step)
+                case Fail(FailureKind.TRANSIENT):
+                    self.pieces.append(Cut())
+                case Fail():
+                    self.failed(step)
+                    self.pieces.append(Cut())
+                case Spend() | Stop():
+                    pass
+                case _:
+                    assert_never(step)
 
 
 Replies: TypeAlias = Reply | Callable[[Asked], Reply]

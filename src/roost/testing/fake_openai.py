@@ -7,21 +7,8 @@ from typing import assert_never
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
 from roost.core.messages import StopReason, ToolCall, Usage
 from roost.core.models import FailureKind
-from roost.testing.fake_http import Cut, FakeEndpoint, Piece, Reply, event, refusal_of
-from roost.testing.scripts import (
-    CallTool,
-    Fail,
-    Hang,
-    Say,
-    Script,
-    Spend,
-    Step,
-    Stop,
-    Think,
-    Until,
-    stop_of,
-    usage_of,
-)
+from roost.testing.fake_http import FakeEndpoint, Reply, Said, Writer, event, refusal_of, refused_at_once
+from roost.testing.scripts import CallTool, Fail, Say, Script, Think, stop_of, usage_of
 
 ARGUMENT_PIECE = 7
 KEEP_ALIVE = b": keep-alive\n\n"
@@ -63,11 +50,14 @@ def refused(
     status: int, message: str = "as scripted", *, code: str | None = None, retry_after: str | None = None
 ) -> Reply:
     """An answer that is an error."""
-    error: JsonObject = {"message": message, "type": "error", "code": code}
-    reply = refusal_of(status, {"error": error})
+    reply = refusal_of(status, _error(message, code))
     if retry_after is None:
         return reply
     return replace(reply, headers=(*reply.headers, ("retry-after", retry_after)))
+
+
+def _error(message: str, code: str | None) -> JsonObject:
+    return {"error": {"message": message, "type": "error", "code": code}}
 
 
 def reply_of(script: Script, *, thinking: str = "reasoning_content") -> Reply:
@@ -75,39 +65,38 @@ def reply_of(script: Script, *, thinking: str = "reasoning_content") -> Reply:
 
     `thinking` is what the endpoint calls it: there is no agreed name.
     """
-    first = script[0] if script else None
-    if isinstance(first, Fail):
-        status, code = _ERRORS[first.kind]
-        wait = first.retry_after_ms
-        after = None if wait is None else f"{wait / 1000:g}"
-        return refused(status, first.message, code=code, retry_after=after)
-    pieces: list[Piece] = [delta(role="assistant", content="")]
-    index = 0
-    for step in script:
-        pieces += _pieces(step, index, thinking)
-        index += isinstance(step, CallTool)
-    pieces += [delta(finish=_FINISH[stop_of(script)]), usage_chunk(usage_of(script)), DONE]
-    return Reply(pieces=tuple(pieces))
+    if failed := refused_at_once(script):
+        status, code = _ERRORS[failed.kind]
+        return refusal_of(status, _error(failed.message, code), failed.retry_after_ms)
+    writer = _Writer(thinking)
+    writer.write(script)
+    end = (delta(finish=_FINISH[stop_of(script)]), usage_chunk(usage_of(script)), DONE)
+    return Reply(pieces=(delta(role="assistant", content=""), *writer.pieces, *end))
 
 
-def _pieces(step: Step, index: int, thinking: str) -> list[Piece]:
-    match step:
-        case Say(text):
-            return [delta(content=text)]
-        case Think(text):
-            return [delta(**{thinking: text})]
-        case CallTool(call):
-            return list(_call_pieces(call, index))
-        case Until() | Hang():
-            return [step]
-        case Fail(FailureKind.TRANSIENT):
-            return [Cut()]
-        case Fail(kind, message):
-            return [event({"error": {"message": message, "code": _ERRORS[kind][1]}}), Cut()]
-        case Spend() | Stop():
-            return []
-        case _:
-            assert_never(step)
+class _Writer(Writer):
+    """`calls` is how many calls were written."""
+
+    calls = 0
+
+    def __init__(self, thinking: str) -> None:
+        super().__init__()
+        self._thinking = thinking
+
+    def said(self, step: Said) -> None:
+        match step:
+            case Say(text):
+                self.pieces.append(delta(content=text))
+            case Think(text):
+                self.pieces.append(delta(**{self._thinking: text}))
+            case CallTool(call):
+                self.pieces += _call_pieces(call, self.calls)
+                self.calls += 1
+            case _:
+                assert_never(step)
+
+    def failed(self, step: Fail) -> None:
+        self.pieces.append(event({"error": {"message": step.message, "code": _ERRORS[step.kind][1]}}))
 
 
 def _call_pieces(call: ToolCall, index: int) -> Iterator[bytes]:

@@ -1,27 +1,13 @@
 """Answers as an endpoint writes them that speaks OpenAI's responses."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import assert_never
 
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
 from roost.core.messages import StopReason, ToolCall, Usage
 from roost.core.models import FailureKind
-from roost.testing.fake_http import Cut, Piece, Reply, event, refusal_of
-from roost.testing.scripts import (
-    CallTool,
-    Fail,
-    Hang,
-    Say,
-    Script,
-    Spend,
-    Step,
-    Stop,
-    Think,
-    Until,
-    stop_of,
-    usage_of,
-)
+from roost.testing.fake_http import Reply, Said, Writer, event, refusal_of, refused_at_once
+from roost.testing.scripts import CallTool, Fail, Say, Script, Think, stop_of, usage_of
 
 _ERRORS = {
     FailureKind.AUTH: (401, "invalid_api_key"),
@@ -34,16 +20,13 @@ _ERRORS = {
 
 def reply_of(script: Script) -> Reply:
     """The script in the shape of the wire. A failure before anything is said is an HTTP error."""
-    first = script[0] if script else None
-    if isinstance(first, Fail):
-        status, code = _ERRORS[first.kind]
-        error: JsonObject = {"message": first.message, "type": "error", "code": code}
-        return refusal_of(status, {"error": error}, first.retry_after_ms)
+    if failed := refused_at_once(script):
+        status, code = _ERRORS[failed.kind]
+        error: JsonObject = {"message": failed.message, "type": "error", "code": code}
+        return refusal_of(status, {"error": error}, failed.retry_after_ms)
     writer = _Writer()
     writer.event("response.created", response=_response("in_progress"))
-    for step in script:
-        writer.write(step)
-    writer.close()
+    writer.write(script)
     cut = stop_of(script) is StopReason.LENGTH
     state = "incomplete" if cut else "completed"
     writer.event(f"response.{state}", response=_response(state, usage_of(script)))
@@ -78,20 +61,18 @@ def _usage(usage: Usage) -> JsonObject:
     }
 
 
-@dataclass(slots=True)
-class _Writer:
+class _Writer(Writer):
     """Items one after another; `kind` is that of the open one."""
 
-    pieces: list[Piece] = field(default_factory=list)
-    kind: str = ""
-    index: int = -1
-    number: int = 0
+    kind = ""
+    index = -1
+    number = 0
 
     def event(self, kind: str, **fields: JsonValue) -> None:
         self.pieces.append(event({"type": kind, "sequence_number": self.number, **fields}, kind))
         self.number += 1
 
-    def write(self, step: Step) -> None:
+    def said(self, step: Said) -> None:
         match step:
             case Say(text):
                 if self._open("message", {"role": "assistant", "status": "in_progress", "content": []}):
@@ -105,20 +86,11 @@ class _Writer:
                 self._of_item("response.reasoning_summary_text.delta", summary_index=0, delta=text)
             case CallTool(call):
                 self._call(call)
-            case Until() | Hang():
-                self.pieces.append(step)
-            case Fail(FailureKind.TRANSIENT):
-                self.pieces.append(Cut())
-            case Fail(kind, message):
-                self.event("error", code=_ERRORS[kind][1], message=message, param=None)
-                self.pieces.append(Cut())
-            case Spend() | Stop():
-                pass
             case _:
                 assert_never(step)
 
-    def close(self) -> None:
-        self.kind = ""
+    def failed(self, step: Fail) -> None:
+        self.event("error", code=_ERRORS[step.kind][1], message=step.message, param=None)
 
     @property
     def _item_id(self) -> str:
@@ -137,7 +109,7 @@ class _Writer:
         return True
 
     def _call(self, call: ToolCall) -> None:
-        self.close()
+        self.kind = ""
         text = compact(call.arguments)
         fields: JsonObject = {"call_id": call.id, "name": call.name, "status": "in_progress"}
         self._open("function_call", {**fields, "arguments": ""})
@@ -146,4 +118,4 @@ class _Writer:
         self._of_item("response.function_call_arguments.done", arguments=text, name=call.name)
         done: JsonObject = {"id": self._item_id, "type": "function_call", **fields, "arguments": text}
         self.event("response.output_item.done", output_index=self.index, item=done)
-        self.close()
+        self.kind = ""

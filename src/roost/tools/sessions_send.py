@@ -21,10 +21,10 @@ from roost.core.sending import MessageId, Order, SendRules
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import Operation
 from roost.ports import Report, Topic, TopicKind
+from roost.ports.limits import if_within
 from roost.tools.access import Access
 from roost.tools.arguments import Arguments, object_schema
 from roost.tools.outcomes import refused, sentence, told
-from roost.tools.waiting import within
 
 WAIT_S = 30
 LONGEST_WAIT_S = 3_600
@@ -214,7 +214,7 @@ class SessionsSend:
             return now if now.state.ended else None
 
         while (left := until - clock.now()) > 0:
-            found = await within(clock, min(left, SLICE_MS), lambda: store.wait_for(topic, answered))
+            found = await if_within(clock, min(left, SLICE_MS), lambda: store.wait_for(topic, answered))
             if found is not None:
                 return found
             await report("")

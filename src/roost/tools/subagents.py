@@ -26,10 +26,10 @@ from roost.core.topics import Topic, TopicKind
 from roost.core.trees import Tree
 from roost.core.visibility import Operation
 from roost.ports import Report
+from roost.ports.limits import if_within
 from roost.tools.access import Access, Found
 from roost.tools.arguments import Arguments, object_schema
 from roost.tools.outcomes import found, looked_up
-from roost.tools.waiting import within
 
 MOST_CHILDREN = 200
 LONGEST_WORD = 4_000
@@ -172,7 +172,9 @@ class Subagents:
             return None if at_work else True
 
         topic = Topic(TopicKind.SESSION, str(invocation.key))
-        done = await within(self._access.clock, 1_000 * seconds, lambda: self._store.wait_for(topic, ended))
+        done = await if_within(
+            self._access.clock, 1_000 * seconds, lambda: self._store.wait_for(topic, ended)
+        )
         views = [view for view in await self._views(invocation) if view.session.key in awaited]
         children: list[JsonValue] = [await self._told(view, invocation) for view in views]
         fields: dict[str, JsonValue] = {
@@ -314,7 +316,7 @@ class Subagents:
         async def wait() -> bool:
             return await self._store.wait_for(Topic(TopicKind.RUNS), all_ended)
 
-        await within(self._access.clock, ENDS_WITHIN_MS, wait)
+        await if_within(self._access.clock, ENDS_WITHIN_MS, wait)
         return await going()
 
     async def _allow(self, view: ChildView, invocation: Invocation) -> None:

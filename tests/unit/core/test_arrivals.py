@@ -64,14 +64,14 @@ def test_a_persons_message_moves_route_activity_and_interaction() -> None:
 
 
 @pytest.mark.requirement("D53")
-def test_the_origin_is_kept_once_it_is_known() -> None:
-    met = Origin(label="Ann")
+def test_the_origin_follows_what_each_message_says_of_it() -> None:
+    met = Origin(label="Ann", provider="telegram")
     arrival = samples.arrival()
     arrival = replace(arrival, opening=replace(arrival.opening, origin=met))
     before = samples.snapshot()
     assert change(begin(before, arrival)).origin == met
-    known = replace(samples.session(), origin=Origin(label="Bob"))
-    assert change(begin(replace(before, session=known), arrival)).origin is None
+    known = replace(samples.session(), origin=Origin(label="Bob", provider="telegram", sender="7"))
+    assert change(begin(replace(before, session=known), arrival)).origin == replace(met, sender="7")
 
 
 @pytest.mark.requirement("D42", "P28")

@@ -91,6 +91,24 @@ def test_every_end_of_a_child_settles_its_completion_once(
     assert settle.error == (None if state is RunState.DONE else "boom")
 
 
+@pytest.mark.parametrize(
+    ("state", "reply", "calls", "result"),
+    [
+        (RunState.TIMEOUT, None, 3, "3 tool call(s) made without visible output"),
+        (RunState.TIMEOUT, " \n", 1, "1 tool call(s) made without visible output"),
+        (RunState.TIMEOUT, "half", 3, "half"),
+        (RunState.TIMEOUT, None, 0, None),
+        (RunState.FAILED, None, 3, None),
+    ],
+)
+def test_a_child_that_worked_in_silence_until_its_time_was_over_leaves_the_number_of_its_tool_calls(
+    state: RunState, reply: str | None, calls: int, result: str | None
+) -> None:
+    settle, *_ = child_end(spawned(), replace(ending(reply, state), tool_calls=calls))
+    assert isinstance(settle, SettleCompletion)
+    assert settle.result == result
+
+
 @pytest.mark.requirement("D63", "P1")
 def test_a_requester_that_yielded_hears_nothing_before_its_last_child() -> None:
     waiting = spawned(YIELDED, None, sibling(CompletionStatus.PENDING))

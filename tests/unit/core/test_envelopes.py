@@ -115,7 +115,8 @@ def test_a_later_message_adds_to_the_origin_and_takes_nothing_away() -> None:
     first = origin_of(GROUP)
     later = Origin(provider="telegram", account="work", label="Family 2", thread=None)
     assert merge_origin(first, later) == replace(first, label="Family 2")
-    assert merge_origin(None, first) == first
+    assert merge_origin(Origin(), first) == first
+    assert merge_origin(first, replace(first)) is first
 
 
 @pytest.mark.parametrize(

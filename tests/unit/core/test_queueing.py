@@ -19,7 +19,7 @@ from roost.core.inbound import Inbound, InputMode
 from roost.core.marking import STEER_TOOL
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER, Principal
-from roost.core.queueing import Disposition, Plan, accept, carry_over, clear, hand_over, plan
+from roost.core.queueing import Disposition, Plan, accept, carry_over, hand_over, plan
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
 from roost.core.resets import Reset
 from roost.core.runs import Cause, Outcome, Request, Run, RunKind, RunState
@@ -370,14 +370,3 @@ def test_a_full_queue_does_not_rob_the_run_under_way_of_what_it_answers() -> Non
     message = inbound("m9", at=LATER)
     planned = plan(replace(BUSY, pending=(opening, steering)), arriving(message, cap=1, drop=DropPolicy.OLD))
     assert [one.inbound_id for one in planned.effects if isinstance(one, KillInput)] == ["m1"]
-
-
-@pytest.mark.requirement("D51", "P3")
-def test_stopping_empties_the_queue_of_what_people_said_and_tells_them() -> None:
-    child = pending(inbound("c", kind=ProvenanceKind.SUBAGENT, reply_to=None), "q2")
-    full = waiting(BUSY, "m0", "m1")
-    full = replace(full, queued=(*full.queued, samples.queued("q2")), pending=(*full.pending, child))
-    effects = clear(full, LATER, "stopped")
-    assert [effect.inbound_id for effect in effects if isinstance(effect, KillInput)] == ["m0", "m1"]
-    assert sum(isinstance(effect, AddDelivery) for effect in effects) == 2
-    assert [effect.run_id for effect in effects if isinstance(effect, EndRun)] == ["q1"]

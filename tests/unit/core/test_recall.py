@@ -33,7 +33,6 @@ from roost.core.recall import (
     RecallPage,
     derived_title,
     is_readable,
-    page_messages,
     preview,
     recall,
     recalled_to_json,
@@ -118,14 +117,6 @@ def test_tool_results_are_left_out_unless_asked_for_and_tool_calls_stay() -> Non
     assert ids(read(*bodies)) == ["e0", "e1"]
     assert ids(read(*bodies, options=TOOLS)) == ["e0", "e1", "e2"]
     assert not read(*bodies).truncated
-
-
-@pytest.mark.requirement("D12")
-@pytest.mark.parametrize(
-    ("asked", "given"), [(None, 200), (1, 1), (0, 1), (-5, 1), (1_000, 1_000), (10**9, 1_000)]
-)
-def test_the_number_of_messages_is_clamped(asked: int | None, given: int) -> None:
-    assert page_messages(asked) == given
 
 
 def test_what_is_not_a_message_is_not_read_back() -> None:

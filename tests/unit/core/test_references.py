@@ -11,12 +11,10 @@ from roost.core.references import (
     ByKey,
     ByKeyOrId,
     BySessionId,
-    Candidate,
     Viewpoint,
     by_session_id,
     display,
     is_listed,
-    pick,
     refuse_thread,
     resolve,
 )
@@ -160,38 +158,3 @@ def test_a_thread_is_no_target_and_the_advice_names_its_chat(suffix: str) -> Non
     with pytest.raises(InvalidInput) as refusal:
         refuse_thread(SessionKey.parse(chat + suffix))
     assert refusal.value.hint == f"send to {chat} instead"
-
-
-def candidate(text: str, updated_at: int) -> Candidate:
-    return Candidate(key=SessionKey.parse(text), updated_at=updated_at)
-
-
-@pytest.mark.requirement("D10")
-@pytest.mark.parametrize(
-    ("candidates", "meant"),
-    [
-        ([("agent:ops:main", 1)], "agent:ops:main"),
-        ([("agent:ops:main", 9), ("agent:ops:main", 1)], "agent:ops:main"),
-        ([("agent:ops:main", 1), ("agent:ops:notes", 2)], "agent:ops:notes"),
-        ([("agent:ops:main", 9), (f"agent:ops:cron:j:run:{UUID}", 1)], f"agent:ops:cron:j:run:{UUID}"),
-        ([(f"agent:ops:hook:{UUID}", 1), (f"agent:ops:acp:{UUID}", 2)], f"agent:ops:acp:{UUID}"),
-    ],
-)
-def test_an_id_means_the_only_session_then_the_one_named_after_it_then_the_freshest(
-    candidates: list[tuple[str, int]], meant: str
-) -> None:
-    assert str(pick(UUID, tuple(candidate(*row) for row in candidates))) == meant
-
-
-@pytest.mark.requirement("D10")
-def test_an_id_nobody_has_is_not_found() -> None:
-    with pytest.raises(NotFound):
-        pick(UUID, ())
-
-
-def test_an_id_that_could_mean_several_is_refused_with_their_names() -> None:
-    with pytest.raises(InvalidInput, match="agent:ops:main, agent:ops:notes"):
-        pick(
-            UUID,
-            (candidate("agent:ops:notes", 3), candidate("agent:ops:main", 3), candidate("agent:ops:x", 1)),
-        )

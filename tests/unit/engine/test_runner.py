@@ -5,10 +5,9 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from roost.core import queueing
 from roost.core.budgets import BudgetScope, Limit, Measure
 from roost.core.deliveries import Delivery, DeliveryKind, DeliveryState
-from roost.core.effects import Advance, Effects, OpenGeneration, RequestStop, Snapshot
+from roost.core.effects import Advance, Effects, KillInput, OpenGeneration, RequestStop, Snapshot
 from roost.core.errors import InvalidInput, StoreUnavailable
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.messages import AssistantMessage, StopReason, text_of
@@ -84,12 +83,15 @@ async def test_a_run_that_cannot_be_cast_is_told_to_who_asked(error: Exception, 
 async def test_a_run_whose_messages_were_cleared_before_it_began_asks_no_model_and_says_nothing(
     before: tuple[str, ...],
 ) -> None:
+    def buried(snapshot: Snapshot) -> Effects:
+        return tuple(KillInput(inbound_id=one.inbound.id, reason="gone") for one in snapshot.pending)
+
     scene = Scene()
     for name in before:
         scene.model.add((Say("Answered."),))
         await runner(scene).run(await scene.claimed(name))
     run = await scene.claimed("emptied")
-    await scene.store.change_session(MAIN, lambda now: queueing.clear(now, scene.clock.now(), "stopped"))
+    await scene.store.change_session(MAIN, buried)
     await runner(scene).run(run)
     assert await outcome(scene, run) == (RunState.KILLED, "nothing_to_answer")
     assert len(scene.model.requests) == len(before)

@@ -104,6 +104,7 @@ async def test_a_program_that_is_asked_may_clean_up(where: Place) -> None:
         f"nohup setsid sh -c '{NAP} & {NAP}' >/dev/null 2>&1 &",
         f"(setsid sh -c 'trap \"\" TERM; {NAP}; {NAP}' &)",
     ],
+    ids=["behind", "a session of its own", "without a terminal", "deaf to being asked"],
 )
 async def test_what_is_left_in_the_background_ends_with_the_program(where: Place, text: str) -> None:
     with anyio.fail_after(15):

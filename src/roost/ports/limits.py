@@ -1,4 +1,4 @@
-"""Work that is given up when its time is over, by the engine's clock."""
+"""Work that is given up when its time is over, by a clock."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -22,6 +22,14 @@ async def within(clock: Clock, milliseconds: int, work: Callable[[], Awaitable[A
     """The answer of `work`, if it comes in time."""
     deadline = clock.now() + milliseconds
     return await watched(clock, lambda: deadline - clock.now(), work)
+
+
+async def if_within(clock: Clock, milliseconds: int, work: Callable[[], Awaitable[Answer]]) -> Answer | None:
+    """The answer of `work`, or None if it does not come in time."""
+    try:
+        return await within(clock, milliseconds, work)
+    except OutOfTime:
+        return None
 
 
 async def watched(clock: Clock, left: Callable[[], int], work: Callable[[], Awaitable[Answer]]) -> Answer:

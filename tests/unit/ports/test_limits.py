@@ -3,7 +3,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from roost.core.errors import Fenced
-from roost.engine.limits import OutOfTime, watched
+from roost.ports.limits import OutOfTime, if_within, watched
 from roost.testing.clock import FakeClock
 
 
@@ -65,3 +65,22 @@ async def test_progress_gives_more_time() -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(progress)
         assert await watched(clock, lambda: 1000 - (clock.now() - moved_at), work) == "done"
+
+
+async def test_an_answer_may_be_done_without() -> None:
+    clock = FakeClock()
+    answers: list[str | None] = []
+
+    async def soon() -> str:
+        await checkpoint()
+        return "here"
+
+    async def wait() -> None:
+        answers.append(await if_within(clock, 1000, soon))
+        answers.append(await if_within(clock, 1000, anyio.sleep_forever))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(wait)
+        await anyio.wait_all_tasks_blocked()
+        clock.advance(1000)
+    assert answers == ["here", None]

@@ -1,0 +1,106 @@
+"""Nothing is kept that only its own test uses."""
+
+from collections.abc import Mapping
+from functools import cache
+
+import pytest
+
+from tests.meta import tree
+from tests.meta.uses import unused
+
+# Shipped for people who write plugins and tests; called from outside.
+SHIPPED = ("roost.testing", "roost.channels.loopback")
+
+# Built and proven before its user: name → who will use it.
+AWAITED: Mapping[str, str] = {
+    "roost.core.health.Health.ok": "the gateway's readiness, issue 6",
+    "roost.core.keys.SessionKey.beat": "heartbeats, issue 8",
+    "roost.core.sources.acp_key": "agent clients, issue 8",
+    "roost.core.sources.cron_key": "timers, issue 8",
+    "roost.core.sources.hook_key": "hooks, issue 8",
+    "roost.core.sources.node_key": "nodes, issue 8",
+    "roost.core.timeline.Chapter": "the dashboard, issue 7",
+    "roost.core.timeline.chapters": "the dashboard, issue 7",
+    "roost.core.toolpolicy.of_provider": "tools.byProvider, issue 4",
+    "roost.engine.feed.Feed.subscribe": "clients that follow a session, issue 6",
+    "roost.engine.gateway.Engine.standing_by": "the gateway's own command, issue 6",
+    "roost.engine.standby.lease_when_free": "the gateway's own command, issue 6",
+    "roost.engine.subscriptions.SessionFeed": "clients that follow a session, issue 6",
+    "roost.engine.waits.Waits.for_key": "agent.wait, issue 6",
+    "roost.engine.waits.Waits.for_message": "agent.wait, issue 6",
+    "roost.ports.store.Store.gateways": "who serves beside whom, issue 5",
+    "roost.ports.store.Store.record_route": "clients that move a route alone (D53), issue 6",
+    "roost.stores.verbs.leases.LeaseVerbs.gateways": "who serves beside whom, issue 5",
+    "roost.stores.verbs.sessions.SessionVerbs.record_route": "clients that move a route alone (D53), issue 6",
+    "roost.transfer.openclaw.import_openclaw": "the import command, issue 6",
+    "roost.transfer.report.ImportReport": "the import command, issue 6",
+}
+
+
+@cache
+def found() -> frozenset[str]:
+    return unused(module for module in tree.modules("src") if not module.name.startswith(SHIPPED))
+
+
+def test_every_public_definition_has_a_user() -> None:
+    tree.assert_none(f"{name}: nothing but tests uses it" for name in sorted(found() - AWAITED.keys()))
+
+
+def test_every_awaited_definition_still_waits() -> None:
+    tree.assert_none(
+        f"{name}: used, or gone; take it off the list" for name in sorted(AWAITED.keys() - found())
+    )
+
+
+def dead(**texts: str) -> set[str]:
+    """What is dead in these modules; `pack` is a package that passes `f` of `a` on."""
+    pack = tree.module("src/pack/__init__.py", "from a import f as passed")
+    return set(unused([pack, *(tree.module(f"src/{name}.py", text) for name, text in texts.items())]))
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "from a import f\nf()",
+        "from a import f as g\nx: g",
+        "from pack import passed\npassed()",
+        "from a import f\n@f\ndef _g(): ...",
+        "from a import f\n__all__ = ['f']",
+    ],
+)
+def test_a_use_is_seen_in_whatever_form(user: str) -> None:
+    assert dead(a="def f(): ...", user=user) == set()
+
+
+def test_a_use_through_its_module_is_seen() -> None:
+    inner = tree.module("src/pack/a.py", "def f(): ...")
+    assert unused([inner, tree.module("src/user.py", "from pack import a\na.f()")]) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "gone"),
+    [
+        ("def f(): ...", {"a.f"}),
+        ("def f(): f()", {"a.f"}),
+        ("def f(): g()\ndef g(): ...", {"a.f", "a.g"}),
+        ("class C:\n    def m(self): ...\nC()", {"a.C.m"}),
+        ("class C:\n    def m(self): ...\n", {"a.C"}),
+        ("def f(): ...\nx.f()", {"a.f"}),
+        ("def f(): ...\n'f is a function'", {"a.f"}),
+        ("def _f(): ...", set()),
+        ("class C:\n    def m(self): ...\nC().m()", set()),
+        ("def f(): ...\nf()", set()),
+        ("class C:\n    def copy(self) -> 'C': ...\nx: 'C'\nx.copy()", set()),
+    ],
+)
+def test_what_nothing_uses_is_found_with_all_that_only_it_uses(text: str, gone: set[str]) -> None:
+    assert dead(a=text) == gone
+
+
+def test_an_import_alone_is_no_use() -> None:
+    assert dead(a="def f(): ...", b="from a import f") == {"a.f"}
+    assert dead(a="def f(): ...", b="from a import f\ndef g(): f()") == {"a.f", "b.g"}
+
+
+def test_what_is_registered_by_its_decorator_is_used() -> None:
+    assert dead(a="class C:\n    @field_validator('x')\n    def check(self): ...\nC()") == set()
