@@ -14,8 +14,8 @@ export SCALE
 
 .PHONY: run test soak check lint bench requirements clean
 
-run: $(READY) ## start Roost
-	$(BIN)/python -m roost
+run: $(READY) ## start the gateway
+	$(BIN)/python -m roost gateway run
 
 test: $(READY) ## every kind of test; SCALE=full for the full counts
 	scripts/parts

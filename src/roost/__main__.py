@@ -2,11 +2,11 @@
 
 import sys
 
-from roost.cli import overview
+from roost.cli import main as command
 
 
 def main() -> int:
-    return overview.main(sys.argv[1:])
+    return command.main(sys.argv[1:])
 
 
 if __name__ == "__main__":

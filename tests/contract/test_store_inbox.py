@@ -188,6 +188,15 @@ async def test_a_message_is_found_by_the_key_its_sender_gave_it(store: Store) ->
     assert await store.inbound_by_key(OWNER, SIDE, "again") is None
 
 
+async def test_a_message_is_found_by_its_key_alone_wherever_it_was_sent_last(store: Store) -> None:
+    assert await store.inbound_by_key(OWNER, None, "again") is None
+    first = await accept(store, builders.inbound("m-1", source=BY_CLIENT))
+    assert await store.inbound_by_key(OWNER, None, "again") == first.record
+    elsewhere = await accept(store, builders.inbound("m-2", key=SIDE, source=BY_CLIENT))
+    assert await store.inbound_by_key(OWNER, None, "again") == elsewhere.record
+    assert await store.inbound_by_key(ALICE, None, "again") is None
+
+
 @pytest.mark.requirement("P3")
 async def test_a_decision_that_neither_keeps_nor_refuses_the_message_is_refused(store: Store) -> None:
     message, other = builders.inbound("m-1"), builders.inbound("m-2")

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from roost.cli.overview import refused
+from roost.cli.main import refused
 from roost.clock import SystemClock
 from roost.core.admission import ChannelPolicy, DmPolicy
 from roost.core.errors import RoostError

@@ -1,8 +1,10 @@
 """A gateway's store in each of its forms, and an engine in miniature on top of it."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+import anyio
 import pytest
 
 from roost.core.leases import Gateway, Lease
@@ -11,7 +13,9 @@ from roost.stores.memory import MemoryStore
 from roost.stores.sqlite import SqliteStore
 from roost.stores.sqlite.store import SqliteOptions
 from roost.testing.clock import FakeClock
+from roost.testing.wires import LocalClient
 from tests.flows.driver import Driver
+from tests.flows.served import Gate, Opened, gates
 
 # Gateways die here, power never fails: nothing has to wait for the disk.
 KILLS_ONLY = SqliteOptions(synchronous="OFF")
@@ -68,3 +72,16 @@ async def home(request: pytest.FixtureRequest, clock: FakeClock, tmp_path: Path)
 @pytest.fixture
 def driver(home: Home, clock: FakeClock) -> Driver:
     return Driver(home, clock)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
+    """A gateway, and a client of it that shows tools."""
+
+    @asynccontextmanager
+    async def open_gate() -> AsyncIterator[tuple[Gate, LocalClient]]:
+        with anyio.fail_after(10):
+            async with gates(request.param, tmp_path) as gate, gate.client(caps=["tool-events"]) as client:
+                yield gate, client
+
+    return open_gate

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from roost.app.casting import Director, SessionTools
 from roost.app.scanning import secret_scanner
 from roost.clock import host_zone
-from roost.config import Loaded, policies
+from roost.config import Loaded, as_document, config_hash, policies
 from roost.core.admission import ChannelPolicy
 from roost.core.keys import SessionKey
 from roost.core.scheduling import Limits
-from roost.engine.rules import CommandRules, House, Rules
+from roost.engine.rules import CommandRules, House, KnownAgent, Rules, Shown
+from roost.models.demo import SPEC as DEMO
 from roost.models.registry import Registry
 from roost.ports import Store
 from roost.transfer.exports import export_to
@@ -40,6 +41,29 @@ def engine_rules(
             retention=policies.retention(settings),
             recovery_max_age_ms=settings.recovery.max_age.milliseconds,
             announce_ms=settings.agents.defaults.subagents.announce_timeout_ms,
+            shown=shown(loaded),
+        ),
+    )
+
+
+def shown(loaded: Loaded) -> Shown:
+    """What clients are shown; credentials are masked in the document already."""
+    settings, sources = loaded.settings, loaded.sources
+    default = settings.agents.default.id
+    return Shown(
+        path=str(sources.file),
+        exists=sources.exists,
+        document=as_document(settings),
+        fingerprint=config_hash(settings),
+        agents=tuple(
+            KnownAgent(
+                id=agent.id,
+                name=agent.name,
+                model=agent.model.primary or str(DEMO.ref),
+                fallbacks=agent.model.fallbacks,
+                workspace=agent.workspace or str(sources.home / "workspace" / agent.id),
+            )
+            for agent in sorted(settings.agents.list, key=lambda one: one.id != default)
         ),
     )
 

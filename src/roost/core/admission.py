@@ -50,6 +50,7 @@ class AdmissionRule(StrEnum):
     GROUP_OPEN = "groupPolicy=open"
     GROUP_DISABLED = "groupPolicy=disabled"
     MENTION = "requireMention"
+    CREDENTIAL = "gateway.auth"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,6 +60,14 @@ def stop_below(tree: Tree, request: StopRequest) -> Stopped:
     return _stopped(tree, request, runs=runs, inputs=inputs, told=None)
 
 
+def stop_run(tree: Tree, run_id: str, request: StopRequest) -> Stopped:
+    """Stop one run of a session, with what waits for it; everything else goes on."""
+    runs = tuple(run for run in tree.runs if run.run.id == run_id)
+    inputs = tuple(record.inbound for record in tree.session.pending if record.run_id == run_id)
+    alone = replace(tree, session=replace(tree.session, children=()), below=())
+    return _stopped(alone, request, runs=runs, inputs=inputs, told=None)
+
+
 def kill(tree: Tree, children: Collection[SessionKey], request: StopRequest) -> Stopped:
     """Stop some of the sessions below, with all below them; whoever spawned them goes on and is told how they ended.
 

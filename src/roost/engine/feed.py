@@ -6,11 +6,11 @@ from typing import TypeAlias
 
 from roost.core.feeds import FeedItem, ListItem
 from roost.core.keys import SessionKey
-from roost.core.refusals import refusal
 from roost.core.runs import Run
 from roost.core.sessions import Session
-from roost.core.visibility import Caller, Decision, Denied, Operation, PersonCaller, Target, absent, decide
+from roost.core.visibility import Caller, Operation, PersonCaller
 from roost.engine.ears import Ears
+from roost.engine.reaching import reach
 from roost.engine.subscriptions import ListFeed, SessionFeed, may_list
 from roost.engine.voice import Voice
 from roost.ports import Clock, Store
@@ -40,8 +40,7 @@ class Feed:
     ) -> AsyncIterator[AsyncIterator[FeedItem]]:
         """The feed of a session: from the number after `after` on, else from now on. It need not exist yet, for who
         may see every session. Raises what the guard says to a caller who may not read it."""
-        session = await self._store.session(key)
-        await self._refuse(key, caller, session)
+        session = await reach(self._store, Operation.HISTORY, caller, key, self._clock.now())
         start = after if after is not None else session.events if session else 0
         with self._listening(lambda spoken: spoken.key == key) as ears:
             feed = SessionFeed(self._store, key, start, ears, self._replay)
@@ -55,20 +54,6 @@ class Feed:
             feed = ListFeed(self._store, caller, ears, self._replay)
             with self._store.watch(None, feed.changed):
                 yield feed
-
-    async def _refuse(self, key: SessionKey, caller: Caller, session: Session | None) -> None:
-        if isinstance(caller, PersonCaller) and caller.rules_all:
-            return
-        decision: Decision = absent(caller)
-        if session is not None:
-            ancestors = await self._store.ancestors(key)
-            target = Target(key=key, agent=key.agent, owner=session.owner, ancestors=ancestors)
-            decision = decide(Operation.HISTORY, caller, target)
-        if isinstance(decision, Denied):
-            record = refusal(Operation.HISTORY, caller, decision, str(key), self._clock.now())
-            if record is not None:
-                await self._store.record_denial(record)
-            raise decision.error()
 
     @contextmanager
     def _listening(self, hears: Hears) -> Iterator[Ears]:

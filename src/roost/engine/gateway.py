@@ -20,6 +20,7 @@ from roost.engine.feed import Feed
 from roost.engine.inbox import Inbox
 from roost.engine.keeping import until_kept
 from roost.engine.leasing import release, renew
+from roost.engine.operations import Operations
 from roost.engine.outbox import DELIVERIES, Outbox
 from roost.engine.reconciler import Reconciler
 from roost.engine.recoverer import Recoverer
@@ -61,12 +62,14 @@ class Engine:
     ) -> None:
         places = {Account(channel.name, channel.account): channel for channel in channels}
         store.limit_messages({account: channel.abilities.longest for account, channel in places.items()})
+        self.store, self.clock, self.new_id = store, clock, new_id
         self._book = Rulebook(rules)
         self._lease: Lease | None = None
         self._companions: dict[str, Companion] = {}
         self.stops = stops or Stops()
         self.feed = Feed(store, clock)
         self.waits = Waits(store, clock)
+        self.operations = Operations(store, clock, new_id, self._book, self.stops)
         self.inbox = Inbox(store, clock, new_id, self._book, self.stops, channels)
         self._store = store
         self._clock = clock
@@ -124,6 +127,16 @@ class Engine:
         if self._lease is not None:
             await until_kept(self._clock, partial(self._store.wake_parked, self._lease))
         return partial(self._book.out_of_use, before)
+
+    @property
+    def accounts(self) -> tuple[Account, ...]:
+        """The channels that are served."""
+        return tuple(self._channels)
+
+    @property
+    def rules(self) -> Rules:
+        """Those in force."""
+        return self._book.current
 
     def tell(self, part: str, error: str | None) -> None:
         """What a companion says of itself in the gateway's health."""

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from roost.core import admission, queueing, routing
+from roost.core.addressed import Addressed, facts_of_named
 from roost.core.addresses import ChatType
-from roost.core.admission import Admission, Admitted, PairingRequired, Refused
+from roost.core.admission import Admission, AdmissionRule, Admitted, PairingRequired, Refused
 from roost.core.arrivals import Arrival, Opening
 from roost.core.commandaccess import Ignored
 from roost.core.effects import Effects, Snapshot
@@ -18,8 +19,10 @@ from roost.core.principals import OWNER, person
 from roost.core.routing import Route
 from roost.core.sessions import Activation
 from roost.core.threads import ThreadBinding
+from roost.core.visibility import Operation, PersonCaller
 from roost.engine.commands.asked import Means
 from roost.engine.commands.desk import Desk
+from roost.engine.reaching import reach
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId, Rules
 from roost.engine.stops import INTERRUPTED, Stops
@@ -67,8 +70,24 @@ class Inbox:
             await self._store.record_denial(self._denial(envelope, decision))
             return TurnedAway(decision=decision)
         arrival = await self._arrival(envelope, decision, rules)
+        return await self._take(envelope, decision, arrival, rules)
+
+    async def say(self, said: Addressed) -> Accepted | TurnedAway:
+        """Take a message that names its session, from one whom a credential has let in."""
+        rules = self._book.current
+        caller = PersonCaller(principal=said.principal)
+        await reach(self._store, Operation.SEND, caller, said.key, self._clock.now())
+        arrival = self._addressed(said, rules)
+        if said.plain:
+            return await self._accept(arrival)
+        admitted = Admitted(principal=said.principal, rule=AdmissionRule.CREDENTIAL)
+        return await self._take(said.envelope, admitted, arrival, rules)
+
+    async def _take(
+        self, envelope: Envelope, admitted: Admitted, arrival: Arrival, rules: Rules
+    ) -> Accepted | TurnedAway:
         desk = Desk(replace(self._means, rules=rules), self._stops)
-        taken = await desk.take(envelope, decision, arrival)
+        taken = await desk.take(envelope, admitted, arrival)
         if isinstance(taken, Ignored):
             return TurnedAway(decision=taken)
         return taken or await self._accept(arrival)
@@ -139,6 +158,33 @@ class Inbox:
             queue=rules.queue,
             resets=rules.resets,
             thread=bound.address if bound else None,
+        )
+
+    def _addressed(self, said: Addressed, rules: Rules) -> Arrival:
+        main_name = rules.routing.main_name
+        return Arrival(
+            inbound=Inbound(
+                id=self._new_id(),
+                key=said.key,
+                principal=said.principal,
+                provenance=Provenance(kind=ProvenanceKind.HUMAN, principal=said.principal),
+                content=said.content,
+                source=said.source,
+                received_at=self._clock.now(),
+                trace=self._new_id(),
+                reply_to=said.reply_to,
+            ),
+            run_id=said.run_id,
+            opening=Opening(
+                session_id=self._new_id(),
+                owner=session_owner(said.key, main_name, creator=said.principal),
+                facts=facts_of_named(said.key, main_name),
+            ),
+            zone=rules.zone,
+            queue=rules.queue,
+            resets=rules.resets,
+            request=said.request,
+            mode=said.mode,
         )
 
     def _denial(self, envelope: Envelope, decision: Refused | PairingRequired) -> Denial:

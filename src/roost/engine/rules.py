@@ -10,6 +10,7 @@ from roost.core.budgets import Limit
 from roost.core.casting import fallback_reason, helps
 from roost.core.catalogue import Catalogue
 from roost.core.commandaccess import CommandPolicy
+from roost.core.jsonvalue import JsonObject
 from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetPolicy
 from roost.core.models import ModelFailed, ModelSpec
@@ -101,14 +102,37 @@ class CommandRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KnownAgent:
+    id: str
+    name: str | None
+    model: str
+    fallbacks: tuple[str, ...] = ()
+    workspace: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What clients are shown of the configuration: where it is, what it says without its credentials, a name for it, and
+    the agents of it, the default one first."""
+
+    path: str = ""
+    exists: bool = False
+    document: JsonObject = field(default_factory=dict)
+    fingerprint: str = ""
+    agents: tuple[KnownAgent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class House:
     """How a gateway keeps house: what is kept for how long, up to which age an unfinished run is taken up again, how long
-    a child may think about its announcement, and where the transcript of a session is, if it has a file."""
+    a child may think about its announcement, where the transcript of a session is, if it has a file, and what clients
+    are shown."""
 
     retention: Retention = field(default_factory=Retention)
     recovery_max_age_ms: int = MAX_AGE_MS
     announce_ms: int = 120_000
     transcript: Callable[[Session], str | None] = lambda session: None
+    shown: Shown = field(default_factory=Shown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

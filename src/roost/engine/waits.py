@@ -51,7 +51,7 @@ class Waits:
             return await self._look(inbound_id)
 
     async def for_key(
-        self, principal: Principal, key: SessionKey, idempotency_key: str, timeout_ms: int
+        self, principal: Principal, key: SessionKey | None, idempotency_key: str, timeout_ms: int
     ) -> Waited:
         """The same for what a principal sent under its own key."""
         record = await self._store.inbound_by_key(principal, key, idempotency_key)
@@ -63,7 +63,7 @@ class Waits:
         record = await self._record(inbound_id)
         while record.state is InboundState.MERGED and record.merged_into is not None:
             record = await self._record(record.merged_into)
-        if record.state is InboundState.DEAD:
+        if record.state in (InboundState.DEAD, InboundState.ANSWERED):
             return Waited(record=record, over=True)
         run = await self._last_run(record.run_id) if record.run_id else None
         ended = run is not None and run.outcome is not None and not run.outcome.yielded

@@ -25,7 +25,7 @@ from roost.core.queries import (
     SearchQuery,
     SessionQuery,
 )
-from roost.core.retention import Cutoffs, Swept
+from roost.core.retention import Cutoffs, Fullness, Swept
 from roost.core.runs import Claim, Run, Step
 from roost.core.scheduling import Choose
 from roost.core.sendpolicy import Judge, anything
@@ -158,9 +158,9 @@ class Store(Protocol):
     async def inbound(self, inbound_id: str) -> InboundRecord | None: ...
 
     async def inbound_by_key(
-        self, principal: Principal, key: SessionKey, idempotency_key: str
+        self, principal: Principal, key: SessionKey | None, idempotency_key: str
     ) -> InboundRecord | None:
-        """What this principal sent to this session under its own key."""
+        """What this principal sent to this session, or last to any, under its own key."""
         ...
 
     async def pending_inputs(self, key: SessionKey) -> tuple[InboundRecord, ...]:
@@ -296,6 +296,10 @@ class Store(Protocol):
     async def sweep(self, cutoffs: Cutoffs, *, dry_run: bool = False) -> Swept:
         """Remove and archive what is past its time, in many small transactions; a dry run reports exactly what
         would go. What was touched meanwhile stays."""
+        ...
+
+    async def fullness(self) -> Fullness:
+        """How much there is."""
         ...
 
     async def give_back(self) -> int:

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from roost.cli.console import talk
-from roost.cli.overview import main
+from roost.cli.main import main
 from roost.clock import SystemClock
 from roost.config import load
 from roost.core.errors import LeaseHeld
@@ -27,7 +27,7 @@ def test_what_is_typed_is_answered_before_the_command_ends(
     typed: Typed, capsys: pytest.CaptureFixture[str]
 ) -> None:
     typed("what is a session?\n\n")
-    assert main() == 0
+    assert main(["chat"]) == 0
     assert "A session is one conversation" in capsys.readouterr().out
 
 
@@ -36,7 +36,7 @@ def test_the_same_words_in_a_later_conversation_are_answered_again(
 ) -> None:
     for _ in range(2):
         typed("what is a session?\n")
-        assert main() == 0
+        assert main(["chat"]) == 0
         assert "A session is one conversation" in capsys.readouterr().out
 
 
@@ -45,7 +45,7 @@ def test_a_model_that_is_not_there_is_told_before_anything_is_asked(
 ) -> None:
     (home / "roost.json").write_text('{ agents: { defaults: { model: { primary: "nobody/nothing" } } } }')
     typed("hello\n")
-    assert main() == 1
+    assert main(["chat"]) == 1
     assert "there is no model nobody/nothing" in capsys.readouterr().err
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from roost.cli.overview import main
+from roost.cli.main import main
 from roost.cli.repair import repair
 from roost.clock import SystemClock
 from roost.config import load
@@ -30,11 +30,11 @@ def test_what_can_be_made_anew_is_mended_and_named(
     home: Path, typed: Typed, capsys: pytest.CaptureFixture[str]
 ) -> None:
     typed("what is a session?\n")
-    assert main() == 0
+    assert main(["chat"]) == 0
     damage(home, "UPDATE sessions SET entries = 77")
     assert main(["repair"]) == 0
     assert "mended  miscounted_sessions: agent:main:main" in capsys.readouterr().out
-    assert main() == 0
+    assert main(["chat"]) == 0
     assert ", sound" in capsys.readouterr().out
 
 
@@ -42,7 +42,7 @@ def test_what_is_lost_for_good_is_named_and_nothing_else_goes(
     home: Path, typed: Typed, capsys: pytest.CaptureFixture[str]
 ) -> None:
     typed("what is a session?\n")
-    assert main() == 0
+    assert main(["chat"]) == 0
     damage(home, "DELETE FROM entries WHERE seq = 1")
     assert main(["repair"]) == 1
     assert "left    gapped_generations" in capsys.readouterr().out

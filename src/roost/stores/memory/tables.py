@@ -182,14 +182,15 @@ class MemoryTables(FactTables):
         return self._inbound.get(inbound_id)
 
     async def inbound_by_key(
-        self, principal: Principal, key: SessionKey, idempotency_key: str
+        self, principal: Principal, key: SessionKey | None, idempotency_key: str
     ) -> InboundRecord | None:
-        asked = (principal, key, idempotency_key)
+        found = None
         for record in self._inbound:
             inbound = record.inbound
-            if (inbound.principal, inbound.key, inbound.source.idempotency_key) == asked:
-                return record
-        return None
+            named = (inbound.principal, inbound.source.idempotency_key) == (principal, idempotency_key)
+            if named and key in (None, inbound.key):
+                found = record
+        return found
 
     async def pending_inputs(self, key: SessionKey) -> tuple[InboundRecord, ...]:
         return tuple(

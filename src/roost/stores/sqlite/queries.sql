@@ -216,6 +216,9 @@ SELECT body FROM inbound WHERE tenant = ? AND channel = ? AND account = ? AND ex
 -- name: inbound_by_idempotency_key
 SELECT body FROM inbound WHERE tenant = ? AND principal = ? AND key = ? AND idempotency_key = ?;
 
+-- name: newest_inbound_by_idempotency_key
+SELECT body FROM inbound WHERE tenant = ? AND principal = ? AND idempotency_key = ? ORDER BY seq DESC LIMIT 1;
+
 -- name: pending_inputs
 SELECT body FROM inbound INDEXED BY inbound_pending WHERE key = ? AND state = 'pending' ORDER BY seq;
 

@@ -45,8 +45,11 @@ class WorkRows(Rows):
         return self._body("inbound", (inbound_id,), InboundRecord)  # type: ignore[no-any-return]
 
     async def inbound_by_key(
-        self, principal: Principal, key: SessionKey, idempotency_key: str
+        self, principal: Principal, key: SessionKey | None, idempotency_key: str
     ) -> InboundRecord | None:
+        if key is None:
+            asked = (self._tenant, str(principal), idempotency_key)
+            return self._body("newest_inbound_by_idempotency_key", asked, InboundRecord)  # type: ignore[no-any-return]
         bindings = (self._tenant, str(principal), key_text(key), idempotency_key)
         return self._body("inbound_by_idempotency_key", bindings, InboundRecord)  # type: ignore[no-any-return]
 

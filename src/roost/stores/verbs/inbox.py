@@ -37,7 +37,7 @@ class InboxVerbs(Verbs):
         return await self._read(lambda tables: tables.inbound(inbound_id))
 
     async def inbound_by_key(
-        self, principal: Principal, key: SessionKey, idempotency_key: str
+        self, principal: Principal, key: SessionKey | None, idempotency_key: str
     ) -> InboundRecord | None:
         return await self._read(lambda tables: tables.inbound_by_key(principal, key, idempotency_key))
 

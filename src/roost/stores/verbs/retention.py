@@ -7,7 +7,7 @@ from functools import partial
 from roost.core import retention
 from roost.core.effects import Archive, DeleteSession
 from roost.core.keys import SessionKey
-from roost.core.retention import Candidate, Cutoffs, Plan, Record, Swept
+from roost.core.retention import Candidate, Cutoffs, Fullness, Plan, Record, Swept
 from roost.stores.applying import apply
 from roost.stores.names import moment
 from roost.stores.tables import Tables
@@ -42,6 +42,9 @@ class RetentionVerbs(Verbs):
         for step in _steps(found.plan.remove):
             removed += await self._write(partial(_delete_step, candidates=step))
         return found.swept(removed, archived)
+
+    async def fullness(self) -> Fullness:
+        return await self._read(lambda tables: tables.fullness())
 
     async def give_back(self) -> int:
         """In steps, as a sweep."""

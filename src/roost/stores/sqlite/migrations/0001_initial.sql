@@ -159,7 +159,7 @@ CREATE TABLE inbound (
 
 CREATE UNIQUE INDEX inbound_external ON inbound (tenant, channel, account, external_id)
     WHERE external_id IS NOT NULL;
-CREATE UNIQUE INDEX inbound_idempotency ON inbound (tenant, principal, key, idempotency_key)
+CREATE UNIQUE INDEX inbound_idempotency ON inbound (tenant, principal, idempotency_key, key)
     WHERE idempotency_key IS NOT NULL;
 CREATE INDEX inbound_pending ON inbound (key) WHERE state = 'pending';
 CREATE INDEX inbound_merged ON inbound (merged_into) WHERE merged_into IS NOT NULL;

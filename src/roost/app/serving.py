@@ -1,0 +1,153 @@
+"""A gateway that clients can reach: the engine, its door, and the port they find it at."""
+
+import os
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio
+
+from roost.app.opening import database_file, open_engine
+from roost.config import Loaded
+from roost.config import gateway as config
+from roost.config.gateway import AuthMode, Bind
+from roost.config.printed import printed
+from roost.core.errors import ConfigInvalid
+from roost.core.leases import Gateway
+from roost.core.secrets import Secret
+from roost.engine.gateway import Engine
+from roost.engine.standby import Tell
+from roost.server.asgi import application
+from roost.server.auth import Secrets, SharedSecret
+from roost.server.fanout import Fanout
+from roost.server.handlers.table import table
+from roost.server.house import About, House, Phase
+from roost.server.listening import bind, listener
+from roost.server.socket import Door
+from roost.server.ticking import say_goodbye, tick
+
+TOKEN_FILE = "gateway.token"  # noqa: S105 — the name of a file
+TOKEN_BYTES = 24
+GOODBYE_S = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """Where a gateway is reached. `token_file` holds what clients need, where the configuration gives no token."""
+
+    host: str
+    port: int
+    token_file: Path | None
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"ws://{host}:{self.port}"
+
+
+@asynccontextmanager
+async def open_gateway(
+    loaded: Loaded, *, version: str, tell: Tell, port: int | None = None, address: Bind | None = None
+) -> AsyncIterator[Served]:
+    """Serve clients for the length of the block, on the configured port and address unless others are given. The port
+    is bound first; who comes before the store can be had is told to come again."""
+    loaded = replace(loaded, settings=await printed(loaded.settings))
+    settings = loaded.settings.gateway
+    shared, token_file = _shared(loaded)
+    listening = bind(_host(settings, address), settings.port if port is None else port)
+    host, bound = listening.getsockname()[:2]
+    try:
+        async with open_engine(loaded, [], {}, version=version) as engine:
+            house = House(engine, _about(loaded, engine, version))
+            fanout = Fanout(house)
+            door = Door(house, fanout, SharedSecret(lambda: shared), table(fanout))
+            server = listener(application(house, door))
+
+            async def hear(engine: Engine) -> None:
+                await fanout.serve()
+
+            async def beat(engine: Engine) -> None:
+                await tick(house)
+
+            engine.accompany("clients", hear)
+            engine.accompany("ticks", beat)
+            async with anyio.create_task_group() as group:
+                group.start_soon(server.serve, [listening])
+                async with engine.standing_by(_gateway(), tell):
+                    house.phase = Phase.SERVING
+                    yield Served(host=host, port=bound, token_file=token_file)
+                    await _leave(house)
+                    server.should_exit = True
+    finally:
+        listening.close()
+
+
+def _host(settings: config.Gateway, address: Bind | None) -> str:
+    chosen = address or settings.bind
+    if settings.auth.mode is AuthMode.NONE and not chosen.is_loopback:
+        raise ConfigInvalid("beyond loopback the gateway needs auth", hint="set `gateway.auth.mode`")
+    return chosen.host
+
+
+async def _leave(house: House) -> None:
+    say_goodbye(house)
+    with anyio.move_on_after(GOODBYE_S):
+        await house.clients.all_gone()
+
+
+def _shared(loaded: Loaded) -> tuple[Secrets, Path | None]:
+    """The owner's credentials. Where a token is wanted and none is configured, one is made at the first start."""
+    auth = loaded.settings.gateway.auth
+    token, password = _secret(auth.token), _secret(auth.password)
+    match auth.mode:
+        case AuthMode.NONE:
+            return Secrets(open=True), None
+        case AuthMode.PASSWORD:
+            return Secrets(password=password), None
+        case AuthMode.TOKEN if token is not None:
+            return Secrets(token=token, password=password), None
+        case AuthMode.TOKEN:
+            file = loaded.sources.home / TOKEN_FILE
+            return Secrets(token=own_token(file), password=password), file
+        case AuthMode.TRUSTED_PROXY:
+            raise ConfigInvalid("`gateway.auth.mode` trusted-proxy is not served yet", hint="use `token`")
+
+
+def _secret(given: object) -> Secret | None:
+    return given if isinstance(given, Secret) else None
+
+
+def own_token(file: Path) -> Secret:
+    """The token of this gateway, made if there is none. Nobody but the owner of the file can read it."""
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        if file.stat().st_mode & 0o077:
+            raise ConfigInvalid(f"{file} can be read by others", hint=f"run chmod 600 {file}") from None
+        text = file.read_text(encoding="utf-8").strip()
+        if not text:
+            raise ConfigInvalid(
+                f"{file} is empty", hint="remove it: a token is made at the next start"
+            ) from None
+        return Secret(text)
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+        out.write(f"{token}\n")
+    return Secret(token)
+
+
+def _about(loaded: Loaded, engine: Engine, version: str) -> About:
+    return About(
+        version=version,
+        boot_id=engine.new_id(),
+        started_at=engine.clock.now(),
+        store_path=str(database_file(loaded.sources.home)),
+        auth_mode=str(loaded.settings.gateway.auth.mode),
+    )
+
+
+def _gateway() -> Gateway:
+    """A name of its own: a second gateway on the same store waits, instead of taking it from the first."""
+    return Gateway(name=f"gateway-{os.getpid()}", holder=f"process {os.getpid()}")

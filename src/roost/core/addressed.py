@@ -1,0 +1,62 @@
+"""A message whose sender names the session it is for: what a client of the gateway says, rather than a chat."""
+
+from dataclasses import dataclass, field
+
+from roost.core.addresses import Address, ChatType
+from roost.core.envelopes import Conversation, Envelope, Sender
+from roost.core.facts import chat_type, classify
+from roost.core.inbound import Source
+from roost.core.keys import SessionKey
+from roost.core.messages import Image, Text, UserBlock
+from roost.core.principals import Principal
+from roost.core.queuesettings import QueueMode
+from roost.core.runs import Request
+from roost.core.sessions import Facts
+
+CHANNEL = "webchat"
+RULE = "named by the client"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addressed:
+    """`run_id` is that of the run it opens, if it opens one. `idempotency_key` makes it the same message when it comes again. Without a `reply_to` its answer is the entry in the
+    transcript. With `plain` nothing in it is a command."""
+
+    key: SessionKey
+    principal: Principal
+    text: str
+    run_id: str
+    idempotency_key: str
+    images: tuple[Image, ...] = ()
+    reply_to: Address | None = None
+    request: Request = field(default_factory=Request)
+    mode: QueueMode | None = None
+    plain: bool = False
+
+    @property
+    def source(self) -> Source:
+        return Source(channel=CHANNEL, idempotency_key=self.idempotency_key)
+
+    @property
+    def content(self) -> tuple[UserBlock, ...]:
+        return (Text(self.envelope.text), *self.images)
+
+    @property
+    def envelope(self) -> Envelope:
+        """As a command is read from it."""
+        return Envelope(
+            channel=CHANNEL,
+            sender=Sender(id=str(self.principal)),
+            conversation=Conversation(chat_type=ChatType.DIRECT),
+            text=self.text,
+        )
+
+
+def facts_of_named(key: SessionKey, main_name: str) -> Facts:
+    """The facts of a session that was opened by its key."""
+    return Facts(
+        kind=classify(key, main_name),
+        channel=CHANNEL,
+        chat_type=chat_type(key) or ChatType.DIRECT,
+        rule=RULE,
+    )

@@ -1,0 +1,230 @@
+"""What an operator does to a session without saying anything in it. Each is one decision under the session's lock."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from roost.core import stopping
+from roost.core.addressed import facts_of_named
+from roost.core.effects import (
+    AppendEntries,
+    Archive,
+    ChangeSession,
+    DeleteSession,
+    Effects,
+    OpenSession,
+    Pin,
+    Snapshot,
+)
+from roost.core.entries import EntryDraft
+from roost.core.errors import Conflict, InvalidInput
+from roost.core.facts import session_owner
+from roost.core.keys import SessionKey
+from roost.core.messages import AssistantMessage, Text
+from roost.core.queries import SessionQuery
+from roost.core.resets import Reset, open_generation
+from roost.core.runs import StopRequest
+from roost.core.sessions import Generation, Labels, OpenedBy, Overrides, Session, Times
+from roost.core.trees import Tree
+from roost.core.visibility import Operation, PersonCaller, scope
+from roost.engine.reaching import existing, reach
+from roost.engine.rulebook import Rulebook
+from roost.engine.rules import NewId
+from roost.engine.stops import Stops
+from roost.ports import Clock, Store, Topic, TopicKind
+from roost.ports.limits import watched
+
+LONGEST_LABEL = 512
+STOPPED = "stopped by the operator"
+_RESET = "the session was started afresh"
+_DELETED = "the session was deleted"
+_TO_END_MS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What becomes of a session; None leaves a part as it is. `label` is one that is asked for."""
+
+    label: str | None = None
+    labels: Callable[[Labels], Labels] | None = None
+    overrides: Callable[[Overrides], Overrides] | None = None
+    archived: bool | None = None
+    pinned: bool | None = None
+
+
+class Operations:
+    def __init__(self, store: Store, clock: Clock, new_id: NewId, book: Rulebook, stops: Stops) -> None:
+        self._store = store
+        self._clock = clock
+        self._new_id = new_id
+        self._book = book
+        self._stops = stops
+
+    async def open(
+        self, caller: PersonCaller, key: SessionKey, labels: Labels, overrides: Overrides
+    ) -> Session:
+        """The session under a key, opened if it is not there; one that is stays as it is."""
+        await reach(self._store, Operation.SEND, caller, key, self._clock.now())
+        await self._refuse_label(caller, key, labels.label)
+        opened = self._opened(caller, key, labels, overrides)
+
+        def decide(snapshot: Snapshot) -> Effects:
+            return (opened,) if snapshot.session is None else ()
+
+        return _session(await self._store.change_session(key, decide))
+
+    async def change(
+        self, caller: PersonCaller, key: SessionKey, change: Change, expected_id: str | None = None
+    ) -> Session:
+        await reach(self._store, Operation.PATCH, caller, key, self._clock.now())
+        await self._refuse_label(caller, key, change.label)
+        opened, now = self._opened(caller, key, Labels(), Overrides()), self._clock.now()
+
+        def decide(snapshot: Snapshot) -> Effects:
+            _refuse_other(snapshot, expected_id)
+            fresh: Effects = (opened,) if snapshot.session is None else ()
+            return (*fresh, *_changes(snapshot.session or opened.session, change, now))
+
+        return _session(await self._store.change_session(key, decide))
+
+    async def reset(
+        self, caller: PersonCaller, key: SessionKey, reason: OpenedBy, expected_id: str | None = None
+    ) -> Session:
+        """Go on under a new `session_id`; what runs or hangs below is stopped."""
+        await existing(self._store, Operation.RESET, caller, key, self._clock.now())
+        now, ends = self._clock.now(), list[str]()
+        fresh = Reset(reason=reason, session_id=self._new_id(), at=now, rule="operator")
+        request = StopRequest(reason=_RESET, by=caller.principal, at=now)
+
+        def decide(tree: Tree) -> Effects:
+            _refuse_other(tree.session, expected_id)
+            below, running = stopping.stop_below(tree, request), tree.session.running
+            ends[:] = (*below.runs, *((running.id,) if running else ()))
+            return (*below.effects, *open_generation(tree.session, fresh))
+
+        await self._store.change_tree(key, decide)
+        self._end(ends, _RESET)
+        return await existing(self._store, Operation.RESET, caller, key, self._clock.now())
+
+    async def delete(
+        self, caller: PersonCaller, key: SessionKey, expected_id: str | None = None
+    ) -> Session | None:
+        """Remove a session, after what runs in it was stopped; the one that was there."""
+        session = await reach(self._store, Operation.RESET, caller, key, self._clock.now())
+        if key.is_main(self._book.current.routing.main_name):
+            raise InvalidInput(f"Cannot delete the main session ({key}).", hint="reset it instead")
+        if session is None:
+            return None
+        await self._halt(key, StopRequest(reason=_DELETED, by=caller.principal, at=self._clock.now()))
+
+        def decide(snapshot: Snapshot) -> Effects:
+            _refuse_other(snapshot, expected_id)
+            return () if snapshot.session is None else (DeleteSession(key=key),)
+
+        await self._store.change_session(key, decide)
+        return session
+
+    async def stop(self, caller: PersonCaller, key: SessionKey, run_id: str | None = None) -> tuple[str, ...]:
+        """Stop one run of a session, or all there is in it and below; the runs that were under way or waited."""
+        if await reach(self._store, Operation.STOP, caller, key, self._clock.now()) is None:
+            return ()
+        request = StopRequest(reason=STOPPED, by=caller.principal, at=self._clock.now())
+        stopped, ends = list[str](), list[str]()
+
+        def decide(tree: Tree) -> Effects:
+            done = (
+                stopping.stop(tree, request) if run_id is None else stopping.stop_run(tree, run_id, request)
+            )
+            ends[:] = done.runs
+            stopped[:] = [one.run.id for one in tree.runs if run_id in (None, one.run.id)]
+            return done.effects
+
+        await self._store.change_tree(key, decide)
+        self._end(ends, STOPPED)
+        return tuple(stopped)
+
+    async def note(self, caller: PersonCaller, key: SessionKey, text: str) -> str:
+        """Add a line of the agent's that no model wrote; its id."""
+        await existing(self._store, Operation.PATCH, caller, key, self._clock.now())
+        words = AssistantMessage(content=(Text(text),), at=self._clock.now())
+        draft = EntryDraft(id=self._new_id(), body=words)
+        await self._store.change_session(key, lambda _: (AppendEntries(key=key, drafts=(draft,)),))
+        return draft.id
+
+    async def _halt(self, key: SessionKey, request: StopRequest) -> None:
+        """Stop everything of a session and wait until it has ended."""
+        ends = list[str]()
+
+        def decide(tree: Tree) -> Effects:
+            done = stopping.stop(tree, request)
+            ends[:] = done.runs
+            return done.effects
+
+        async def over() -> bool | None:
+            return None if await self._store.active_runs(key) else True
+
+        async def wait() -> bool:
+            return await self._store.wait_for(Topic(TopicKind.SESSION, str(key)), over)
+
+        await self._store.change_tree(key, decide)
+        self._end(ends, request.reason)
+        deadline = self._clock.now() + _TO_END_MS
+        await watched(self._clock, lambda: deadline - self._clock.now(), wait)
+
+    def _end(self, run_ids: list[str], reason: str) -> None:
+        for run_id in run_ids:
+            self._stops.end(run_id, reason)
+
+    def _opened(
+        self, caller: PersonCaller, key: SessionKey, labels: Labels, overrides: Overrides
+    ) -> OpenSession:
+        main_name, now = self._book.current.routing.main_name, self._clock.now()
+        session = Session(
+            key=key,
+            owner=session_owner(key, main_name, creator=caller.principal),
+            session_id=self._new_id(),
+            facts=facts_of_named(key, main_name),
+            times=Times(created=now, updated=now, started=now, interacted=now),
+            labels=labels,
+            overrides=overrides,
+        )
+        generation = Generation(
+            session_id=session.session_id, key=key, number=1, opened_at=now, opened_by=OpenedBy.FIRST
+        )
+        return OpenSession(session=session, generation=generation)
+
+    async def _refuse_label(self, caller: PersonCaller, key: SessionKey, label: str | None) -> None:
+        """A label names one session, among those the caller may see."""
+        if label is None:
+            return
+        if len(label) > LONGEST_LABEL:
+            raise InvalidInput(f"a label has at most {LONGEST_LABEL} characters")
+        within = SessionQuery(scope=scope(Operation.LIST, caller), label=label, archived=None, limit=2)
+        page = await self._store.list_sessions(within)
+        if any(row.key != key for row in page.rows):
+            raise InvalidInput(f"label already in use: {label}", hint="choose another one")
+
+
+def _changes(session: Session, change: Change, now: int) -> Effects:
+    key, effects = session.key, list[ChangeSession | Archive | Pin]()
+    if change.labels is not None or change.overrides is not None:
+        labels = change.labels(session.labels) if change.labels else None
+        overrides = change.overrides(session.overrides) if change.overrides else None
+        effects.append(ChangeSession(key=key, labels=labels, overrides=overrides))
+    if change.archived is not None:
+        effects.append(Archive(key=key, at=now if change.archived else None))
+    if change.pinned is not None:
+        effects.append(Pin(key=key, at=now if change.pinned else None))
+    return tuple(effects)
+
+
+def _refuse_other(snapshot: Snapshot, expected_id: str | None) -> None:
+    if expected_id is None:
+        return
+    if snapshot.session is None or snapshot.session.session_id != expected_id:
+        raise Conflict(f"session {snapshot.key} is another one now", hint="read it again")
+
+
+def _session(snapshot: Snapshot) -> Session:
+    if snapshot.session is None:
+        raise Conflict(f"session {snapshot.key} was removed meanwhile", hint="try again")
+    return snapshot.session

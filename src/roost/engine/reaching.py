@@ -1,0 +1,37 @@
+"""From a key to its session, past the one guard. Every door for people goes through here."""
+
+from roost.core.errors import NotFound
+from roost.core.keys import SessionKey
+from roost.core.refusals import refusal
+from roost.core.sessions import Session
+from roost.core.visibility import Caller, Decision, Denied, Operation, PersonCaller, Target, absent, decide
+from roost.ports import Store
+
+
+async def reach(
+    store: Store, operation: Operation, caller: Caller, key: SessionKey, at: int
+) -> Session | None:
+    """The session under a key if the caller may do this to it. None if there is none, for who may have any; everyone
+    else is told the same as of one that is not theirs. A refusal is recorded."""
+    session = await store.session(key)
+    if isinstance(caller, PersonCaller) and caller.rules_all:
+        return session
+    decision: Decision = absent(caller)
+    if session is not None:
+        ancestors = await store.ancestors(key)
+        target = Target(key=key, agent=key.agent, owner=session.owner, ancestors=ancestors)
+        decision = decide(operation, caller, target)
+    if isinstance(decision, Denied):
+        record = refusal(operation, caller, decision, str(key), at)
+        if record is not None:
+            await store.record_denial(record)
+        raise decision.error()
+    return session
+
+
+async def existing(store: Store, operation: Operation, caller: Caller, key: SessionKey, at: int) -> Session:
+    """The session under a key, which must be there."""
+    session = await reach(store, operation, caller, key, at)
+    if session is None:
+        raise NotFound(f"No session found: {key}")
+    return session

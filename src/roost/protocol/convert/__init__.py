@@ -1,0 +1,1 @@
+"""Values of core as clients read them."""

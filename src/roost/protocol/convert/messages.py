@@ -1,0 +1,141 @@
+"""Entries of a transcript as the rows that clients show."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from roost.core.entries import Entry
+from roost.core.jsonl_messages import message_to_json
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.messages import (
+    AssistantBlock,
+    AssistantMessage,
+    Compaction,
+    Message,
+    Notice,
+    ProvenanceKind,
+    Text,
+    Thinking,
+    ToolResult,
+    UserBlock,
+    UserMessage,
+)
+from roost.core.sessions import Generation, OpenedBy
+from roost.protocol.frames import encode
+
+META = "__openclaw"
+INJECTED, GATEWAY = "gateway-injected", "roost"
+CUT = "\n…(cut)"
+_AFRESH = frozenset({OpenedBy.NEW, OpenedBy.RESET, OpenedBy.DAILY, OpenedBy.IDLE})
+
+
+def message_row(entry: Entry, run_name: str | None, most_chars: int) -> JsonObject | None:
+    """None for what is no part of the conversation."""
+    meta: dict[str, JsonValue] = {"id": entry.id, "seq": entry.seq}
+    if run_name is not None:
+        meta["runId"] = run_name
+    match entry.body:
+        case Notice():
+            return None
+        case Compaction() as compaction:
+            meta["kind"] = "compaction"
+            text = "Earlier messages were condensed."
+            return {"role": "system", "content": text, "timestamp": compaction.at, META: meta}
+        case UserMessage() as said:
+            owns = said.provenance.principal.is_owner and said.provenance.kind is ProvenanceKind.HUMAN
+            meta["senderIsOwner"] = owns
+            named = {} if run_name is None else {"idempotencyKey": f"{run_name}:user"}
+            return {**message_to_json(_cut(said, most_chars)), **named, META: meta}
+        case AssistantMessage() as words:
+            row = message_to_json(_cut(words, most_chars))
+            return {**row, **(_INJECTED if not words.model and not words.provider else {}), META: meta}
+        case ToolResult() as result:
+            return {**message_to_json(_cut(result, most_chars)), META: meta}
+        case other:
+            assert_never(other)
+
+
+_INJECTED: JsonObject = {"model": INJECTED, "provider": GATEWAY}
+
+
+def generation_row(generation: Generation) -> JsonObject:
+    """The mark at which a conversation starts afresh."""
+    return {
+        "role": "system",
+        "content": "New conversation.",
+        "timestamp": generation.opened_at,
+        META: {"id": generation.session_id, "seq": 0, "kind": "reset", "rule": generation.rule},
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """Rows, oldest first, and how many entries they stand for."""
+
+    rows: list[JsonObject]
+    entries: int
+
+
+def past(
+    entries: Sequence[Entry],
+    generations: Sequence[Generation],
+    name_of: Callable[[str], str],
+    *,
+    most_chars: int,
+    most_bytes: int,
+) -> Past:
+    """The newest entries that fit, at least one, each generation that starts afresh after its mark."""
+    marks = {one.session_id: one for one in generations if one.opened_by in _AFRESH}
+    rows, room, told = list[JsonObject](), most_bytes, 0
+    for entry in reversed(entries):
+        row = message_row(entry, name_of(entry.run_id) if entry.run_id else None, most_chars)
+        if row is not None:
+            room -= len(encode(row))
+            if room < 0 and rows:
+                break
+            rows.append(row)
+        told += 1
+        if entry.seq == 1 and entry.session_id in marks:
+            rows.append(generation_row(marks[entry.session_id]))
+    if not entries and marks:
+        rows.append(generation_row(next(iter(marks.values()))))
+    return Past(rows=rows[::-1], entries=told)
+
+
+def text_message(text: str, at: int) -> JsonObject:
+    """The words of an agent as a `chat` event holds them."""
+    return {"role": "assistant", "content": [{"type": "text", "text": text}], "timestamp": at}
+
+
+def _cut(message: Message, most: int) -> Message:
+    if all(len(_words(block)) <= most for block in message.content):
+        return message
+    match message:
+        case AssistantMessage():
+            return replace(message, content=tuple(_shortened(block, most) for block in message.content))
+        case _:
+            blocks = tuple(
+                Text(block.text[:most] + CUT) if isinstance(block, Text) and len(block.text) > most else block
+                for block in message.content
+            )
+            return replace(message, content=blocks)
+
+
+def _words(block: AssistantBlock | UserBlock) -> str:
+    match block:
+        case Text(text=words):
+            return words
+        case Thinking(thinking=words):
+            return words
+        case _:
+            return ""
+
+
+def _shortened(block: AssistantBlock, most: int) -> AssistantBlock:
+    match block:
+        case Text(text=words) if len(words) > most:
+            return Text(words[:most] + CUT)
+        case Thinking(thinking=words) if len(words) > most:
+            return Thinking(thinking=words[:most] + CUT)
+        case _:
+            return block

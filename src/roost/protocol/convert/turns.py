@@ -1,0 +1,272 @@
+"""One run as clients follow it: `chat` for the words, `agent` for everything else. Values in, events out."""
+
+from typing import assert_never
+
+from roost.core.endings import visible
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.messages import AssistantMessage, Image, Text, text_of
+from roost.core.previews import (
+    ModelAsked,
+    Preview,
+    RunBegan,
+    RunOver,
+    SpokenText,
+    SpokenThinking,
+    ToolBegan,
+    ToolOver,
+    ToolPrinted,
+)
+from roost.core.runs import Outcome, Run, RunState
+from roost.core.tools import ToolOutcome
+from roost.protocol.convert.messages import text_message
+from roost.protocol.events import AGENT, CHAT, TOOL, Audience, WireEvent
+
+SHELL = "exec"
+NOT_SAID = "no answer"
+
+
+class Turn:
+    """What was told of one run. `name` is what clients know it by."""
+
+    def __init__(self, run: Run, name: str) -> None:
+        self.run = run
+        self.name = name
+        self.text = ""
+        self.over = False
+        self._seq = 0
+        self._answer = 0
+        self._shown = False
+        self._begun = False
+        self._thought = ""
+
+    @property
+    def started_at(self) -> int:
+        return self.run.started_at or self.run.queued_at
+
+    def tell(self, preview: Preview, now: int) -> tuple[WireEvent, ...]:
+        """A turn that begins is told of with its first model call: what it answers is in the transcript by then."""
+        match preview:
+            case RunBegan():
+                return ()
+            case ModelAsked():
+                data: JsonObject = {
+                    "phase": "model",
+                    "provider": preview.model.provider,
+                    "model": preview.model.model,
+                }
+                return (*self._begin(now), self._agent("lifecycle", data, now))
+            case SpokenText():
+                return self._spoken(preview, now)
+            case SpokenThinking():
+                self._thought = preview.text if preview.offset == 0 else self._thought + preview.text
+                thought: JsonObject = {"text": self._thought, "delta": preview.text}
+                return (self._agent("thinking", thought, now),)
+            case ToolBegan():
+                return self._tool_began(preview, now)
+            case ToolPrinted():
+                return self._tool_printed(preview, now)
+            case ToolOver():
+                return self._tool_over(preview, now)
+            case RunOver():
+                return self._ended(preview, now)
+            case _:
+                assert_never(preview)
+
+    # -- beginning and words -------------------------------------------------------------------------
+
+    def _begin(self, now: int) -> tuple[WireEvent, ...]:
+        if self._begun:
+            return ()
+        self._begun = True
+        start: JsonObject = {"phase": "start", "startedAt": self.started_at}
+        return (
+            *self._phase("preparing_workspace", now),
+            *self._phase("preparing_context", now),
+            self._agent("lifecycle", start, now),
+            *self._phase("starting_model", now),
+        )
+
+    def _phase(self, phase: str, now: int) -> tuple[WireEvent, ...]:
+        told = self._agent("run_status", {"phase": phase}, now)
+        return (self._chat("status", {"phase": phase}), told)
+
+    def _spoken(self, piece: SpokenText, now: int) -> tuple[WireEvent, ...]:
+        follows = piece.answer == self._answer and piece.offset == len(self.text)
+        replaces = self._shown and not follows
+        self._answer, self._shown = piece.answer, True
+        self.text = self.text[: piece.offset] + piece.text if piece.offset and not replaces else piece.text
+        # What replaces is told whole: nothing of what was shown before stands.
+        more: dict[str, JsonValue] = {"replace": True} if replaces else {}
+        data: JsonObject = {
+            "text": self.text,
+            "delta": piece.text,
+            "itemId": f"answer:{piece.answer}",
+            **more,
+        }
+        said = self._agent("assistant", data, now)
+        shown: JsonObject = {"deltaText": piece.text, "message": text_message(self.text, now), **more}
+        return (said, self._chat("delta", shown))
+
+    # -- tools ---------------------------------------------------------------------------------------
+
+    def _tool_began(self, began: ToolBegan, now: int) -> tuple[WireEvent, ...]:
+        call = began.call
+        item: JsonObject = {
+            **_item(call.id, call.name),
+            "phase": "start",
+            "status": "running",
+            "startedAt": now,
+        }
+        data: JsonObject = {
+            "phase": "start",
+            "name": call.name,
+            "toolCallId": call.id,
+            "args": call.arguments,
+        }
+        return (self._agent("item", item, now), *self._tool(data, now))
+
+    def _tool_printed(self, printed: ToolPrinted, now: int) -> tuple[WireEvent, ...]:
+        content: JsonValue = [{"type": "text", "text": printed.text}]
+        data: JsonObject = {
+            "phase": "update",
+            "toolCallId": printed.call_id,
+            "partialResult": {"content": content},
+        }
+        output: JsonObject = {
+            "itemId": f"command:{printed.call_id}",
+            "phase": "delta",
+            "output": printed.text,
+            "status": "running",
+        }
+        return (*self._tool(data, now), self._agent("command_output", output, now))
+
+    def _tool_over(self, over: ToolOver, now: int) -> tuple[WireEvent, ...]:
+        call, outcome = over.call, over.outcome
+        status = "failed" if outcome.is_error else "completed"
+        data: JsonObject = {
+            "phase": "result",
+            "name": call.name,
+            "toolCallId": call.id,
+            "isError": outcome.is_error,
+            "result": _result(outcome),
+        }
+        ended: JsonObject = {"itemId": f"command:{call.id}", "phase": "end", "status": status}
+        item: JsonObject = {**_item(call.id, call.name), "phase": "end", "status": status, "endedAt": now}
+        output = (self._agent("command_output", ended, now),) if call.name == SHELL else ()
+        return (*output, *self._tool(data, now), self._agent("item", item, now))
+
+    # -- the end -------------------------------------------------------------------------------------
+
+    def _ended(self, ended: RunOver, now: int) -> tuple[WireEvent, ...]:
+        self.over = True
+        outcome, words = ended.run.outcome, ended.words
+        begun = self._begin(now)
+        spent = () if words is None else (self._agent("usage", {"outputTokens": words.usage.output}, now),)
+        if outcome is None or outcome.succeeded:
+            return (*begun, *spent, *self._done(outcome, words, now))
+        if outcome.state is RunState.KILLED:
+            return (*begun, *self._stopped(outcome, now))
+        return (*begun, *spent, *self._failed(outcome, now))
+
+    def _done(
+        self, outcome: Outcome | None, words: AssistantMessage | None, now: int
+    ) -> tuple[WireEvent, ...]:
+        text = visible(text_of(words)) if words else None
+        reason = "stop" if words is None else str(words.stop)
+        reply: JsonObject = (
+            {"disposition": "silent"} if text is None else {"disposition": "visible", "text": text}
+        )
+        end: JsonObject = {**self._end("end", reason, now), "terminalReply": reply}
+        message: dict[str, JsonValue] = {} if text is None else {"message": text_message(text, now)}
+        yielded: dict[str, JsonValue] = {"yielded": True} if outcome and outcome.yielded else {}
+        return (
+            self._agent("lifecycle", {"phase": "finishing", "stopReason": reason}, now),
+            self._agent("lifecycle", end, now),
+            self._chat("final", {"stopReason": reason, **message, **yielded}),
+        )
+
+    def _stopped(self, outcome: Outcome, now: int) -> tuple[WireEvent, ...]:
+        partial: dict[str, JsonValue] = {"message": text_message(self.text, now)} if self.text else {}
+        told: JsonObject = {"stopReason": "rpc", "errorMessage": outcome.error or NOT_SAID, **partial}
+        end: JsonObject = {**self._end("end", "rpc", now), "status": "cancelled", "aborted": True}
+        return (self._chat("aborted", told), self._agent("lifecycle", end, now))
+
+    def _failed(self, outcome: Outcome, now: int) -> tuple[WireEvent, ...]:
+        error = outcome.error or NOT_SAID
+        kind = "timeout" if outcome.state is RunState.TIMEOUT else "unknown"
+        end: JsonObject = {**self._end("error", "error", now), "error": error}
+        told: JsonObject = {"errorMessage": error, "errorKind": kind, "stopReason": "error"}
+        return (self._agent("lifecycle", end, now), self._chat("error", told))
+
+    def _end(self, phase: str, reason: str, now: int) -> dict[str, JsonValue]:
+        return {
+            "phase": phase,
+            "startedAt": self.started_at,
+            "endedAt": now,
+            "stopReason": reason,
+            "aborted": False,
+        }
+
+    # ------------------------------------------------------------------------------------------------
+
+    def _agent(self, stream: str, data: JsonObject, now: int) -> WireEvent:
+        return self._event(AGENT, Audience.READERS, self._told(stream, data, now))
+
+    def _tool(self, data: JsonObject, now: int) -> tuple[WireEvent, ...]:
+        payload = self._told("tool", data, now)
+        return (
+            self._event(AGENT, Audience.STARTER, payload),
+            self._event(TOOL, Audience.LISTENERS, payload),
+        )
+
+    def _told(self, stream: str, data: JsonObject, now: int) -> JsonObject:
+        self._seq += 1
+        within: dict[str, JsonValue] = {"sessionId": self.run.session_id} if self.run.session_id else {}
+        return {
+            **self._base(),
+            **within,
+            "stream": stream,
+            "ts": now,
+            "data": data,
+            "isHeartbeat": self.run.key.heartbeat,
+        }
+
+    def _chat(self, state: str, data: JsonObject) -> WireEvent:
+        return self._event(CHAT, Audience.READERS, {**self._base(), "state": state, **data})
+
+    def _base(self) -> dict[str, JsonValue]:
+        key = self.run.key
+        agent: dict[str, JsonValue] = {"agentId": key.agent} if key.agent else {}
+        return {"runId": self.name, "sessionKey": str(key), **agent, "seq": self._seq}
+
+    def _event(self, name: str, audience: Audience, payload: JsonObject) -> WireEvent:
+        return WireEvent(name=name, payload=payload, audience=audience, key=self.run.key, run=self.name)
+
+
+def answer(run_name: str, key: str, agent: str, text: str | None, now: int) -> JsonObject:
+    """The one `chat` event of what no run answered: the answer of a command, or nothing for what joined another run."""
+    message: dict[str, JsonValue] = {} if not text else {"message": text_message(text, now)}
+    named: dict[str, JsonValue] = {"agentId": agent} if agent else {}
+    return {"runId": run_name, "sessionKey": key, **named, "seq": 1, "state": "final", **message}
+
+
+def never_answered(run_name: str, key: str, agent: str, reason: str) -> JsonObject:
+    """The last `chat` event of a message that no run will take."""
+    named: dict[str, JsonValue] = {"agentId": agent} if agent else {}
+    base: dict[str, JsonValue] = {"runId": run_name, "sessionKey": key, **named, "seq": 1}
+    return {**base, "state": "aborted", "stopReason": "stop", "errorMessage": reason}
+
+
+def _item(call_id: str, name: str) -> dict[str, JsonValue]:
+    return {"itemId": f"tool:{call_id}", "toolCallId": call_id, "name": name, "kind": "tool", "title": name}
+
+
+def _result(outcome: ToolOutcome) -> JsonObject:
+    content: list[JsonValue] = [_block(block) for block in outcome.content]
+    return {"content": content, "details": outcome.details or {}}
+
+
+def _block(block: Text | Image) -> JsonObject:
+    if isinstance(block, Text):
+        return {"type": "text", "text": block.text}
+    return {"type": "image", "mimeType": block.mime}

@@ -1,0 +1,1 @@
+"""The methods there are, one module a family."""

@@ -1,0 +1,80 @@
+"""Agents: running one, waiting for it, and what there is to run with."""
+
+from typing import Literal, TypedDict
+
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.protocol.method import Method
+from roost.protocol.params import Count, Name, NoParams, Params
+from roost.protocol.scopes import Scope
+
+
+class AgentParams(Params):
+    """`timeout` in seconds; 0 is none."""
+
+    message: Name
+    idempotency_key: Name
+    session_key: str | None = None
+    session_id: str | None = None
+    agent_id: Name | None = None
+    provider: str | None = None
+    model: str | None = None
+    thinking: str | None = None
+    deliver: bool = False
+    best_effort_deliver: bool = False
+    timeout: Count = 0
+    channel: str | None = None
+    lane: str | None = None
+    label: Name | None = None
+
+
+class WaitParams(Params):
+    run_id: Name
+    timeout_ms: Count = 30_000
+
+
+class IdentityParams(Params):
+    agent_id: Name | None = None
+    session_key: str | None = None
+
+
+class ModelsParams(Params):
+    view: Literal["default", "configured", "provider-config", "all"] = "default"
+    agent_id: Name | None = None
+    session_key: Name | None = None
+    provider: Name | None = None
+    include_details: bool = False
+    include_provider_capabilities: bool = False
+    include_default_models: bool = False
+    prepared_only: bool = False
+    refresh: bool = False
+
+
+class Models(TypedDict):
+    models: list[JsonObject]
+
+
+class CommandsParams(Params):
+    session_key: Name | None = None
+    agent_id: Name | None = None
+    provider: Name | None = None
+    scope: Literal["text", "native", "both"] = "both"
+    include_args: bool = False
+
+
+class Commands(TypedDict):
+    commands: list[JsonObject]
+
+
+def agent_scope(params: AgentParams) -> Scope:
+    return Scope.ADMIN if params.model or params.provider else Scope.WRITE
+
+
+AGENT = Method(name="agent", params=AgentParams, result=dict[str, JsonValue], needs=agent_scope)
+WAIT = Method(name="agent.wait", params=WaitParams, result=dict[str, JsonValue], needs=Scope.WRITE)
+IDENTITY = Method(
+    name="agent.identity.get", params=IdentityParams, result=dict[str, JsonValue], needs=Scope.READ
+)
+AGENTS = Method(name="agents.list", params=NoParams, result=dict[str, JsonValue], needs=Scope.READ)
+MODELS = Method(name="models.list", params=ModelsParams, result=Models, needs=Scope.READ)
+COMMANDS = Method(name="commands.list", params=CommandsParams, result=Commands, needs=Scope.READ)
+CONFIG = Method(name="config.get", params=NoParams, result=dict[str, JsonValue], needs=Scope.READ)

@@ -1,0 +1,145 @@
+"""Sessions: opening, changing and ending them."""
+
+from typing import Literal, TypedDict
+
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.protocol.families.sessions import KeyParams
+from roost.protocol.method import Method
+from roost.protocol.params import Count, Name, Params, Positive
+from roost.protocol.scopes import Scope
+
+# What whoever may write in a session may set on it; everything else is the administrator's.
+_WRITER_MAY_SET = frozenset(
+    {"key", "agent_id", "label", "archived", "pinned", "unread", "model", "thinking_level"}
+)
+_CONDITIONS = frozenset({"expected_session_id", "expected_lifecycle_revision", "expected_marked_unread_at"})
+
+
+class CreateParams(Params):
+    """A session that is there already is left as it is. What a client keeps to itself about where it came from
+    changes nothing."""
+
+    key: Name | None = None
+    idempotency_key: Name | None = None
+    agent_id: Name | None = None
+    label: Name | None = None
+    display_name: Name | None = None
+    title_source: str | None = None
+    model: Name | None = None
+    thinking_level: Name | None = None
+    parent_session_key: Name | None = None
+    emit_command_hooks: bool = False
+    succeeds_parent: bool = False
+    message: str | None = None
+    timeout_ms: Count | None = None
+
+
+class Created(TypedDict, total=False):
+    ok: bool
+    key: str
+    sessionId: str
+    entry: JsonObject
+    runStarted: bool
+    runId: str
+    resolved: JsonObject
+
+
+class Conditions(KeyParams):
+    """What a caller saw; if it is so no more, nothing is changed."""
+
+    expected_session_id: Name | None = None
+    expected_lifecycle_revision: Name | None = None
+
+
+class PatchParams(Conditions):
+    """What is left out stays as it is; null is the default again."""
+
+    expected_marked_unread_at: float | None = None
+    label: Name | None = None
+    archived: bool | None = None
+    pinned: bool | None = None
+    unread: bool | None = None
+    model: Name | None = None
+    thinking_level: Name | None = None
+    verbose_level: Name | None = None
+    reasoning_level: Name | None = None
+    response_usage: Name | None = None
+    send_policy: Literal["allow", "deny"] | None = None
+    group_activation: Literal["mention", "always"] | None = None
+
+
+class Changed(TypedDict):
+    ok: bool
+    path: str
+    key: str
+    entry: JsonObject
+    resolved: JsonObject
+
+
+class ResetParams(KeyParams):
+    reason: Literal["new", "reset"] = "reset"
+    expected_session_id: Name | None = None
+
+
+class DeleteParams(Conditions):
+    """The transcript always goes with its session."""
+
+    delete_transcript: bool = True
+    expected_session_updated_at: float | None = None
+    emit_lifecycle_hooks: bool = False
+    archived_only: bool = False
+
+
+class Deleted(TypedDict):
+    ok: bool
+    key: str
+    deleted: bool
+    archived: list[str]
+
+
+class CompactParams(KeyParams):
+    max_lines: Positive | None = None
+
+
+class Compacted(TypedDict):
+    ok: bool
+    key: str
+    compacted: bool
+    reason: str
+
+
+class SendParams(KeyParams):
+    message: str
+    thinking: str | None = None
+    timeout_ms: Count | None = None
+    idempotency_key: Name | None = None
+
+
+class AbortParams(Params):
+    key: Name | None = None
+    run_id: Name | None = None
+    agent_id: Name | None = None
+    clear_queued: bool = False
+
+
+class Aborted(TypedDict):
+    ok: bool
+    abortedRunId: str | None
+    status: Literal["aborted", "no-active-run"]
+
+
+def patch_scope(params: PatchParams) -> Scope:
+    return Scope.WRITE if params.model_fields_set <= _WRITER_MAY_SET | _CONDITIONS else Scope.ADMIN
+
+
+def delete_scope(params: DeleteParams) -> Scope:
+    return Scope.WRITE if params.archived_only else Scope.ADMIN
+
+
+CREATE = Method(name="sessions.create", params=CreateParams, result=Created, needs=Scope.WRITE)
+PATCH = Method(name="sessions.patch", params=PatchParams, result=Changed, needs=patch_scope)
+RESET = Method(name="sessions.reset", params=ResetParams, result=Changed, needs=Scope.ADMIN)
+DELETE = Method(name="sessions.delete", params=DeleteParams, result=Deleted, needs=delete_scope)
+COMPACT = Method(name="sessions.compact", params=CompactParams, result=Compacted, needs=Scope.ADMIN)
+SEND = Method(name="sessions.send", params=SendParams, result=dict[str, JsonValue], needs=Scope.WRITE)
+ABORT = Method(name="sessions.abort", params=AbortParams, result=Aborted, needs=Scope.WRITE)

@@ -1,0 +1,118 @@
+"""Talking in a session, and what was said in it."""
+
+from typing import Annotated, Literal, TypedDict
+
+from pydantic import Field
+
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.protocol.method import Method
+from roost.protocol.params import Count, Name, Names, Params, Positive
+from roost.protocol.scopes import Scope
+
+MOST_MESSAGES = 1_000
+LONGEST_KEY = 512
+
+Key = Annotated[str, Field(min_length=1, max_length=LONGEST_KEY)]
+
+
+class Attachment(Params):
+    """A picture, in base64."""
+
+    type: str | None = None
+    mime_type: str | None = None
+    file_name: str | None = None
+    origin: Literal["paste", "file"] | None = None
+    content: str
+    size_bytes: float | None = None
+    duration_ms: float | None = None
+    width: float | None = None
+    height: float | None = None
+
+
+class SendParams(Params):
+    session_key: Key
+    agent_id: Name | None = None
+    session_id: Name | None = None
+    message: str
+    thinking: str | None = None
+    queue_mode: Literal["steer", "followup", "collect", "interrupt"] | None = None
+    deliver: bool = False
+    attachments: Annotated[tuple[Attachment, ...], Field(strict=False)] = ()
+    timeout_ms: Count | None = None
+    suppress_command_interpretation: bool = False
+    idempotency_key: Name
+
+
+class HistoryParams(Params):
+    session_key: Key
+    agent_id: Name | None = None
+    session_id: Name | None = None
+    limit: Annotated[int, Field(ge=1, le=MOST_MESSAGES)] = 200
+    max_bytes: Annotated[int, Field(ge=1024)] = 6 * 1024 * 1024
+    max_chars: Annotated[int, Field(ge=1, le=500_000)] = 100_000
+    offset: Count = 0
+    pending_before: Positive | None = None
+    input_run_ids: Names = ()
+
+
+class History(TypedDict, total=False):
+    sessionKey: str
+    sessionId: str
+    messages: list[JsonObject]
+    pendingInputs: JsonObject
+    hasMore: bool
+    nextOffset: int
+    totalMessages: int
+    defaults: JsonObject
+    sessionInfo: JsonObject
+    inFlightRun: JsonObject
+    thinkingLevel: str
+
+
+class Startup(History, total=False):
+    models: list[JsonObject]
+    commands: list[JsonObject]
+    agents: JsonObject
+
+
+class MetadataParams(Params):
+    agent_id: Name | None = None
+    session_key: Name | None = None
+
+
+class Metadata(TypedDict):
+    models: list[JsonObject]
+    commands: list[JsonObject]
+
+
+class AbortParams(Params):
+    session_key: Key
+    run_id: Name | None = None
+    agent_id: Name | None = None
+    preserve_side_runs: bool = False
+
+
+class Aborted(TypedDict):
+    ok: bool
+    aborted: bool
+    runIds: list[str]
+
+
+class InjectParams(Params):
+    session_key: Key
+    agent_id: Name | None = None
+    message: Name
+    label: str | None = None
+
+
+class Injected(TypedDict):
+    ok: bool
+    messageId: str
+
+
+SEND = Method(name="chat.send", params=SendParams, result=dict[str, JsonValue], needs=Scope.WRITE)
+HISTORY = Method(name="chat.history", params=HistoryParams, result=History, needs=Scope.READ)
+STARTUP = Method(name="chat.startup", params=HistoryParams, result=Startup, needs=Scope.READ)
+METADATA = Method(name="chat.metadata", params=MetadataParams, result=Metadata, needs=Scope.READ)
+ABORT = Method(name="chat.abort", params=AbortParams, result=Aborted, needs=Scope.WRITE)
+INJECT = Method(name="chat.inject", params=InjectParams, result=Injected, needs=Scope.ADMIN)

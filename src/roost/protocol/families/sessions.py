@@ -1,0 +1,157 @@
+"""Sessions: finding them, reading about them, and hearing of them."""
+
+from typing import Annotated, Literal, TypedDict
+
+from pydantic import Field
+
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.protocol.method import Method
+from roost.protocol.params import Count, Name, Names, Params, Positive
+from roost.protocol.scopes import Scope
+
+DEFAULT_ROWS, MOST_ROWS = 100, 1_000
+MOST_PREVIEWED = 64
+
+
+class Filter(Params):
+    """Which sessions."""
+
+    active_minutes: Positive | None = None
+    include_global: bool = True
+    include_unknown: bool = False
+    exclude_subagents: bool = False
+    exclude_cron: bool = False
+    configured_agents_only: bool = False
+    label: Name | None = None
+    spawned_by: Name | None = None
+    agent_id: Name | None = None
+    search: str | None = None
+    archived: bool | Literal["all"] = False
+
+
+class ListParams(Filter):
+    """`owner_first`, people and summaries of activity change nothing: there is one owner, and none are kept."""
+
+    limit: Positive | None = None
+    offset: Count = 0
+    include_derived_titles: bool = False
+    include_last_message: bool = False
+    include_activity_summary: bool = False
+    owner_first: bool = False
+    include_people: bool = False
+    sort_by: Literal["updatedAt"] = "updatedAt"
+
+
+class Listed(TypedDict):
+    ts: int
+    path: str
+    count: int
+    totalCount: int
+    limitApplied: int
+    nextOffset: int | None
+    hasMore: bool
+    owners: list[JsonValue]
+    defaults: JsonObject
+    sessions: list[JsonObject]
+
+
+class KeyParams(Params):
+    key: Name
+    agent_id: Name | None = None
+
+
+class DescribeParams(KeyParams):
+    include_derived_titles: bool = False
+    include_last_message: bool = False
+
+
+class Described(TypedDict):
+    session: JsonObject | None
+
+
+class Reference(Params):
+    key: Name
+    slug: Name | None = None
+
+
+class ResolveParams(Params):
+    key: Name | None = None
+    session_id: Name | None = None
+    label: Name | None = None
+    reference: Reference | None = None
+    agent_id: Name | None = None
+    spawned_by: Name | None = None
+    include_global: bool = True
+    include_unknown: bool = False
+    allow_missing: bool = False
+
+
+class Resolved(TypedDict, total=False):
+    ok: bool
+    key: str
+    agentId: str
+
+
+class PreviewParams(Params):
+    keys: Annotated[Names, Field(max_length=MOST_PREVIEWED)]
+    limit: Positive = 12
+    max_chars: Annotated[int, Field(ge=20)] = 240
+
+
+class Previews(TypedDict):
+    ts: int
+    previews: list[JsonObject]
+
+
+class GetParams(KeyParams):
+    limit: Positive = 200
+
+
+class Got(TypedDict):
+    messages: list[JsonObject]
+
+
+class UsageParams(Params):
+    """Days are those of UTC."""
+
+    key: Name | None = None
+    agent_id: Name | None = None
+    start_date: str | None = None
+    end_date: str | None = None
+    range: Literal["7d", "30d", "90d", "1y", "all"] | None = None
+    mode: Literal["utc", "gateway", "specific"] = "utc"
+    group_by: Literal["instance"] = "instance"
+    include_historical: bool = False
+    utc_offset: str | None = None
+    time_zone: Name | None = None
+    limit: Positive = 50
+    include_context_weight: bool = False
+    agent_scope: Literal["all"] | None = None
+
+
+class SubscribeParams(ListParams):
+    pass
+
+
+class Subscribed(TypedDict, total=False):
+    subscribed: bool
+    key: str
+    list: Listed
+    approvalReplay: JsonObject
+
+
+class ListenParams(KeyParams):
+    include_approvals: bool = False
+
+
+LIST = Method(name="sessions.list", params=ListParams, result=Listed, needs=Scope.READ)
+DESCRIBE = Method(name="sessions.describe", params=DescribeParams, result=Described, needs=Scope.READ)
+RESOLVE = Method(
+    name="sessions.resolve", params=ResolveParams, result=Resolved, needs=Scope.READ, hidden=True
+)
+PREVIEW = Method(name="sessions.preview", params=PreviewParams, result=Previews, needs=Scope.READ)
+GET = Method(name="sessions.get", params=GetParams, result=Got, needs=Scope.READ)
+USAGE = Method(name="sessions.usage", params=UsageParams, result=dict[str, JsonValue], needs=Scope.READ)
+SUBSCRIBE = Method(name="sessions.subscribe", params=SubscribeParams, result=Subscribed, needs=Scope.READ)
+LISTEN = Method(name="sessions.messages.subscribe", params=ListenParams, result=Subscribed, needs=Scope.READ)
+UNLISTEN = Method(name="sessions.messages.unsubscribe", params=KeyParams, result=Subscribed, needs=Scope.READ)

@@ -1,0 +1,60 @@
+"""Parameters of methods: closed, in the spelling of the wire, and read once."""
+
+from typing import Annotated, ClassVar, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+from pydantic_core import ErrorDetails
+
+from roost.core.errors import InvalidInput
+from roost.core.jsonvalue import JsonValue
+
+P = TypeVar("P", bound="Params")
+
+Name = Annotated[str, Field(min_length=1)]
+Names = Annotated[tuple[Name, ...], Field(strict=False)]
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+
+
+class Params(BaseModel):
+    """No property that is not named here, no value that only looks like the right one."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True,
+        strict=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        validate_by_alias=True,
+        validate_by_name=False,
+    )
+
+
+class NoParams(Params):
+    pass
+
+
+def read_params(method: str, kind: type[P], value: JsonValue) -> P:
+    """The parameters of a call. Raises `InvalidInput` that names the first thing that is wrong."""
+    try:
+        return kind.model_validate({} if value is None else value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        raise InvalidInput(f"invalid {method} params: {_told(first)}") from None
+
+
+def _told(error: ErrorDetails) -> str:
+    *above, last = error["loc"] or ("",)
+    match error["type"]:
+        case "missing":
+            return f"{_at(above)}must have required property '{last}'"
+        case "extra_forbidden":
+            return f"{_at(above) or 'at root: '}unexpected property '{last}'"
+        case "model_type":
+            return f"{_at(error['loc'])}must be object"
+        case _:
+            return f"{_at(error['loc'])}{error['msg'][:1].lower()}{error['msg'][1:]}"
+
+
+def _at(path: "list[int | str] | tuple[int | str, ...]") -> str:
+    return f"at /{'/'.join(map(str, path))}: " if path else ""

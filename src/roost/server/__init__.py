@@ -1,0 +1,1 @@
+"""The gateway's door for clients: WebSocket and HTTP on one port."""

@@ -1,0 +1,63 @@
+"""The gateway as one ASGI application: pages by their path, a WebSocket on any."""
+
+from starlette.applications import Starlette
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from roost.server.auth import Peer
+from roost.server.house import House
+from roost.server.http import routes
+from roost.server.socket import Door
+
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+
+
+class _Socket:
+    """A WebSocket of the server's."""
+
+    def __init__(self, socket: WebSocket) -> None:
+        self._socket = socket
+
+    async def receive(self) -> str | bytes | None:
+        message = await self._socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return None
+        text: str | None = message.get("text")
+        data: bytes = message.get("bytes") or b""
+        return data if text is None else text
+
+    async def send(self, frame: bytes) -> None:
+        try:
+            await self._socket.send({"type": "websocket.send", "text": frame.decode()})
+        except (RuntimeError, WebSocketDisconnect, OSError):
+            # It has gone; the side that reads will hear of it.
+            return
+
+    async def close(self, code: int, reason: str) -> None:
+        if self._socket.client_state is WebSocketState.CONNECTED:
+            try:
+                await self._socket.close(code, reason)
+            except (RuntimeError, WebSocketDisconnect, OSError):
+                return
+
+
+def application(house: House, door: Door) -> Starlette:
+    async def talk(socket: WebSocket) -> None:
+        await socket.accept()
+        await door.attend(_Socket(socket), _peer(socket))
+
+    return Starlette(
+        routes=[
+            *routes(house),
+            WebSocketRoute("/{path:path}", talk),
+        ]
+    )
+
+
+def _peer(socket: WebSocket) -> Peer:
+    headers = socket.headers
+    return Peer(
+        host=socket.client.host if socket.client else None,
+        origin=headers.get("origin"),
+        forwarded=any(name in headers for name in _FORWARDED),
+    )

@@ -1,0 +1,143 @@
+"""Those who are connected, and what each is sent. Nobody waits for a slow one: it is disconnected."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import assert_never
+
+import anyio
+
+from roost.core.keys import SessionKey
+from roost.core.visibility import PersonCaller
+from roost.protocol import frames
+from roost.protocol.connection import Connection
+from roost.protocol.events import Audience, WireEvent
+from roost.protocol.handshake import MAX_BUFFERED, Client
+from roost.protocol.scopes import Scope, holds
+from roost.server.auth import Admitted
+
+SLOW = 1008
+SLOW_REASON = "slow consumer"
+TOOL_EVENTS, SCOPED_EVENTS = "tool-events", "session-scoped-events"
+
+
+class Outgoing:
+    """Frames on their way to one client, in order, bounded in bytes."""
+
+    def __init__(self, most: int = MAX_BUFFERED) -> None:
+        self._frames: deque[bytes] = deque()
+        self._most = most
+        self._size = 0
+        self._news = anyio.Event()
+        self.closing: tuple[int, str] | None = None
+        self.overrun = anyio.Event()
+
+    def put(self, frame: bytes) -> None:
+        if self.closing is not None:
+            return
+        self._frames.append(frame)
+        self._size += len(frame)
+        if self._size > self._most:
+            # What waits is for nobody: only the end is told.
+            self._frames.clear()
+            self.close(SLOW, SLOW_REASON)
+            self.overrun.set()
+        self._news.set()
+
+    def close(self, code: int, reason: str) -> None:
+        """Send what waits, then end the connection."""
+        self.closing = self.closing or (code, reason)
+        self._news.set()
+
+    async def next(self) -> bytes | None:
+        """The next frame; None when there will be no more."""
+        while not self._frames:
+            if self.closing is not None:
+                return None
+            self._news = anyio.Event()
+            await self._news.wait()
+        frame = self._frames.popleft()
+        self._size -= len(frame)
+        return frame
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Connected:
+    """One client that is in."""
+
+    id: str
+    connection: Connection
+    client: Client
+    admitted: Admitted
+    caps: frozenset[str]
+    since: int
+    outgoing: Outgoing
+    watches: bool = False
+    listens: set[SessionKey] = field(default_factory=set)
+    began: set[str] = field(default_factory=set)
+    """Runs that this client began, by the names it gave them."""
+
+    @property
+    def caller(self) -> PersonCaller:
+        return PersonCaller(principal=self.admitted.principal)
+
+    def may(self, scope: Scope) -> bool:
+        return holds(self.admitted.scopes, scope)
+
+    def hears(self, event: WireEvent) -> bool:
+        match event.audience:
+            case Audience.EVERYONE:
+                return True
+            case _ if not self.may(Scope.READ):
+                return False
+            case Audience.READERS:
+                return SCOPED_EVENTS not in self.caps or event.key in self.listens
+            case Audience.STARTER:
+                return TOOL_EVENTS in self.caps and event.run in self.began
+            case Audience.LISTENERS:
+                return event.key in self.listens
+            case Audience.WATCHERS:
+                return self.watches
+            case other:
+                assert_never(other)
+
+
+class Clients:
+    """All who are in."""
+
+    def __init__(self) -> None:
+        self._all: dict[str, Connected] = {}
+        self._left = anyio.Event()
+
+    def __iter__(self) -> Iterator[Connected]:
+        return iter(tuple(self._all.values()))
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def add(self, client: Connected) -> None:
+        self._all[client.id] = client
+
+    def remove(self, client: Connected) -> None:
+        self._all.pop(client.id, None)
+        self._left.set()
+        self._left = anyio.Event()
+
+    async def all_gone(self) -> None:
+        while self._all:
+            await self._left.wait()
+
+    def listeners(self, key: SessionKey) -> bool:
+        return any(key in client.listens for client in self._all.values())
+
+    def tell(self, event: WireEvent, among: Iterable[Connected] | None = None) -> None:
+        """Write an event once and give it to all who hear it."""
+        head: bytes | None = None
+        for client in self._all.values() if among is None else among:
+            if client.hears(event):
+                head = head or frames.event_head(event.name, event.payload)
+                client.outgoing.put(client.connection.number(head))
+
+    def close(self, code: int, reason: str) -> None:
+        for client in self._all.values():
+            client.outgoing.close(code, reason)

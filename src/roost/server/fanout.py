@@ -1,0 +1,203 @@
+"""From the engine's feed to the clients: one listener hears of everything, writes each event once, and gives it to those
+who may see the session it is about."""
+
+from collections.abc import Iterable, Iterator
+
+from roost.core.events import EventKind
+from roost.core.feeds import ListGap, ListItem, SessionChanged, SessionGone
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.keys import SessionKey
+from roost.core.messages import AssistantMessage
+from roost.core.previews import Piece, Preview, RunBegan, RunOver
+from roost.core.principals import OWNER
+from roost.core.queries import HistoryQuery
+from roost.core.runs import Run, RunKind
+from roost.core.sessions import Session
+from roost.core.visibility import PersonCaller
+from roost.engine.subscriptions import may_list
+from roost.protocol.convert.messages import message_row
+from roost.protocol.convert.turns import Turn, answer, never_answered
+from roost.protocol.events import CHANGED, CHAT, MESSAGE, Audience, WireEvent
+from roost.server.clients import Connected
+from roost.server.house import House
+from roost.server.sends import Send
+
+PAGE = 100
+MOST_CHARS = 100_000
+UNTOLD = frozenset({RunKind.COMPACTION, RunKind.FLUSH})
+LOST = "it was not answered"
+
+
+class Fanout:
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._turns: dict[str, Turn] = {}
+        self._read: dict[SessionKey, int] = {}
+        self._ended: dict[SessionKey, str] = {}
+
+    async def serve(self) -> None:
+        """Tell clients until cancelled."""
+        async with self._house.engine.feed.subscribe_all(PersonCaller(principal=OWNER)) as items:
+            async for item in items:
+                await self._hear(item)
+
+    # -- what handlers ask for -----------------------------------------------------------------------
+
+    def listen(self, client: Connected, session: Session | None, key: SessionKey) -> None:
+        """Give a client the messages of a session from now on."""
+        self._read.setdefault(key, session.events if session else 0)
+        client.listens.add(key)
+
+    def unlisten(self, client: Connected, key: SessionKey) -> None:
+        client.listens.discard(key)
+        if not self._house.clients.listeners(key):
+            self._read.pop(key, None)
+
+    def under_way(self, key: SessionKey) -> tuple[Turn, ...]:
+        """What is being answered in a session."""
+        return tuple(turn for turn in self._turns.values() if turn.run.key == key)
+
+    async def answered(self, name: str, key: SessionKey, text: str | None) -> None:
+        """Tell the readers of a session of what no run answers."""
+        await self._chat(name, key, answer(name, str(key), key.agent, text, self._house.clock.now()))
+
+    async def injected(self, key: SessionKey, entry_id: str, text: str) -> None:
+        """Tell them of a line that was put into a session."""
+        name, now = f"inject-{entry_id}", self._house.clock.now()
+        await self._chat(name, key, {**answer(name, str(key), key.agent, text, now), "seq": 0})
+
+    async def lost(self, name: str, key: SessionKey, reason: str) -> None:
+        """Tell them of what will never be answered."""
+        await self._chat(name, key, never_answered(name, str(key), key.agent, reason))
+
+    # -- what the engine says ------------------------------------------------------------------------
+
+    async def _hear(self, item: ListItem) -> None:
+        match item:
+            case ListGap():
+                await self._catch_up()
+            case SessionChanged(session=session):
+                await self._changed(session)
+            case SessionGone(key=key):
+                self._gone(key)
+            case _:
+                await self._preview(item)
+
+    async def _preview(self, preview: Preview) -> None:
+        if isinstance(preview, RunBegan):
+            self._begin(preview.run)
+        turn = self._turns.get(preview.run_id)
+        if turn is None:
+            return
+        if not isinstance(preview, Piece):
+            await self._messages(preview.key)
+        await self._tell_of(preview.key, turn.tell(preview, self._house.clock.now()))
+        if turn.over:
+            del self._turns[preview.run_id]
+            self._ended[preview.key] = turn.name
+
+    def _begin(self, run: Run) -> None:
+        self._house.sends.begun(run.id)
+        if run.request.kind not in UNTOLD and run.id not in self._turns:
+            self._turns[run.id] = Turn(run, self._house.sends.name(run.id))
+
+    async def _changed(self, session: Session) -> None:
+        key = session.key
+        if not self.under_way(key):
+            # While a run is under way, what it stores is told between what it says.
+            await self._messages(key)
+        for send in self._house.sends.waiting(key):
+            await self._settle(send)
+        if any(client.watches for client in self._house.clients):
+            row = self._house.rows.row(session, titles=True, last=True)
+            changed: dict[str, JsonValue] = {"ts": self._house.clock.now(), **self._why(key)}
+            payload: JsonObject = {**row, "sessionKey": str(key), **changed, "session": row}
+            self._tell(WireEvent(name=CHANGED, payload=payload, audience=Audience.WATCHERS, key=key), session)
+
+    def _why(self, key: SessionKey) -> JsonObject:
+        ended, turns = self._ended.pop(key, None), self.under_way(key)
+        if turns:
+            return {"phase": "start", "runId": turns[0].name}
+        return {"reason": "patch"} if ended is None else {"phase": "end", "runId": ended}
+
+    def _gone(self, key: SessionKey) -> None:
+        self._read.pop(key, None)
+        payload: dict[str, JsonValue] = {"reason": "delete", "ts": self._house.clock.now()}
+        named: JsonObject = {"sessionKey": str(key), "agentId": key.agent, **payload}
+        # Only who may see every session hears of it: whose it was cannot be told any more.
+        ruling = [client for client in self._house.clients if client.caller.rules_all]
+        self._house.clients.tell(WireEvent(name=CHANGED, payload=named, audience=Audience.WATCHERS), ruling)
+
+    async def _messages(self, key: SessionKey) -> None:
+        """Tell those who listen to a session what was stored in it since they were told last."""
+        if key not in self._read:
+            return
+        events = await self._house.store.events(key, after=self._read[key], limit=PAGE)
+        if not events or key not in self._read:
+            return
+        self._read[key] = events[-1].number
+        stored = {event.ref for event in events if event.kind is EventKind.ENTRY}
+        session = await self._house.store.session(key) if stored else None
+        if session is None:
+            return
+        page = await self._house.store.history(HistoryQuery(key=key, limit=len(stored) + PAGE))
+        shown = self._house.rows.row(session)
+        for entry in page.entries:
+            name = self._house.sends.name(entry.run_id) if entry.run_id else None
+            message = message_row(entry, name, MOST_CHARS) if entry.id in stored else None
+            if message is not None:
+                payload: JsonObject = {
+                    "sessionKey": str(key),
+                    "agentId": key.agent,
+                    "message": message,
+                    "messageId": entry.id,
+                    "messageSeq": entry.seq,
+                    "session": shown,
+                }
+                event = WireEvent(name=MESSAGE, payload=payload, audience=Audience.LISTENERS, key=key)
+                self._tell(event, session)
+
+    async def _settle(self, send: Send) -> None:
+        """A message whose run ended before it began is told of nowhere else."""
+        run = await self._house.store.run(send.run_id)
+        if run is None or run.outcome is None:
+            return
+        self._house.sends.begun(send.run_id)
+        await self.lost(send.name, send.key, run.outcome.error or LOST)
+
+    async def _catch_up(self) -> None:
+        """Something was missed: what ended meanwhile is told now, what goes on is told anew by who says it."""
+        for run_id, turn in tuple(self._turns.items()):
+            run = await self._house.store.run(run_id)
+            if run is None or run.outcome is not None:
+                await self._preview(RunOver(run=run or turn.run, words=await self._last_words(turn.run)))
+        for send in self._house.sends.expected():
+            await self._settle(send)
+
+    # ------------------------------------------------------------------------------------------------
+
+    async def _last_words(self, run: Run) -> AssistantMessage | None:
+        within = HistoryQuery(key=run.key, session_id=run.session_id, tools=False, limit=PAGE)
+        page = await self._house.store.history(within)
+        said = (entry.body for entry in reversed(page.entries) if entry.run_id == run.id)
+        return next((body for body in said if isinstance(body, AssistantMessage)), None)
+
+    async def _chat(self, name: str, key: SessionKey, payload: JsonObject) -> None:
+        event = WireEvent(name=CHAT, payload=payload, audience=Audience.READERS, key=key, run=name)
+        await self._tell_of(key, (event,))
+
+    async def _tell_of(self, key: SessionKey, events: Iterable[WireEvent]) -> None:
+        """Whose session it is matters only where somebody may not see all."""
+        clients = self._house.clients
+        if all(client.caller.rules_all for client in clients):
+            for event in events:
+                clients.tell(event)
+        elif session := await self._house.store.session(key):
+            for event in events:
+                self._tell(event, session)
+
+    def _tell(self, event: WireEvent, session: Session) -> None:
+        self._house.clients.tell(event, self._seeing(session))
+
+    def _seeing(self, session: Session) -> Iterator[Connected]:
+        return (client for client in self._house.clients if may_list(client.caller, session))

@@ -1,0 +1,1 @@
+"""Who answers which method, one module a family."""

@@ -1,0 +1,169 @@
+"""Opening, changing and ending sessions."""
+
+from dataclasses import replace
+
+from roost.core import thinking
+from roost.core.errors import InvalidInput, NotFound
+from roost.core.footers import Reasoning, UsageLevel
+from roost.core.jsonvalue import JsonObject
+from roost.core.keys import KeyKind, SessionKey
+from roost.core.sessions import Labels, OpenedBy, Overrides, SendOverride, Session, Verbosity
+from roost.core.visibility import Operation
+from roost.engine.operations import Change
+from roost.protocol.families import changes
+from roost.protocol.families.changes import Changed, Compacted, Created, Deleted
+from roost.server.calls import Call
+from roost.server.handlers.catalogue import defaults
+from roost.server.handlers.talking import Talk, Words
+
+_OVERRIDES = {
+    "model": "model",
+    "thinking_level": "thinking",
+    "verbose_level": "verbose",
+    "reasoning_level": "reasoning",
+    "response_usage": "usage",
+    "group_activation": "activation",
+}
+_COMPACT = "/compact"
+
+
+class Changes:
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
+
+    async def create(self, call: Call, params: changes.CreateParams) -> Created:
+        """A session, opened under the key asked for or one of its own, and its first message if there is one."""
+        house = call.house
+        key = _fresh(call, params) if params.key is None else house.key(params.key, params.agent_id)
+        overrides = Overrides(model=_model(call, params.model), thinking=_level(params.thinking_level))
+        labels = Labels(label=params.label, display_name=params.display_name)
+        session = await house.engine.operations.open(call.caller, key, labels, overrides)
+        created = Created(
+            ok=True,
+            key=str(key),
+            sessionId=session.session_id,
+            entry=house.rows.row(session),
+            runStarted=False,
+            resolved=_resolved(call, session),
+        )
+        if params.message and params.message.strip():
+            name = params.idempotency_key or house.new_id()
+            await self._talk.say(call, Words(key=key, text=params.message, name=name))
+            created["runStarted"], created["runId"] = True, name
+        return created
+
+    async def compact(self, call: Call, params: changes.CompactParams) -> Compacted:
+        """Condensing is a run of its own; that it was queued is what can be told at once."""
+        session = await call.house.find(Operation.PATCH, call.caller, params.key, params.agent_id)
+        if session is None or not session.summary.entries:
+            key = call.house.key(params.key, params.agent_id)
+            return Compacted(ok=True, key=str(key), compacted=False, reason="nothing to condense")
+        words = Words(key=session.key, text=_COMPACT, name=call.house.new_id())
+        accepted = await self._talk.say(call, words)
+        return Compacted(ok=True, key=str(session.key), compacted=True, reason=accepted.record.answer or "")
+
+
+async def patch(call: Call, params: changes.PatchParams) -> Changed:
+    key = call.house.key(params.key, params.agent_id)
+    change = _change(call, params)
+    expected = params.expected_session_id or params.expected_lifecycle_revision
+    session = await call.house.engine.operations.change(call.caller, key, change, expected)
+    return _changed(call, session)
+
+
+async def reset(call: Call, params: changes.ResetParams) -> Changed:
+    session = await call.house.find(Operation.RESET, call.caller, params.key, params.agent_id)
+    if session is None:
+        raise NotFound(f"No session found: {params.key}")
+    reason = OpenedBy(params.reason)
+    fresh = await call.house.engine.operations.reset(
+        call.caller, session.key, reason, params.expected_session_id
+    )
+    changed = _changed(call, fresh)
+    changed["entry"] = {**changed["entry"], "previousSessionId": session.session_id}
+    return changed
+
+
+async def delete(call: Call, params: changes.DeleteParams) -> Deleted:
+    house, key = call.house, call.house.key(params.key, params.agent_id)
+    if params.archived_only:
+        session = await house.find(Operation.RESET, call.caller, params.key, params.agent_id)
+        if session is not None and session.times.archived is None:
+            raise InvalidInput(f"session {key} is not archived", hint="archive it first")
+    expected = params.expected_session_id or params.expected_lifecycle_revision
+    gone = await house.engine.operations.delete(call.caller, key, expected)
+    return Deleted(ok=True, key=str(key), deleted=gone is not None, archived=[])
+
+
+def _fresh(call: Call, params: changes.CreateParams) -> SessionKey:
+    agent = params.agent_id or call.house.engine.rules.routing.default_agent
+    name = SessionKey(agent=agent, kind=KeyKind.DASHBOARD, name=call.house.new_id())
+    return call.house.key(str(name))
+
+
+def _change(call: Call, params: changes.PatchParams) -> Change:
+    given = params.model_fields_set
+    if params.unread:
+        raise InvalidInput("what was read is not kept: a session cannot be marked as unread")
+    values = {_OVERRIDES[name]: value for name, value in _checked(call, params).items() if name in given}
+    if "send_policy" in given:
+        values["send_policy"] = None if params.send_policy is None else SendOverride(params.send_policy)
+    label = " ".join(params.label.split()) if params.label else None
+
+    def labels(before: Labels) -> Labels:
+        return replace(before, label=label)
+
+    def overrides(before: Overrides) -> Overrides:
+        return replace(before, **values)  # type: ignore[arg-type]
+
+    return Change(
+        label=label,
+        labels=labels if "label" in given else None,
+        overrides=overrides if values else None,
+        archived=params.archived,
+        pinned=params.pinned,
+    )
+
+
+def _checked(call: Call, params: changes.PatchParams) -> dict[str, str | SendOverride | None]:
+    return {
+        "model": _model(call, params.model),
+        "thinking_level": _level(params.thinking_level),
+        "verbose_level": _one_of("verboseLevel", params.verbose_level, tuple(Verbosity)),
+        "reasoning_level": _one_of("reasoningLevel", params.reasoning_level, tuple(Reasoning)),
+        "response_usage": _one_of("responseUsage", params.response_usage, tuple(UsageLevel)),
+        "group_activation": params.group_activation,
+    }
+
+
+def _model(call: Call, name: str | None) -> str | None:
+    return None if name is None else str(call.house.engine.rules.commands.models.ask_for(name).ref)
+
+
+def _level(name: str | None) -> str | None:
+    return _one_of("thinkingLevel", name, tuple(thinking.Level))
+
+
+def _one_of(field: str, value: str | None, options: tuple[str, ...]) -> str | None:
+    if value is not None and value not in options:
+        raise InvalidInput(f"invalid {field}: {value}", hint=f"use one of {', '.join(options)}")
+    return None if value is None else str(value)
+
+
+def _changed(call: Call, session: Session) -> Changed:
+    return Changed(
+        ok=True,
+        path=call.house.about.store_path,
+        key=str(session.key),
+        entry=call.house.rows.row(session),
+        resolved=_resolved(call, session),
+    )
+
+
+def _resolved(call: Call, session: Session) -> JsonObject:
+    """The model that answers next."""
+    own, usual = session.overrides.model, defaults(call)
+    if own is None:
+        return {"modelProvider": usual["modelProvider"], "model": usual["model"]}
+    provider, _, model = own.partition("/")
+    return {"modelProvider": provider, "model": model}

@@ -1,0 +1,195 @@
+"""Finding sessions, reading about them, and hearing of them."""
+
+from roost.core.errors import InvalidInput, NotFound
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.keys import KeyKind, SessionKey
+from roost.core.messages import AssistantMessage, UserMessage, text_of
+from roost.core.queries import HistoryQuery, SessionQuery
+from roost.core.references import by_session_id
+from roost.core.sessions import Session, SessionKind
+from roost.core.visibility import Operation, scope
+from roost.engine.reaching import existing
+from roost.protocol.convert.messages import message_row
+from roost.protocol.families import sessions
+from roost.protocol.families.sessions import (
+    DEFAULT_ROWS,
+    MOST_ROWS,
+    Described,
+    Got,
+    Listed,
+    Previews,
+    Resolved,
+    Subscribed,
+)
+from roost.server.calls import Call
+from roost.server.fanout import Fanout
+from roost.server.handlers.catalogue import defaults
+
+_MINUTE = 60_000
+_MOST_CHARS = 100_000
+_KINDS = frozenset(SessionKind)
+
+
+async def list_sessions(call: Call, params: sessions.ListParams) -> Listed:
+    house = call.house
+    limit = min(params.limit or DEFAULT_ROWS, MOST_ROWS)
+    query = _query(call, params, limit)
+    page = await house.store.list_sessions(query)
+    rows, shown = house.rows, len(page.rows)
+    seen = params.offset + shown
+    return Listed(
+        ts=house.clock.now(),
+        path=house.about.store_path,
+        count=shown,
+        totalCount=max(seen + 1, await house.count()) if page.more else seen,
+        limitApplied=limit,
+        nextOffset=seen if page.more else None,
+        hasMore=page.more,
+        owners=[],
+        defaults=defaults(call),
+        sessions=[
+            rows.row(session, titles=params.include_derived_titles, last=params.include_last_message)
+            for session in page.rows
+        ],
+    )
+
+
+def _query(call: Call, params: sessions.ListParams, limit: int) -> SessionQuery:
+    hidden = {KeyKind.UNKNOWN: not params.include_unknown, KeyKind.GLOBAL: not params.include_global}
+    if params.exclude_subagents:
+        hidden |= {KeyKind.SUBAGENT: True, KeyKind.ACP: True}
+    now = call.house.clock.now()
+    return SessionQuery(
+        scope=scope(Operation.LIST, call.caller),
+        kinds=_KINDS - {SessionKind.CRON} if params.exclude_cron else None,
+        agent=params.agent_id,
+        label=params.label,
+        search=params.search or None,
+        active_since=None if params.active_minutes is None else now - params.active_minutes * _MINUTE,
+        parents=None if params.spawned_by is None else frozenset({call.house.key(params.spawned_by)}),
+        hidden=frozenset(kind for kind, hides in hidden.items() if hides),
+        archived=None if params.archived == "all" else params.archived,
+        offset=params.offset,
+        limit=limit,
+    )
+
+
+async def describe(call: Call, params: sessions.DescribeParams) -> Described:
+    session = await call.house.find(Operation.STATUS, call.caller, params.key, params.agent_id)
+    if session is None:
+        return Described(session=None)
+    row = call.house.rows.row(session, titles=params.include_derived_titles, last=params.include_last_message)
+    return Described(session=row)
+
+
+async def resolve(call: Call, params: sessions.ResolveParams) -> Resolved:
+    """The session that is meant, by whichever name it was given."""
+    try:
+        session = await _meant(call, params)
+    except NotFound:
+        session = None
+    if session is None and params.allow_missing:
+        return Resolved(ok=False)
+    if session is None:
+        given = (params.key, params.session_id, params.label, params.reference and params.reference.key)
+        raise NotFound(f"No session found: {next(filter(None, given), '')}")
+    return Resolved(ok=True, key=str(session.key), agentId=_agent(call, session.key))
+
+
+async def _meant(call: Call, params: sessions.ResolveParams) -> Session | None:
+    house, caller = call.house, call.caller
+    name = params.key or (params.reference.key if params.reference else None)
+    if name is not None:
+        return await house.find(Operation.STATUS, caller, name, params.agent_id)
+    if params.session_id is not None:
+        found = await house.store.session_by_id(by_session_id(params.session_id).session_id)
+        if found is None:
+            return None
+        return await existing(house.store, Operation.STATUS, caller, found.key, house.clock.now())
+    if params.label is None:
+        raise InvalidInput("invalid sessions.resolve params: one of key, sessionId, label is needed")
+    query = SessionQuery(
+        scope=scope(Operation.LIST, caller), label=params.label, agent=params.agent_id, archived=None, limit=2
+    )
+    rows = (await house.store.list_sessions(query)).rows
+    if len(rows) > 1:
+        raise InvalidInput(f"Multiple sessions found with label: {params.label}", hint="name one by its key")
+    return rows[0] if rows else None
+
+
+async def preview(call: Call, params: sessions.PreviewParams) -> Previews:
+    previews = [await _preview(call, key, params) for key in params.keys]
+    return Previews(ts=call.house.clock.now(), previews=previews)
+
+
+async def _preview(call: Call, name: str, params: sessions.PreviewParams) -> JsonObject:
+    try:
+        session = await call.house.find(Operation.HISTORY, call.caller, name)
+    except NotFound:
+        session = None
+    if session is None:
+        return {"key": name, "status": "missing", "items": []}
+    query = HistoryQuery(
+        key=session.key, session_id=session.session_id, tools=False, limit=min(params.limit, 50)
+    )
+    page = await call.house.store.history(query)
+    items: list[JsonValue] = [
+        {"role": "user" if isinstance(body, UserMessage) else "assistant", "text": text[: params.max_chars]}
+        for body in (entry.body for entry in page.entries)
+        if isinstance(body, UserMessage | AssistantMessage) and (text := text_of(body).strip())
+    ]
+    return {"key": str(session.key), "status": "ok" if items else "empty", "items": items}
+
+
+async def get(call: Call, params: sessions.GetParams) -> Got:
+    session = await call.house.find(Operation.HISTORY, call.caller, params.key, params.agent_id)
+    if session is None:
+        return Got(messages=[])
+    query = HistoryQuery(key=session.key, session_id=session.session_id, limit=min(params.limit, MOST_ROWS))
+    page = await call.house.store.history(query)
+    names = call.house.sends
+    rows = (
+        message_row(entry, names.name(entry.run_id) if entry.run_id else None, _MOST_CHARS)
+        for entry in page.entries
+    )
+    return Got(messages=[row for row in rows if row is not None])
+
+
+class Hearing:
+    """Who is told of what as it happens."""
+
+    def __init__(self, fanout: Fanout) -> None:
+        self._fanout = fanout
+
+    async def subscribe(self, call: Call, params: sessions.SubscribeParams) -> Subscribed:
+        """With parameters also the list they ask for."""
+        call.client.watches = True
+        if not params.model_fields_set:
+            return Subscribed(subscribed=True)
+        return Subscribed(subscribed=True, list=await list_sessions(call, params))
+
+    async def listen(self, call: Call, params: sessions.ListenParams) -> Subscribed:
+        """To a session that need not exist yet."""
+        key = call.house.key(params.key, params.agent_id)
+        session = await call.house.find(Operation.HISTORY, call.caller, params.key, params.agent_id)
+        key = key if session is None else session.key
+        self._fanout.listen(call.client, session, key)
+        told = Subscribed(subscribed=True, key=str(key))
+        if params.include_approvals:
+            replay: JsonObject = {
+                "sessionKey": str(key),
+                "updatedAtMs": call.house.clock.now(),
+                "approvals": [],
+                "truncated": False,
+            }
+            told["approvalReplay"] = replay
+        return told
+
+    async def unlisten(self, call: Call, params: sessions.KeyParams) -> Subscribed:
+        key = call.house.key(params.key, params.agent_id)
+        self._fanout.unlisten(call.client, key)
+        return Subscribed(subscribed=False, key=str(key))
+
+
+def _agent(call: Call, key: SessionKey) -> str:
+    return key.agent or call.house.engine.rules.routing.default_agent

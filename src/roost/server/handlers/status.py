@@ -1,0 +1,118 @@
+"""How the gateway does."""
+
+import os
+import sys
+from pathlib import Path
+
+import anyio
+
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.queries import SessionQuery
+from roost.core.visibility import Operation, scope
+from roost.protocol.families import status
+from roost.protocol.families.status import Channels, Tail
+from roost.protocol.params import NoParams
+from roost.server import snapshots
+from roost.server.calls import Call
+from roost.server.handlers.catalogue import defaults
+
+RECENT = 5
+
+
+async def health(call: Call, params: status.HealthParams) -> dict[str, JsonValue]:
+    return dict(snapshots.health(call.house))
+
+
+async def stand(call: Call, params: status.StatusParams) -> dict[str, JsonValue]:
+    house, rules = call.house, call.house.engine.rules
+    query = SessionQuery(scope=scope(Operation.LIST, call.caller), limit=RECENT)
+    page = await house.store.list_sessions(query)
+    recent: list[JsonValue] = [house.rows.row(session) for session in page.rows]
+    count, path = await house.count(), house.about.store_path
+    beats: list[JsonValue] = [
+        {"agentId": agent, "enabled": False, "every": "0m", "everyMs": None}
+        for agent in rules.commands.agents
+    ]
+    by_agent: list[JsonValue] = [
+        {"agentId": agent, "path": path, "count": count, "recent": recent}
+        for agent in (rules.routing.default_agent,)
+    ]
+    parts: list[JsonValue] = [
+        {"name": one.name, "condition": str(one.condition), "since": one.since, "error": one.error}
+        for one in house.engine.health().parts
+    ]
+    return {
+        "runtimeVersion": house.about.version,
+        "heartbeat": {"defaultAgentId": rules.routing.default_agent, "agents": beats},
+        "channelSummary": [],
+        "queuedSystemEvents": [],
+        "sessions": {
+            "paths": [path],
+            "count": count,
+            "defaults": defaults(call),
+            "recent": recent,
+            "byAgent": by_agent,
+        },
+        "pid": os.getpid(),
+        "uptimeMs": max(0, house.clock.now() - house.about.started_at),
+        "clients": len(house.clients),
+        "parts": parts,
+        "python": sys.version.split()[0],
+    }
+
+
+async def presence(call: Call, params: NoParams) -> list[JsonValue]:
+    return snapshots.presence(call.house)
+
+
+async def channels(call: Call, params: status.ChannelsParams) -> Channels:
+    """Those that are connected, by what each says of itself in the gateway's health."""
+    served = call.house.engine.accounts
+    names = sorted({one.channel for one in served})
+    accounts: JsonObject = {
+        name: [_account(one.account) for one in served if one.channel == name] for name in names
+    }
+    return Channels(
+        ts=call.house.clock.now(),
+        channelOrder=names,
+        channelLabels={name: name.capitalize() for name in names},
+        channels={name: {"configured": True, "running": True} for name in names},
+        channelAccounts=accounts,
+        channelDefaultAccountId={one.channel: one.account for one in reversed(served)},
+        channelMeta=[],
+        statusIssues=[],
+    )
+
+
+def _account(name: str) -> JsonObject:
+    return {"accountId": name, "enabled": True, "configured": True, "running": True}
+
+
+async def last_heartbeat(call: Call, params: NoParams) -> None:
+    return None
+
+
+async def tail(call: Call, params: status.TailParams) -> Tail:
+    """The end of the log, or what was added since a cursor."""
+    file = call.house.about.log
+    if file is None:
+        return Tail(file="stderr", cursor=0, size=0, lines=[], truncated=False, reset=False)
+    path = anyio.Path(file)
+    size = (await path.stat()).st_size if await path.exists() else 0
+    reset = params.cursor is not None and params.cursor > size
+    most = min(params.max_bytes, status.MOST_BYTES)
+    asked = 0 if params.cursor is None or reset else params.cursor
+    start = max(asked, size - most)
+    text = await anyio.to_thread.run_sync(_read, Path(file), start, size)
+    lines = text.splitlines()
+    kept = lines[-min(params.limit, status.MOST_LINES) :]
+    cut = start > asked or len(kept) < len(lines)
+    return Tail(file=file, cursor=size, size=size, lines=kept, truncated=cut, reset=reset)
+
+
+def _read(file: Path, start: int, end: int) -> str:
+    if start == end:
+        return ""
+    with file.open("rb") as data:
+        data.seek(start)
+        return data.read(end - start).decode(errors="replace")

@@ -1,0 +1,74 @@
+"""The table of methods with who answers each."""
+
+from collections.abc import Iterable
+from types import MappingProxyType
+from typing import Any
+
+from roost.protocol.families import agents, changes, chat, sessions, status
+from roost.server.calls import Bound, Table
+from roost.server.fanout import Fanout
+from roost.server.handlers import catalogue, changing, usage
+from roost.server.handlers import sessions as reading
+from roost.server.handlers import status as standing
+from roost.server.handlers.changing import Changes
+from roost.server.handlers.history import Reading
+from roost.server.handlers.sessions import Hearing
+from roost.server.handlers.talking import Talk
+
+
+def table(fanout: Fanout) -> Table:
+    talk = Talk(fanout)
+    bound = (
+        *_status(),
+        *_sessions(Hearing(fanout)),
+        *_changes(Changes(talk), talk),
+        *_talk(talk, Reading(fanout)),
+    )
+    return MappingProxyType({one.method.name: one for one in bound})
+
+
+def _status() -> Iterable[Bound[Any, Any]]:
+    yield Bound(method=status.HEALTH, handle=standing.health)
+    yield Bound(method=status.STATUS, handle=standing.stand)
+    yield Bound(method=status.PRESENCE, handle=standing.presence)
+    yield Bound(method=status.CHANNELS, handle=standing.channels)
+    yield Bound(method=status.LAST_HEARTBEAT, handle=standing.last_heartbeat)
+    yield Bound(method=status.LOGS, handle=standing.tail)
+
+
+def _sessions(hearing: Hearing) -> Iterable[Bound[Any, Any]]:
+    yield Bound(method=sessions.LIST, handle=reading.list_sessions)
+    yield Bound(method=sessions.DESCRIBE, handle=reading.describe)
+    yield Bound(method=sessions.RESOLVE, handle=reading.resolve)
+    yield Bound(method=sessions.PREVIEW, handle=reading.preview)
+    yield Bound(method=sessions.GET, handle=reading.get)
+    yield Bound(method=sessions.USAGE, handle=usage.usage)
+    yield Bound(method=sessions.SUBSCRIBE, handle=hearing.subscribe)
+    yield Bound(method=sessions.LISTEN, handle=hearing.listen)
+    yield Bound(method=sessions.UNLISTEN, handle=hearing.unlisten)
+
+
+def _changes(change: Changes, talk: Talk) -> Iterable[Bound[Any, Any]]:
+    yield Bound(method=changes.CREATE, handle=change.create)
+    yield Bound(method=changes.PATCH, handle=changing.patch)
+    yield Bound(method=changes.RESET, handle=changing.reset)
+    yield Bound(method=changes.DELETE, handle=changing.delete)
+    yield Bound(method=changes.COMPACT, handle=change.compact)
+    yield Bound(method=changes.SEND, handle=talk.sessions_send)
+    yield Bound(method=changes.ABORT, handle=talk.sessions_abort)
+
+
+def _talk(talk: Talk, reading: Reading) -> Iterable[Bound[Any, Any]]:
+    yield Bound(method=chat.SEND, handle=talk.chat_send)
+    yield Bound(method=chat.HISTORY, handle=reading.history)
+    yield Bound(method=chat.STARTUP, handle=reading.startup)
+    yield Bound(method=chat.METADATA, handle=catalogue.metadata)
+    yield Bound(method=chat.ABORT, handle=talk.chat_abort)
+    yield Bound(method=chat.INJECT, handle=reading.inject)
+    yield Bound(method=agents.AGENT, handle=talk.agent)
+    yield Bound(method=agents.WAIT, handle=talk.wait)
+    yield Bound(method=agents.IDENTITY, handle=catalogue.identity)
+    yield Bound(method=agents.AGENTS, handle=catalogue.list_agents)
+    yield Bound(method=agents.MODELS, handle=catalogue.list_models)
+    yield Bound(method=agents.COMMANDS, handle=catalogue.list_commands)
+    yield Bound(method=agents.CONFIG, handle=catalogue.config)

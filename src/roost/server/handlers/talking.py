@@ -1,0 +1,298 @@
+"""Saying something in a session, waiting for what becomes of it, and stopping it."""
+
+from dataclasses import dataclass, field
+
+from roost.core.addressed import Addressed
+from roost.core.errors import InvalidInput, NotFound
+from roost.core.inbound import InboundRecord, InboundState
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.keys import SessionKey
+from roost.core.messages import Image
+from roost.core.queuesettings import QueueMode
+from roost.core.runs import Request, Run, RunState
+from roost.core.visibility import Operation
+from roost.engine.inbox import TurnedAway
+from roost.engine.reaching import existing
+from roost.engine.waits import Waited
+from roost.ports import Accepted
+from roost.protocol.families import agents, changes, chat
+from roost.protocol.frames import ErrorCode, Failure
+from roost.server.calls import Call, Unanswered
+from roost.server.fanout import Fanout
+from roost.server.sends import Send
+
+LONGEST_WAIT_MS = 24 * 3_600_000
+NOT_TAKEN = "the message was not taken"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What a client says, and how it is to be taken."""
+
+    key: SessionKey
+    text: str
+    name: str
+    images: tuple[Image, ...] = ()
+    request: Request = field(default_factory=Request)
+    mode: QueueMode | None = None
+    deliver: bool = False
+    plain: bool = False
+
+
+class Talk:
+    def __init__(self, fanout: Fanout) -> None:
+        self._fanout = fanout
+
+    async def chat_send(self, call: Call, params: chat.SendParams) -> dict[str, JsonValue]:
+        images = tuple(_image(one) for one in params.attachments)
+        _refuse_empty(params.message, images)
+        words = Words(
+            key=call.house.key(params.session_key, params.agent_id),
+            text=params.message,
+            name=params.idempotency_key,
+            images=images,
+            request=_request(params.thinking, None, params.timeout_ms),
+            mode=None if params.queue_mode is None else QueueMode(params.queue_mode),
+            deliver=params.deliver,
+            plain=params.suppress_command_interpretation,
+        )
+        await self._refuse_other(call, words.key, params.session_id)
+        return await self._send(call, words)
+
+    async def sessions_send(self, call: Call, params: changes.SendParams) -> dict[str, JsonValue]:
+        _refuse_empty(params.message, ())
+        words = Words(
+            key=call.house.key(params.key, params.agent_id),
+            text=params.message,
+            name=params.idempotency_key or call.house.new_id(),
+            request=_request(params.thinking, None, params.timeout_ms),
+        )
+        return await self._send(call, words)
+
+    async def _send(self, call: Call, words: Words) -> dict[str, JsonValue]:
+        accepted = await self.say(call, words)
+        status = "started"
+        if accepted.duplicate:
+            status = "ok" if await self._is_over(call, accepted.record) else "in_flight"
+        return {"runId": words.name, "sessionKey": str(words.key), "status": status}
+
+    async def say(self, call: Call, words: Words) -> Accepted:
+        """Take a message in; whoever reads its session is told what no run will tell."""
+        house, route = call.house, None
+        if words.deliver:
+            session = await house.store.session(words.key)
+            route = session.route if session else None
+        said = Addressed(
+            key=words.key,
+            principal=call.caller.principal,
+            text=words.text,
+            run_id=house.new_id(),
+            idempotency_key=words.name,
+            images=words.images,
+            reply_to=route,
+            request=words.request,
+            mode=words.mode,
+            plain=words.plain,
+        )
+        send = Send(name=words.name, key=words.key, run_id=said.run_id)
+        call.client.began.add(words.name)
+        house.sends.expect(send)
+        try:
+            accepted = await house.engine.inbox.say(said)
+        except BaseException:
+            house.sends.withdraw(send)
+            raise
+        if isinstance(accepted, TurnedAway):
+            house.sends.withdraw(send)
+            raise InvalidInput(NOT_TAKEN)
+        if accepted.record.run_id != said.run_id:
+            house.sends.withdraw(send)
+            if not accepted.duplicate:
+                await self._tell(accepted.record, words)
+        return accepted
+
+    async def _tell(self, record: InboundRecord, words: Words) -> None:
+        if record.state is InboundState.DEAD:
+            await self._fanout.lost(words.name, words.key, record.reason or NOT_TAKEN)
+        else:
+            # Of a command the answer; of what joined another run, that it did.
+            await self._fanout.answered(words.name, words.key, record.answer)
+
+    async def _is_over(self, call: Call, record: InboundRecord) -> bool:
+        if record.state in (InboundState.ANSWERED, InboundState.DEAD):
+            return True
+        run = await call.house.store.run(record.run_id) if record.run_id else None
+        return run is None or run.state.ended
+
+    async def _refuse_other(self, call: Call, key: SessionKey, session_id: str | None) -> None:
+        """A client that names a generation means only that one."""
+        if session_id is None:
+            return
+        session = await call.house.store.session(key)
+        if session is not None and session.session_id != session_id:
+            raise InvalidInput(f"session {key} is another one now", hint="read its history again")
+
+    # -- agent ---------------------------------------------------------------------------------------
+
+    async def agent(self, call: Call, params: agents.AgentParams) -> dict[str, JsonValue]:
+        """Answered when the run is taken on, and again when it has ended."""
+        house = call.house
+        model = "/".join(filter(None, (params.provider, params.model))) or None
+        words = Words(
+            key=await self._agent_key(call, params),
+            text=params.message,
+            name=params.idempotency_key,
+            request=_request(params.thinking, model, params.timeout * 1000),
+            deliver=params.deliver,
+        )
+        if model is not None:
+            house.engine.rules.commands.models.ask_for(model)
+        accepted = await self.say(call, words)
+        if not (accepted.duplicate and await self._is_over(call, accepted.record)):
+            call.answer(
+                {
+                    "runId": words.name,
+                    "sessionKey": str(words.key),
+                    "agentId": words.key.agent,
+                    "status": "accepted",
+                    "acceptedAt": house.clock.now(),
+                }
+            )
+        waited = await house.engine.waits.for_message(accepted.record.inbound.id, LONGEST_WAIT_MS)
+        final = _final(words.name, waited)
+        if final["status"] != "error":
+            return final
+        reason = _reason(waited)
+        call.refuse(Failure(code=ErrorCode.UNAVAILABLE, message=reason), final)
+        raise Unanswered
+
+    async def _agent_key(self, call: Call, params: agents.AgentParams) -> SessionKey:
+        if params.session_key:
+            return call.house.key(params.session_key, params.agent_id)
+        if params.session_id:
+            found = await call.house.store.session_by_id(params.session_id)
+            if found is None:
+                raise NotFound(f"No session found: {params.session_id}")
+            house, caller = call.house, call.caller
+            return (await existing(house.store, Operation.SEND, caller, found.key, house.clock.now())).key
+        return call.house.key("main", params.agent_id)
+
+    async def wait(self, call: Call, params: agents.WaitParams) -> dict[str, JsonValue]:
+        """An unknown run is one that has not ended."""
+        house, principal = call.house, call.caller.principal
+        limit = min(params.timeout_ms, LONGEST_WAIT_MS)
+        try:
+            waited = await house.engine.waits.for_key(principal, None, params.run_id, limit)
+        except NotFound:
+            return {"runId": params.run_id, "status": "timeout"}
+        run, status = waited.run, _status(waited)
+        told: dict[str, JsonValue] = {
+            "startedAt": run.started_at if run else None,
+            "endedAt": run.outcome.at if run and run.outcome else None,
+            "error": _reason(waited) if status == "error" else None,
+            "stopReason": "stop" if status == "ok" else None,
+            "terminalReply": _reply(waited) if status == "ok" else None,
+        }
+        shown = {name: value for name, value in told.items() if value is not None}
+        return {"runId": params.run_id, "status": status, **shown}
+
+    # -- stopping ------------------------------------------------------------------------------------
+
+    async def chat_abort(self, call: Call, params: chat.AbortParams) -> chat.Aborted:
+        key = call.house.key(params.session_key, params.agent_id)
+        stopped = await self._abort(call, key, params.run_id)
+        return chat.Aborted(ok=True, aborted=bool(stopped), runIds=list(stopped))
+
+    async def sessions_abort(self, call: Call, params: changes.AbortParams) -> changes.Aborted:
+        key = None if params.key is None else call.house.key(params.key, params.agent_id)
+        if key is None and params.run_id is None:
+            raise InvalidInput("invalid sessions.abort params: one of key, runId is needed")
+        stopped = await self._abort(call, key, params.run_id)
+        if not stopped:
+            return changes.Aborted(ok=True, abortedRunId=None, status="no-active-run")
+        return changes.Aborted(ok=True, abortedRunId=stopped[0], status="aborted")
+
+    async def _abort(self, call: Call, key: SessionKey | None, name: str | None) -> tuple[str, ...]:
+        """Stop a run by the name its client gave it, or everything in a session."""
+        house, run_id = call.house, None
+        if name is not None:
+            record = await house.store.inbound_by_key(call.caller.principal, key, name)
+            run = await house.store.run(name) if record is None else None
+            run_id = record.run_id if record else (run.id if run else None)
+            if run_id is None:
+                return ()
+            key = record.inbound.key if record else (run.key if run else key)
+        if key is None:
+            return ()
+        stopped = await house.engine.operations.stop(call.caller, key, run_id)
+        return tuple(house.sends.name(one) for one in stopped)
+
+
+def _refuse_empty(text: str, images: tuple[Image, ...]) -> None:
+    if not text.strip() and not images:
+        raise InvalidInput("message or attachment required")
+
+
+def _image(attachment: chat.Attachment) -> Image:
+    mime = attachment.mime_type or ""
+    if not mime.startswith("image/"):
+        raise InvalidInput(f"attachments of type {mime or 'unknown'} are not supported", hint="send pictures")
+    return Image(mime=mime, data=attachment.content.partition(",")[2] or attachment.content)
+
+
+def _request(thinking: str | None, model: str | None, timeout_ms: int | None) -> Request:
+    return Request(thinking=thinking or None, model=model, longest_ms=timeout_ms or None)
+
+
+def _status(waited: Waited) -> str:
+    if not waited.over:
+        return "timeout"
+    if waited.run is None or waited.run.outcome is None:
+        return "ok" if waited.record.state is InboundState.ANSWERED else "error"
+    match waited.run.outcome.state:
+        case RunState.DONE:
+            return "ok"
+        case RunState.KILLED | RunState.TIMEOUT:
+            return "timeout"
+        case _:
+            return "error"
+
+
+def _reason(waited: Waited) -> str:
+    outcome = waited.run.outcome if waited.run else None
+    return (outcome.error if outcome else None) or waited.record.reason or NOT_TAKEN
+
+
+def _said(waited: Waited) -> str | None:
+    return waited.reply if waited.run else waited.record.answer
+
+
+def _reply(waited: Waited) -> JsonObject:
+    text = _said(waited)
+    return {"disposition": "visible", "text": text} if text else {"disposition": "silent"}
+
+
+def _final(name: str, waited: Waited) -> dict[str, JsonValue]:
+    status = _status(waited)
+    if status == "error":
+        return {"runId": name, "status": status, "summary": _reason(waited)}
+    if status == "timeout":
+        return {"runId": name, "status": status, "summary": "aborted", "stopReason": "rpc"}
+    text = _said(waited)
+    payloads: list[JsonValue] = [{"text": text, "mediaUrl": None}] if text else []
+    meta = _meta(waited.run) if waited.run else {"durationMs": 0}
+    return {
+        "runId": name,
+        "status": status,
+        "summary": "completed",
+        "result": {"payloads": payloads, "meta": meta},
+    }
+
+
+def _meta(run: Run) -> JsonObject:
+    ended = run.outcome.at if run.outcome else run.queued_at
+    provider, _, model = ((run.outcome.model if run.outcome else None) or "").partition("/")
+    return {
+        "durationMs": max(0, ended - (run.started_at or ended)),
+        "agentMeta": {"sessionId": run.session_id, "provider": provider, "model": model},
+    }

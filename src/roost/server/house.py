@@ -1,0 +1,93 @@
+"""What every request is answered with."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from roost.core.errors import InvalidInput
+from roost.core.keys import SessionKey
+from roost.core.references import ByKeyOrId, Viewpoint, resolve
+from roost.core.sessions import Session
+from roost.core.visibility import Operation, PersonCaller
+from roost.engine.gateway import Engine
+from roost.engine.reaching import existing, reach
+from roost.protocol.convert.rows import Rows
+from roost.server.clients import Clients
+from roost.server.sends import Sends
+
+COUNTED_EVERY_MS = 1_000
+
+
+class Phase(StrEnum):
+    STARTING = "starting"
+    SERVING = "serving"
+    STOPPING = "stopping"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What a gateway says of itself. `log` is the file its lines go to, if they go to one."""
+
+    version: str
+    boot_id: str
+    started_at: int
+    store_path: str
+    log: str | None = None
+    auth_mode: str = "token"
+
+
+class House:
+    """A gateway as its door sees it."""
+
+    def __init__(self, engine: Engine, about: About) -> None:
+        self.engine = engine
+        self.store, self.clock, self.new_id = engine.store, engine.clock, engine.new_id
+        self.about = about
+        self.clients = Clients()
+        self.sends = Sends()
+        self.phase = Phase.STARTING
+        self._counted, self._counted_at = 0, -COUNTED_EVERY_MS
+
+    @property
+    def rows(self) -> Rows:
+        rules = self.engine.rules
+        assert rules.commands.scanner is not None, "who serves clients masks secrets"
+        return Rows(rules.commands.scanner, rules.routing.main_name)
+
+    async def count(self) -> int:
+        """About how many sessions there are: to count them costs as many steps, so it is not done at every call."""
+        now = self.clock.now()
+        if now - self._counted_at >= COUNTED_EVERY_MS:
+            self._counted_at = now
+            self._counted = (await self.store.fullness()).sessions
+        return self._counted
+
+    def key(self, text: str, agent: str | None = None) -> SessionKey:
+        """The key a client means, in its full form. One of an agent that there is not is refused."""
+        return self._known(resolve(text, self._viewpoint(agent)).key)
+
+    async def find(
+        self, operation: Operation, caller: PersonCaller, text: str, agent: str | None = None
+    ) -> Session | None:
+        """The session that is meant by a key, an alias or a session id, if the caller may do this to it."""
+        reference = resolve(text, self._viewpoint(agent))
+        session = await reach(self.store, operation, caller, reference.key, self.clock.now())
+        if session is None and isinstance(reference, ByKeyOrId):
+            by_id = await self.store.session_by_id(reference.session_id)
+            if by_id is not None:
+                return await existing(self.store, operation, caller, by_id.key, self.clock.now())
+        return session
+
+    def _viewpoint(self, agent: str | None) -> Viewpoint:
+        routing = self.engine.rules.routing
+        return Viewpoint(
+            agent=agent or routing.default_agent,
+            main_name=routing.main_name,
+            scope=routing.scope,
+            traits=routing.traits,
+        )
+
+    def _known(self, key: SessionKey) -> SessionKey:
+        agents = self.engine.rules.commands.agents
+        if key.agent and key.agent not in agents:
+            raise InvalidInput(f"unknown agent id {key.agent!r}", hint=f"there are: {', '.join(agents)}")
+        return key

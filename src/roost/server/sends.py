@@ -1,0 +1,63 @@
+"""Messages that clients sent, by the names they gave them: a run is known to clients by the key of its message.
+
+Kept in this process only. After a restart a run goes by its own id; waiting for a message finds it in the store.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from roost.core.keys import SessionKey
+
+MOST = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Send:
+    """`run_id` is the run that the message opens, if it opens one."""
+
+    name: str
+    key: SessionKey
+    run_id: str
+
+
+class Sends:
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._named: OrderedDict[str, Send] = OrderedDict()
+        self._waiting: dict[SessionKey, dict[str, Send]] = {}
+
+    def expect(self, send: Send) -> None:
+        """Before the message is accepted: its run may begin before anybody hears of it."""
+        self._named[send.run_id] = send
+        self._waiting.setdefault(send.key, {})[send.run_id] = send
+        if len(self._named) > self._most:
+            _, oldest = self._named.popitem(last=False)
+            self._settle(oldest)
+
+    def withdraw(self, send: Send) -> None:
+        """The message opened no run."""
+        self._named.pop(send.run_id, None)
+        self._settle(send)
+
+    def begun(self, run_id: str) -> None:
+        send = self._named.get(run_id)
+        if send is not None:
+            self._settle(send)
+
+    def name(self, run_id: str) -> str:
+        """What clients call a run."""
+        send = self._named.get(run_id)
+        return run_id if send is None else send.name
+
+    def waiting(self, key: SessionKey) -> tuple[Send, ...]:
+        """What was sent to a session and of whose run nothing was heard."""
+        return tuple(self._waiting.get(key, {}).values())
+
+    def expected(self) -> tuple[Send, ...]:
+        return tuple(send for sends in self._waiting.values() for send in sends.values())
+
+    def _settle(self, send: Send) -> None:
+        waiting = self._waiting.get(send.key, {})
+        waiting.pop(send.run_id, None)
+        if not waiting:
+            self._waiting.pop(send.key, None)

@@ -1,0 +1,153 @@
+"""One WebSocket: its handshake, the requests that come in, the frames that go out."""
+
+from typing import Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+from roost.protocol.connection import Action, Ask, Close, Connection, Nothing, Send, Serve
+from roost.protocol.frames import Request
+from roost.protocol.handshake import STARTING, Connect, Refusal, Welcome, hello
+from roost.server.auth import Authenticator, Peer
+from roost.server.calls import Call, Table, serve
+from roost.server.clients import Connected, Outgoing
+from roost.server.fanout import Fanout
+from roost.server.house import House, Phase
+from roost.server.snapshots import offer, snapshot
+
+HANDSHAKE_MS = 15_000
+AT_ONCE = 64
+"""Requests of one client that are worked on at the same time."""
+LATE = 1008
+GIVEN_UP_S = 1
+
+
+class Wire(Protocol):
+    """A WebSocket that is open."""
+
+    async def receive(self) -> str | bytes | None:
+        """The next message; None once the other side has gone."""
+        ...
+
+    async def send(self, frame: bytes) -> None: ...
+    async def close(self, code: int, reason: str) -> None: ...
+
+
+class Door:
+    """Lets clients in and works for those who are."""
+
+    def __init__(self, house: House, fanout: Fanout, authenticator: Authenticator, table: Table) -> None:
+        self._house = house
+        self._fanout = fanout
+        self._authenticator = authenticator
+        self._table = table
+
+    async def attend(self, wire: Wire, peer: Peer) -> None:
+        """Until either side has gone."""
+        visit = _Visit(self._house, wire, peer)
+        async with anyio.create_task_group() as group:
+            group.start_soon(visit.write, group.cancel_scope)
+            group.start_soon(visit.give_up, group.cancel_scope)
+            try:
+                await self._listen(visit, group)
+            finally:
+                if visit.client is not None:
+                    self._leave(visit.client)
+                group.cancel_scope.cancel()
+
+    async def _listen(self, visit: "_Visit", group: TaskGroup) -> None:
+        visit.outgoing.put(visit.connection.open())
+        group.start_soon(self._hurry, visit)
+        room = anyio.Semaphore(AT_ONCE)
+        while (text := await visit.wire.receive()) is not None:
+            action = visit.connection.receive(text)
+            if isinstance(action, Serve) and visit.client is not None:
+                await room.acquire()
+                call = Call(house=self._house, client=visit.client, id=action.request.id)
+                group.start_soon(self._work, call, action.request, room)
+            else:
+                await self._act(visit, action)
+
+    async def _work(self, call: Call, request: Request, room: anyio.Semaphore) -> None:
+        try:
+            await serve(self._table, call, request)
+        finally:
+            room.release()
+
+    async def _hurry(self, visit: "_Visit") -> None:
+        await self._house.clock.sleep(HANDSHAKE_MS)
+        if visit.client is None:
+            visit.outgoing.close(LATE, "handshake timeout")
+
+    async def _act(self, visit: "_Visit", action: Action) -> None:
+        match action:
+            case Send(frame=frame):
+                visit.outgoing.put(frame)
+            case Close() as close:
+                visit.end(close)
+            case Ask(connect=connect):
+                await self._answer(visit, connect)
+            case Nothing() | Serve():
+                pass
+
+    async def _answer(self, visit: "_Visit", connect: Connect) -> None:
+        if self._house.phase is not Phase.SERVING:
+            visit.end(visit.connection.turn_away(STARTING))
+            return
+        admitted = await self._authenticator.admit(connect, visit.peer)
+        if isinstance(admitted, Refusal):
+            visit.end(visit.connection.turn_away(admitted))
+            return
+        client = visit.client = Connected(
+            id=self._house.new_id(),
+            connection=visit.connection,
+            client=connect.client,
+            admitted=admitted,
+            caps=frozenset(connect.caps),
+            since=self._house.clock.now(),
+            outgoing=visit.outgoing,
+        )
+        self._house.clients.add(client)
+        welcome = Welcome(
+            connection_id=client.id,
+            method=admitted.method,
+            scopes=tuple(str(scope) for scope in admitted.scopes),
+        )
+        told = hello(welcome, offer(self._house), snapshot(self._house, client))
+        visit.outgoing.put(visit.connection.welcome(told))
+
+    def _leave(self, client: Connected) -> None:
+        self._house.clients.remove(client)
+        for key in tuple(client.listens):
+            self._fanout.unlisten(client, key)
+
+
+class _Visit:
+    """One connection from its challenge to its end."""
+
+    def __init__(self, house: House, wire: Wire, peer: Peer) -> None:
+        self.wire = wire
+        self.peer = peer
+        self.connection = Connection(house.new_id(), house.clock.now())
+        self.outgoing = Outgoing()
+        self.client: Connected | None = None
+
+    def end(self, close: Close) -> None:
+        if close.frame is not None:
+            self.outgoing.put(close.frame)
+        self.outgoing.close(close.code, close.reason)
+
+    async def give_up(self, whole: anyio.CancelScope) -> None:
+        """Who does not read is not waited for, not even to be told."""
+        await self.outgoing.overrun.wait()
+        with anyio.move_on_after(GIVEN_UP_S):
+            await self.wire.close(*(self.outgoing.closing or (LATE, "")))
+        whole.cancel()
+
+    async def write(self, whole: anyio.CancelScope) -> None:
+        """What is to be sent, in order; then the end."""
+        while (frame := await self.outgoing.next()) is not None:
+            await self.wire.send(frame)
+        code, reason = self.outgoing.closing or (1000, "")
+        await self.wire.close(code, reason)
+        whole.cancel()

@@ -1,0 +1,28 @@
+"""What clients are told so that they know the gateway lives, and when it leaves."""
+
+from roost.protocol.events import HEALTH, SHUTDOWN, TICK, Audience, WireEvent
+from roost.protocol.handshake import SERVICE_RESTART, TICK_MS
+from roost.server.house import House, Phase
+from roost.server.snapshots import health
+
+HEALTH_EVERY = 2
+
+
+async def tick(house: House) -> None:
+    """Every half minute until cancelled, with how it does every minute."""
+    beats = 0
+    while True:
+        await house.clock.sleep(TICK_MS)
+        beats += 1
+        event = WireEvent(name=TICK, payload={"ts": house.clock.now()}, audience=Audience.EVERYONE)
+        house.clients.tell(event)
+        if beats % HEALTH_EVERY == 0:
+            house.clients.tell(WireEvent(name=HEALTH, payload=health(house), audience=Audience.READERS))
+
+
+def say_goodbye(house: House) -> None:
+    """Nothing more is taken, and everybody is told."""
+    house.phase = Phase.STOPPING
+    payload = {"reason": "gateway stopping"}
+    house.clients.tell(WireEvent(name=SHUTDOWN, payload=payload, audience=Audience.EVERYONE))
+    house.clients.close(SERVICE_RESTART, "service restart")

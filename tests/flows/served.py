@@ -1,0 +1,90 @@
+"""A gateway's door in process, with clients that speak the protocol to it."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio
+
+from roost.core.catalogue import Catalogue
+from roost.core.models import ModelRef
+from roost.core.secrets import Secret
+from roost.engine.gateway import Engine
+from roost.engine.rules import CommandRules, KnownAgent, Shown
+from roost.engine.rules import House as RulesHouse
+from roost.scanners.stdlib import StdlibScanner
+from roost.server.auth import Secrets, SharedSecret
+from roost.server.fanout import Fanout
+from roost.server.handlers.table import table
+from roost.server.house import About, House, Phase
+from roost.server.socket import Door
+from roost.testing.scripted import ScriptedModel
+from roost.testing.wires import LocalClient, visiting
+from tests.flows.gateways import SPEC, Bench, benches
+
+OTHER = replace(SPEC, ref=ModelRef("scripted", "two"), reasoning=True, images=True)
+
+
+@dataclass
+class Gate:
+    bench: Bench
+    engine: Engine
+    house: House
+    door: Door
+
+    @asynccontextmanager
+    async def client(self, **changes: object) -> AsyncIterator[LocalClient]:
+        async with visiting(self.door) as client:
+            await client.connect(**changes)
+            yield client
+
+
+@asynccontextmanager
+async def gates(kind: str, folder: Path) -> AsyncIterator[Gate]:
+    """A gateway that serves, over a store of a kind."""
+    async with benches(kind, folder) as bench:
+        bench.model = ScriptedModel(clock=bench.clock)
+        bench.change(
+            commands=CommandRules(
+                models=Catalogue([SPEC, OTHER]),
+                agents=("main", "helper"),
+                version="1",
+                scanner=StdlibScanner(),
+            ),
+            house=RulesHouse(
+                shown=Shown(
+                    path="/home/roost.json",
+                    fingerprint="f",
+                    document={"session": {}},
+                    agents=(
+                        KnownAgent(id="main", name="Main", model="scripted/one", workspace="/w"),
+                        KnownAgent(id="helper", name=None, model="scripted/one"),
+                    ),
+                )
+            ),
+        )
+        async with bench.serving() as (engine, _), anyio.create_task_group() as group:
+            about = About(
+                version="1",
+                boot_id="boot",
+                started_at=bench.clock.now(),
+                store_path="/s",
+                log=str(folder / "log"),
+            )
+            house = House(engine, about)
+            house.phase = Phase.SERVING
+            fanout = Fanout(house)
+            door = Door(
+                house, fanout, SharedSecret(lambda: Secrets(token=Secret("secret-token"))), table(fanout)
+            )
+            group.start_soon(fanout.serve)
+            yield Gate(bench, engine, house, door)
+            group.cancel_scope.cancel()
+
+
+Opened = Callable[[], AbstractAsyncContextManager[tuple[Gate, LocalClient]]]
+
+
+def send(text: str, name: str, **more: object) -> dict[str, object]:
+    return {"sessionKey": "main", "message": text, "idempotencyKey": name, **more}

@@ -1,0 +1,267 @@
+"""Sessions as clients of the protocol find, change and end them, and who may."""
+
+from pathlib import Path
+
+import pytest
+
+from roost.core.keys import SessionKey
+from roost.core.messages import Usage
+from roost.testing.scripts import Hang, Say, Spend
+from roost.testing.wires import Refused, visiting
+from tests.flows.served import Opened, send
+
+MAIN = "agent:main:main"
+
+
+async def test_a_session_is_opened_and_found_by_any_of_its_names(opened: Opened) -> None:
+    async with opened() as (_, client):
+        made = await client.call(
+            "sessions.create", {"label": "Trip", "displayName": "My trip", "model": "two"}
+        )
+        key, session_id = made["key"], made["sessionId"]
+        assert key.startswith("agent:main:dashboard:")
+        assert made["resolved"] == {"modelProvider": "scripted", "model": "two"}
+        assert (await client.call("sessions.create", {"key": key}))["sessionId"] == session_id
+        with pytest.raises(Refused, match="label already in use"):
+            await client.call("sessions.create", {"label": "Trip"})
+        with pytest.raises(Refused, match="at most 512"):
+            await client.call("sessions.create", {"label": "x" * 513})
+        for named in (
+            {"label": "Trip"},
+            {"key": key},
+            {"sessionId": session_id},
+            {"key": session_id},
+            {"reference": {"key": key}},
+        ):
+            assert await client.call("sessions.resolve", named) == {"ok": True, "key": key, "agentId": "main"}
+        missing = {"label": "none", "allowMissing": True}
+        assert await client.call("sessions.resolve", missing) == {"ok": False}
+        for nobody in ({"label": "none"}, {"sessionId": "none"}, {"key": "none"}):
+            with pytest.raises(Refused, match="No session found"):
+                await client.call("sessions.resolve", nobody)
+        with pytest.raises(Refused, match="one of key"):
+            await client.call("sessions.resolve", {})
+
+
+async def test_what_is_set_on_a_session_stays_until_it_is_set_again(opened: Opened) -> None:
+    async with opened() as (_, client):
+        await client.call("sessions.subscribe", {})
+        made = await client.call("sessions.create", {"key": "trip", "label": "Trip"})
+        key = made["key"]
+        changes = {
+            "expectedSessionId": made["sessionId"],
+            "label": None,
+            "pinned": True,
+            "archived": True,
+            "unread": False,
+            "model": None,
+            "verboseLevel": "on",
+            "reasoningLevel": "on",
+            "responseUsage": "tokens",
+            "sendPolicy": "deny",
+            "groupActivation": "always",
+        }
+        row = (await client.call("sessions.patch", {"key": key, **changes}))["entry"]
+        assert (row["pinned"], row["archived"]) == (True, True)
+        assert (row["verboseLevel"], row["sendPolicy"]) == ("on", "deny")
+        assert "label" not in row
+        again = {"key": key, "pinned": False, "archived": False, "sendPolicy": None}
+        assert "sendPolicy" not in (await client.call("sessions.patch", again))["entry"]
+        await client.event("sessions.changed", sessionKey=key, pinned=True)
+        for wrong, problem in (
+            ({"thinkingLevel": "loud"}, "invalid thinkingLevel"),
+            ({"model": "none"}, "no model"),
+            ({"unread": True}, "unread"),
+            ({"colour": "red"}, "at root: unexpected property 'colour'"),
+            ({"expectedSessionId": "old", "pinned": True}, "another one now"),
+        ):
+            with pytest.raises(Refused, match=problem):
+                await client.call("sessions.patch", {"key": key, **wrong})
+
+
+async def test_a_session_that_is_removed_is_gone_for_all(opened: Opened) -> None:
+    async with opened() as (_, client):
+        await client.call("sessions.subscribe", {})
+        key = (await client.call("sessions.create", {"key": "trip"}))["key"]
+        await client.call("sessions.messages.subscribe", {"key": key})
+        with pytest.raises(Refused, match="not archived"):
+            await client.call("sessions.delete", {"key": key, "archivedOnly": True})
+        gone = await client.call("sessions.delete", {"key": key})
+        assert gone == {"ok": True, "key": key, "deleted": True, "archived": []}
+        await client.event("sessions.changed", reason="delete")
+        assert (await client.call("sessions.delete", {"key": key}))["deleted"] is False
+        with pytest.raises(Refused, match="Cannot delete the main session"):
+            await client.call("sessions.delete", {"key": "main"})
+        with pytest.raises(Refused, match="No session found"):
+            await client.call("sessions.reset", {"key": key})
+        assert (await client.call("chat.abort", {"sessionKey": key}))["aborted"] is False
+
+
+async def test_a_session_with_work_is_stopped_before_it_is_removed_or_reset(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Hang(),), (Hang(),))
+        made = await client.call("sessions.create", {"message": "think", "idempotencyKey": "run-1"})
+        assert (made["runStarted"], made["runId"]) == (True, "run-1")
+        await gate.bench.model.asked(1)
+        await client.call("sessions.reset", {"key": made["key"], "reason": "new"})
+        await client.event("chat", runId="run-1", state="aborted")
+        await client.call(
+            "sessions.send", {"key": made["key"], "message": "again", "idempotencyKey": "run-2"}
+        )
+        await gate.bench.model.asked(2)
+        assert (await client.call("sessions.delete", {"key": made["key"]}))["deleted"] is True
+        await client.event("chat", runId="run-2", state="aborted")
+
+
+async def test_sessions_are_listed_by_what_is_asked(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        for name in ("one", "two", "three"):
+            await client.call("sessions.create", {"key": name})
+        await client.call("sessions.create", {"key": "agent:helper:main"})
+        listed = await client.call("sessions.list", {"limit": 2})
+        assert (listed["count"], listed["hasMore"], listed["nextOffset"]) == (2, True, 2)
+        assert listed["totalCount"] >= 3
+        rest = await client.call("sessions.list", {"limit": 2, "offset": 2})
+        assert (rest["totalCount"], rest["nextOffset"], rest["hasMore"]) == (4, None, False)
+        helper = await client.call("sessions.list", {"agentId": "helper", "includeDerivedTitles": True})
+        assert [row["key"] for row in helper["sessions"]] == ["agent:helper:main"]
+        assert helper["sessions"][0]["derivedTitle"] == "agent:helper:main"
+        gate.bench.model.add((Say("words"),))
+        await client.call("chat.send", send("hello there", "run-1"))
+        await client.event("chat", state="final")
+        found = await client.call(
+            "sessions.subscribe",
+            {
+                "search": "hello",
+                "includeLastMessage": True,
+                "activeMinutes": 5,
+                "excludeSubagents": True,
+                "excludeCron": True,
+            },
+        )
+        assert found["list"]["sessions"][0]["lastMessagePreview"] == "words"
+        assert (await client.call("sessions.list", {"spawnedBy": "main", "archived": "all"}))["count"] == 0
+        shown = await client.call("sessions.preview", {"keys": ["main", "one", "nowhere", "cli"]})
+        assert [one["status"] for one in shown["previews"]] == ["ok", "empty", "missing", "missing"]
+        assert shown["previews"][0]["items"][1] == {"role": "assistant", "text": "words"}
+        assert await client.call("sessions.describe", {"key": "nowhere"}) == {"session": None}
+
+
+async def test_condensing_is_asked_for_like_anything_else(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        await client.call("sessions.create", {"key": "main"})
+        empty = await client.call("sessions.compact", {"key": "main"})
+        assert (empty["compacted"], empty["reason"]) == (False, "nothing to condense")
+        gate.bench.model.add((Say("words"),), (Say("a summary"),))
+        await client.call("chat.send", send("hello", "run-1"))
+        await client.event("chat", state="final")
+        done = await client.call("sessions.compact", {"key": "main"})
+        assert done["compacted"] is True
+
+
+async def test_usage_is_told_by_day(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("words"), Spend(Usage(input=5, output=7, total=12))))
+        await client.call("chat.send", send("hello", "run-1"))
+        await client.event("chat", state="final")
+        for params in ({}, {"range": "7d"}, {"range": "all"}, {"key": "main"}, {"startDate": "2020-01-01"}):
+            told = await client.call("sessions.usage", params)
+            assert told["totals"]["output"] == 7
+            assert told["sessions"][0]["usage"]["input"] == 5
+        past = await client.call("sessions.usage", {"startDate": "2020-01-01", "endDate": "2020-01-02"})
+        assert past["totals"]["output"] == 0
+        with pytest.raises(Refused, match="is no day"):
+            await client.call("sessions.usage", {"endDate": "yesterday"})
+
+
+async def test_how_the_gateway_does_is_told_to_who_asks(opened: Opened, tmp_path: Path) -> None:
+    async with opened() as (_, client):
+        assert (await client.call("health"))["ok"] is True
+        status = await client.call("status", {})
+        assert status["sessions"]["byAgent"][0]["agentId"] == "main"
+        assert [one["mode"] for one in await client.call("system-presence")] == ["gateway", "cli"]
+        channels = await client.call("channels.status", {"probe": False})
+        assert channels["channelAccounts"]["loopback"][0]["accountId"] == "default"
+        assert await client.call("last-heartbeat") is None
+        assert (await client.call("agents.list", {}))["agents"][0]["model"]["primary"] == "scripted/one"
+        assert (await client.call("agent.identity.get", {}))["name"] == "Main"
+        assert (await client.call("agent.identity.get", {"sessionKey": "agent:helper:main"}))[
+            "name"
+        ] == "helper"
+        with pytest.raises(Refused, match="unknown agent"):
+            await client.call("agent.identity.get", {"agentId": "nobody"})
+        assert len((await client.call("models.list", {}))["models"]) == 2
+        assert "stop" in {one["name"] for one in (await client.call("commands.list", {}))["commands"]}
+        assert (await client.call("config.get", {}))["hash"] == "f"
+        assert set(await client.call("chat.metadata", {})) == {"models", "commands"}
+
+
+async def test_the_log_is_read_from_its_end_and_on(opened: Opened, tmp_path: Path) -> None:
+    async with opened() as (_, client):
+        nothing = await client.call("logs.tail", {})
+        assert (nothing["lines"], nothing["size"]) == ([], 0)
+        (tmp_path / "log").write_text("one\ntwo\nthree\n")
+        end = await client.call("logs.tail", {"limit": 2})
+        assert (end["lines"], end["cursor"], end["truncated"]) == (["two", "three"], 14, True)
+        assert (await client.call("logs.tail", {"cursor": 8}))["lines"] == ["three"]
+        assert (await client.call("logs.tail", {"cursor": 99}))["reset"] is True
+
+
+async def test_nothing_is_done_without_the_scope_for_it(opened: Opened) -> None:
+    async with opened() as (gate, _):
+        async with gate.client(scopes=["operator.read"]) as reader:
+            assert reader.hello["auth"]["scopes"] == ["operator.read"]
+            assert "authMode" not in reader.hello["snapshot"]
+            with pytest.raises(Refused) as refused:
+                await reader.call("chat.send", send("hi", "run-1"))
+            assert refused.value.error["details"]["missingScope"] == "operator.write"
+            await reader.call("sessions.list")
+        async with gate.client(scopes=["operator.write"]) as writer:
+            await writer.call("sessions.patch", {"key": "main", "label": "Mine"})
+            for method, params in (
+                ("sessions.patch", {"key": "main", "sendPolicy": "deny"}),
+                ("agent", {"message": "hi", "model": "scripted/two", "idempotencyKey": "run-1"}),
+                ("sessions.delete", {"key": "x"}),
+            ):
+                with pytest.raises(Refused, match="MISSING_SCOPE"):
+                    await writer.call(method, params)
+            assert (await writer.call("sessions.delete", {"key": "x", "archivedOnly": True}))[
+                "deleted"
+            ] is False
+        async with gate.client(scopes=[]) as nobody, gate.client() as owner:
+            assert (await nobody.call("health"))["ok"] is True
+            assert nobody.hello["snapshot"]["presence"] == []
+            gate.bench.model.add((Say("words"),))
+            await owner.call("chat.send", send("hello", "run-1"))
+            await owner.event("chat", state="final")
+            assert nobody.events[1:] == []
+
+
+async def test_a_request_that_cannot_be_served_is_answered_with_why(opened: Opened) -> None:
+    async with opened() as (_, client):
+        with pytest.raises(Refused, match="unknown method: nothing"):
+            await client.call("nothing")
+        client.wire.to_gateway.send_nowait("no json")
+        client.wire.to_gateway.send_nowait('{"type":"req","id":"x"}')
+        assert (await client.answer("invalid"))["error"]["message"].startswith("invalid request frame")
+        with pytest.raises(Refused, match="only valid as the first"):
+            await client.connect()
+
+
+async def test_a_client_that_hangs_up_is_forgotten(opened: Opened) -> None:
+    async with opened() as (gate, _):
+        async with gate.client() as client:
+            await client.call("sessions.messages.subscribe", {"key": "main"})
+            assert len(gate.house.clients) == 2
+        assert len(gate.house.clients) == 1
+        assert not gate.house.clients.listeners(SessionKey.parse(MAIN))
+
+
+async def test_who_may_not_come_in_is_told_why(opened: Opened) -> None:
+    async with opened() as (gate, _):
+        async with visiting(gate.door) as stranger:
+            with pytest.raises(Refused, match="AUTH_TOKEN_MISMATCH"):
+                await stranger.connect(auth={"token": "wrong"})
+            await stranger.wire.ended.wait()
+            assert stranger.wire.closed == (1008, "unauthorized: gateway token mismatch")
+        assert len(gate.house.clients) == 1

@@ -1,0 +1,259 @@
+"""What clients of the protocol live through, over each store."""
+
+import anyio
+import pytest
+
+from roost.core.messages import Text, ToolCall, Usage
+from roost.core.models import FailureKind, ToolSpec
+from roost.core.tools import Invocation, ToolOutcome, ToolTraits
+from roost.ports import Report
+from roost.testing.scripts import CallTool, Fail, Hang, Say, Spend, Think, Until
+from roost.testing.wires import Refused
+from tests.flows.served import Opened, send
+
+MAIN = "agent:main:main"
+
+
+class Counts:
+    spec = ToolSpec(name="exec", description="Counts.", parameters={})
+    traits = ToolTraits()
+
+    async def run(self, invocation: Invocation, report: Report) -> ToolOutcome:
+        await report("one\n")
+        return ToolOutcome(content=(Text("1"),))
+
+
+async def test_a_turn_is_told_in_the_order_clients_know(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("Hello"), Spend(Usage(output=7))))
+        await client.call("sessions.messages.subscribe", {"key": "main"})
+        sent = await client.call("chat.send", send("hi", "run-1"))
+        assert sent == {"runId": "run-1", "sessionKey": MAIN, "status": "started"}
+        final = await client.event("chat", state="final")
+        assert final["message"]["content"] == [{"type": "text", "text": "Hello"}]
+        assert (final["runId"], final["sessionKey"], final["stopReason"]) == ("run-1", MAIN, "stop")
+        told = [
+            (
+                event["event"],
+                payload.get("state") or payload.get("stream"),
+                (payload.get("data") or {}).get("phase"),
+            )
+            for event in client.events[1:]
+            if (payload := event["payload"])
+        ]
+        assert told == [
+            ("session.message", None, None),
+            *[("chat", "status", None), ("agent", "run_status", "preparing_workspace")],
+            *[("chat", "status", None), ("agent", "run_status", "preparing_context")],
+            ("agent", "lifecycle", "start"),
+            *[("chat", "status", None), ("agent", "run_status", "starting_model")],
+            ("agent", "lifecycle", "model"),
+            *[("agent", "assistant", None), ("chat", "delta", None)],
+            ("session.message", None, None),
+            ("agent", "usage", None),
+            *[("agent", "lifecycle", "finishing"), ("agent", "lifecycle", "end")],
+            ("chat", "final", None),
+        ]
+        assert [event["seq"] for event in client.events[1:]] == list(range(1, len(told) + 1))
+        roles = [message["message"]["role"] for message in client.told("session.message")]
+        assert roles == ["user", "assistant"]
+        assert client.told("session.message")[0]["message"]["idempotencyKey"] == "run-1:user"
+
+
+async def test_the_same_key_again_is_the_same_message(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Hang(),))
+        await client.call("chat.send", send("hi", "run-1"))
+        await gate.bench.model.asked(1)
+        again = await client.call("chat.send", send("hi", "run-1"))
+        assert again["status"] == "in_flight"
+        aborted = await client.call("chat.abort", {"sessionKey": "main", "runId": "run-1"})
+        assert aborted == {"ok": True, "aborted": True, "runIds": ["run-1"]}
+        told = await client.event("chat", state="aborted")
+        assert (told["runId"], told["stopReason"]) == ("run-1", "rpc")
+        assert (await client.call("chat.send", send("hi", "run-1")))["status"] == "ok"
+        assert (await client.call("chat.abort", {"sessionKey": "main", "runId": "nobody"}))["runIds"] == []
+
+
+async def test_what_was_said_before_a_stop_is_told_with_it(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("Once upon"), Hang()))
+        await client.call("chat.send", send("a story", "run-1"))
+        await client.event("chat", state="delta")
+        assert (await client.call("sessions.abort", {"runId": "run-1"}))["abortedRunId"] == "run-1"
+        told = await client.event("chat", state="aborted")
+        assert told["message"]["content"][0]["text"] == "Once upon"
+        assert (await client.call("sessions.abort", {"key": "main"}))["status"] == "no-active-run"
+        assert (await client.call("sessions.abort", {"runId": "nobody"}))["status"] == "no-active-run"
+        with pytest.raises(Refused, match="one of key, runId"):
+            await client.call("sessions.abort", {})
+
+
+async def test_what_joins_a_run_under_way_is_told_at_once(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        go = anyio.Event()
+        gate.bench.model.add((Say("a"), Until(go)), (Say("b"),))
+        await client.call("chat.send", send("first", "run-1"))
+        await gate.bench.model.asked(1)
+        await client.call("chat.send", send("second", "run-2", queueMode="steer"))
+        joined = await client.event("chat", runId="run-2")
+        assert joined["state"] == "final"
+        assert "message" not in joined
+        go.set()
+        await client.event("chat", runId="run-1", state="final")
+
+
+async def test_a_message_that_is_stopped_before_its_turn_is_told_of(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Hang(),))
+        await client.call("chat.send", send("first", "run-1"))
+        await gate.bench.model.asked(1)
+        await client.call("chat.send", send("second", "run-2", queueMode="followup"))
+        await client.call("chat.abort", {"sessionKey": "main"})
+        told = await client.event("chat", runId="run-2")
+        assert told["state"] == "aborted"
+        assert (await client.call("agent.wait", {"runId": "run-2", "timeoutMs": 5000}))["status"] == "error"
+        assert (await client.call("agent.wait", {"runId": "run-1", "timeoutMs": 5000}))["status"] == "timeout"
+
+
+async def test_a_command_is_answered_without_a_run(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        await client.call("chat.send", send("/whoami", "run-1"))
+        told = await client.event("chat", runId="run-1")
+        assert told["state"] == "final"
+        assert "owner" in told["message"]["content"][0]["text"]
+        waited = await client.call("agent.wait", {"runId": "run-1", "timeoutMs": 1000})
+        assert waited["status"] == "ok"
+        assert "owner" in waited["terminalReply"]["text"]
+        gate.bench.model.add((Say("just words"),))
+        await client.call("chat.send", send("/whoami", "run-2", suppressCommandInterpretation=True))
+        final = await client.event("chat", runId="run-2", state="final")
+        assert final["message"]["content"][0]["text"] == "just words"
+
+
+async def test_a_tool_is_shown_to_who_began_the_run_and_to_who_listens(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.tools = (Counts(),)
+        call = ToolCall(id="c1", name="exec", arguments={"n": 1})
+        gate.bench.model.add((Say("Counting."), CallTool(call)), (Say("Done."),))
+        async with gate.client() as other, gate.client(caps=["session-scoped-events"]) as apart:
+            await other.call("sessions.messages.subscribe", {"key": MAIN, "includeApprovals": True})
+            await client.call("chat.send", send("count", "run-1"))
+            await client.event("chat", state="final")
+            await other.event("chat", state="final")
+            phases = [one["data"]["phase"] for one in client.told("agent", stream="tool")]
+            assert phases == ["start", "update", "result"]
+            assert other.told("agent", stream="tool") == []
+            assert [one["data"]["phase"] for one in other.told("session.tool")] == [
+                "start",
+                "update",
+                "result",
+            ]
+            assert other.told("session.tool")[0]["data"]["args"] == {"n": 1}
+            assert client.told("session.tool") == []
+            items = [one["data"]["status"] for one in client.told("agent", stream="item")]
+            assert items == ["running", "completed"]
+            deltas = client.told("chat", state="delta")
+            assert deltas[-1]["replace"] is True
+            assert apart.events[1:] == []
+            await other.call("sessions.messages.unsubscribe", {"key": "main"})
+
+
+async def test_a_run_that_fails_is_told_with_its_reason(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Fail(FailureKind.PERMANENT, "the model is gone"),))
+        await client.call("chat.send", send("hi", "run-1"))
+        told = await client.event("chat", state="error")
+        assert "the model is gone" in told["errorMessage"]
+        waited = await client.call("agent.wait", {"runId": "run-1", "timeoutMs": 1000})
+        assert waited["status"] == "error"
+        assert "the model is gone" in waited["error"]
+
+
+async def test_an_agent_is_answered_when_it_begins_and_when_it_ends(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add(
+            (
+                Think("hm"),
+                Say("Hello"),
+            ),
+            (Fail(FailureKind.PERMANENT, "gone"),),
+        )
+        asked = {"message": "hi", "sessionKey": "main", "idempotencyKey": "run-1"}
+        request = client.send("agent", asked)
+        first, second = await client.answer(request), await client.answer(request, 2)
+        assert (first["payload"]["status"], first["payload"]["runId"]) == ("accepted", "run-1")
+        assert second["payload"]["result"]["payloads"] == [{"text": "Hello", "mediaUrl": None}]
+        assert second["payload"]["result"]["meta"]["agentMeta"]["model"] == "one"
+        again = await client.call("agent", asked)
+        assert again["status"] == "ok"
+        session = (await client.call("sessions.describe", {"key": "main"}))["session"]
+        failing = {"message": "hi", "sessionId": session["sessionId"], "idempotencyKey": "run-2"}
+        with pytest.raises(Refused) as refused:
+            await client.call("agent", failing, number=2)
+        assert refused.value.error["code"] == "UNAVAILABLE"
+        assert (refused.value.payload or {})["status"] == "error"
+        with pytest.raises(Refused, match="No session found"):
+            await client.call("agent", {"message": "hi", "sessionId": "none", "idempotencyKey": "run-3"})
+        with pytest.raises(Refused, match="no model"):
+            await client.call("agent", {"message": "hi", "model": "none", "idempotencyKey": "run-4"})
+        assert await client.call("agent.wait", {"runId": "run-9"}) == {"runId": "run-9", "status": "timeout"}
+
+
+async def test_history_is_the_conversation_as_it_is_now_and_older_pages_go_on(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        nothing = await client.call("chat.history", {"sessionKey": "fresh"})
+        assert (nothing["messages"], nothing["hasMore"]) == ([], False)
+        for number in (1, 2):
+            gate.bench.model.add((Say(f"answer {number}"),))
+            await client.call("chat.send", send(f"question {number}", f"run-{number}"))
+            await client.event("chat", runId=f"run-{number}", state="final")
+        newest = await client.call("chat.history", {"sessionKey": "main", "limit": 2})
+        assert [row["role"] for row in newest["messages"]] == ["user", "assistant"]
+        assert (newest["hasMore"], newest["nextOffset"], newest["totalMessages"]) == (True, 2, 4)
+        older = await client.call("chat.history", {"sessionKey": "main", "limit": 2, "offset": 2})
+        assert older["messages"][0]["content"] == "question 1"
+        small = await client.call("chat.history", {"sessionKey": "main", "maxBytes": 1024, "maxChars": 4})
+        assert small["messages"][-1]["content"][0]["text"].startswith("answ\n")
+        assert len(small["messages"]) < 4
+        before = (await client.call("sessions.describe", {"key": "main"}))["session"]["sessionId"]
+        fresh = await client.call("sessions.reset", {"key": "main", "expectedSessionId": before})
+        assert fresh["entry"]["previousSessionId"] == before
+        begun = await client.call("chat.history", {"sessionKey": "main"})
+        assert [row["__openclaw"]["kind"] for row in begun["messages"]] == ["reset"]
+        assert (begun["hasMore"], begun["nextOffset"]) == (True, 0)
+        await client.call("chat.inject", {"sessionKey": "main", "message": "by hand", "label": "Note"})
+        gate.bench.model.add((Hang(),))
+        await client.call("chat.send", send("third", "run-3"))
+        await gate.bench.model.asked(3)
+        await client.call("sessions.patch", {"key": "main", "thinkingLevel": "off"})
+        now = await client.call("chat.startup", {"sessionKey": "main", "limit": 20, "maxBytes": 10_000})
+        assert now["messages"][0]["__openclaw"]["kind"] == "reset"
+        assert now["messages"][1]["content"][0]["text"] == "[Note]\n\nby hand"
+        assert now["messages"][1]["model"] == "gateway-injected"
+        assert (now["inFlightRun"]["runId"], now["thinkingLevel"]) == ("run-3", "off")
+        assert {row["id"] for row in now["models"]} == {"one", "two"}
+        past = await client.call("chat.history", {"sessionKey": "main", "offset": 2})
+        assert [row["role"] for row in past["messages"]] == ["user", "assistant", "user", "assistant"]
+
+
+async def test_what_a_message_must_be(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        for params, problem in (
+            (send(" ", "r"), "message or attachment required"),
+            (send("hi", "r", sessionKey="agent:nobody:main"), "unknown agent id"),
+            (send("hi", "r", sessionKey="cli"), "name of a client"),
+            (send("hi", "r", attachments=[{"content": "x", "mimeType": "text/plain"}]), "not supported"),
+            ({"key": "main", "message": ""}, "invalid chat.send params"),
+        ):
+            with pytest.raises(Refused, match=problem):
+                await client.call("chat.send", params)
+        gate.bench.model.add((Say("seen"),))
+        picture = {"type": "image", "mimeType": "image/png", "content": "data:image/png;base64,AAAA"}
+        await client.call("chat.send", send("", "run-1", attachments=[picture], timeoutMs=60_000))
+        await client.event("chat", state="final")
+        rows = (await client.call("sessions.get", {"key": "main"}))["messages"]
+        assert rows[0]["content"][1] == {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+        with pytest.raises(Refused, match="another one now"):
+            await client.call("chat.send", send("hi", "run-2", sessionId="old"))
+        assert (await client.call("sessions.get", {"key": "nowhere"}))["messages"] == []

@@ -1,0 +1,72 @@
+"""Which part of the `roost` command is asked for, and how it ends."""
+
+from pathlib import Path
+
+import pytest
+
+from roost import __version__
+from roost.cli.main import main, refused
+from roost.core.errors import Fenced, NotFound
+
+
+def test_by_itself_it_says_what_is_there_and_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main() == 0
+    assert "roost gateway run" in capsys.readouterr().out
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"roost {__version__}\n"
+
+
+def test_a_refused_configuration_is_named_and_nothing_is_opened(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "roost.json").write_text("{ session: { rest: {} } }")
+    assert main() == 1
+    said = capsys.readouterr().err
+    assert "session.rest" in said
+    assert "reset" in said
+    assert not (home / "roost.db").exists()
+
+
+def test_another_file_can_be_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "other.json").write_text("{ wrong: 1 }")
+    assert main(["--config", str(home / "other.json")]) == 1
+    assert "other.json" in capsys.readouterr().err
+
+
+def test_a_gateway_that_cannot_be_had_is_refused_in_a_line(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "roost.json").write_text(
+        '{ gateway: { auth: { mode: "trusted-proxy" }, trustedProxies: ["10.0.0.1"] } }'
+    )
+    assert main(["gateway", "run", "--port", "0", "--bind", "loopback"]) == 1
+    assert "trusted-proxy" in capsys.readouterr().err
+
+
+def test_errors_are_told_once_and_without_the_tasks_they_happened_in(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    inner: Exception = ExceptionGroup("inner", [Fenced("the lease is lost")])
+    assert (
+        refused(ExceptionGroup("outer", [inner, Fenced("the lease is lost"), NotFound("no such run")])) == 1
+    )
+    assert capsys.readouterr().err == "roost: the lease is lost\nroost: no such run\n"
+
+
+def test_an_error_that_is_not_roosts_own_is_not_made_to_look_like_one() -> None:
+    failed = ExceptionGroup("outer", [Fenced("lost"), ValueError("a defect")])
+    with pytest.raises(ExceptionGroup, match="outer"):
+        refused(failed)
+
+
+def test_a_command_that_is_not_there_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong in (
+        ["mend"],
+        ["gateway"],
+        ["gateway", "run", "--port", "x"],
+        ["gateway", "run", "--port", "70000"],
+    ):
+        assert main(wrong) == 2
+    assert main(["gateway", "run", "--bind", "moon"]) == 2
+    assert "loopback" in capsys.readouterr().err
+    assert not (home / "roost.db").exists()

@@ -1,0 +1,28 @@
+"""Messages whose sender names the session."""
+
+from roost.core.addressed import Addressed, facts_of_named
+from roost.core.addresses import ChatType
+from roost.core.inbound import Source
+from roost.core.keys import SessionKey
+from roost.core.messages import Image, Text
+from roost.core.principals import OWNER
+from roost.core.sessions import SessionKind
+from roost.testing.builders import MAIN
+
+PICTURE = Image(mime="image/png", data="A")
+
+
+def test_what_is_said_is_kept_whole_with_the_key_it_came_under() -> None:
+    said = Addressed(
+        key=MAIN, principal=OWNER, text="hi \ud800", run_id="r-1", idempotency_key="k", images=(PICTURE,)
+    )
+    assert said.content == (Text("hi \N{REPLACEMENT CHARACTER}"), PICTURE)
+    assert said.source == Source(channel="webchat", idempotency_key="k")
+    assert said.envelope.sender.id == "owner"
+
+
+def test_a_session_opened_by_its_key_has_the_facts_of_its_key() -> None:
+    main = facts_of_named(MAIN, "main")
+    assert (main.kind, main.chat_type, main.channel) == (SessionKind.MAIN, ChatType.DIRECT, "webchat")
+    group = facts_of_named(SessionKey.parse("agent:main:telegram:group:7"), "main")
+    assert (group.kind, group.chat_type) == (SessionKind.GROUP, ChatType.GROUP)

@@ -1,0 +1,87 @@
+"""What an operator does to a session: through the guard, and never to another one than was seen."""
+
+import pytest
+
+from roost.core.effects import Snapshot
+from roost.core.errors import Conflict, NotFound
+from roost.core.keys import SessionKey
+from roost.core.principals import OWNER, person
+from roost.core.sessions import Labels, OpenedBy, Overrides
+from roost.core.visibility import PersonCaller
+from roost.engine.ids import FreshIds
+from roost.engine.operations import Change, Operations
+from roost.engine.rulebook import Rulebook
+from roost.engine.rules import Rules
+from roost.engine.stops import Stops
+from roost.stores.memory import MemoryStore
+from roost.testing.clock import FakeClock
+
+ME, ALICE = PersonCaller(principal=OWNER), PersonCaller(principal=person("telegram", "7"))
+SIDE = SessionKey.parse("agent:main:side")
+
+
+def never(*arguments: object) -> object:
+    raise AssertionError(f"nothing runs here: {arguments}")
+
+
+@pytest.fixture
+def operations() -> Operations:
+    clock = FakeClock()
+    rules = Rules(cast=never)  # type: ignore[arg-type]
+    return Operations(MemoryStore(clock), clock, FreshIds(clock), Rulebook(rules), Stops())
+
+
+@pytest.mark.requirement("S7")
+async def test_everything_is_refused_to_who_does_not_own_the_session(operations: Operations) -> None:
+    await operations.open(ME, SIDE, Labels(), Overrides())
+    for attempt in (
+        operations.open(ALICE, SIDE, Labels(), Overrides()),
+        operations.change(ALICE, SIDE, Change(pinned=True)),
+        operations.reset(ALICE, SIDE, OpenedBy.RESET),
+        operations.delete(ALICE, SIDE),
+        operations.stop(ALICE, SIDE),
+        operations.note(ALICE, SIDE, "hi"),
+    ):
+        with pytest.raises(NotFound):
+            await attempt
+
+
+async def test_a_change_opens_what_is_not_there(operations: Operations) -> None:
+    session = await operations.change(ME, SIDE, Change(pinned=True, archived=True))
+    assert (session.times.pinned, session.times.archived) == (session.times.created, session.times.created)
+    assert (await operations.open(ME, SIDE, Labels(label="x"), Overrides())).session_id == session.session_id
+
+
+async def test_a_session_that_was_seen_as_another_is_left_alone(operations: Operations) -> None:
+    before = await operations.open(ME, SIDE, Labels(), Overrides())
+    for attempt in (
+        operations.change(ME, SIDE, Change(pinned=True), "old"),
+        operations.reset(ME, SIDE, OpenedBy.NEW, "old"),
+        operations.delete(ME, SIDE, "old"),
+    ):
+        with pytest.raises(Conflict, match="another one now"):
+            await attempt
+    after = await operations.reset(ME, SIDE, OpenedBy.NEW, before.session_id)
+    assert after.session_id != before.session_id
+
+
+async def test_what_is_not_there_is_neither_stopped_nor_removed(operations: Operations) -> None:
+    assert await operations.stop(ME, SIDE) == ()
+    assert await operations.delete(ME, SIDE) is None
+    with pytest.raises(NotFound):
+        await operations.note(ME, SIDE, "hi")
+
+
+class Emptied(MemoryStore):
+    """Somebody removes each session at once."""
+
+    async def change_session(self, key: SessionKey, *_: object, **__: object) -> Snapshot:
+        return Snapshot(key=key)
+
+
+async def test_a_session_that_vanishes_meanwhile_is_told_of() -> None:
+    clock = FakeClock()
+    rules = Rules(cast=never)  # type: ignore[arg-type]
+    operations = Operations(Emptied(clock), clock, FreshIds(clock), Rulebook(rules), Stops())
+    with pytest.raises(Conflict, match="removed meanwhile"):
+        await operations.open(ME, SIDE, Labels(), Overrides())

@@ -1,0 +1,174 @@
+"""A run as clients follow it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from roost.core.keys import KeyKind, SessionKey
+from roost.core.messages import AssistantMessage, Image, StopReason, Text, ToolCall, Usage
+from roost.core.models import ModelRef
+from roost.core.previews import (
+    ModelAsked,
+    Preview,
+    RunBegan,
+    RunOver,
+    SpokenText,
+    SpokenThinking,
+    ToolBegan,
+    ToolOver,
+    ToolPrinted,
+)
+from roost.core.runs import Outcome, RunState
+from roost.core.tools import ToolOutcome
+from roost.protocol.convert.turns import Turn, answer, never_answered
+from roost.protocol.events import Audience, WireEvent
+from roost.testing import builders
+from roost.testing.builders import MAIN
+
+RUN = replace(builders.run("r-1"), session_id="s-1")
+CALL = ToolCall(id="c-1", name="read", arguments={"path": "a"})
+ASKED = ModelAsked(key=MAIN, run_id="r-1", answer=1, model=ModelRef("p", "m"))
+
+
+def words(text: str) -> AssistantMessage:
+    return AssistantMessage(content=(Text(text),), at=5, usage=Usage(output=3))
+
+
+def spoken(text: str, offset: int = 0, number: int = 1) -> SpokenText:
+    return SpokenText(key=MAIN, run_id="r-1", answer=number, offset=offset, text=text)
+
+
+def ended(state: RunState, said: AssistantMessage | None = None, **more: Any) -> RunOver:
+    return RunOver(run=replace(RUN, outcome=Outcome(state=state, at=9, **more)), words=said)
+
+
+def told(turn: Turn, *previews: Preview) -> list[dict[str, Any]]:
+    """The payloads, without those for tools' own listeners."""
+    events = [event for preview in previews for event in turn.tell(preview, 7)]
+    assert all(event.key == MAIN and event.run == "name" for event in events)
+    return [dict(event.payload) for event in events if event.audience is Audience.READERS]
+
+
+def chats(turn: Turn, *previews: Preview) -> list[dict[str, Any]]:
+    return [payload for payload in told(turn, *previews) if "state" in payload]
+
+
+@pytest.fixture
+def turn() -> Turn:
+    return Turn(RUN, "name")
+
+
+def test_a_run_is_told_of_with_its_first_model_call(turn: Turn) -> None:
+    assert turn.tell(RunBegan(run=RUN), 7) == ()
+    first = told(turn, ASKED)
+    assert [one.get("phase") or one["data"]["phase"] for one in first] == [
+        *["preparing_workspace"] * 2,
+        *["preparing_context"] * 2,
+        "start",
+        *["starting_model"] * 2,
+        "model",
+    ]
+    assert first[-1]["data"] == {"phase": "model", "provider": "p", "model": "m"}
+    assert first[-1]["sessionId"] == "s-1"
+    again = told(turn, replace(ASKED, answer=2))
+    assert len(again) == 1
+
+
+def test_words_are_told_as_they_grow(turn: Turn) -> None:
+    deltas = chats(turn, spoken("He"), spoken("llo", 2))
+    assert [(one["deltaText"], one["message"]["content"][0]["text"]) for one in deltas] == [
+        ("He", "He"),
+        ("llo", "Hello"),
+    ]
+    assert all("replace" not in one for one in deltas)
+
+
+def test_what_begins_anew_stands_in_the_place_of_what_was_shown(turn: Turn) -> None:
+    deltas = chats(
+        turn, spoken("One"), spoken("Two", number=2), spoken(" more", 3, 2), spoken("Two mo", number=2)
+    )
+    assert [one.get("replace", False) for one in deltas] == [False, True, False, True]
+    assert turn.text == "Two mo"
+
+
+def test_thoughts_are_told_apart_from_words(turn: Turn) -> None:
+    def thought(text: str, offset: int) -> SpokenThinking:
+        return SpokenThinking(key=MAIN, run_id="r-1", answer=1, offset=offset, text=text)
+
+    shown = told(turn, thought("a", 0), thought("b", 1))
+    assert [one["data"]["text"] for one in shown] == ["a", "ab"]
+
+
+@pytest.mark.parametrize(("name", "streams"), [("read", 4), ("exec", 5)])
+def test_a_tool_is_an_item_for_all_and_in_full_for_who_asked(turn: Turn, name: str, streams: int) -> None:
+    call = replace(CALL, name=name)
+    outcome = ToolOutcome(content=(Text("ok"), Image(mime="image/png", data="A")), is_error=True)
+    previews: tuple[Preview, ...] = (
+        ToolBegan(key=MAIN, run_id="r-1", call=call),
+        ToolPrinted(key=MAIN, run_id="r-1", call_id="c-1", offset=0, text="out"),
+        ToolOver(key=MAIN, run_id="r-1", call=call, outcome=outcome),
+    )
+    events: list[WireEvent] = [event for preview in previews for event in turn.tell(preview, 7)]
+    full = [event for event in events if event.audience is Audience.STARTER]
+    assert [event.payload for event in events if event.audience is Audience.LISTENERS] == [
+        event.payload for event in full
+    ]
+    result: Any = full[-1].payload["data"]
+    assert result["result"]["content"] == [
+        {"type": "text", "text": "ok"},
+        {"type": "image", "mimeType": "image/png"},
+    ]
+    items: list[Any] = [event.payload for event in events if event.audience is Audience.READERS]
+    assert items[-1]["data"]["status"] == "failed"
+    assert len(items) == streams - 1
+
+
+def test_a_run_that_is_done_ends_with_its_words(turn: Turn) -> None:
+    (final,) = chats(turn, ASKED, ended(RunState.DONE, words("Hello")))[-1:]
+    assert (final["state"], final["stopReason"]) == ("final", "stop")
+    assert final["message"]["content"][0]["text"] == "Hello"
+    assert turn.over
+
+
+def test_a_silent_answer_ends_without_words(turn: Turn) -> None:
+    payloads = told(turn, ASKED, ended(RunState.DONE, words("NO_REPLY"), yielded=True))
+    assert "message" not in payloads[-1]
+    assert payloads[-1]["yielded"] is True
+    assert payloads[-2]["data"]["terminalReply"] == {"disposition": "silent"}
+    lost = Turn(RUN, "name")
+    assert chats(lost, RunOver(run=RUN))[-1]["state"] == "final"
+
+
+def test_a_run_that_was_stopped_ends_with_what_it_had_said(turn: Turn) -> None:
+    (aborted,) = chats(turn, ASKED, spoken("He"), ended(RunState.KILLED, error="stopped"))[-1:]
+    assert (aborted["state"], aborted["stopReason"], aborted["errorMessage"]) == ("aborted", "rpc", "stopped")
+    assert aborted["message"]["content"][0]["text"] == "He"
+    silent = Turn(RUN, "name")
+    assert "message" not in chats(silent, ended(RunState.KILLED))[-1]
+
+
+@pytest.mark.parametrize(("state", "kind"), [(RunState.TIMEOUT, "timeout"), (RunState.FAILED, "unknown")])
+def test_a_run_that_failed_ends_with_its_reason(turn: Turn, state: RunState, kind: str) -> None:
+    said = replace(words(""), stop=StopReason.ERROR)
+    (failed,) = chats(turn, ended(state, said, error="it broke"))[-1:]
+    assert (failed["state"], failed["errorKind"], failed["errorMessage"]) == ("error", kind, "it broke")
+
+
+def test_the_one_global_session_is_of_no_agent() -> None:
+    nobody = replace(RUN, key=SessionKey(agent="", kind=KeyKind.GLOBAL), session_id=None, started_at=None)
+    turn = Turn(nobody, "name")
+    events = turn.tell(ASKED, 7)
+    assert all("agentId" not in event.payload and "sessionId" not in event.payload for event in events)
+    assert turn.started_at == nobody.queued_at
+    assert "agentId" not in answer("n", "global", "", None, 5)
+    assert "agentId" not in never_answered("n", "global", "", "why")
+
+
+def test_what_no_run_answers_is_one_event() -> None:
+    assert answer("n", "k", "main", "yes", 5)["message"] == {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "yes"}],
+        "timestamp": 5,
+    }
+    assert never_answered("n", "k", "main", "why")["state"] == "aborted"

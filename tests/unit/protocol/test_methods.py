@@ -1,0 +1,46 @@
+"""The table of methods."""
+
+import pytest
+
+from roost.core.jsonvalue import JsonObject
+from roost.protocol.families import agents, changes
+from roost.protocol.methods import ADVERTISED, EVERY, METHODS
+from roost.protocol.params import read_params
+from roost.protocol.scopes import Scope
+
+
+def test_every_method_is_there_once_and_advertised_unless_hidden() -> None:
+    assert len(METHODS) == len(EVERY)
+    assert set(METHODS) - set(ADVERTISED) == {"sessions.resolve"}
+
+
+@pytest.mark.parametrize(
+    ("params", "scope"),
+    [
+        ({"key": "main", "label": "x", "pinned": True, "model": None}, Scope.WRITE),
+        ({"key": "main", "expectedSessionId": "s", "thinkingLevel": "off"}, Scope.WRITE),
+        ({"key": "main", "sendPolicy": None}, Scope.ADMIN),
+        ({"key": "main", "label": "x", "verboseLevel": "on"}, Scope.ADMIN),
+    ],
+)
+def test_who_writes_may_set_some_things_and_the_administrator_the_rest(
+    params: JsonObject, scope: Scope
+) -> None:
+    assert changes.patch_scope(read_params("m", changes.PatchParams, params)) is scope
+
+
+def test_removing_needs_more_unless_it_is_archived() -> None:
+    def needed(params: JsonObject) -> Scope:
+        return changes.delete_scope(read_params("m", changes.DeleteParams, params))
+
+    assert needed({"key": "k"}) is Scope.ADMIN
+    assert needed({"key": "k", "archivedOnly": True}) is Scope.WRITE
+
+
+def test_naming_a_model_for_a_run_needs_more() -> None:
+    def needed(params: JsonObject) -> Scope:
+        asked = {"message": "hi", "idempotencyKey": "k", **params}
+        return agents.agent_scope(read_params("m", agents.AgentParams, asked))
+
+    assert needed({}) is Scope.WRITE
+    assert needed({"model": "m"}) is Scope.ADMIN

@@ -1,0 +1,34 @@
+"""Runs by the names that clients gave their messages."""
+
+from roost.server.sends import Send, Sends
+from roost.testing.builders import MAIN
+
+FIRST = Send(name="one", key=MAIN, run_id="r-1")
+SECOND = Send(name="two", key=MAIN, run_id="r-2")
+
+
+def test_a_run_goes_by_the_name_of_its_message_and_else_by_its_own() -> None:
+    sends = Sends()
+    sends.expect(FIRST)
+    assert (sends.name("r-1"), sends.name("r-9")) == ("one", "r-9")
+    sends.begun("r-1")
+    sends.begun("r-9")
+    assert (sends.name("r-1"), sends.waiting(MAIN), sends.expected()) == ("one", (), ())
+
+
+def test_what_opened_no_run_is_forgotten() -> None:
+    sends = Sends()
+    sends.expect(FIRST)
+    sends.expect(SECOND)
+    sends.withdraw(FIRST)
+    sends.withdraw(FIRST)
+    assert sends.name("r-1") == "r-1"
+    assert sends.waiting(MAIN) == sends.expected() == (SECOND,)
+
+
+def test_only_so_many_are_remembered() -> None:
+    sends = Sends(most=1)
+    sends.expect(FIRST)
+    sends.expect(SECOND)
+    assert (sends.name("r-1"), sends.name("r-2")) == ("r-1", "two")
+    assert sends.waiting(MAIN) == (SECOND,)

@@ -1,0 +1,40 @@
+"""What clients are told so that they know the gateway lives."""
+
+from pathlib import Path
+
+import anyio
+
+from roost.server.house import Phase
+from roost.server.ticking import say_goodbye, tick
+from roost.testing.clock import FakeClock
+from tests.flows.served import gates
+
+
+async def test_it_ticks_for_everyone_and_tells_readers_how_it_does(tmp_path: Path) -> None:
+    with anyio.fail_after(10):
+        async with gates("memory", tmp_path) as gate:
+            clock = FakeClock()
+            gate.house.clock = clock
+            async with (
+                gate.client(scopes=[]) as nobody,
+                gate.client() as reader,
+                anyio.create_task_group() as group,
+            ):
+                group.start_soon(tick, gate.house)
+                for _ in range(2):
+                    await anyio.wait_all_tasks_blocked()
+                    clock.advance(30_000)
+                await reader.event("health", ok=True)
+                assert len(reader.told("tick")) == 2
+                assert [event["event"] for event in nobody.events[1:]] == ["tick", "tick"]
+                group.cancel_scope.cancel()
+
+
+async def test_goodbye_is_told_and_nothing_more_is_done(tmp_path: Path) -> None:
+    with anyio.fail_after(10):
+        async with gates("memory", tmp_path) as gate, gate.client() as client:
+            say_goodbye(gate.house)
+            assert gate.house.phase is Phase.STOPPING
+            await client.event("shutdown", reason="gateway stopping")
+            await client.wire.ended.wait()
+            assert client.wire.closed == (1012, "service restart")
