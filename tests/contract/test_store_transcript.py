@@ -5,7 +5,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from roost.core.effects import OpenGeneration, OpenSession
+from roost.core.effects import OpenGeneration
 from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.jsonl import line_of
@@ -32,7 +32,7 @@ from roost.core.messages import (
 from roost.core.principals import person
 from roost.core.queries import HistoryQuery, Position, SearchQuery
 from roost.core.search import parse_query
-from roost.core.sessions import Base, Counters, Summary
+from roost.core.sessions import Counters, Summary
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import HUMAN, MAIN
@@ -392,26 +392,3 @@ async def test_nothing_a_caller_holds_can_change_what_is_stored(store: Store) ->
     for body in held:
         plant_in(body)
     assert [line_of(entry) for entry in await store.entries(session_id)] == lines
-
-
-# -- context -----------------------------------------------------------------------------------------
-
-
-async def test_a_context_begins_with_what_its_base_had_said_also_in_another_session(
-    store: Store, lease: Lease
-) -> None:
-    await opened(store)
-    await store.append(MAIN, tuple(builders.said(name, name) for name in ("a", "b", "c")))
-    first = (await known(store)).session_id
-    side = replace(builders.generation(SIDE, "side-1", 1), base=Base(session_id=first, seq=2))
-    await change(store, OpenSession(session=builders.session(SIDE), generation=side), key=SIDE)
-    await store.append(SIDE, (builders.said("d", "d"),))
-    assert [entry.id for entry in await store.context("side-1")] == ["a", "b", "d"]
-    assert [entry.id for entry in await store.context(first)] == ["a", "b", "c"]
-
-
-async def test_a_context_without_a_base_is_empty_at_first(store: Store, lease: Lease) -> None:
-    await opened(store)
-    await store.append(MAIN, (builders.said("a", "a"),))
-    assert await store.context(await reset(store, 2)) == ()
-    assert await store.context("nowhere") == ()

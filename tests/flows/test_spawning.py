@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from roost.core.leases import Gateway
-from roost.core.messages import ToolResult, UserMessage, text_of
+from roost.core.messages import ToolResult, text_of
 from roost.core.models import ModelRequest
 from roost.core.routing import RoutingRules
 from roost.core.runs import Lane
@@ -16,7 +16,6 @@ from roost.core.scheduling import Limits
 from roost.core.scopes import DmScope
 from roost.core.sessions import SessionStatus
 from roost.core.topics import Topic, TopicKind
-from roost.engine.rules import House
 from roost.testing.scripts import Hang, Say, Script, Until
 from tests.flows.gateways import BOB
 from tests.flows.nursery import MAIN, Nursery, call, newest, nurseries, results, said_to, spawns, task_of
@@ -277,121 +276,6 @@ async def test_a_yielded_requester_goes_on_when_the_last_child_it_waits_for_is_k
         replies = await nursery.bench.replies(at_least=2)
     assert set(replies) == {"Stopped 2 sub-agents.", "It was killed."}
     assert [row.status for row in await nursery.descendants()] == [SessionStatus.DONE, SessionStatus.KILLED]
-
-
-@pytest.mark.requirement("D21")
-async def test_a_child_that_is_to_be_deleted_is_gone_once_its_end_is_told(nursery: Nursery) -> None:
-    def act(request: ModelRequest) -> Script:
-        if announcing(request):
-            return [Say("Result: done")]
-        if task_of(request):
-            return [Say("done")]
-        done = isinstance(newest(request), ToolResult)
-        return [Say("Begun.")] if done else spawns("once", cleanup="delete")
-
-    nursery.act = act
-    async with nursery.engine().serving(GATEWAY):
-        await nursery.bench.say("go")
-        replies = await nursery.bench.replies(at_least=2)
-    assert "Result: done" in replies[1]
-    assert await nursery.descendants() == []
-
-
-@pytest.mark.requirement("D21")
-async def test_a_child_that_takes_too_long_is_announced_as_timed_out(nursery: Nursery) -> None:
-    def act(request: ModelRequest) -> Script:
-        if task_of(request):
-            return [Say("Status: success"), Hang()]
-        done = isinstance(newest(request), ToolResult)
-        return [Say("Begun.")] if done else spawns("forever", runTimeoutSeconds=1)
-
-    nursery.act = act
-    async with nursery.engine().serving(GATEWAY):
-        await nursery.bench.say("go")
-        replies = await nursery.bench.replies(at_least=2)
-    assert replies[1].splitlines()[0] == "Status: timeout"
-
-
-@pytest.mark.requirement("P1", "D27")
-async def test_an_announce_that_takes_too_long_is_told_without_the_child(nursery: Nursery) -> None:
-    def act(request: ModelRequest) -> Script:
-        if announcing(request):
-            return [Hang()]
-        if task_of(request):
-            return [Say("the result is five")]
-        done = isinstance(newest(request), ToolResult)
-        return [Say("Begun.")] if done else spawns("count")
-
-    nursery.act = act
-    nursery.bench.change(house=House(announce_ms=50))
-    async with nursery.engine().serving(GATEWAY):
-        await nursery.bench.say("go")
-        replies = await nursery.bench.replies(at_least=2)
-    assert replies[1].splitlines()[:2] == ["Status: success", "Result: the result is five"]
-    assert await nursery.bench.store.completions(MAIN) == ()
-
-
-@pytest.mark.requirement("P1", "D63")
-@pytest.mark.parametrize("told_first", [True, False])
-async def test_a_child_that_ends_before_its_requester_yields_is_told_once(
-    nursery: Nursery, *, told_first: bool
-) -> None:
-    """Told in the chat while the requester is busy, or found by the requester that yields: never both."""
-    ended, yields = anyio.Event(), anyio.Event()
-
-    def act(request: ModelRequest) -> Script:
-        if announcing(request):
-            ended.set()
-            return [Say("Result: five")] if told_first else [Until(yields), Say("Result: five")]
-        if task_of(request):
-            return [Say("five")]
-        if "have ended" in said_to(request):
-            yields.set()
-            return [Say("All done.")]
-        if not isinstance(newest(request), ToolResult):
-            return spawns("count")
-        return (
-            [Until(ended), call("sessions_yield")]
-            if not told_first
-            else [Until(yields), call("sessions_yield")]
-        )
-
-    nursery.act = act
-    engine = nursery.engine()
-    async with engine.serving(GATEWAY):
-        await nursery.bench.say("go")
-        if told_first:
-            await nursery.bench.replies()
-            yields.set()
-        await nursery.bench.replies()
-        await engine.settled()
-        replies = await nursery.bench.replies()
-    told = [one for one in replies if "five" in one]
-    assert (len(told), "All done." in replies) == ((1, False) if told_first else (0, True))
-    entries = await nursery.bench.store.entries((await nursery.session(MAIN)).session_id)
-    heard = [one.body for one in entries if isinstance(one.body, UserMessage) and not one.body.sender]
-    assert len(heard) == 1
-    assert await nursery.bench.store.completions(MAIN) == ()
-
-
-@pytest.mark.requirement("D21")
-async def test_a_child_that_says_nothing_until_its_time_is_over_is_announced_by_its_tool_calls(
-    nursery: Nursery,
-) -> None:
-    def act(request: ModelRequest) -> Script:
-        done = isinstance(newest(request), ToolResult)
-        if task_of(request):
-            return [Hang()] if done else [call("subagents", "a"), call("subagents", "b")]
-        return [Say("Begun.")] if done else spawns("forever", runTimeoutSeconds=1)
-
-    nursery.act = act
-    async with nursery.engine().serving(GATEWAY):
-        await nursery.bench.say("go")
-        replies = await nursery.bench.replies(at_least=2)
-    assert replies[1].splitlines()[:2] == [
-        "Status: timeout",
-        "Result: 2 tool call(s) made without visible output",
-    ]
 
 
 @pytest.mark.requirement("D65")

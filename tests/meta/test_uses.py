@@ -11,7 +11,7 @@ from tests.meta.uses import unused
 # Shipped for people who write plugins and tests; called from outside.
 SHIPPED = ("roost.testing", "roost.channels.loopback")
 
-# Built and proven before its user: name → who will use it.
+# Built and proven before its user, or used from outside: name → by whom.
 AWAITED: Mapping[str, str] = {
     "roost.core.health.Health.ok": "the gateway's readiness, issue 6",
     "roost.core.keys.SessionKey.beat": "heartbeats, issue 8",
@@ -21,15 +21,9 @@ AWAITED: Mapping[str, str] = {
     "roost.core.sources.node_key": "nodes, issue 8",
     "roost.core.timeline.Chapter": "the dashboard, issue 7",
     "roost.core.timeline.chapters": "the dashboard, issue 7",
-    "roost.core.toolpolicy.of_provider": "tools.byProvider, issue 4",
-    "roost.engine.feed.Feed.subscribe": "clients that follow a session, issue 6",
-    "roost.engine.gateway.Engine.standing_by": "the gateway's own command, issue 6",
-    "roost.engine.standby.lease_when_free": "the gateway's own command, issue 6",
-    "roost.engine.subscriptions.SessionFeed": "clients that follow a session, issue 6",
-    "roost.engine.waits.Waits.for_key": "agent.wait, issue 6",
-    "roost.engine.waits.Waits.for_message": "agent.wait, issue 6",
     "roost.ports.store.Store.gateways": "who serves beside whom, issue 5",
     "roost.ports.store.Store.record_route": "clients that move a route alone (D53), issue 6",
+    "roost.server.listening.Listener.capture_signals": "uvicorn, which calls it",
     "roost.stores.verbs.leases.LeaseVerbs.gateways": "who serves beside whom, issue 5",
     "roost.stores.verbs.sessions.SessionVerbs.record_route": "clients that move a route alone (D53), issue 6",
     "roost.transfer.openclaw.import_openclaw": "the import command, issue 6",

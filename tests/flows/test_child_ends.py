@@ -1,0 +1,141 @@
+"""How children end, and who is told."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from roost.core.leases import Gateway
+from roost.core.messages import ToolResult, UserMessage
+from roost.core.models import ModelRequest
+from roost.engine.rules import House
+from roost.testing.scripts import Hang, Say, Script, Until
+from tests.flows.nursery import MAIN, Nursery, call, newest, nurseries, said_to, spawns, task_of
+
+GATEWAY = Gateway(name="flow", holder="flow")
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def nursery(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Nursery]:
+    async with nurseries(request.param, tmp_path, lambda request: [Say("nothing")]) as nursery:
+        yield nursery
+
+
+def announcing(request: ModelRequest) -> bool:
+    return "Your task is done" in said_to(request)
+
+
+@pytest.mark.requirement("D21")
+async def test_a_child_that_is_to_be_deleted_is_gone_once_its_end_is_told(nursery: Nursery) -> None:
+    def act(request: ModelRequest) -> Script:
+        if announcing(request):
+            return [Say("Result: done")]
+        if task_of(request):
+            return [Say("done")]
+        done = isinstance(newest(request), ToolResult)
+        return [Say("Begun.")] if done else spawns("once", cleanup="delete")
+
+    nursery.act = act
+    async with nursery.engine().serving(GATEWAY):
+        await nursery.bench.say("go")
+        replies = await nursery.bench.replies(at_least=2)
+    assert "Result: done" in replies[1]
+    assert await nursery.descendants() == []
+
+
+@pytest.mark.requirement("D21")
+async def test_a_child_that_takes_too_long_is_announced_as_timed_out(nursery: Nursery) -> None:
+    def act(request: ModelRequest) -> Script:
+        if task_of(request):
+            return [Say("Status: success"), Hang()]
+        done = isinstance(newest(request), ToolResult)
+        return [Say("Begun.")] if done else spawns("forever", runTimeoutSeconds=1)
+
+    nursery.act = act
+    async with nursery.engine().serving(GATEWAY):
+        await nursery.bench.say("go")
+        replies = await nursery.bench.replies(at_least=2)
+    assert replies[1].splitlines()[0] == "Status: timeout"
+
+
+@pytest.mark.requirement("P1", "D27")
+async def test_an_announce_that_takes_too_long_is_told_without_the_child(nursery: Nursery) -> None:
+    def act(request: ModelRequest) -> Script:
+        if announcing(request):
+            return [Hang()]
+        if task_of(request):
+            return [Say("the result is five")]
+        done = isinstance(newest(request), ToolResult)
+        return [Say("Begun.")] if done else spawns("count")
+
+    nursery.act = act
+    nursery.bench.change(house=House(announce_ms=50))
+    async with nursery.engine().serving(GATEWAY):
+        await nursery.bench.say("go")
+        replies = await nursery.bench.replies(at_least=2)
+    assert replies[1].splitlines()[:2] == ["Status: success", "Result: the result is five"]
+    assert await nursery.bench.store.completions(MAIN) == ()
+
+
+@pytest.mark.requirement("P1", "D63")
+@pytest.mark.parametrize("told_first", [True, False])
+async def test_a_child_that_ends_before_its_requester_yields_is_told_once(
+    nursery: Nursery, *, told_first: bool
+) -> None:
+    """Told in the chat while the requester is busy, or found by the requester that yields: never both."""
+    ended, yields = anyio.Event(), anyio.Event()
+
+    def act(request: ModelRequest) -> Script:
+        if announcing(request):
+            ended.set()
+            return [Say("Result: five")] if told_first else [Until(yields), Say("Result: five")]
+        if task_of(request):
+            return [Say("five")]
+        if "have ended" in said_to(request):
+            yields.set()
+            return [Say("All done.")]
+        if not isinstance(newest(request), ToolResult):
+            return spawns("count")
+        return (
+            [Until(ended), call("sessions_yield")]
+            if not told_first
+            else [Until(yields), call("sessions_yield")]
+        )
+
+    nursery.act = act
+    engine = nursery.engine()
+    async with engine.serving(GATEWAY):
+        await nursery.bench.say("go")
+        if told_first:
+            await nursery.bench.replies()
+            yields.set()
+        await nursery.bench.replies()
+        await engine.settled()
+        replies = await nursery.bench.replies()
+    told = [one for one in replies if "five" in one]
+    assert (len(told), "All done." in replies) == ((1, False) if told_first else (0, True))
+    entries = await nursery.bench.store.entries((await nursery.session(MAIN)).session_id)
+    heard = [one.body for one in entries if isinstance(one.body, UserMessage) and not one.body.sender]
+    assert len(heard) == 1
+    assert await nursery.bench.store.completions(MAIN) == ()
+
+
+@pytest.mark.requirement("D21")
+async def test_a_child_that_says_nothing_until_its_time_is_over_is_announced_by_its_tool_calls(
+    nursery: Nursery,
+) -> None:
+    def act(request: ModelRequest) -> Script:
+        done = isinstance(newest(request), ToolResult)
+        if task_of(request):
+            return [Hang()] if done else [call("subagents", "a"), call("subagents", "b")]
+        return [Say("Begun.")] if done else spawns("forever", runTimeoutSeconds=1)
+
+    nursery.act = act
+    async with nursery.engine().serving(GATEWAY):
+        await nursery.bench.say("go")
+        replies = await nursery.bench.replies(at_least=2)
+    assert replies[1].splitlines()[:2] == [
+        "Status: timeout",
+        "Result: 2 tool call(s) made without visible output",
+    ]
