@@ -9,12 +9,15 @@ import anyio
 
 from roost.core.catalogue import Catalogue
 from roost.core.models import ModelRef
+from roost.core.principals import person
 from roost.core.secrets import Secret
 from roost.engine.gateway import Engine
 from roost.engine.rules import CommandRules, KnownAgent, Shown
 from roost.engine.rules import House as RulesHouse
+from roost.protocol.handshake import Connect, Refusal
+from roost.protocol.scopes import EVERY, grant
 from roost.scanners.stdlib import StdlibScanner
-from roost.server.auth import Secrets, SharedSecret
+from roost.server.auth import Admitted, Peer, Secrets, SharedSecret
 from roost.server.fanout import Fanout
 from roost.server.handlers.table import table
 from roost.server.house import About, House, Phase
@@ -24,6 +27,18 @@ from roost.testing.wires import LocalClient, visiting
 from tests.flows.gateways import SPEC, Bench, benches
 
 OTHER = replace(SPEC, ref=ModelRef("scripted", "two"), reasoning=True, images=True)
+
+
+ALICE = person("telegram", "7")
+
+
+class Known(SharedSecret):
+    """Knows a second person, who owns nothing yet."""
+
+    async def admit(self, connect: Connect, peer: Peer) -> Admitted | Refusal:
+        if connect.auth.token == "alice-token":
+            return Admitted(principal=ALICE, method="token", scopes=grant(connect.scopes, EVERY))
+        return await super().admit(connect, peer)
 
 
 @dataclass
@@ -75,9 +90,7 @@ async def gates(kind: str, folder: Path) -> AsyncIterator[Gate]:
             house = House(engine, about)
             house.phase = Phase.SERVING
             fanout = Fanout(house)
-            door = Door(
-                house, fanout, SharedSecret(lambda: Secrets(token=Secret("secret-token"))), table(fanout)
-            )
+            door = Door(house, fanout, Known(lambda: Secrets(token=Secret("secret-token"))), table(fanout))
             group.start_soon(fanout.serve)
             yield Gate(bench, engine, house, door)
             group.cancel_scope.cancel()

@@ -24,9 +24,7 @@ async def run(loaded: Loaded, port: int | None, address: Bind | None) -> int:
                 else "with the configured credential"
             )
             _say(f"Roost {__version__} listens on {served.url}; {token}")
-            _say(
-                "talk to it: point any client of the protocol there, e.g. openclaw tui --url URL --token TOKEN"
-            )
+            _say("any client of gateway protocol 4 can talk to it; docs/gateway.md says how")
             _say("Ctrl-C stops it; `roost chat` talks on this terminal while no gateway runs")
             async for _ in signals:
                 break

@@ -1,0 +1,69 @@
+"""Clients see what is theirs, through every method and every event, and miss nothing that was missed for them."""
+
+import pytest
+
+from roost.core.feeds import ListGap
+from roost.core.previews import RunBegan
+from roost.core.principals import OWNER
+from roost.server.fanout import Fanout
+from roost.testing.scripts import Hang, Say
+from roost.testing.wires import Refused
+from tests.flows.served import Opened, send
+
+ALICE = {"auth": {"token": "alice-token"}}
+
+
+@pytest.mark.requirement("S7", "S10")
+async def test_other_peoples_sessions_do_not_exist_for_a_client(opened: Opened) -> None:
+    async with opened() as (gate, owner), gate.client(**ALICE) as alice:
+        await alice.call("sessions.subscribe", {})
+        gate.bench.model.add((Say("a secret"),), (Hang(),))
+        await owner.call("chat.send", send("hello", "run-1"))
+        await owner.event("chat", state="final")
+        session = (await owner.call("sessions.describe", {"key": "main"}))["session"]
+        for method, params in (
+            ("chat.history", {"sessionKey": "main"}),
+            ("chat.send", send("hi", "run-2")),
+            ("chat.abort", {"sessionKey": "main"}),
+            ("chat.inject", {"sessionKey": "main", "message": "x"}),
+            ("agent", {"message": "hi", "sessionId": session["sessionId"], "idempotencyKey": "run-3"}),
+            ("sessions.describe", {"key": "main"}),
+            ("sessions.get", {"key": "main"}),
+            ("sessions.resolve", {"sessionId": session["sessionId"]}),
+            ("sessions.messages.subscribe", {"key": "main"}),
+            ("sessions.create", {"key": "main"}),
+            ("sessions.patch", {"key": "main", "label": "Mine"}),
+            ("sessions.reset", {"key": "main"}),
+            ("sessions.delete", {"key": "agent:main:side"}),
+            ("sessions.compact", {"key": "main"}),
+        ):
+            with pytest.raises(Refused, match=r"no such session|No session found"):
+                await alice.call(method, params)
+        assert (await alice.call("sessions.list"))["sessions"] == []
+        assert (await alice.call("sessions.usage", {}))["totals"]["calls"] == 0
+        assert (await alice.call("sessions.preview", {"keys": ["main"]}))["previews"][0][
+            "status"
+        ] == "missing"
+        assert (await alice.call("agent.wait", {"runId": "run-1"}))["status"] == "timeout"
+        assert alice.events[1:] == []
+        assert len((await owner.call("sessions.get", {"key": "main"}))["messages"]) == 2
+
+
+async def test_a_run_that_ended_unheard_is_told_of_after_a_gap(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("words"),))
+        await client.call("chat.send", send("hello", "run-1"))
+        await client.event("chat", state="final")
+        record = await gate.house.store.inbound_by_key(OWNER, None, "run-1")
+        assert record is not None
+        assert record.run_id is not None
+        run = await gate.house.store.run(record.run_id)
+        assert run is not None
+        late = Fanout(gate.house)
+        await late._hear(RunBegan(run=run))
+        assert [turn.name for turn in late.under_way(run.key)] == ["run-1"]
+        client.events.clear()
+        await late._hear(ListGap())
+        final = await client.event("chat", state="final")
+        assert final["message"]["content"][0]["text"] == "words"
+        assert late.under_way(run.key) == ()
