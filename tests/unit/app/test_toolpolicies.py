@@ -1,7 +1,6 @@
 """The tool policy of an agent's runs, from the configuration."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,7 +29,7 @@ def settings(home: Path, **document: object) -> Settings:
 
 
 def spawned(rights: Rights) -> Session:
-    return replace(samples.session(CHILD), lineage=Lineage(parent=MAIN, depth=1, terms=Terms(rights=rights)))
+    return samples.session(CHILD)._replace(lineage=Lineage(parent=MAIN, depth=1, terms=Terms(rights=rights)))
 
 
 DEMO = ModelRef("demo", "demo")
@@ -120,7 +119,7 @@ def test_levels_of_children_are_counted_from_the_top_or_from_what_was_given(tmp_
     agent = settings(tmp_path).agents.default
     assert spawns_of(agent, samples.session()) == 1
     assert spawns_of(agent, spawned(Rights(spawns=3))) == 3
-    unknown = replace(samples.session(CHILD), lineage=Lineage(parent=MAIN, depth=1))
+    unknown = samples.session(CHILD)._replace(lineage=Lineage(parent=MAIN, depth=1))
     assert spawns_of(agent, unknown) == 0
 
 

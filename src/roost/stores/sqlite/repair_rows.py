@@ -3,7 +3,6 @@
 Nothing that anybody said is removed here; what lost its place gets a new one.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from roost.core.events import EventKind
@@ -116,7 +115,7 @@ class RepairRows(EntryRows):
             session = read_session(row)
             mended = self._summarised(session)
             if mended != session:
-                drive(self.update_session(session, replace(mended, version=session.version + 1)))
+                drive(self.update_session(session, mended._replace(version=session.version + 1)))
         return last
 
     def _summarised(self, session: Session) -> Session:
@@ -126,6 +125,6 @@ class RepairRows(EntryRows):
         entries = max((row[0] for row in texts), default=0)
         summary = summarise(Summary(), bodies)._replace(entries=entries)
         if summary.entries == session.summary.entries:
-            return session if summary == session.summary else replace(session, summary=summary)
+            return session if summary == session.summary else session._replace(summary=summary)
         fresh = Counters(context_window=session.counters.context_window)
-        return replace(session, summary=summary, counters=count(fresh, bodies))
+        return session._replace(summary=summary, counters=count(fresh, bodies))

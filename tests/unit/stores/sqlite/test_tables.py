@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import apsw
 import pytest
 
@@ -26,7 +24,7 @@ def test_the_writer_remembers_what_it_read_and_wrote(
     writer_tables: WriterTables, connection: apsw.Connection
 ) -> None:
     was = open_session(writer_tables)
-    drive(writer_tables.update_session(was, replace(was, version=2)))
+    drive(writer_tables.update_session(was, was._replace(version=2)))
     change_behind_its_back(connection)
     assert locked(writer_tables).version == 2
 
