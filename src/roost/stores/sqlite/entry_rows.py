@@ -118,12 +118,4 @@ def entry_values(entry: Entry) -> Row:
 
 def _read_entry(session_id: str, row: Any) -> Entry:
     seq, entry_id, body, parent_id, run_id, source = row
-    return Entry(
-        session_id=session_id,
-        seq=seq,
-        id=entry_id,
-        body=load_body(body),
-        parent_id=parent_id,
-        run_id=run_id,
-        source=source,
-    )
+    return Entry(session_id, seq, entry_id, load_body(body), parent_id, run_id, source)
