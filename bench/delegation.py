@@ -36,7 +36,12 @@ from roost.tools.sessions_spawn import SessionsSpawn
 
 ROUNDS, TURNS = 6, 10
 SPEC = ModelSpec(ref=ModelRef("fake", "4"), context_window=1_000_000, max_tokens=4_096)
-DONE = "SELECT count(*) FROM sessions WHERE parent = ? AND status = 'done'"
+ENDED = "SELECT count(*) FROM completions WHERE requester = ? AND body ->> '$.status' IS NOT NULL"
+ANNOUNCED = "SELECT count(*) FROM completions WHERE requester = ? AND acknowledged_at IS NOT NULL"
+
+
+def parent_of(person: str) -> str:
+    return f"agent:main:{NAME}:direct:{person}"
 
 
 class Timed:
@@ -93,10 +98,15 @@ class Office(Gate):
             rights=Rights(spawns=1),
         )
 
-    async def spawned(self, number: int) -> float:
-        """Milliseconds from the call that spawns to the announce in the requester's chat."""
-        await self.ask(f"spawns-1_{number}")
-        return (time.perf_counter() - self.spawn.began[-1]) * 1000
+    async def spawned(self, number: int, reader: apsw.Connection) -> float:
+        """Milliseconds from a call that spawns until the child's report is in its requester's transcript."""
+        person = f"spawns-1_{number}"
+        before = reader.execute(ANNOUNCED, (parent_of(person),)).get
+        told = self.desk.expect(person)
+        self.write(person)
+        over = await self.counted(reader, ANNOUNCED, person, before + 1)
+        await told
+        return (over - self.spawn.began[-1]) * 1000
 
     async def sent(self, number: int) -> float:
         """Milliseconds of a call that sends and waits for the reply."""
@@ -107,20 +117,20 @@ class Office(Gate):
 
     async def crowd(self, number: int, reader: apsw.Connection) -> float:
         """Seconds from the first of many calls that spawn to the end of the last child."""
-        person = f"spawns-{CROWD}_{number}"
-        parent = f"agent:main:{NAME}:direct:{person}"
-
-        async def done() -> float | None:
-            return time.perf_counter() if reader.execute(DONE, (parent,)).get == CROWD else None
-
-        first = len(self.spawn.began)
+        person, first = f"spawns-{CROWD}_{number}", len(self.spawn.began)
         self.write(person)
-        return await self.store.wait_for(Topic(TopicKind.SESSION, parent), done) - self.spawn.began[first]
+        over = await self.counted(reader, ENDED, person, CROWD)
+        await self.counted(reader, ANNOUNCED, person, CROWD)
+        return over - self.spawn.began[first]
 
-    async def ask(self, person: str) -> None:
-        answered = self.desk.expect(person)
-        self.write(person)
-        await answered
+    async def counted(self, reader: apsw.Connection, statement: str, person: str, wanted: int) -> float:
+        """When so many completions of a person's session are so far."""
+        parent = parent_of(person)
+
+        async def enough() -> float | None:
+            return time.perf_counter() if reader.execute(statement, (parent,)).get >= wanted else None
+
+        return await self.store.wait_for(Topic(TopicKind.SESSION, parent), enough)
 
     def write(self, person: str) -> None:
         self.turns += 1
@@ -134,12 +144,16 @@ async def one_at_a_time(folder: Path, url: str) -> list[Figure]:
         await walls(people(office, "warm"), WARM_UP)
         for target in SENDS.values():
             await office.turn(target)
+        reader = open_reader(folder / "delegation.db")
         for number in range(ROUNDS):
             turn = min(turn, statistics.median(await walls(people(office, f"p{number}"), TURNS)))
-            spawn = min(spawn, statistics.median([await office.spawned(number) for _ in range(TURNS)]))
+            spawn = min(
+                spawn, statistics.median([await office.spawned(number, reader) for _ in range(TURNS)])
+            )
             send = min(send, statistics.median([await office.sent(number) for _ in range(TURNS)]))
+        reader.close()
     return [
-        at_most("spawn call to announce, p50", spawn, turn, "ms", 3),
+        at_most("spawn call to announce recorded, p50", spawn, turn, "ms", 3),
         at_most("sessions_send with wait, p50", send, turn, "ms", 3),
     ]
 
@@ -155,7 +169,6 @@ async def many_children(folder: Path, url: str) -> list[Figure]:
             await asyncio.gather(*(office.turn(f"r{number}-{person}") for person in range(CROWD)))
             independent = max(independent, CROWD / (time.perf_counter() - began))
             children = max(children, CROWD / await office.crowd(number, reader))
-            await office.turn(f"after-{number}")
         reader.close()
     return [at_least(f"{CROWD} children", children, independent, "a s", 0.7)]
 
