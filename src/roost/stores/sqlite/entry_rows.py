@@ -16,6 +16,7 @@ from roost.stores.sqlite.rows import SQL, Binding, Row, filtered, listed, scope_
 from roost.stores.sqlite.session_rows import SessionRows
 
 END = 2**62
+MOST_MARKS = 256
 ROLES: dict[type, str] = {UserMessage: "user", AssistantMessage: "assistant", ToolResult: "tool"}
 
 
@@ -23,14 +24,14 @@ class EntryRows(SessionRows):
     async def insert_entries(self, key: SessionKey, entries: Sequence[Entry]) -> None:
         if not entries:
             return
-        generation = self._generation_row(entries[0].session_id)
+        generation, session = self._generation_row(entries[0].session_id), self._number(key)
         rows: list[Row] = []
         words: list[Row] = []
         for number, entry in enumerate(entries, start=self._entry_numbers(len(entries))):
             rows.append((number, generation, *entry_values(entry)))
             text = searchable_text(entry.body)
             if text:
-                words.append((number, index_text(text)))
+                words.append((number, search_words(text, session)))
         self._write_all("insert_entry", rows)
         self._write_all("insert_search", words)
 
@@ -63,6 +64,8 @@ class EntryRows(SessionRows):
             "offset": query.offset,
         }
         conditions = scope_conditions(query.scope, bindings)
+        if marks := self._marks(query):
+            bindings["match"] = f"({bindings['match']}) AND ({' OR '.join(marks)})"
         if query.hidden:
             conditions.append("where_shown")
             bindings["hidden"] = listed(query.hidden)
@@ -73,6 +76,19 @@ class EntryRows(SessionRows):
             SearchHit(key=stored_key(row[0]), entry=_read_entry(row[1], row[2:]))
             for row in self._execute(filtered("search", conditions), bindings)
         )
+
+    def _marks(self, query: SearchQuery) -> list[str]:
+        """The sessions a search is confined to, in the language of FTS5, if they are few: what is asked for may be in
+        every entry of the others. Which of them may be seen is not decided here."""
+        scope = query.scope
+        if query.key is not None:
+            row = self._session_row(query.key)
+            return [] if row is None else [f'"{session_mark(row[0])}"']
+        if scope.agents is None or scope.agents:
+            return []
+        bindings: dict[str, Binding] = {"tenant": self._tenant, "limit": MOST_MARKS + 1}
+        rows = self._execute(filtered("session_numbers", scope_conditions(scope, bindings)), bindings).fetchall()
+        return [f'"{session_mark(number)}"' for (number,) in rows] if len(rows) <= MOST_MARKS else []
 
     async def insert_events(self, events: Sequence[Event]) -> None:
         self._write_all(
@@ -96,6 +112,16 @@ def _event_kind(text: str) -> EventKind:
 def match_text(query: Query) -> str:
     """A query in the language of FTS5: every phrase, all of them."""
     return " AND ".join('"' + " ".join(phrase).replace('"', '""') + '"' for phrase in query.phrases)
+
+
+def search_words(text: str, session: int) -> str:
+    """What is indexed of a text: its tokens, and the mark of its session behind them."""
+    return f"{index_text(text)} {session_mark(session)}"
+
+
+def session_mark(number: int) -> str:
+    """A token in every entry of a session. No text and no query has one like it: punctuation ends their tokens."""
+    return f"#{number}"
 
 
 def entry_values(entry: Entry) -> Row:

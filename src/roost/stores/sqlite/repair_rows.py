@@ -8,13 +8,13 @@ from typing import Any
 from roost.core.events import EventKind
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER
-from roost.core.search import index_text, searchable_text
+from roost.core.search import searchable_text
 from roost.core.sessions import Counters, Session, Summary
 from roost.core.summaries import count, summarise
 from roost.stores.codec import key_text, stored_key
 from roost.stores.sqlite import rows
 from roost.stores.sqlite.checking import SQL, expected_structure, readable
-from roost.stores.sqlite.entry_rows import END, EntryRows
+from roost.stores.sqlite.entry_rows import END, EntryRows, search_words
 from roost.stores.sqlite.session_rows import read_session
 from roost.stores.tables import drive
 
@@ -99,10 +99,10 @@ class RepairRows(EntryRows):
         """Put some entries into the search index; the last of them, None when there are no more."""
         last = None
         found: list[Any] = self._execute(SQL["entries_to_index"], (after, through, limit)).fetchall()
-        for number, text in found:
+        for number, session, text in found:
             body = readable(text)
             if body is not None and (words := searchable_text(body)):
-                self._execute(rows.SQL["insert_search"], (number, index_text(words)))
+                self._execute(rows.SQL["insert_search"], (number, search_words(words, session)))
             last = int(number)
         return last
 
