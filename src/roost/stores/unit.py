@@ -5,7 +5,7 @@ and raises the version by one.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from roost.core.addresses import Account

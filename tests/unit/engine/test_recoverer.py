@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from roost.core.deliveries import DeliveryKind, DeliveryState

@@ -83,12 +83,14 @@ class EntryRows(SessionRows):
         scope = query.scope
         if query.key is not None:
             row = self._session_row(query.key)
-            return [] if row is None else [f'"{session_mark(row[0])}"']
+            return [] if row is None else [f'"{session_mark(int(row[0]))}"']
         if scope.agents is None or scope.agents:
             return []
         bindings: dict[str, Binding] = {"tenant": self._tenant, "limit": MOST_MARKS + 1}
-        rows = self._execute(filtered("session_numbers", scope_conditions(scope, bindings)), bindings).fetchall()
-        return [f'"{session_mark(number)}"' for (number,) in rows] if len(rows) <= MOST_MARKS else []
+        rows = self._execute(
+            filtered("session_numbers", scope_conditions(scope, bindings)), bindings
+        ).fetchall()
+        return [f'"{session_mark(int(row[0]))}"' for row in rows] if len(rows) <= MOST_MARKS else []
 
     async def insert_events(self, events: Sequence[Event]) -> None:
         self._write_all(
