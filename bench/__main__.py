@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
-from bench import reads, recall, startup, stores, tools, turns
+from bench import delegation, reads, recall, startup, stores, tools, turns
 from bench.figures import Figure
 
 REPORT = Path(__file__).parent / "reports" / "latest.json"
@@ -18,6 +18,7 @@ PARTS: Mapping[str, Callable[[Path], Awaitable[list[Figure]]]] = {
     "tools": tools.measure,
     "startup": startup.measure,
     "turns": turns.measure,
+    "delegation": delegation.measure,
 }
 
 

@@ -17,6 +17,7 @@ from roost.stores.sqlite.session_rows import SessionRows
 
 END = 2**62
 MOST_MARKS = 256
+NO_MARK = '"#"'
 ROLES: dict[type, str] = {UserMessage: "user", AssistantMessage: "assistant", ToolResult: "tool"}
 
 
@@ -64,8 +65,9 @@ class EntryRows(SessionRows):
             "offset": query.offset,
         }
         conditions = scope_conditions(query.scope, bindings)
-        if marks := self._marks(query):
-            bindings["match"] = f"({bindings['match']}) AND ({' OR '.join(marks)})"
+        marks = self._marks(query)
+        if marks is not None:
+            bindings["match"] = f"({bindings['match']}) AND ({' OR '.join(marks) or NO_MARK})"
         if query.hidden:
             conditions.append("where_shown")
             bindings["hidden"] = listed(query.hidden)
@@ -77,20 +79,19 @@ class EntryRows(SessionRows):
             for row in self._execute(filtered("search", conditions), bindings)
         )
 
-    def _marks(self, query: SearchQuery) -> list[str]:
+    def _marks(self, query: SearchQuery) -> list[str] | None:
         """The sessions a search is confined to, in the language of FTS5, if they are few: what is asked for may be in
         every entry of the others. Which of them may be seen is not decided here."""
-        scope = query.scope
-        if query.key is not None:
-            row = self._session_row(query.key)
-            return [] if row is None else [f'"{session_mark(int(row[0]))}"']
-        if scope.agents is None or scope.agents:
-            return []
         bindings: dict[str, Binding] = {"tenant": self._tenant, "limit": MOST_MARKS + 1}
-        rows = self._execute(
-            filtered("session_numbers", scope_conditions(scope, bindings)), bindings
-        ).fetchall()
-        return [f'"{session_mark(int(row[0]))}"' for row in rows] if len(rows) <= MOST_MARKS else []
+        if query.key is not None:
+            conditions = ["where_key"]
+            bindings["key"] = key_text(query.key)
+        elif query.scope.agents == frozenset():
+            conditions = scope_conditions(query.scope, bindings)
+        else:
+            return None
+        rows: list[Any] = self._execute(filtered("session_numbers", conditions), bindings).fetchall()
+        return [f'"{session_mark(row[0])}"' for row in rows] if len(rows) <= MOST_MARKS else None
 
     async def insert_events(self, events: Sequence[Event]) -> None:
         self._write_all(
