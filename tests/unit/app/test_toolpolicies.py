@@ -1,6 +1,7 @@
 """The tool policy of an agent's runs, from the configuration."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,11 +68,11 @@ def test_a_channel_a_group_and_a_sender_take_tools_away_each_its_own(tmp_path: P
     every = set(TOOLS)
     assert every - tools(found, room, by=person("telegram", "7")) == {"exec", "write", "edit"}
     assert tools(found, room, by=person("telegram", "8")) == {"read"}
-    other = replace(room, facts=replace(room.facts, peer="-200"))
+    other = room._replace(facts=room.facts._replace(peer="-200"))
     assert tools(found, other) == {"list"}
-    at_work = replace(other, facts=replace(other.facts, account="work", peer="-300"))
+    at_work = other._replace(facts=other.facts._replace(account="work", peer="-300"))
     assert tools(found, at_work) == set()
-    elsewhere = replace(room, facts=replace(room.facts, channel="slack"))
+    elsewhere = room._replace(facts=room.facts._replace(channel="slack"))
     assert tools(found, elsewhere) == every
 
 

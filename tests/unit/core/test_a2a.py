@@ -293,7 +293,7 @@ def test_a_person_in_no_chat_is_told_the_reply_and_the_target_announces_where_it
 ) -> None:
     ends = ended(replace(samples.exchange(max_turns=0), sent=Sent(internal=True)), OPS)
     assert ends.session.session is not None
-    row_of_target = replace(ends.session.session, route=route)
+    row_of_target = ends.session.session._replace(route=route)
     effects = advance(replace(ends, session=replace(ends.session, session=row_of_target)), ending("x"))
     assert row(effects).phase is phase
     assert {effect.run.key for effect in effects if isinstance(effect, QueueRun)} == told

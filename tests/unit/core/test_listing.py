@@ -4,7 +4,16 @@ import pytest
 
 from roost.core.addresses import Address, ChatType, Origin
 from roost.core.keys import SessionKey
-from roost.core.listing import (Links, Words, channel_of, is_found_by, last_message_of, session_row, title_of, words_of)
+from roost.core.listing import (
+    Links,
+    Words,
+    channel_of,
+    is_found_by,
+    last_message_of,
+    session_row,
+    title_of,
+    words_of,
+)
 from roost.core.sessions import (
     Counters,
     Facts,
@@ -161,13 +170,6 @@ def test_the_channel_is_that_of_the_rows_kind(row: Session, channel: str) -> Non
 
 @pytest.mark.requirement("D55")
 def test_a_title_is_the_name_people_gave_or_what_was_said_first() -> None:
-@pytest.mark.requirement("P24")
-def test_a_session_is_found_by_what_may_be_read_of_it() -> None:
-    said = session()._replace(summary=Summary(title=f"Plan with {KEY}"), labels=Labels(subject="Kitchen"))
-    assert all(is_found_by(said, text, SCANNER) for text in ("KITCHEN", "plan", str(said.key)))
-    assert not is_found_by(said, KEY[8:20], SCANNER)
-
-
     said = session()._replace(summary=Summary(title=f"Plan the garden with {KEY}", preview=f"Done: {KEY}"))
     assert title_of(words(said)) == f"Plan the garden with {MASKED}"
     assert title_of(words(said._replace(labels=Labels(subject="Kitchen")))) == "Kitchen"
@@ -178,6 +180,13 @@ def test_a_session_is_found_by_what_may_be_read_of_it() -> None:
     assert title_of(words(spawned)) == "count to 5"
     assert last_message_of(words(said)) == f"Done: {MASKED}"
     assert last_message_of(words(session())) is None
+
+
+@pytest.mark.requirement("P24")
+def test_a_session_is_found_by_what_may_be_read_of_it() -> None:
+    said = session()._replace(summary=Summary(title=f"Plan with {KEY}"), labels=Labels(subject="Kitchen"))
+    assert all(is_found_by(said, text, SCANNER) for text in ("KITCHEN", "plan", str(said.key)))
+    assert not is_found_by(said, KEY[8:20], SCANNER)
 
 
 @pytest.mark.requirement("D55", "P24")
