@@ -141,11 +141,6 @@ def preview(last_said: str, scanner: SecretScanner) -> str:
     return one_line(redact(last_said, scanner)[0], PREVIEW_CHARS)
 
 
-def derived_title(first_said: str, scanner: SecretScanner) -> str:
-    """A name for a session that has none, from what a person said first."""
-    return one_line(redact(first_said, scanner)[0], TITLE_CHARS)
-
-
 def one_line(text: str, width: int) -> str:
     """The beginning of a text on one line of this width."""
     return shortened(" ".join(text.split()), width)
