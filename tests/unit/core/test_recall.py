@@ -32,6 +32,7 @@ from roost.core.recall import (
     RecallOptions,
     RecallPage,
     is_readable,
+    one_line,
     preview,
     recall,
     recalled_to_json,
@@ -385,3 +386,5 @@ def test_a_preview_without_spaces_is_cut_anywhere() -> None:
 
 @pytest.mark.requirement("D55")
 def test_a_title_is_the_beginning_of_what_was_said_first() -> None:
+    assert one_line("  Plan\nthe garden ", 60) == "Plan the garden"
+    assert len(one_line("word " * 100, 60)) <= 60
