@@ -8,7 +8,7 @@ from pathlib import Path
 
 import uvloop
 
-from bench import reads, recall, startup, stores, tools, turns
+from bench import delegation, reads, recall, startup, stores, tools, turns
 from bench.figures import Figure
 
 REPORT = Path(__file__).parent / "reports" / "latest.json"
@@ -19,6 +19,7 @@ PARTS: Mapping[str, Callable[[Path], Awaitable[list[Figure]]]] = {
     "tools": tools.measure,
     "startup": startup.measure,
     "turns": turns.measure,
+    "delegation": delegation.measure,
 }
 
 

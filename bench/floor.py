@@ -83,7 +83,7 @@ class BareSession:
         for values, words in entries:
             self._entries += 1
             execute(SQL["insert_entry"], (None, self._generation, self._entries, *values))
-            execute(SQL["insert_search"], (self._connection.last_insert_rowid(), words))
+            execute(SQL["insert_search"], (self._connection.last_insert_rowid(), f"{words} #{self._number}"))
             self._events += 1
             events.append((self._number, self._events, at, "entry", values[0]))
         self._version += 1

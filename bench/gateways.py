@@ -3,10 +3,11 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
 
@@ -89,9 +90,18 @@ class Desk:
         self._said.close()
         self._heard.close()
 
+    def expect(self, person: str) -> "asyncio.Future[str]":
+        """What this person is told next."""
+        told = self._waiting[person] = asyncio.get_running_loop().create_future()
+        return told
+
     def write(self, person: str, external_id: str) -> "asyncio.Future[str]":
         """The answer to come; one message a person at a time."""
-        answer = self._waiting[person] = asyncio.get_running_loop().create_future()
+        answer = self.expect(person)
+        self.hand_in(person, external_id)
+        return answer
+
+    def hand_in(self, person: str, external_id: str) -> None:
         envelope = Envelope(
             channel=NAME,
             sender=Sender(id=person),
@@ -100,7 +110,6 @@ class Desk:
             external_id=external_id,
         )
         self._said.send_nowait(envelope)
-        return answer
 
 
 @dataclass
@@ -109,8 +118,10 @@ class Gate:
 
     desk: Desk
     endpoint: OpenAIModel
+    store: SqliteStore
     model: str = "4"
     turns: int = 0
+    owners: tuple[str, ...] = ()
     feed: Feed = field(init=False)
 
     async def turn(self, person: str) -> str:
@@ -151,16 +162,21 @@ class Gate:
         )
 
 
+GateKind = TypeVar("GateKind", bound=Gate)
+
+
 @asynccontextmanager
-async def gates(path: Path, model_url: str) -> AsyncIterator[Gate]:
+async def served(
+    path: Path, model_url: str, kind: Callable[[Desk, OpenAIModel, SqliteStore], GateKind]
+) -> AsyncIterator[GateKind]:
     """A gateway that serves, on a file with whatever is in it."""
     clock = SystemClock()
     store = SqliteStore.open(path, clock)
     endpoint = OpenAIModel(Endpoint(provider="fake", base_url=model_url), clock)
-    gate = Gate(Desk(), endpoint)
+    gate = kind(Desk(), endpoint, store)
     rules = Rules(
         cast=gate.cast,
-        doors={NAME: ChannelPolicy(dm_policy=DmPolicy.OPEN)},
+        doors={NAME: ChannelPolicy(dm_policy=DmPolicy.OPEN, owner_ids=gate.owners)},
         routing=RoutingRules(dm_scope=DmScope.PER_CHANNEL_PEER),
         queue=QueuePolicy(base=QueueSettings(debounce_ms=0)),
         limits=Limits(ceiling=CEILING),
@@ -174,3 +190,7 @@ async def gates(path: Path, model_url: str) -> AsyncIterator[Gate]:
         gate.desk.close()
         await endpoint.aclose()
         await store.close()
+
+
+def gates(path: Path, model_url: str) -> AbstractAsyncContextManager[Gate]:
+    return served(path, model_url, Gate)

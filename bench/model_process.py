@@ -6,18 +6,45 @@ python -m bench.model_process: prints its base URL, and ends with its standard i
 import asyncio
 import sys
 
+from roost.core.jsonvalue import JsonValue
+from roost.core.messages import ToolCall
+from roost.core.sentinels import Sentinel
 from roost.testing.fake_http import Asked, Reply
 from roost.testing.fake_openai import FakeOpenAI, reply_of
-from roost.testing.scripts import Hang, Say
+from roost.testing.scripts import CallTool, Hang, Say
+
+
+def _call(tool: str, number: int, **arguments: JsonValue) -> CallTool:
+    return CallTool(ToolCall(id=f"c{number}", name=tool, arguments=arguments))
+
 
 HANGS = "hangs"
+CROWD = 100
+SENDS = {f"sends-{number}": f"target-{number}" for number in range(6)}
+SPAWNS = {f"spawns-{count}": count for count in (1, CROWD)}
 REPLIES = {str(chunks): reply_of([Say("word ")] * chunks) for chunks in (4, 1_000)} | {
     HANGS: reply_of([Hang()])
 }
 
+SILENCE = reply_of([Say(Sentinel.NO_REPLY)])
+CALLS = {
+    model: reply_of([_call("sessions_spawn", number, task="Find it out.") for number in range(count)])
+    for model, count in SPAWNS.items()
+} | {
+    model: reply_of(
+        [_call("sessions_send", 0, sessionKey=f"desk:direct:{target}", message="How far are you?")]
+    )
+    for model, target in SENDS.items()
+}
+
 
 def reply(asked: Asked) -> Reply:
-    return REPLIES[str(asked.body["model"])]
+    """A model that calls tools does so when it is asked, and then says nothing."""
+    model, messages = str(asked.body["model"]), asked.body["messages"]
+    if model not in CALLS:
+        return REPLIES[model]
+    assert isinstance(messages, list)
+    return SILENCE if messages[-1]["role"] == "tool" else CALLS[model]
 
 
 async def main() -> None:

@@ -1,7 +1,6 @@
 """Session tools, from the call to the text a model reads, against the queries they cannot do without."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 from bench.figures import Figure, at_most
@@ -38,7 +37,7 @@ def with_words(row: Session) -> Session:
     """A row as it looks once people have talked in it."""
     title = "Which invoices of the last quarter are still open, and who was asked about them already?"
     said = "Three are open: two of May, for which reminders went out on Monday, and one of June that nobody asked about."
-    return replace(row, summary=Summary(title=title, preview=said, entries=2, model="demo/demo-1"))
+    return row._replace(summary=Summary(title=title, preview=said, entries=2, model="demo/demo-1"))
 
 
 def access(store: Store) -> Access:

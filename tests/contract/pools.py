@@ -118,7 +118,7 @@ def draft(draw: st.DrawFn) -> EntryDraft:
 def sessions(draw: st.DrawFn, key: SessionKey | None = None) -> Session:
     key = key or draw(keys)
     row = builders.session(key, at=draw(moments), owner=draw(principals), parent=PARENTS.get(key))
-    return replace(row, facts=Facts(kind=KINDS.get(key, SessionKind.OTHER)), labels=draw(labels))
+    return row._replace(facts=Facts(kind=KINDS.get(key, SessionKind.OTHER)), labels=draw(labels))
 
 
 generations = st.builds(

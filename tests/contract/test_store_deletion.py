@@ -197,7 +197,7 @@ async def test_who_gets_a_deleted_key_is_not_the_parent_of_its_children(store: S
     await opened(store, row=builders.session(CHILD, parent=MAIN))
     await opened(store, row=builders.session(GRANDCHILD, parent=CHILD))
     await change(store, DeleteSession(key=MAIN))
-    await opened(store, row=replace(builders.session()))
+    await opened(store, row=builders.session()._replace())
     assert await store.ancestors(CHILD) == ()
     assert await store.ancestors(GRANDCHILD) == (CHILD,)
     seen = await store.list_sessions(SessionQuery(scope=VisibleScope(self_key=MAIN, tree_of=MAIN)))

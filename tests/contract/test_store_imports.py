@@ -28,8 +28,7 @@ TIMES = Times(created=LONG_AGO, updated=LONG_AGO + 9, started=LONG_AGO + 5, inte
 
 
 def row(key: SessionKey = MAIN) -> Session:
-    return replace(
-        builders.session(key),
+    return builders.session(key)._replace(
         owner=person("telegram", "1"),
         times=TIMES,
         labels=Labels(label="from outside"),
@@ -259,7 +258,7 @@ async def test_an_import_that_fails_half_way_leaves_nothing(store: Store) -> Non
 
 
 async def test_a_row_that_claims_entries_it_does_not_have_is_not_believed(store: Store) -> None:
-    boasting = replace(row(), summary=Summary(title="old", entries=57), events=99)
+    boasting = row()._replace(summary=Summary(title="old", entries=57), events=99)
     await store.import_session(ImportedSession(session=boasting, generations=(transcript("s-1", 2),)))
     assert [entry.seq for entry in await store.entries("s-1")] == [1, 2]
     assert (await known(store)).summary == Summary(title="zebra 1", preview="zebra 2", entries=2)

@@ -74,7 +74,7 @@ async def planted(store: Store) -> list[Session]:
     """The tree as rows, in the order in which a list shows them."""
     for key, owner, kind, parent, label, minutes, archived in TREE:
         row = builders.session(key, at=NOON, owner=owner, parent=parent)
-        await opened(store, row=replace(row, facts=Facts(kind=kind), labels=Labels(label=label)))
+        await opened(store, row=row._replace(facts=Facts(kind=kind), labels=Labels(label=label)))
         await change(store, ChangeSession(key=key, touched=NOON + minutes * 60_000), key=key)
         if archived:
             await change(store, Archive(key=key, at=NOON), key=key)
@@ -207,13 +207,13 @@ async def test_a_list_is_searched_in_key_names_and_title_whatever_the_case(
     store: Store, text: str, found: bool
 ) -> None:
     labels = Labels(label="Straße", display_name="KÄSE", subject="The Plan", room="room")
-    await opened(store, row=replace(builders.session(), labels=labels))
+    await opened(store, row=builders.session()._replace(labels=labels))
     await store.append(MAIN, (builders.said("e-1", "Budget for May"),))
     assert await listed(store, SessionQuery(search=text)) == ([str(MAIN)] if found else [])
 
 
 async def test_a_list_is_searched_in_what_the_row_says_now(store: Store) -> None:
-    await opened(store, row=replace(builders.session(), labels=Labels(label="old name")))
+    await opened(store, row=builders.session()._replace(labels=Labels(label="old name")))
     await store.append(MAIN, (builders.said("e-1", "first words"),))
     assert await listed(store, SessionQuery(search="first words")) == [str(MAIN)]
     await change(store, ChangeSession(key=MAIN, labels=Labels(label="fresh name")))

@@ -68,7 +68,7 @@ NONE = Swept()
 async def planted(store: Store) -> None:
     for key in (MAIN, CHILD, ACP, HOOK, BEAT, GROUP):
         await opened(store, key)
-    await opened(store, row=replace(builders.session(CRON), facts=Facts(kind=SessionKind.CRON)))
+    await opened(store, row=builders.session(CRON)._replace(facts=Facts(kind=SessionKind.CRON)))
     await change(store, Archive(key=GROUP, at=NOON), key=GROUP)
 
 

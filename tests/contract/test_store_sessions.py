@@ -49,8 +49,7 @@ async def test_a_key_that_was_never_used_has_nothing(store: Store) -> None:
 
 
 async def test_an_opened_session_is_there_after_a_restart(store: Store, reopen: Reopen) -> None:
-    row = replace(
-        builders.session(),
+    row = builders.session()._replace(
         labels=Labels(label="home", subject="plans"),
         origin=Origin(label="Alice", provider="loopback", sender="alice"),
         route=CHAT,
@@ -60,7 +59,7 @@ async def test_an_opened_session_is_there_after_a_restart(store: Store, reopen: 
     await change(store, builders.opening(row, "s-1"))
     store = await reopen()
     found = await known(store)
-    assert found == replace(row, session_id="s-1", version=found.version, events=1)
+    assert found == row._replace(session_id="s-1", version=found.version, events=1)
     assert await store.generations(MAIN) == (builders.generation(MAIN, "s-1"),)
     assert await store.session_by_id("s-1") == found
 
@@ -223,8 +222,7 @@ async def test_a_change_replaces_what_it_names_and_leaves_the_rest(store: Store)
     await change(store, ChangeSession(key=MAIN, labels=labels, status=SessionStatus.DONE))
     await change(store, ChangeSession(key=MAIN, overrides=overrides, counters=Counters(total=7)))
     after = await known(store)
-    assert after == replace(
-        before,
+    assert after == before._replace(
         labels=labels,
         overrides=overrides,
         counters=Counters(total=7),
@@ -257,17 +255,17 @@ async def test_what_is_archived_is_no_longer_pinned_and_comes_back_unpinned(stor
 async def test_a_route_is_remembered_without_touching_origin_activity_or_freshness(
     store: Store, clock: FakeClock
 ) -> None:
-    row = replace(builders.session(), origin=Origin(provider="loopback", sender="alice"), route=CHAT)
+    row = builders.session()._replace(origin=Origin(provider="loopback", sender="alice"), route=CHAT)
     before = await opened(store, row=row)
     clock.advance(60_000)
     elsewhere = Address(channel="telegram", to="77", thread="3")
     await store.record_route(MAIN, elsewhere)
     after = await known(store)
-    assert after == replace(before, route=elsewhere, version=before.version + 1)
+    assert after == before._replace(route=elsewhere, version=before.version + 1)
 
 
 async def test_the_same_route_again_is_no_change(store: Store) -> None:
-    before = await opened(store, row=replace(builders.session(), route=CHAT))
+    before = await opened(store, row=builders.session()._replace(route=CHAT))
     await store.record_route(MAIN, CHAT)
     assert await known(store) == before
 
@@ -279,8 +277,7 @@ async def test_a_route_of_no_session_is_refused(store: Store) -> None:
 
 @pytest.mark.requirement("P5")
 async def test_a_reset_opens_a_generation_and_keeps_what_a_person_set(store: Store, clock: FakeClock) -> None:
-    row = replace(
-        builders.session(),
+    row = builders.session()._replace(
         labels=Labels(label="home"),
         overrides=Overrides(model="demo/demo-2"),
         origin=Origin(sender="alice"),
@@ -297,8 +294,7 @@ async def test_a_reset_opens_a_generation_and_keeps_what_a_person_set(store: Sto
     before = await known(store)
     await change(store, OpenGeneration(generation=generation))
     after = await known(store)
-    assert after == replace(
-        before,
+    assert after == before._replace(
         session_id="s-2",
         counters=Counters(context_window=200_000),
         summary=Summary(),

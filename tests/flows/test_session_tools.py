@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -156,7 +155,7 @@ async def test_the_demo_model_tells_a_session_by_its_label_and_has_its_reply(tmp
     research = SessionKey.named("main", "desk")
     async with open_store(load({"ROOST_HOME": str(tmp_path)})) as store:
         lease = await store.acquire_lease(Gateway(name="t", holder="setup"))
-        row = replace(builders.session(research), labels=Labels(label="research"))
+        row = builders.session(research)._replace(labels=Labels(label="research"))
         await store.change_session(research, lambda _: (builders.opening(row, "desk-1"),))
         await store.release_lease(lease)
     (told,) = await talk(tmp_path, ("tell the research session to count to 5",))

@@ -121,6 +121,7 @@ def _secret(given: object) -> Secret | None:
 
 def own_token(file: Path) -> Secret:
     """The token of this gateway, made if there is none. Nobody but the owner of the file can read it."""
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

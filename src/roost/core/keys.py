@@ -52,8 +52,9 @@ class SessionKey:
     run: str | None = None
     thread: str | None = None
     heartbeat: bool = False
-    # Keys are looked up all the time; the hash of nine parts is worth keeping.
+    # Keys are looked up and written all the time; the hash and the text of nine parts are worth keeping.
     _hash: int = field(init=False, repr=False, compare=False)
+    _text: str = field(init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:
         return self._hash
@@ -61,6 +62,7 @@ class SessionKey:
     def __post_init__(self) -> None:
         parts = (self.agent, self.kind, self.name, self.channel, self.account, self.topic, self.run)
         object.__setattr__(self, "_hash", hash((*parts, self.thread, self.heartbeat)))
+        object.__setattr__(self, "_text", "")
         problem = _wrong_shape(self) or _wrong_text(self)
         if problem:
             raise InvalidInput(f"no session key has {problem}", hint="sessions_list shows the keys there are")
@@ -84,9 +86,9 @@ class SessionKey:
         raise InvalidInput(f"{text!r} is no session key", hint="a key is agent:<agent>:<name>")
 
     def __str__(self) -> str:
-        if self.kind in _UNSCOPED:
-            return f"{self.kind}:heartbeat" if self.heartbeat else str(self.kind)
-        return f"agent:{self.agent}:{_rest(self)}"
+        if not self._text:
+            object.__setattr__(self, "_text", _written(self))
+        return self._text
 
     @classmethod
     def named(cls, agent: str, name: str) -> "SessionKey":
@@ -227,6 +229,12 @@ def _read(agent: str, text: _Split) -> SessionKey:
         thread=text.thread and _thread_quoting(kind).read(text.thread),
         heartbeat=text.heartbeat,
     )
+
+
+def _written(key: SessionKey) -> str:
+    if key.kind in _UNSCOPED:
+        return f"{key.kind}:heartbeat" if key.heartbeat else str(key.kind)
+    return f"agent:{key.agent}:{_rest(key)}"
 
 
 def _rest(key: SessionKey) -> str:

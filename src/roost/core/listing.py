@@ -3,22 +3,22 @@
 Which sessions are listed, and which links between them a reader may know of, is decided before.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from roost.core.addresses import Address
 from roost.core.jsonvalue import JsonValue
-from roost.core.recall import derived_title, preview
-from roost.core.redaction import SecretScanner, redact
+from roost.core.recall import PREVIEW_CHARS, TITLE_CHARS, one_line, shortened
+from roost.core.redaction import SecretScanner, Swept, redact
 from roost.core.sessions import Session, SessionKind, SessionStatus
 
 INTERNAL, UNKNOWN = "internal", "unknown"
 NAME_CHARS = 512
 
-_WITHOUT_CHANNEL = frozenset({SessionKind.CRON, SessionKind.HOOK, SessionKind.NODE})
+_WITHOUT_CHANNEL = (SessionKind.CRON, SessionKind.HOOK, SessionKind.NODE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Links:
+class Links(NamedTuple):
     """Where a row leads, as its reader may know it; keys in the form the reader is shown."""
 
     key: str
@@ -27,16 +27,39 @@ class Links:
     transcript_path: str | None = None
 
 
-def session_row(session: Session, links: Links, scanner: SecretScanner) -> dict[str, JsonValue]:
+class Words(NamedTuple):
+    """What people call a session, its task or what was said first, and the line said last in it, without secrets;
+    empty where there is none."""
+
+    label: str
+    name: str
+    first: str
+    last: str
+
+
+def words_of(sessions: Sequence[Session], scanner: SecretScanner) -> list[Words]:
+    """The words of many sessions; looking through all of them at once costs little more than through one."""
+    said: list[str] = []
+    for session in sessions:
+        labels, terms, summary = session.labels, session.lineage.terms, session.summary
+        name = labels.display_name or labels.subject
+        first = (terms.task if terms else None) or summary.title
+        said += (labels.label or "", name or "", first or "", summary.preview or "")
+    swept = Swept(said, scanner)
+    readable = (redact(text, swept)[0] for text in said)
+    return list(map(Words, readable, readable, readable, readable))
+
+
+def session_row(session: Session, links: Links, words: Words) -> dict[str, JsonValue]:
     """The fields that every row has; None is what is not known or not set."""
-    labels, overrides, times, counters = session.labels, session.overrides, session.times, session.counters
+    overrides, times, counters = session.overrides, session.times, session.counters
     return {
         "key": links.key,
         "agentId": session.key.agent or None,
         "kind": str(session.facts.kind),
         "channel": channel_of(session),
-        "label": _name(labels.label, scanner),
-        "displayName": _name(labels.display_name or labels.subject, scanner),
+        "label": words.label[:NAME_CHARS] or None,
+        "displayName": words.name[:NAME_CHARS] or None,
         "status": str(session.status),
         "updatedAt": times.updated,
         "sessionStartedAt": times.started,
@@ -66,16 +89,13 @@ def channel_of(session: Session) -> str:
     if facts.kind in _WITHOUT_CHANNEL:
         return INTERNAL
     own = facts.channel or session.origin.provider
-    nearest = (own, last) if facts.kind is SessionKind.GROUP else (last, own)
-    return next(filter(None, (*nearest, session.key.channel)), UNKNOWN)
+    nearest = own or last if facts.kind is SessionKind.GROUP else last or own
+    return nearest or session.key.channel or UNKNOWN
 
 
-def title_of(session: Session, scanner: SecretScanner) -> str | None:
+def title_of(words: Words) -> str | None:
     """What people call a session, else the task it was spawned for, else what was said first in it."""
-    labels, terms = session.labels, session.lineage.terms
-    task = terms.task if terms else None
-    named = labels.label or labels.display_name or labels.subject or task or session.summary.title
-    return derived_title(named, scanner) if named else None
+    return one_line(words.label or words.name or words.first, TITLE_CHARS) or None
 
 
 def is_found_by(session: Session, search: str, scanner: SecretScanner) -> bool:
@@ -86,15 +106,11 @@ def is_found_by(session: Session, search: str, scanner: SecretScanner) -> bool:
     return any(search.casefold() in text.casefold() for text in (str(session.key), *shown))
 
 
-def last_message_of(session: Session, scanner: SecretScanner) -> str | None:
+def last_message_of(words: Words) -> str | None:
     """What was said last in a session, on one line."""
-    return preview(session.summary.preview, scanner) if session.summary.preview else None
+    return shortened(words.last, PREVIEW_CHARS) or None
 
 
 def delivery_context(address: Address) -> dict[str, JsonValue]:
     thread = {} if address.thread is None else {"threadId": address.thread}
     return {"channel": address.channel, "to": address.to, "accountId": address.account, **thread}
-
-
-def _name(given: str | None, scanner: SecretScanner) -> str | None:
-    return None if given is None else redact(given, scanner)[0][:NAME_CHARS]

@@ -4,9 +4,9 @@ Which rows are read, and who may read them, is decided before. The original is w
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from roost.core.credentials import is_secret_field
 from roost.core.entries import Entry
@@ -15,6 +15,7 @@ from roost.core.jsonvalue import JsonObject, JsonValue, compact, utf8_size
 from roost.core.messages import (
     AssistantBlock,
     AssistantMessage,
+    Body,
     Compaction,
     Image,
     Message,
@@ -23,12 +24,11 @@ from roost.core.messages import (
     Thinking,
     ToolCall,
     ToolResult,
-    Usage,
     UserBlock,
     UserMessage,
 )
 from roost.core.prose import clean
-from roost.core.redaction import SecretScanner, mask, redact
+from roost.core.redaction import SecretScanner, Swept, mask, redact
 
 TEXT_CHARS = 4_000
 PAGE_BYTES = 81_920
@@ -47,17 +47,18 @@ YIELD_NOTE = "message"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallOptions:
-    """How to read back. `newest` counts messages that are left after everything else was filtered out."""
+    """How to read back. `newest` counts messages that are left after everything else was filtered out; `write` is
+    `compact` or what writes the same, faster."""
 
     scanner: SecretScanner
     include_tools: bool = False
     newest: int | None = None
     text_chars: int = TEXT_CHARS
     page_bytes: int = PAGE_BYTES
+    write: Callable[[JsonObject], str] = compact
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled:
+class Recalled(NamedTuple):
     """A message as it may be read, under the id and the place of its entry."""
 
     id: str
@@ -87,6 +88,8 @@ class RecallPage:
 
 def recall(entries: Sequence[Entry], options: RecallOptions) -> RecallPage:
     """The newest of these entries that fit; they come and go oldest first."""
+    texts = [block.text for entry in entries for block in _content(entry.body) if isinstance(block, Text)]
+    options = replace(options, scanner=Swept(texts, options.scanner))
     kept: list[Recalled] = []
     written: list[str] = []
     size = len("[]")
@@ -95,13 +98,13 @@ def recall(entries: Sequence[Entry], options: RecallOptions) -> RecallPage:
     for recalled, reading in _readings(entries, options):
         if len(kept) == options.newest:
             break
-        text = compact(recalled_to_json(recalled))
+        text = options.write(recalled_to_json(recalled))
         added = utf8_size(text) + (1 if kept else 0)
         if size + added > options.page_bytes:
             dropped = True
             if not kept:
                 kept.append(_placeholder(recalled))
-                written.append(compact(recalled_to_json(kept[0])))
+                written.append(options.write(recalled_to_json(kept[0])))
                 size += utf8_size(written[0])
             break
         kept.append(recalled)
@@ -123,8 +126,9 @@ def recall(entries: Sequence[Entry], options: RecallOptions) -> RecallPage:
 
 def recalled_to_json(recalled: Recalled) -> JsonObject:
     """The wire form of a recalled message: its transcript form under its id, without what was removed."""
-    fields = message_to_json(recalled.message)
-    return {"id": recalled.id, **{name: value for name, value in fields.items() if name != "usage"}}
+    fields = {"id": recalled.id, **message_to_json(recalled.message)}
+    fields.pop("usage", None)
+    return fields
 
 
 def is_readable(entry: Entry, options: RecallOptions) -> bool:
@@ -134,16 +138,16 @@ def is_readable(entry: Entry, options: RecallOptions) -> bool:
 
 def preview(last_said: str, scanner: SecretScanner) -> str:
     """What was said last, on one short line."""
-    return _line(last_said, scanner, PREVIEW_CHARS)
+    return one_line(redact(last_said, scanner)[0], PREVIEW_CHARS)
 
 
-def derived_title(first_said: str, scanner: SecretScanner) -> str:
-    """A name for a session that has none, from what a person said first."""
-    return _line(first_said, scanner, TITLE_CHARS)
+def one_line(text: str, width: int) -> str:
+    """The beginning of a text on one line of this width."""
+    return shortened(" ".join(text.split()), width)
 
 
-def _line(text: str, scanner: SecretScanner, width: int) -> str:
-    line = " ".join(redact(text, scanner)[0].split())
+def shortened(line: str, width: int) -> str:
+    """A line of at most this width, cut between words where that leaves enough of it."""
     if len(line) <= width:
         return line
     head = line[: width - 1]
@@ -163,13 +167,17 @@ def _readings(entries: Sequence[Entry], options: RecallOptions) -> "Iterator[tup
         message = reading.message(body)
         if message is not None:
             yield (
-                Recalled(id=entry.id, session_id=entry.session_id, seq=entry.seq, message=message),
+                Recalled(entry.id, entry.session_id, entry.seq, message),
                 reading,
             )
 
 
+def _content(body: Body) -> tuple[UserBlock | AssistantBlock, ...]:
+    return () if isinstance(body, Compaction | Notice) else body.content
+
+
 def _placeholder(recalled: Recalled) -> Recalled:
-    return replace(recalled, message=AssistantMessage(content=(Text(OMITTED),), at=recalled.message.at))
+    return recalled._replace(message=AssistantMessage(content=(Text(OMITTED),), at=recalled.message.at))
 
 
 _INLINE_DATA = re.compile(
@@ -190,7 +198,12 @@ class _Reading:
         """The readable form, or nothing where nothing was said."""
         match message:
             case UserMessage():
-                return replace(message, content=self._given(message.content))
+                return UserMessage(
+                    content=self._given(message.content),
+                    at=message.at,
+                    provenance=message.provenance,
+                    sender=message.sender,
+                )
             case ToolResult():
                 if message.details is not None:
                     self.omitted = True
@@ -201,19 +214,29 @@ class _Reading:
                 assert_never(message)
 
     def _assistant(self, message: AssistantMessage) -> AssistantMessage | None:
-        if message.usage != Usage():
+        if any(message.usage):
             self.omitted = True
-        content = tuple(kept for block in message.content if (kept := self._said(block)) is not None)
+        content = tuple([kept for block in message.content if (kept := self._said(block)) is not None])
         error = None if message.error is None else self._text(message.error)
         fell_silent = len(content) < len(message.content) and all(isinstance(b, Thinking) for b in content)
         if fell_silent and error is None:
             return None
-        return replace(message, content=content, usage=Usage(), error=error)
+        return AssistantMessage(
+            content=content,
+            at=message.at,
+            provider=message.provider,
+            model=message.model,
+            api=message.api,
+            stop=message.stop,
+            error=error,
+        )
 
     def _given(self, content: tuple[UserBlock, ...]) -> tuple[UserBlock, ...]:
         return tuple(
-            self._image(block) if isinstance(block, Image) else Text(self._text(block.text))
-            for block in content
+            [
+                self._image(block) if isinstance(block, Image) else Text(self._text(block.text))
+                for block in content
+            ]
         )
 
     def _said(self, block: AssistantBlock) -> AssistantBlock | None:

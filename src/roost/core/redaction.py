@@ -35,7 +35,8 @@ class SecretScanner(Protocol):
 
     Every implementation finds exactly the spans that `core.credentials.RULES` describe: scanning from the
     left, the match that starts first counts, then the earlier rule; scanning goes on behind the match, or at
-    its secret where the rule's check refused it. Time is linear in the text, whatever the text.
+    its secret where the rule's check refused it. Time is linear in the text, whatever the text. What is found in a
+    line is there also when other lines stand around it.
     """
 
     def find(self, text: str) -> Sequence[Span]:
@@ -62,6 +63,32 @@ def redact(text: str, scanner: SecretScanner) -> tuple[str, bool]:
             break
         redacted = masked
     return redacted, redacted != text
+
+
+class Swept:
+    """A scanner that has looked through many texts at once, and looks again only at those where it found something.
+
+    One look at a long text costs a fraction of many at short ones, and most texts have no secret.
+    """
+
+    def __init__(self, texts: Sequence[str], around: SecretScanner) -> None:
+        self._clean = frozenset(_untouched(texts, around.find("\n".join(texts))))
+        self._around = around
+
+    def find(self, text: str) -> Sequence[Span]:
+        return () if text in self._clean else self._around.find(text)
+
+
+def _untouched(texts: Iterable[str], spans: Sequence[Span]) -> Iterator[str]:
+    """The texts, which stand one behind the other with a line break between, that no span reaches into."""
+    start = reached = 0
+    for text in texts:
+        end = start + len(text)
+        while reached < len(spans) and spans[reached].end <= start:
+            reached += 1
+        if reached == len(spans) or spans[reached].start >= end:
+            yield text
+        start = end + 1
 
 
 def _masked(text: str, spans: Sequence[Span]) -> str:

@@ -9,6 +9,9 @@ from typing import TypeAlias
 from roost.core.runs import Lane, Run, RunState
 from roost.core.sessions import SessionStatus
 
+PER_ASKER = 16
+"""How many runs of one asker are looked at when some are chosen; one with more is asked for again."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

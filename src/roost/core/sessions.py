@@ -3,7 +3,7 @@
 A generation is one `session_id`. Reset, fork, branch and back open a new one; closed ones never reopen.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -38,8 +38,7 @@ class SessionStatus(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Facts(NamedTuple):
     """Routing facts, decided once when the session is created and never read from the key again."""
 
     kind: SessionKind
@@ -140,8 +139,7 @@ class Times(NamedTuple):
     pinned: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(NamedTuple):
     """The one row of a key. `version` is raised by every change, `events` counts its feed."""
 
     key: SessionKey
@@ -149,13 +147,13 @@ class Session:
     session_id: str
     facts: Facts
     times: Times
-    lineage: Lineage = field(default_factory=Lineage)
-    labels: Labels = field(default_factory=Labels)
-    origin: Origin = field(default_factory=Origin)
+    lineage: Lineage = Lineage()
+    labels: Labels = Labels()
+    origin: Origin = Origin()
     route: Address | None = None
-    overrides: Overrides = field(default_factory=Overrides)
-    counters: Counters = field(default_factory=Counters)
-    summary: Summary = field(default_factory=Summary)
+    overrides: Overrides = Overrides()
+    counters: Counters = Counters()
+    summary: Summary = Summary()
     status: SessionStatus = SessionStatus.IDLE
     version: int = 1
     events: int = 0

@@ -37,6 +37,10 @@ class Intake(Generic[Job]):
                 if self._taken < self._most:
                     await self._begin_some(claim, begin)
 
+    def look_again(self) -> None:
+        """There may be more than was taken."""
+        self._look.set()
+
     @contextmanager
     def underway(self) -> Iterator[None]:
         """Around the work on one job that was begun. Its end must be news of the store's."""

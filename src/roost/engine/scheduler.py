@@ -8,7 +8,7 @@ from anyio.abc import TaskGroup
 
 from roost.core.leases import Lease
 from roost.core.runs import Run
-from roost.core.scheduling import asker, choose
+from roost.core.scheduling import PER_ASKER, asker, choose
 from roost.engine.intake import Intake
 from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner
@@ -37,7 +37,10 @@ class Scheduler:
 
         async def claim(free: int) -> tuple[Run, ...]:
             limits = replace(self._book.current.limits, ceiling=free)
-            return await self._store.claim_runs(lease, partial(choose, limits=limits, turns=self._turns))
+            runs = await self._store.claim_runs(lease, partial(choose, limits=limits, turns=self._turns))
+            if len(runs) >= PER_ASKER:
+                self._intake.look_again()
+            return runs
 
         def begin(run: Run) -> None:
             self._had_turn(run)

@@ -32,8 +32,7 @@ async def open_session(unit: Unit, effect: fx.OpenSession) -> SessionKey:
     if await unit.session(key) is not None:
         raise Conflict(f"session {key} exists already")
     # Counted here, whatever a row from outside says; the feed goes on where one of this key stopped.
-    session = replace(
-        effect.session,
+    session = effect.session._replace(
         session_id=effect.generation.session_id,
         summary=Summary(),
         events=await unit.tables.last_event(key),
@@ -51,8 +50,7 @@ async def open_generation(unit: Unit, effect: fx.OpenGeneration) -> SessionKey:
     number = 1 + await unit.tables.last_generation(generation.key)
     await unit.tables.insert_generation(replace(generation, number=number))
     unit.put(
-        replace(
-            session,
+        session._replace(
             session_id=generation.session_id,
             counters=Counters(context_window=session.counters.context_window),
             summary=Summary(),
@@ -69,8 +67,7 @@ async def change_session(unit: Unit, effect: fx.ChangeSession) -> SessionKey:
         interacted=max(session.times.interacted, effect.interacted or 0),
     )
     unit.put(
-        replace(
-            session,
+        session._replace(
             labels=effect.labels or session.labels,
             overrides=effect.overrides or session.overrides,
             counters=effect.counters or session.counters,
@@ -86,13 +83,13 @@ async def change_session(unit: Unit, effect: fx.ChangeSession) -> SessionKey:
 async def archive(unit: Unit, effect: fx.Archive) -> SessionKey:
     session = await unit.existing(effect.key)
     pinned = session.times.pinned if effect.at is None else None
-    unit.put(replace(session, times=session.times._replace(archived=effect.at, pinned=pinned)))
+    unit.put(session._replace(times=session.times._replace(archived=effect.at, pinned=pinned)))
     return effect.key
 
 
 async def pin(unit: Unit, effect: fx.Pin) -> SessionKey:
     session = await unit.existing(effect.key)
-    unit.put(replace(session, times=session.times._replace(pinned=effect.at)))
+    unit.put(session._replace(times=session.times._replace(pinned=effect.at)))
     return effect.key
 
 

@@ -129,21 +129,13 @@ def _load_assistant(
     _: str, at: int, content: Any, source: list[Any], counts: list[int], stop: str, error: str | None
 ) -> AssistantMessage:
     provider, model, api = source
-    tokens_in, tokens_out, cache_read, cache_write, total, cost = counts
     return AssistantMessage(
         content=_load_content(content),
         at=at,
         provider=provider,
         model=model,
         api=api,
-        usage=Usage(
-            input=tokens_in,
-            output=tokens_out,
-            cache_read=cache_read,
-            cache_write=cache_write,
-            total=total,
-            cost_micros=cost,
-        ),
+        usage=Usage._make(counts),
         stop=_STOPS[stop],
         error=error,
     )

@@ -29,7 +29,7 @@ _RECURSIVE = {"JsonValue": object}
 
 CACHED_TEXTS = 65_536
 CACHED_VALUES = 16_384
-key_text: Callable[[SessionKey], str] = lru_cache(CACHED_TEXTS)(str)
+key_text: Callable[[SessionKey], str] = str
 parse_key: Callable[[str], SessionKey] = lru_cache(CACHED_TEXTS)(SessionKey.parse)
 parse_principal: Callable[[str], Principal] = lru_cache(CACHED_TEXTS)(Principal.parse)
 

@@ -5,7 +5,7 @@ and raises the version by one.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from roost.core.addresses import Account
@@ -60,7 +60,7 @@ class _Held:
         version = self.row.version + 1
         if self.growth is not None:
             return grown(self.session, self.growth, version=version, events=self.events)
-        return replace(self.session, version=version, events=self.events)
+        return self.session._replace(version=version, events=self.events)
 
 
 class Unit:
@@ -351,4 +351,4 @@ class Unit:
     async def set_status(self, key: SessionKey, status: SessionStatus) -> None:
         session = await self.existing(key)
         if session.status is not status:
-            self.put(replace(session, status=status))
+            self.put(session._replace(status=status))

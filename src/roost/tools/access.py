@@ -155,7 +155,7 @@ class Access:
         return found
 
     async def _target(self, session: Session) -> Target:
-        ancestors = await self.store.ancestors(session.key)
+        ancestors = await self.store.ancestors(session.key) if session.lineage.parent else ()
         return Target(key=session.key, agent=session.key.agent, owner=session.owner, ancestors=ancestors)
 
     async def _refused(

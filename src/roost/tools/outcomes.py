@@ -1,7 +1,8 @@
 """What a tool hands back: text, or an error a model can act on."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Sequence
 
+import orjson
 from anyio import to_thread
 
 from roost.core.errors import Forbidden, InvalidInput, NotFound, RoostError
@@ -26,9 +27,20 @@ def found(fields: JsonObject, details: JsonObject) -> ToolOutcome:
     return told(compact(fields), details=details)
 
 
-def found_rows(details: JsonObject, name: str, rows: Iterable[str]) -> ToolOutcome:
+def found_rows(details: JsonObject, name: str, rows: Sequence[str]) -> ToolOutcome:
     """Many things that were looked for, each as its JSON, under `name` behind the `details`."""
-    return told(f"{compact(details)[:-1]},{compact(name)}:[{','.join(rows)}]}}", details=details)
+    head, tail = f"{compact(details)[:-1]},{compact(name)}:[", "]}"
+    # One join: the text is large, and every copy of it would cost more than all the rest of this.
+    pieces = [piece for row in rows for piece in (",", row)][1:]
+    return told("".join([head, *pieces, tail]), details=details)
+
+
+def written(row: JsonObject) -> str:
+    """One of many rows, as `compact` writes it, in a fraction of its time."""
+    try:
+        return orjson.dumps(row).decode()
+    except TypeError:  # text that is no Unicode, such as the name of a file, and what is no plain dict
+        return compact(row)
 
 
 async def looked_up(work: Awaitable[ToolOutcome]) -> ToolOutcome:

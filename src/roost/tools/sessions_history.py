@@ -17,7 +17,7 @@ from roost.core.visibility import Operation
 from roost.ports import Report
 from roost.tools.access import Access
 from roost.tools.arguments import Arguments, object_schema
-from roost.tools.outcomes import found_rows, looked_up
+from roost.tools.outcomes import found_rows, looked_up, written
 from roost.tools.readback import ReadBack, read_back
 
 PENDING_BYTES, PENDING_CHARS = 4 << 10, 1_000
@@ -68,6 +68,7 @@ class SessionsHistory:
             scanner=self._scanner,
             include_tools=arguments.flag("includeTools"),
             newest=arguments.whole("limit", PAGE_MESSAGES, least=1, most=MOST_MESSAGES),
+            write=written,
         )
         before = _position(arguments.text_or("cursor", ""))
         meant = await self._access.find(Operation.HISTORY, arguments.text("sessionKey"), invocation)

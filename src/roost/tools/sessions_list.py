@@ -3,24 +3,24 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TypeAlias
 
 from roost.core.errors import InvalidInput
-from roost.core.jsonvalue import JsonObject, JsonValue, compact, utf8_size
+from roost.core.jsonvalue import JsonObject, JsonValue, utf8_size
 from roost.core.keys import SessionKey
-from roost.core.listing import Links, is_found_by, last_message_of, session_row, title_of
+from roost.core.listing import Links, is_found_by, last_message_of, session_row, title_of, words_of
 from roost.core.models import ToolSpec
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.recall import RecallOptions, recalled_to_json
 from roost.core.redaction import SecretScanner
+from roost.core.references import display
 from roost.core.sessions import Session, SessionKind
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import CLAMP_SETTING, LEVEL_SETTING, AgentCaller, Level, Operation
 from roost.ports import Report
 from roost.tools.access import Access
 from roost.tools.arguments import Arguments, object_schema
-from roost.tools.outcomes import found_rows, looked_up
+from roost.tools.outcomes import found_rows, looked_up, written
 from roost.tools.readback import read_back
 
 LIMIT, MOST = 100, 200
@@ -96,15 +96,24 @@ class SessionsList:
         arguments = Arguments(self.spec, invocation.arguments)
         query = self._query(arguments, invocation)
         found, more = await self._found(query)
-        links = await self._links([session for _, session in found], invocation)
+        sessions = [session for _, session in found]
+        linked = await self._links(sessions, invocation)
+        titles, previews = arguments.flag("includeDerivedTitles"), arguments.flag("includeLastMessage")
+        newest = arguments.whole("messageLimit", 0, least=0, most=MOST_MESSAGES)
         rows: list[str] = []
         room = RESULT_BYTES - _FRAME_BYTES
         omitted = False
-        for _, session in found:
-            row = await self._row(session, links[session.key], arguments)
-            text = compact(row)
+        for session, links, words in zip(sessions, linked, words_of(sessions, self._scanner), strict=True):
+            row = session_row(session, links, words)
+            if titles:
+                row["derivedTitle"] = title_of(words)
+            if previews:
+                row["lastMessagePreview"] = last_message_of(words)
+            if newest:
+                row["messages"] = await self._messages(session.key, newest)
+            text = written(row)
             if not rows and utf8_size(text) > room:
-                text, omitted = compact({**row, "childSessions": [], "messages": []}), True
+                text, omitted = written({**row, "childSessions": [], "messages": []}), True
             room -= utf8_size(text) + 1
             if room < 0:
                 break
@@ -152,23 +161,23 @@ class SessionsList:
             if not page.more or (query.search is None and len(found) == query.limit):
                 return found, page.more
 
-    async def _links(self, rows: Sequence[Session], invocation: Invocation) -> dict[SessionKey, Links]:
+    async def _links(self, rows: Sequence[Session], invocation: Invocation) -> list[Links]:
         """Where each row leads; what the caller may not see is not named."""
-        shown = partial(self._access.shown, invocation=invocation)
+        seen_from = self._access.reach.viewpoint(invocation)
         parents = frozenset(row.lineage.parent for row in rows if row.lineage.parent is not None)
-        known = {key: shown(key) for key in await self._access.visible(parents, invocation)}
+        known = {key: display(key, seen_from) for key in await self._access.visible(parents, invocation)}
         children: defaultdict[SessionKey | None, list[str]] = defaultdict(list)
         for child in await self._children(rows, invocation):
-            children[child.lineage.parent].append(shown(child.key))
-        return {
-            row.key: Links(
-                key=shown(row.key),
+            children[child.lineage.parent].append(display(child.key, seen_from))
+        return [
+            Links(
+                key=display(row.key, seen_from),
                 parent=known.get(row.lineage.parent) if row.lineage.parent else None,
-                children=tuple(children[row.key]),
+                children=tuple(children.get(row.key, ())),
                 transcript_path=self._transcript_path(row),
             )
             for row in rows
-        }
+        ]
 
     async def _children(self, rows: Sequence[Session], invocation: Invocation) -> tuple[Session, ...]:
         """The newest children of these rows."""
@@ -179,17 +188,10 @@ class SessionsList:
         )
         return (await self._access.store.list_sessions(query)).rows if rows else ()
 
-    async def _row(self, session: Session, links: Links, arguments: Arguments) -> Row:
-        row = session_row(session, links, self._scanner)
-        if arguments.flag("includeDerivedTitles"):
-            row["derivedTitle"] = title_of(session, self._scanner)
-        if arguments.flag("includeLastMessage"):
-            row["lastMessagePreview"] = last_message_of(session, self._scanner)
-        if newest := arguments.whole("messageLimit", 0, least=0, most=MOST_MESSAGES):
-            options = RecallOptions(scanner=self._scanner, newest=newest)
-            back = await read_back(self._access.store, HistoryQuery(key=session.key), options)
-            row["messages"] = [recalled_to_json(recalled) for recalled in back.page.messages]
-        return row
+    async def _messages(self, key: SessionKey, newest: int) -> list[JsonValue]:
+        options = RecallOptions(scanner=self._scanner, newest=newest)
+        back = await read_back(self._access.store, HistoryQuery(key=key), options)
+        return [recalled_to_json(recalled) for recalled in back.page.messages]
 
 
 def _short(arguments: Arguments, name: str, longest: int) -> str | None:

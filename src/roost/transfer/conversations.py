@@ -100,7 +100,7 @@ class Conversations:
         row = session_row(place, self._options, generations, plan.entry, archived=plan.archived)
         if row.labels.label is not None and await self._is_used(row.labels.label, row.key):
             remarks.add("its label is in use and was not taken over")
-            row = replace(row, labels=replace(row.labels, label=None))
+            row = row._replace(labels=replace(row.labels, label=None))
         known = await self._store.generations(row.key)
         there = await self._store.session(row.key)
         if there is not None:

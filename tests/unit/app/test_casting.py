@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
@@ -79,7 +78,7 @@ async def test_a_sandbox_has_the_network_only_where_whoever_spawned_it_has_it(tm
     sandbox = {"mode": "all", "network": True}
     assert (await cast(tmp_path, MAIN, sandbox=sandbox)).place.network
     lineage = Lineage(parent=MAIN, terms=Terms(rights=Rights(sandboxed=True, network=False)))
-    session = replace(builders.session(CHILD), lineage=lineage)
+    session = builders.session(CHILD)._replace(lineage=lineage)
     part = await cast_session(tmp_path, session, sandbox=sandbox)
     assert (part.place.network, part.rights.network) == (False, False)
 

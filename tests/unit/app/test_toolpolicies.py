@@ -30,7 +30,7 @@ def settings(home: Path, **document: object) -> Settings:
 
 
 def spawned(rights: Rights) -> Session:
-    return replace(samples.session(CHILD), lineage=Lineage(parent=MAIN, depth=1, terms=Terms(rights=rights)))
+    return samples.session(CHILD)._replace(lineage=Lineage(parent=MAIN, depth=1, terms=Terms(rights=rights)))
 
 
 DEMO = ModelRef("demo", "demo")
@@ -68,11 +68,11 @@ def test_a_channel_a_group_and_a_sender_take_tools_away_each_its_own(tmp_path: P
     every = set(TOOLS)
     assert every - tools(found, room, by=person("telegram", "7")) == {"exec", "write", "edit"}
     assert tools(found, room, by=person("telegram", "8")) == {"read"}
-    other = replace(room, facts=replace(room.facts, peer="-200"))
+    other = room._replace(facts=room.facts._replace(peer="-200"))
     assert tools(found, other) == {"list"}
-    at_work = replace(other, facts=replace(other.facts, account="work", peer="-300"))
+    at_work = other._replace(facts=other.facts._replace(account="work", peer="-300"))
     assert tools(found, at_work) == set()
-    elsewhere = replace(room, facts=replace(room.facts, channel="slack"))
+    elsewhere = room._replace(facts=room.facts._replace(channel="slack"))
     assert tools(found, elsewhere) == every
 
 
@@ -120,7 +120,7 @@ def test_levels_of_children_are_counted_from_the_top_or_from_what_was_given(tmp_
     agent = settings(tmp_path).agents.default
     assert spawns_of(agent, samples.session()) == 1
     assert spawns_of(agent, spawned(Rights(spawns=3))) == 3
-    unknown = replace(samples.session(CHILD), lineage=Lineage(parent=MAIN, depth=1))
+    unknown = samples.session(CHILD)._replace(lineage=Lineage(parent=MAIN, depth=1))
     assert spawns_of(agent, unknown) == 0
 
 

@@ -236,7 +236,7 @@ def test_a_silent_announce_sends_nothing(reply: str) -> None:
     assert [type(effect) for effect in effects] == [PutExchange]
 
 
-@pytest.mark.parametrize("session", [None, replace(samples.session(OPS), route=None)])
+@pytest.mark.parametrize("session", [None, samples.session(OPS)._replace(route=None)])
 def test_without_a_way_to_the_channel_nothing_is_sent(session: Session | None) -> None:
     announcing = ended(samples.exchange(Phase.ANNOUNCE), OPS)
     lost = replace(announcing, session=replace(announcing.session, session=session))
@@ -244,7 +244,7 @@ def test_without_a_way_to_the_channel_nothing_is_sent(session: Session | None) -
 
 
 def test_a_group_speaks_in_its_room_and_a_person_where_they_were_last_met() -> None:
-    group = samples.session(samples.GROUP, facts=replace(samples.GROUP_FACTS, thread="7"))
+    group = samples.session(samples.GROUP, facts=samples.GROUP_FACTS._replace(thread="7"))
     assert announce_address(group) == Address(channel="telegram", to="-100", thread="7")
     assert announce_address(samples.session()) == samples.CHAT
 
@@ -293,7 +293,7 @@ def test_a_person_in_no_chat_is_told_the_reply_and_the_target_announces_where_it
 ) -> None:
     ends = ended(replace(samples.exchange(max_turns=0), sent=Sent(internal=True)), OPS)
     assert ends.session.session is not None
-    row_of_target = replace(ends.session.session, route=route)
+    row_of_target = ends.session.session._replace(route=route)
     effects = advance(replace(ends, session=replace(ends.session, session=row_of_target)), ending("x"))
     assert row(effects).phase is phase
     assert {effect.run.key for effect in effects if isinstance(effect, QueueRun)} == told

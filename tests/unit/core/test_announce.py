@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from roost.core.announce import (
@@ -184,7 +182,7 @@ def test_a_runtime_reads_like_a_clock(milliseconds: int, shown: str) -> None:
 @pytest.mark.requirement("D29")
 def test_a_childs_own_row_gives_its_figures() -> None:
     child = samples.session()
-    child = replace(child, counters=child.counters._replace(input=900, output=100, cost_micros=5))
+    child = child._replace(counters=child.counters._replace(input=900, output=100, cost_micros=5))
     line = stats_line(stats_of(child, began=samples.NOON, at=samples.NOON + 61_000, transcript="/t"))
     assert line == (
         f"Stats: runtime 1m01s • tokens 1k (in 900 / out 100) • session {child.key} • id {child.session_id} "

@@ -70,7 +70,7 @@ def test_the_origin_follows_what_each_message_says_of_it() -> None:
     arrival = replace(arrival, opening=replace(arrival.opening, origin=met))
     before = samples.snapshot()
     assert change(begin(before, arrival)).origin == met
-    known = replace(samples.session(), origin=Origin(label="Bob", provider="telegram", sender="7"))
+    known = samples.session()._replace(origin=Origin(label="Bob", provider="telegram", sender="7"))
     assert change(begin(replace(before, session=known), arrival)).origin == replace(met, sender="7")
 
 
@@ -129,7 +129,7 @@ def test_a_schedule_that_asks_for_a_fresh_generation_gets_it() -> None:
 
 def test_a_persons_message_brings_an_archived_session_back() -> None:
     session = samples.session()
-    hidden = replace(session, times=session.times._replace(archived=5))
+    hidden = session._replace(times=session.times._replace(archived=5))
     effects = begin(replace(samples.snapshot(), session=hidden), samples.arrival())
     assert effects[-1] == Archive(key=MAIN, at=None)
 

@@ -31,7 +31,7 @@ PARENT = replace(MAIN, child_models=Models(primary="two", fallbacks=("three",)),
 def session(
     key: SessionKey = builders.MAIN, *, model: str | None = None, thinking: str | None = None
 ) -> Session:
-    return replace(builders.session(key), overrides=Overrides(model=model, thinking=thinking))
+    return builders.session(key)._replace(overrides=Overrides(model=model, thinking=thinking))
 
 
 @pytest.mark.requirement("P18")

@@ -1,7 +1,5 @@
 """The stage of the tool policy that goes by the chat."""
 
-from dataclasses import replace
-
 import pytest
 
 from roost.core.chattools import Chat, ChatTools, chat_of, scopes
@@ -43,4 +41,4 @@ def test_the_chat_is_where_a_run_answers_or_where_its_session_belongs() -> None:
     nowhere = samples.run("r", request=Request())
     assert chat_of(group, here) == Chat("discord", "default", "9")
     assert chat_of(group, nowhere) == Chat("telegram", "default", "-100")
-    assert chat_of(replace(group, facts=Facts(kind=SessionKind.OTHER)), nowhere) is None
+    assert chat_of(group._replace(facts=Facts(kind=SessionKind.OTHER)), nowhere) is None

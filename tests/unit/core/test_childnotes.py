@@ -14,8 +14,8 @@ from tests.samples import MAIN, MINUTE, NOON
 
 def row(name: str, *, label: str | None = None, task: str = "count") -> Session:
     lineage = Lineage(parent=MAIN, depth=1, terms=Terms(task=task))
-    child = replace(samples.session(child_key("main", name)), lineage=lineage, labels=Labels(label=label))
-    return replace(child, status=SessionStatus.DONE)
+    child = samples.session(child_key("main", name))._replace(lineage=lineage, labels=Labels(label=label))
+    return child._replace(status=SessionStatus.DONE)
 
 
 def owed(
@@ -27,7 +27,7 @@ def owed(
 
 def test_children_at_work_done_and_waiting_to_be_told_are_named_by_label_or_task() -> None:
     busy, done, waiting = row("a", label="counter"), row("b", task="find the heron"), row("c", task="c")
-    bare = replace(row("d"), lineage=Lineage(parent=MAIN))
+    bare = row("d")._replace(lineage=Lineage(parent=MAIN))
     family = Family(
         owed=(
             owed(busy.key),

@@ -239,7 +239,7 @@ def test_without_a_place_it_was_asked_from_the_last_route_is_used() -> None:
     snapshot = announcing(spawned(replace(BATCH, request=Request())))
     assert snapshot.requester is not None
     assert snapshot.requester.session is not None
-    moved = replace(snapshot.requester, session=replace(snapshot.requester.session, route=OTHER_CHAT))
+    moved = replace(snapshot.requester, session=snapshot.requester.session._replace(route=OTHER_CHAT))
     (_, sent, _) = child_end(replace(snapshot, requester=moved, batch=None), ending("ok"))
     assert isinstance(sent, AddDelivery)
     assert sent.delivery.address == OTHER_CHAT

@@ -23,8 +23,7 @@ def ended(name: str, at: int = NOON, state: RunState = RunState.DONE) -> Run:
 
 def view(number: int, *, label: str | None = None, name: str | None = None, at: int = NOON) -> ChildView:
     key = child_key("main", f"u{number}")
-    row = replace(
-        samples.session(key),
+    row = samples.session(key)._replace(
         session_id=f"s{number}",
         labels=Labels(label=label),
         lineage=Lineage(parent=MAIN, depth=1, terms=Terms(task=f"task {number}", task_name=name)),
@@ -85,7 +84,7 @@ def test_a_child_at_work_has_no_end_yet() -> None:
     assert "endedAt" not in row
     assert row["label"] == "task 1"
     assert replace(unstarted, owed=None).ended_at(NOON) == NOON
-    legacy = replace(unstarted, session=replace(unstarted.session, lineage=Lineage(parent=MAIN, depth=1)))
+    legacy = replace(unstarted, session=unstarted.session._replace(lineage=Lineage(parent=MAIN, depth=1)))
     assert legacy.terms == Terms()
 
 

@@ -1,12 +1,19 @@
 """Rows of a list."""
 
-from dataclasses import replace
-
 import pytest
 
 from roost.core.addresses import Address, ChatType, Origin
 from roost.core.keys import SessionKey
-from roost.core.listing import Links, channel_of, is_found_by, last_message_of, session_row, title_of
+from roost.core.listing import (
+    Links,
+    Words,
+    channel_of,
+    is_found_by,
+    last_message_of,
+    session_row,
+    title_of,
+    words_of,
+)
 from roost.core.sessions import (
     Counters,
     Facts,
@@ -58,10 +65,15 @@ FIELDS = [
 ]
 
 
+def words(row: Session) -> Words:
+    (found,) = words_of([row], SCANNER)
+    return found
+
+
 @pytest.mark.requirement("D08", "D55")
 def test_a_row_has_every_field_whatever_is_known() -> None:
-    bare = replace(session(), route=None, counters=Counters())
-    row = session_row(bare, Links(key="main"), SCANNER)
+    bare = session()._replace(route=None, counters=Counters())
+    row = session_row(bare, Links(key="main"), words(bare))
     assert list(row) == FIELDS
     unknown = {name for name, value in row.items() if value is None}
     assert {
@@ -77,8 +89,7 @@ def test_a_row_has_every_field_whatever_is_known() -> None:
 
 @pytest.mark.requirement("D08")
 def test_a_row_says_what_the_session_is_and_where_it_leads() -> None:
-    full = replace(
-        session(CHILD),
+    full = session(CHILD)._replace(
         labels=Labels(label="errand", display_name="The errand"),
         lineage=Lineage(parent=MAIN, depth=1),
         route=Address(channel="telegram", to="1", account="work", thread="9"),
@@ -88,7 +99,7 @@ def test_a_row_says_what_the_session_is_and_where_it_leads() -> None:
         status=SessionStatus.KILLED,
     )
     links = Links(key="k", parent="main", children=("c1", "c2"), transcript_path="/t/s1.jsonl")
-    row = session_row(full, links, SCANNER)
+    row = session_row(full, links, words(full))
     expected = {
         "key": "k",
         "agentId": "main",
@@ -117,22 +128,24 @@ def test_a_row_says_what_the_session_is_and_where_it_leads() -> None:
 
 def test_a_model_that_was_set_is_told_until_one_has_answered() -> None:
     assert (
-        session_row(replace(session(), overrides=Overrides(model="a/b")), Links(key="k"), SCANNER)["model"]
+        session_row(session()._replace(overrides=Overrides(model="a/b")), Links(key="k"), words(session()))[
+            "model"
+        ]
         == "a/b"
     )
 
 
 @pytest.mark.requirement("P24")
 def test_names_are_redacted_like_everything_that_is_read() -> None:
-    named = replace(session(), labels=Labels(label=f"use {KEY}", subject=KEY))
-    row = session_row(named, Links(key="k"), SCANNER)
+    named = session()._replace(labels=Labels(label=f"use {KEY}", subject=KEY))
+    row = session_row(named, Links(key="k"), words(named))
     assert (row["label"], row["displayName"]) == (f"use {MASKED}", MASKED)
 
 
 def on(kind: SessionKind, channel: str | None, last: str | None, key: SessionKey = MAIN) -> Session:
     facts = Facts(kind=kind, channel=channel, chat_type=ChatType.DIRECT)
     route = Address(channel=last, to="1") if last else None
-    return replace(session(key, facts=facts), route=route)
+    return session(key, facts=facts)._replace(route=route)
 
 
 @pytest.mark.requirement("D08")
@@ -148,7 +161,7 @@ def on(kind: SessionKind, channel: str | None, last: str | None, key: SessionKey
         (on(SessionKind.NODE, None, None), "internal"),
         (on(SessionKind.OTHER, None, None), "unknown"),
         (on(SessionKind.OTHER, None, None, SessionKey.parse("agent:main:signal:direct:5")), "signal"),
-        (replace(on(SessionKind.GROUP, None, None), origin=Origin(provider="slack")), "slack"),
+        (on(SessionKind.GROUP, None, None)._replace(origin=Origin(provider="slack")), "slack"),
     ],
 )
 def test_the_channel_is_that_of_the_rows_kind(row: Session, channel: str) -> None:
@@ -157,20 +170,31 @@ def test_the_channel_is_that_of_the_rows_kind(row: Session, channel: str) -> Non
 
 @pytest.mark.requirement("D55")
 def test_a_title_is_the_name_people_gave_or_what_was_said_first() -> None:
-    said = replace(session(), summary=Summary(title=f"Plan the garden with {KEY}", preview=f"Done:  {KEY}"))
-    assert title_of(said, SCANNER) == f"Plan the garden with {MASKED}"
-    assert title_of(replace(said, labels=Labels(subject="Kitchen")), SCANNER) == "Kitchen"
-    assert title_of(replace(said, labels=Labels(display_name="Us", subject="Kitchen")), SCANNER) == "Us"
-    assert title_of(replace(said, labels=Labels(label="L", display_name="Us")), SCANNER) == "L"
-    assert title_of(session(), SCANNER) is None
-    spawned = replace(said, lineage=Lineage(parent=session().key, terms=Terms(task="count to 5")))
-    assert title_of(spawned, SCANNER) == "count to 5"
-    assert last_message_of(said, SCANNER) == f"Done: {MASKED}"
-    assert last_message_of(session(), SCANNER) is None
+    said = session()._replace(summary=Summary(title=f"Plan the garden with {KEY}", preview=f"Done: {KEY}"))
+    assert title_of(words(said)) == f"Plan the garden with {MASKED}"
+    assert title_of(words(said._replace(labels=Labels(subject="Kitchen")))) == "Kitchen"
+    assert title_of(words(said._replace(labels=Labels(display_name="Us", subject="Kitchen")))) == "Us"
+    assert title_of(words(said._replace(labels=Labels(label="L", display_name="Us")))) == "L"
+    assert title_of(words(session())) is None
+    spawned = said._replace(lineage=Lineage(parent=session().key, terms=Terms(task="count to 5")))
+    assert title_of(words(spawned)) == "count to 5"
+    assert last_message_of(words(said)) == f"Done: {MASKED}"
+    assert last_message_of(words(session())) is None
 
 
 @pytest.mark.requirement("P24")
 def test_a_session_is_found_by_what_may_be_read_of_it() -> None:
-    said = replace(session(), summary=Summary(title=f"Plan with {KEY}"), labels=Labels(subject="Kitchen"))
+    said = session()._replace(summary=Summary(title=f"Plan with {KEY}"), labels=Labels(subject="Kitchen"))
     assert all(is_found_by(said, text, SCANNER) for text in ("KITCHEN", "plan", str(said.key)))
     assert not is_found_by(said, KEY[8:20], SCANNER)
+
+
+@pytest.mark.requirement("D55", "P24")
+def test_the_words_of_many_rows_are_masked_as_those_of_each_alone() -> None:
+    rows = [
+        session()._replace(summary=Summary(title="Plan the garden", preview=f"Done: {KEY}")),
+        session()._replace(labels=Labels(label=KEY, subject="Kitchen")),
+        session(),
+    ]
+    assert words_of(rows, SCANNER) == [words(row) for row in rows]
+    assert words_of([], SCANNER) == []

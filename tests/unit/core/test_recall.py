@@ -31,8 +31,8 @@ from roost.core.recall import (
     TRUNCATED,
     RecallOptions,
     RecallPage,
-    derived_title,
     is_readable,
+    one_line,
     preview,
     recall,
     recalled_to_json,
@@ -386,6 +386,5 @@ def test_a_preview_without_spaces_is_cut_anywhere() -> None:
 
 @pytest.mark.requirement("D55")
 def test_a_title_is_the_beginning_of_what_was_said_first() -> None:
-    assert derived_title("  Plan\nthe garden ", SCANNER) == "Plan the garden"
-    assert derived_title(f"use {KEY}", SCANNER) == f"use {MASKED}"
-    assert len(derived_title("word " * 100, SCANNER)) <= 60
+    assert one_line("  Plan\nthe garden ", 60) == "Plan the garden"
+    assert len(one_line("word " * 100, 60)) <= 60

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from roost.core.redaction import ExactValues, Span, mask, redact
+from roost.core.redaction import ExactValues, Span, Swept, mask, redact
 from roost.scanners.stdlib import StdlibScanner
 from tests.credentials import mixed
 
@@ -119,3 +119,35 @@ def test_overlapping_finds_become_one_so_that_nothing_is_left_between() -> None:
     scanner = ExactValues([key[-8:] + " tail", key[:10]], SCANNER)
     (span,) = scanner.find(f"x {key} tail y")
     assert (span.start, span.end) == (2, 2 + len(key) + 5)
+
+
+class Counting:
+    """Counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def find(self, text: str) -> Sequence[Span]:
+        self.asked.append(text)
+        return SCANNER.find(text)
+
+
+def test_texts_without_secrets_are_looked_at_once_and_together() -> None:
+    inner = Counting()
+    key = f"ghp_{mixed(36)}"
+    swept = Swept(["first", key, "", "last"], inner)
+    assert [bool(swept.find(text)) for text in ("first", key, "", "last", "new")] == [
+        False,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert inner.asked == [f"first\n{key}\n\nlast", key, "new"]
+
+
+def test_a_text_that_a_secret_of_its_neighbour_seems_to_reach_into_is_looked_at_alone() -> None:
+    begins, goes_on = "-----BEGIN PRIVATE KEY-----", "What a nice day it is today"
+    swept = Swept([begins, goes_on], SCANNER)
+    assert SCANNER.find(f"{begins}\n{goes_on}")
+    assert (list(swept.find(begins)), list(swept.find(goes_on))) == ([], [])

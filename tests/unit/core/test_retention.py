@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from roost.core.keys import SessionKey
@@ -51,7 +49,7 @@ def test_retention_keeps_its_hands_off_conversations_of_people(text: str, sort: 
 
 
 def test_a_session_of_a_timer_is_known_by_its_facts() -> None:
-    assert sort_of(replace(session(MAIN), facts=Facts(kind=SessionKind.CRON))) is Sort.CRON
+    assert sort_of(session(MAIN)._replace(facts=Facts(kind=SessionKind.CRON))) is Sort.CRON
 
 
 def test_the_keys_that_no_person_talks_to_are_synthetic() -> None:

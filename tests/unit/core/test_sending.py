@@ -95,7 +95,7 @@ def test_a_message_opens_an_agents_main_session_and_no_other() -> None:
 def test_an_archived_session_is_not_sent_to() -> None:
     known = samples.snapshot(OPS)
     assert known.session is not None
-    archived = replace(known.session, times=known.session.times._replace(archived=NOON))
+    archived = known.session._replace(times=known.session.times._replace(archived=NOON))
     with pytest.raises(Conflict, match="archived"):
         send(replace(known, session=archived), order())
 

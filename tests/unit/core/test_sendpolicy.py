@@ -88,7 +88,7 @@ def test_a_denied_session_is_told_only_what_it_asked_for_by_a_command(kind: Deli
     session = samples.session()
     denied = kind is not DeliveryKind.COMMAND
     assert judge(CLOSED, session, delivery).allowed is not denied
-    muted = replace(session, overrides=replace(session.overrides, send_policy=SendOverride.DENY))
+    muted = session._replace(overrides=replace(session.overrides, send_policy=SendOverride.DENY))
     assert judge(None, muted, delivery).allowed is not denied
     assert judge(None, session, delivery).allowed
     assert anything(muted, delivery).allowed

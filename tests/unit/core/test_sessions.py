@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from roost.core.sessions import Counters, Growth, Session, SessionStatus, Summary, grown
@@ -17,8 +15,8 @@ def test_a_session_grows_in_summary_counters_and_activity_and_nothing_else(at: i
     growth = Growth(summary=Summary(entries=3), counters=Counters(total=9), at=at)
     after = grown(before, growth, version=4, events=7)
     times = before.times._replace(updated=updated)
-    same = replace(
-        after, summary=before.summary, counters=before.counters, version=1, events=0, times=before.times
+    same = after._replace(
+        summary=before.summary, counters=before.counters, version=1, events=0, times=before.times
     )
     assert same == before
     assert (after.summary, after.counters, after.times) == (growth.summary, growth.counters, times)

@@ -192,7 +192,7 @@ def test_a_fork_is_of_the_same_agent_and_not_too_long() -> None:
     assert granted(context=SpawnContext.FORK).order.context is SpawnContext.FORK
     with pytest.raises(Forbidden, match="only your own agent"):
         granted(context=SpawnContext.FORK, agent="ops")
-    long = replace(ASKED.session, counters=ASKED.session.counters._replace(total=FORK_TOKENS + 1))
+    long = ASKED.session._replace(counters=ASKED.session.counters._replace(total=FORK_TOKENS + 1))
     found = granted(asked=replace(ASKED, session=long), context=SpawnContext.FORK)
     assert found.order.context is SpawnContext.ISOLATED
     assert found.note is not None

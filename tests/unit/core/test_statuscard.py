@@ -36,7 +36,7 @@ def test_a_card_tells_status_model_context_usage_and_time() -> None:
 def test_a_card_tells_what_is_set_and_what_work_is_linked() -> None:
     set_here = Overrides(thinking="high", send_policy=SendOverride.DENY)
     text = status_text(
-        replace(CARD, session=replace(session(), overrides=set_here), linked=("child a", "cron job b"))
+        replace(CARD, session=session()._replace(overrides=set_here), linked=("child a", "cron job b"))
     )
     assert "Set on this session: thinking high, sending deny" in text
     assert "Linked work: child a; cron job b" in text
@@ -45,7 +45,7 @@ def test_a_card_tells_what_is_set_and_what_work_is_linked() -> None:
 def test_a_card_tells_what_runs_and_what_waits() -> None:
     def status(*states: RunState) -> str:
         active = tuple(run(state=state) for state in states)
-        card = replace(CARD, session=replace(session(), status=SessionStatus.RUNNING), active=active)
+        card = replace(CARD, session=session()._replace(status=SessionStatus.RUNNING), active=active)
         return status_text(card).splitlines()[1]
 
     assert status(RunState.RUNNING) == "Status: running since 2025-06-16 12:00 UTC"

@@ -38,7 +38,7 @@ def of_child(name: str, state: RunState = RunState.RUNNING, key: SessionKey = CH
 def below(key: SessionKey = CHILD, parent: SessionKey = MAIN, *owed: Completion) -> Snapshot:
     snapshot = samples.snapshot(key)
     assert snapshot.session is not None
-    return replace(snapshot, session=replace(snapshot.session, lineage=Lineage(parent=parent)), children=owed)
+    return replace(snapshot, session=snapshot.session._replace(lineage=Lineage(parent=parent)), children=owed)
 
 
 def tree(*runs: Run, session: Snapshot | None = None, under: tuple[Snapshot, ...] = ()) -> Tree:

@@ -42,8 +42,7 @@ def test_a_file_cannot_imitate_a_mark_of_the_gateway() -> None:
 
 
 def test_a_child_is_told_its_rules_and_not_its_task() -> None:
-    child = replace(
-        samples.session(child_key("main", "u")),
+    child = samples.session(child_key("main", "u"))._replace(
         lineage=Lineage(parent=MAIN, depth=1),
         labels=Labels(label="counter"),
     )
@@ -52,10 +51,10 @@ def test_a_child_is_told_its_rules_and_not_its_task() -> None:
     assert "sessions_spawn" in text
     assert "'counter'" in text
     assert "NO_REPLY" not in text
-    stays = replace(child, lineage=replace(child.lineage, terms=Terms(mode=SpawnMode.SESSION)))
+    stays = child._replace(lineage=replace(child.lineage, terms=Terms(mode=SpawnMode.SESSION)))
     assert "no conversation" in text
     assert "no conversation" not in "".join(child_rules(stays, 0))
     assert "people write to you" in "".join(child_rules(stays, 0))
-    leaf = child_rules(replace(child, labels=Labels()), 0)
+    leaf = child_rules(child._replace(labels=Labels()), 0)
     assert "sessions_spawn" not in "".join(leaf)
     assert "called" not in "".join(leaf)

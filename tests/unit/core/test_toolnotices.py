@@ -32,7 +32,7 @@ def running(**changes: object) -> Run:
 
 
 def verbose(level: str | None) -> Session:
-    return replace(builders.session(), overrides=Overrides(verbose=level))
+    return builders.session()._replace(overrides=Overrides(verbose=level))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_nothing_is_said_for_a_run_that_was_stopped_or_is_somebody_elses(now: Ru
 
 
 def test_nothing_is_said_where_nobody_is_or_answers_may_not_be_sent() -> None:
-    run, silent = running(), replace(verbose("on"), overrides=Overrides(send_policy=SendOverride.DENY))
+    run, silent = running(), verbose("on")._replace(overrides=Overrides(send_policy=SendOverride.DENY))
     alone = running(request=Request())
     refusing = SendPolicy(default=Action.DENY)
     assert tell(snapshot(alone), alone, "exec", policy=None, at=1, about="c1") == ()

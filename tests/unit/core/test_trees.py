@@ -13,7 +13,7 @@ SIBLING = SessionKey(agent="main", kind=KeyKind.SUBAGENT, name="other")
 def below(key: SessionKey, parent: SessionKey) -> Snapshot:
     snapshot = samples.snapshot(key)
     assert snapshot.session is not None
-    return replace(snapshot, session=replace(snapshot.session, lineage=Lineage(parent=parent)))
+    return replace(snapshot, session=snapshot.session._replace(lineage=Lineage(parent=parent)))
 
 
 def running(key: SessionKey) -> RunSnapshot:

@@ -86,7 +86,7 @@ def test_the_agent_is_told_where_notes_go_and_how_to_be_silent() -> None:
 
 
 def snapshot(session: Session | None = None, *queued: Run) -> RunSnapshot:
-    row = replace(session or builders.session(), session_id="gen-1")
+    row = (session or builders.session())._replace(session_id="gen-1")
     run = builders.run("r1", request=Request(reply_to=CHAT, lane=Lane.CRON))
     return RunSnapshot(
         run=replace(run, session_id="gen-1"), session=Snapshot(key=MAIN, session=row, queued=queued)
@@ -110,7 +110,7 @@ def test_what_is_due_is_queued_in_order_as_the_gateways_own_doing() -> None:
 
 
 def test_the_chat_hears_of_it_where_a_person_or_the_configuration_says_so() -> None:
-    loud = replace(builders.session(), overrides=Overrides(verbose="on"))
+    loud = builders.session()._replace(overrides=Overrides(verbose="on"))
     assert queued(snapshot(loud))[1].request.reply_to == CHAT
     notifies = replace(FULL, settings=ContextSettings(notifies=True))
     assert queued(snapshot(), notifies)[1].request.reply_to == CHAT
@@ -133,7 +133,7 @@ def test_the_row_says_how_large_the_context_is_unless_it_says_so_already() -> No
     (effect,) = sized(snapshot(), estimated)
     assert isinstance(effect, ChangeSession)
     assert effect.counters == Counters(context_window=32_768, total=1_000)
-    known = replace(builders.session(), counters=Counters(context_window=32_768, total=7))
+    known = builders.session()._replace(counters=Counters(context_window=32_768, total=7))
     assert sized(snapshot(known), EASY) == ()
 
 

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from datetime import UTC, timedelta, timezone
 
 import pytest
@@ -41,7 +40,7 @@ def test_the_owner_alone_is_shown_everything() -> None:
 @pytest.mark.requirement("P2")
 @pytest.mark.parametrize("kind", [SessionKind.GROUP, SessionKind.HOOK])
 def test_where_others_listen_nothing_about_the_owner_is_shown(kind: SessionKind) -> None:
-    listened_to = replace(builders.session(), facts=Facts(kind=kind))
+    listened_to = builders.session()._replace(facts=Facts(kind=kind))
     stranger = builders.session(owner=person("telegram", "7"))
     for session in (listened_to, stranger):
         assert not is_private(session)

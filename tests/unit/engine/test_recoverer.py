@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from roost.core.deliveries import DeliveryKind, DeliveryState
@@ -66,7 +64,7 @@ CHILD = SessionKey.parse("agent:main:subagent:one")
 
 async def left_child(scene: Scene) -> None:
     """A child of the main session was at work when its gateway stopped for good."""
-    parent = replace(builders.session(), route=CHAT)
+    parent = builders.session()._replace(route=CHAT)
     owed = Completion(child_run="c1", child=CHILD, requester=MAIN, batch="none", created_at=scene.clock.now())
     await scene.store.change_session(MAIN, lambda snapshot: (builders.opening(parent, "gen-1"),))
     await scene.store.change_session(

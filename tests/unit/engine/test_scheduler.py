@@ -10,7 +10,7 @@ from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.runs import Claim, Run
-from roost.core.scheduling import Choose, Limits
+from roost.core.scheduling import PER_ASKER, Choose, Limits
 from roost.engine.feed import Feed
 from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner
@@ -36,11 +36,12 @@ async def serving(scene: Scene, ceiling: int = 8, store: Store | None = None) ->
         group.cancel_scope.cancel()
 
 
-async def ask(scene: Scene, name: str, *, ready_in: int = 0) -> None:
+async def ask(scene: Scene, name: str, *, ready_in: int = 0, requester: SessionKey | None = None) -> None:
     """A message to a session of its own."""
     key = SessionKey.named("main", name)
     message = builders.inbound(name, key)
     run = builders.run(name, key, ready_at=scene.clock.now() + ready_in)
+    run = replace(run, request=replace(run.request, requester=requester))
     await scene.store.accept_inbound(
         message,
         lambda snapshot: (
@@ -63,6 +64,16 @@ async def test_runs_of_different_sessions_are_under_way_at_once_up_to_the_ceilin
         release.set()
         with anyio.fail_after(5):
             await scene.model.asked(3)
+
+
+async def test_a_crowd_of_one_asker_is_begun_without_waiting_for_the_first_to_end() -> None:
+    scene = Scene()
+    scene.model.add(*[(Hang(),)] * (2 * PER_ASKER + 1))
+    for number in range(2 * PER_ASKER + 1):
+        await ask(scene, f"s{number}", requester=builders.MAIN)
+    async with serving(scene, ceiling=100):
+        with anyio.fail_after(5):
+            await scene.model.asked(2 * PER_ASKER + 1)
 
 
 async def test_room_is_used_as_soon_as_there_is_some() -> None:

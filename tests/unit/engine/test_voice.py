@@ -124,7 +124,7 @@ def test_silence_without_end_is_not_looked_at_without_end_and_not_shown() -> Non
 def test_thinking_is_shown_only_where_it_was_asked_for() -> None:
     quiet, aloud = Heard(), Heard()
     session = builders.session()
-    streamed = replace(session, overrides=replace(session.overrides, reasoning="stream"))
+    streamed = session._replace(overrides=replace(session.overrides, reasoning="stream"))
     for ears, row in ((quiet, session), (aloud, streamed)):
         voice = speaking(ears, session=row)
         voice.asked(MODEL)

@@ -1,13 +1,10 @@
-from dataclasses import replace
-
 from roost.core.sessions import Labels, Summary
 from roost.stores.names import haystack, moment
 from roost.testing import builders
 
 
 def test_a_session_is_found_by_key_names_and_title_in_folded_form() -> None:
-    row = replace(
-        builders.session(),
+    row = builders.session()._replace(
         labels=Labels(label="Home", display_name="Straße", subject="The Plan", room="hidden", space="hidden"),
         summary=Summary(title="First Words", preview="hidden"),
     )

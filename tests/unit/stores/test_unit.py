@@ -48,7 +48,7 @@ def tables() -> CountingTables:
     tables = CountingTables()
     for key in (MAIN, SIDE):
         opening: OpenSession = builders.opening(builders.session(key), f"s of {key}")
-        drive(tables.insert_session(replace(opening.session, session_id=f"s of {key}", events=4)))
+        drive(tables.insert_session(opening.session._replace(session_id=f"s of {key}", events=4)))
         drive(tables.insert_generation(opening.generation))
     return tables
 

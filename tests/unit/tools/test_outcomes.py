@@ -1,9 +1,12 @@
+from types import MappingProxyType
+
 import pytest
 
 from roost.core.errors import Forbidden, InvalidInput, NotFound, RoostError, StoreUnavailable
+from roost.core.jsonvalue import JsonObject, compact
 from roost.core.messages import Text
 from roost.core.tools import ToolOutcome
-from roost.tools.outcomes import attempted, found, found_rows, looked_up, refused, told
+from roost.tools.outcomes import attempted, found, found_rows, looked_up, refused, told, written
 from tests.unit.tools.calls import text_of
 
 
@@ -60,3 +63,17 @@ def test_rows_stand_behind_what_is_told_of_them() -> None:
     assert text_of(outcome) == '{"count":2,"rows":[{"a":1},{"b":"é"}]}'
     assert outcome.details == {"count": 2}
     assert text_of(found_rows({"count": 0}, "rows", [])) == '{"count":0,"rows":[]}'
+    assert text_of(found_rows({"count": 1}, "rows", ['{"a":1}'])) == '{"count":1,"rows":[{"a":1}]}'
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"a": 1, "b": None, "c": "é…", "d": [True, 0.5], "e": {"f": '\n"'}},
+        {"a file": "no \udcff unicode"},
+        {"more than 64 bits": 2**70},
+        {"a mapping": MappingProxyType({"a": 1})},
+    ],
+)
+def test_a_row_is_written_as_everything_else(row: JsonObject) -> None:
+    assert written(row) == compact(row)

@@ -107,9 +107,9 @@ async def test_under_the_global_scope_the_one_session_is_listed_as_main(house: H
 @pytest.mark.requirement("D06", "D55")
 async def test_every_filter_holds(house: House) -> None:
     house.seeing(Level.ALL, EVERYONE)
-    row = replace(builders.session(SIDE), facts=Facts(kind=SessionKind.CRON))
+    row = builders.session(SIDE)._replace(facts=Facts(kind=SessionKind.CRON))
     cron = SessionKey.parse("agent:ops:cron:nightly")
-    await change(house.store, builders.opening(replace(row, key=cron), "cron-1"), key=cron)
+    await change(house.store, builders.opening(row._replace(key=cron), "cron-1"), key=cron)
     await change(house.store, ChangeSession(key=SIDE, labels=Labels(label="garden")), key=SIDE)
     assert await keys(house, kinds=["main"]) == ["main"]
     assert await keys(house, kinds=["main", "cron"]) == ["main", str(cron)]

@@ -3,7 +3,7 @@
 from roost.core.addresses import ChatType
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind
-from roost.core.listing import Links, last_message_of, session_row, title_of
+from roost.core.listing import Links, last_message_of, session_row, title_of, words_of
 from roost.core.redaction import SecretScanner
 from roost.core.sessions import Session, SessionStatus
 
@@ -36,7 +36,8 @@ class Rows:
         """What is not known or not set is left out."""
         parent = session.lineage.parent
         links = Links(key=str(session.key), parent=None if parent is None else str(parent))
-        shared = session_row(session, links, self._scanner)
+        (words,) = words_of([session], self._scanner)
+        shared = session_row(session, links, words)
         row: dict[str, JsonValue] = {
             **{
                 name: value
@@ -46,8 +47,8 @@ class Rows:
             **self._own(session),
         }
         if titles:
-            row["derivedTitle"] = title_of(session, self._scanner) or str(session.key)
-        if last and (preview := last_message_of(session, self._scanner)):
+            row["derivedTitle"] = title_of(words) or str(session.key)
+        if last and (preview := last_message_of(words)):
             row["lastMessagePreview"] = preview
         return row
 

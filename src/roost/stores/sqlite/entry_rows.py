@@ -16,6 +16,8 @@ from roost.stores.sqlite.rows import SQL, Binding, Row, filtered, listed, scope_
 from roost.stores.sqlite.session_rows import SessionRows
 
 END = 2**62
+MOST_MARKS = 256
+NO_MARK = '"#"'
 ROLES: dict[type, str] = {UserMessage: "user", AssistantMessage: "assistant", ToolResult: "tool"}
 
 
@@ -23,14 +25,14 @@ class EntryRows(SessionRows):
     async def insert_entries(self, key: SessionKey, entries: Sequence[Entry]) -> None:
         if not entries:
             return
-        generation = self._generation_row(entries[0].session_id)
+        generation, session = self._generation_row(entries[0].session_id), self._number(key)
         rows: list[Row] = []
         words: list[Row] = []
         for number, entry in enumerate(entries, start=self._entry_numbers(len(entries))):
             rows.append((number, generation, *entry_values(entry)))
             text = searchable_text(entry.body)
             if text:
-                words.append((number, index_text(text)))
+                words.append((number, search_words(text, session)))
         self._write_all("insert_entry", rows)
         self._write_all("insert_search", words)
 
@@ -63,6 +65,9 @@ class EntryRows(SessionRows):
             "offset": query.offset,
         }
         conditions = scope_conditions(query.scope, bindings)
+        marks = self._marks(query)
+        if marks is not None:
+            bindings["match"] = f"({bindings['match']}) AND ({' OR '.join(marks) or NO_MARK})"
         if query.hidden:
             conditions.append("where_shown")
             bindings["hidden"] = listed(query.hidden)
@@ -73,6 +78,20 @@ class EntryRows(SessionRows):
             SearchHit(key=stored_key(row[0]), entry=_read_entry(row[1], row[2:]))
             for row in self._execute(filtered("search", conditions), bindings)
         )
+
+    def _marks(self, query: SearchQuery) -> list[str] | None:
+        """The sessions a search is confined to, in the language of FTS5, if they are few: what is asked for may be in
+        every entry of the others. Which of them may be seen is not decided here."""
+        bindings: dict[str, Binding] = {"tenant": self._tenant, "limit": MOST_MARKS + 1}
+        if query.key is not None:
+            conditions = ["where_key"]
+            bindings["key"] = key_text(query.key)
+        elif query.scope.agents == frozenset():
+            conditions = scope_conditions(query.scope, bindings)
+        else:
+            return None
+        rows: list[Any] = self._execute(filtered("session_numbers", conditions), bindings).fetchall()
+        return [f'"{session_mark(row[0])}"' for row in rows] if len(rows) <= MOST_MARKS else None
 
     async def insert_events(self, events: Sequence[Event]) -> None:
         self._write_all(
@@ -98,6 +117,16 @@ def match_text(query: Query) -> str:
     return " AND ".join('"' + " ".join(phrase).replace('"', '""') + '"' for phrase in query.phrases)
 
 
+def search_words(text: str, session: int) -> str:
+    """What is indexed of a text: its tokens, and the mark of its session behind them."""
+    return f"{index_text(text)} {session_mark(session)}"
+
+
+def session_mark(number: int) -> str:
+    """A token in every entry of a session. No text and no query has one like it: punctuation ends their tokens."""
+    return f"#{number}"
+
+
 def entry_values(entry: Entry) -> Row:
     body = entry.body
     provenance = body.provenance if isinstance(body, UserMessage) else None
@@ -118,12 +147,4 @@ def entry_values(entry: Entry) -> Row:
 
 def _read_entry(session_id: str, row: Any) -> Entry:
     seq, entry_id, body, parent_id, run_id, source = row
-    return Entry(
-        session_id=session_id,
-        seq=seq,
-        id=entry_id,
-        body=load_body(body),
-        parent_id=parent_id,
-        run_id=run_id,
-        source=source,
-    )
+    return Entry(session_id, seq, entry_id, load_body(body), parent_id, run_id, source)

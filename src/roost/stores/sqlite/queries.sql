@@ -189,6 +189,9 @@ JOIN generations g ON g.id = e.generation
 JOIN sessions s ON s.id = g.session
 WHERE entry_search MATCH :match AND s.tenant = :tenant /* filters */ ORDER BY f.rowid DESC LIMIT :limit OFFSET :offset;
 
+-- name: session_numbers
+SELECT s.id FROM sessions s WHERE s.tenant = :tenant /* filters */ LIMIT :limit;
+
 -- name: where_key
 AND s.key = :key;
 

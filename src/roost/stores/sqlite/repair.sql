@@ -43,7 +43,8 @@ WHERE NOT EXISTS (SELECT 1 FROM entry_search_docsize d WHERE d.id = e.id);
 SELECT coalesce(max(id), 0) FROM entries;
 
 -- name: entries_to_index
-SELECT id, body FROM entries WHERE id > ? AND id <= ? ORDER BY id LIMIT ?;
+SELECT e.id, g.session, e.body FROM entries e JOIN generations g ON g.id = e.generation
+WHERE e.id > ? AND e.id <= ? ORDER BY e.id LIMIT ?;
 
 -- name: misstated_runs
 SELECT id FROM runs WHERE state <> body ->> '$.state';

@@ -3,19 +3,18 @@
 Nothing that anybody said is removed here; what lost its place gets a new one.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from roost.core.events import EventKind
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER
-from roost.core.search import index_text, searchable_text
+from roost.core.search import searchable_text
 from roost.core.sessions import Counters, Session, Summary
 from roost.core.summaries import count, summarise
 from roost.stores.codec import key_text, stored_key
 from roost.stores.sqlite import rows
 from roost.stores.sqlite.checking import SQL, expected_structure, readable
-from roost.stores.sqlite.entry_rows import END, EntryRows
+from roost.stores.sqlite.entry_rows import END, EntryRows, search_words
 from roost.stores.sqlite.session_rows import read_session
 from roost.stores.tables import drive
 
@@ -100,10 +99,10 @@ class RepairRows(EntryRows):
         """Put some entries into the search index; the last of them, None when there are no more."""
         last = None
         found: list[Any] = self._execute(SQL["entries_to_index"], (after, through, limit)).fetchall()
-        for number, text in found:
+        for number, session, text in found:
             body = readable(text)
             if body is not None and (words := searchable_text(body)):
-                self._execute(rows.SQL["insert_search"], (number, index_text(words)))
+                self._execute(rows.SQL["insert_search"], (number, search_words(words, session)))
             last = int(number)
         return last
 
@@ -116,7 +115,7 @@ class RepairRows(EntryRows):
             session = read_session(row)
             mended = self._summarised(session)
             if mended != session:
-                drive(self.update_session(session, replace(mended, version=session.version + 1)))
+                drive(self.update_session(session, mended._replace(version=session.version + 1)))
         return last
 
     def _summarised(self, session: Session) -> Session:
@@ -126,6 +125,6 @@ class RepairRows(EntryRows):
         entries = max((row[0] for row in texts), default=0)
         summary = summarise(Summary(), bodies)._replace(entries=entries)
         if summary.entries == session.summary.entries:
-            return session if summary == session.summary else replace(session, summary=summary)
+            return session if summary == session.summary else session._replace(summary=summary)
         fresh = Counters(context_window=session.counters.context_window)
-        return replace(session, summary=summary, counters=count(fresh, bodies))
+        return session._replace(summary=summary, counters=count(fresh, bodies))

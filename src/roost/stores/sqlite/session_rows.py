@@ -271,50 +271,36 @@ def read_session(row: Any) -> Session:
     (_, key, owner, session_id, kind, channel, chat_type, account, peer, thread, rule) = row[:11]
     (parent, depth, terms, created, archived, pinned, labels, origin, route, overrides) = row[11:21]
     (started, updated, interacted, status, version, events, entries, title, preview, model) = row[21:31]
-    (tokens_in, tokens_out, total, window, cache_read, cache_write, cost, compactions) = row[31:]
+    # By place, not by name: most of what a list costs is this.
     return Session(
-        key=parse_key(key),
-        owner=parse_principal(owner),
-        session_id=session_id,
-        facts=Facts(
-            kind=SessionKind(kind),
-            channel=channel,
-            chat_type=ChatType(chat_type) if chat_type else None,
-            account=account,
-            peer=peer,
-            thread=thread,
-            rule=rule,
+        parse_key(key),
+        parse_principal(owner),
+        session_id,
+        Facts(
+            _KINDS[kind],
+            channel,
+            ChatType(chat_type) if chat_type else None,
+            account,
+            peer,
+            thread,
+            rule,
         ),
-        times=Times(
-            created=created,
-            updated=updated,
-            started=started,
-            interacted=interacted,
-            archived=archived,
-            pinned=pinned,
-        ),
-        lineage=_lineage(parent, depth, terms) if parent else _TOP,
-        labels=decode_shared(Labels, labels),
-        origin=decode_shared(Origin, origin),
-        route=decode_shared(Address, route) if route else None,
-        overrides=decode_shared(Overrides, overrides),
-        counters=Counters(
-            input=tokens_in,
-            output=tokens_out,
-            total=total,
-            context_window=window,
-            cache_read=cache_read,
-            cache_write=cache_write,
-            cost_micros=cost,
-            compactions=compactions,
-        ),
-        summary=Summary(title=title, preview=preview, entries=entries, model=model),
-        status=SessionStatus(status),
-        version=version,
-        events=events,
+        Times(created, updated, started, interacted, archived, pinned),
+        _lineage(parent, depth, terms) if parent else _TOP,
+        decode_shared(Labels, labels),
+        decode_shared(Origin, origin),
+        decode_shared(Address, route) if route else None,
+        decode_shared(Overrides, overrides),
+        Counters._make(row[31:]),
+        Summary(title, preview, entries, model),
+        _STATUSES[status],
+        version,
+        events,
     )
 
 
+_KINDS = {str(kind): kind for kind in SessionKind}
+_STATUSES = {str(status): status for status in SessionStatus}
 _TOP = Lineage()
 
 

@@ -93,7 +93,7 @@ async def _add(
         previous = imported.session_id
         await apply(unit, (AppendEntries(key=session.key, drafts=imported.drafts),))
     after = await unit.existing(session.key)
-    unit.put(replace(after, times=session.times))
+    unit.put(after._replace(times=session.times))
 
 
 def _placed(session_id: str, drafts: tuple[EntryDraft, ...]) -> list[Entry]:

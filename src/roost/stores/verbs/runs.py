@@ -12,14 +12,13 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import LedgerRow
 from roost.core.runs import Claim, Run, RunState, Step, StepKind
-from roost.core.scheduling import Backlog, Choose
+from roost.core.scheduling import PER_ASKER, Backlog, Choose
 from roost.core.sessions import SessionStatus
 from roost.ports import Recover
 from roost.stores.applying import apply
 from roost.stores.unit import Unit
 from roost.stores.verbs.base import Verbs, hold
 
-READY_PER_ASKER = 16
 READY_LIMIT = 512
 
 
@@ -55,7 +54,7 @@ class RunVerbs(Verbs):
     async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
         async def verb(unit: Unit) -> tuple[Run, ...]:
             await hold(unit, lease)
-            ready = await unit.tables.ready_runs(unit.now, READY_PER_ASKER, READY_LIMIT)
+            ready = await unit.tables.ready_runs(unit.now, PER_ASKER, READY_LIMIT)
             if not ready:
                 return ()
             backlog = Backlog(ready=ready, running=await unit.tables.running_runs())

@@ -77,7 +77,7 @@ class SessionVerbs(Verbs):
         async def verb(unit: Unit) -> None:
             session = await unit.existing(key)
             if session.route != address:
-                unit.put(replace(session, route=address))
+                unit.put(session._replace(route=address))
 
         await self._write(verb)
 

@@ -114,7 +114,7 @@ class Room:
     async def spawn(self, name: str, parent: SessionKey = MAIN, *, owner: Principal = OWNER) -> SessionKey:
         """A child with its first run queued, and its parent owed an answer."""
         key = SessionKey(agent="main", kind=KeyKind.SUBAGENT, name=name)
-        row = replace(builders.session(key, at=self.scene.clock.now(), owner=owner, parent=parent))
+        row = builders.session(key, at=self.scene.clock.now(), owner=owner, parent=parent)._replace()
         run = builders.run(f"run-{name}", key, request=Request(lane=Lane.SUBAGENT))
         task = replace(builders.inbound(f"task-{name}", key, text=f"do {name}"), reply_to=None)
         owed = Completion(

@@ -1,7 +1,5 @@
 """Sessions as clients are shown them."""
 
-from dataclasses import replace
-
 import pytest
 
 from roost.core.addresses import ChatType
@@ -17,7 +15,7 @@ SIDE = SessionKey.parse("agent:main:side")
 
 
 def test_a_row_leaves_out_what_is_not_known() -> None:
-    row = ROWS.row(replace(builders.session(MAIN), session_id="s-1"))
+    row = ROWS.row(builders.session(MAIN)._replace(session_id="s-1"))
     assert (row["key"], row["sessionId"], row["isMain"]) == ("agent:main:main", "s-1", True)
     assert None not in row.values()
     assert "status" not in row
@@ -25,8 +23,7 @@ def test_a_row_leaves_out_what_is_not_known() -> None:
 
 
 def test_a_row_says_what_is_known() -> None:
-    session = replace(
-        builders.session(SIDE),
+    session = builders.session(SIDE)._replace(
         status=SessionStatus.INTERRUPTED,
         lineage=Lineage(parent=MAIN, depth=1),
         labels=Labels(label="Trip"),
@@ -37,7 +34,7 @@ def test_a_row_says_what_is_known() -> None:
     assert (row["status"], row["spawnedBy"], row["reasoningLevel"]) == ("failed", "agent:main:main", "on")
     assert (row["modelProvider"], row["model"]) == ("local", "small")
     assert (row["derivedTitle"], row["lastMessagePreview"]) == ("Trip", "to the sea")
-    unnamed = replace(session, labels=Labels(), summary=Summary(model="small"))
+    unnamed = session._replace(labels=Labels(), summary=Summary(model="small"))
     plain = ROWS.row(unnamed, titles=True, last=True)
     assert (plain["derivedTitle"], plain["model"]) == ("agent:main:side", "small")
     assert "lastMessagePreview" not in plain
@@ -53,4 +50,4 @@ def test_a_row_says_what_is_known() -> None:
 )
 def test_the_kind_of_a_row_is_that_of_its_chat(key: SessionKey, chat: ChatType | None, kind: str) -> None:
     facts = Facts(kind=SessionKind.OTHER, chat_type=chat)
-    assert kind_of(replace(builders.session(key), facts=facts)) == kind
+    assert kind_of(builders.session(key)._replace(facts=facts)) == kind

@@ -18,7 +18,7 @@ from roost.testing.clock import NOON
 
 ALICE = person("telegram", "1")
 CHILD = SessionKey.parse("agent:main:subagent:one")
-ROW = replace(builders.session(CHILD, parent=MAIN), labels=Labels(label="home"))
+ROW = builders.session(CHILD, parent=MAIN)._replace(labels=Labels(label="home"))
 AFTER = NOON + 1
 
 
@@ -50,7 +50,7 @@ def test_a_row_is_wanted_when_every_filter_holds(query: SessionQuery, is_wanted:
 
 
 def test_an_archived_row_is_wanted_where_archived_ones_are() -> None:
-    row = replace(ROW, times=ROW.times._replace(archived=NOON))
+    row = ROW._replace(times=ROW.times._replace(archived=NOON))
     asked = (SessionQuery(), SessionQuery(archived=True), SessionQuery(archived=None))
     assert [wanted(row, query) for query in asked] == [False, True, True]
 
@@ -58,7 +58,7 @@ def test_an_archived_row_is_wanted_where_archived_ones_are() -> None:
 def test_a_row_is_in_scope_by_its_owner_its_agent_and_its_ancestors() -> None:
     assert in_scope(ROW, (), EVERYTHING)
     assert not in_scope(ROW, (), VisibleScope(agents=None, owner=ALICE))
-    assert in_scope(replace(ROW, owner=ALICE), (), VisibleScope(agents=None, owner=ALICE))
+    assert in_scope(ROW._replace(owner=ALICE), (), VisibleScope(agents=None, owner=ALICE))
     assert in_scope(ROW, (MAIN,), VisibleScope(tree_of=MAIN))
     assert not in_scope(ROW, (), VisibleScope(tree_of=MAIN))
     assert in_scope(ROW, (), VisibleScope(agents=frozenset({"main"})))

@@ -24,7 +24,7 @@ from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
 from roost.testing.clock import NOON, FakeClock
 
-OPENING: OpenSession = builders.opening(replace(builders.session(), session_id="s-1"), "s-1")
+OPENING: OpenSession = builders.opening(builders.session()._replace(session_id="s-1"), "s-1")
 ENTRY = Entry(session_id="s-1", seq=1, id="e-1", body=Notice(kind="n", at=NOON, data={"list": [1]}))
 RECORD = InboundRecord(inbound=builders.inbound("m-1"), state=InboundState.TAKEN)
 
@@ -86,7 +86,7 @@ async def everything(tables: Tables) -> tuple[object, ...]:
 async def upset(tables: Tables) -> None:
     """Change or remove each of them."""
     await tables.put_lease(Lease(gateway=Gateway(name="g", holder="q"), epoch=2, expires_at=0))
-    await tables.update_session(OPENING.session, replace(OPENING.session, version=9))
+    await tables.update_session(OPENING.session, OPENING.session._replace(version=9))
     await tables.update_run(replace(builders.run("r-1"), fence=9))
     await tables.update_delivery(replace(builders.delivery("d-1"), attempts=9))
     await tables.delete_session(MAIN)

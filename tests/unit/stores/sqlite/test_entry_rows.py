@@ -5,13 +5,16 @@ import pytest
 
 from roost.core.entries import Entry, EntryDraft
 from roost.core.events import Event, EventKind
+from roost.core.keys import SessionKey
 from roost.core.messages import Notice, Provenance, ProvenanceKind
 from roost.core.queries import Position, SearchQuery
 from roost.core.search import Query, parse_query
-from roost.stores.sqlite.entry_rows import match_text
+from roost.core.sessions import Lineage
+from roost.core.visibility import VisibleScope
+from roost.stores.sqlite.entry_rows import MOST_MARKS, match_text
 from roost.stores.sqlite.tables import SqliteTables
 from roost.stores.tables import drive
-from roost.testing.builders import MAIN, answered, generation, returned, said
+from roost.testing.builders import MAIN, answered, generation, returned, said, session
 from roost.testing.clock import NOON
 from tests.unit.stores.sqlite.conftest import open_session
 
@@ -92,3 +95,33 @@ def test_events_read_back_in_order_from_a_number_on(tables: SqliteTables) -> Non
     drive(tables.insert_events(events))
     assert drive(tables.events(MAIN, 1, 10)) == tuple(events[1:])
     assert drive(tables.events(MAIN, 0, 1)) == (events[0],)
+
+
+@pytest.mark.requirement("P26")
+@pytest.mark.parametrize("children", [1, MOST_MARKS + 1])
+def test_a_search_of_few_sessions_and_one_of_many_find_what_is_in_them(
+    tables: SqliteTables, children: int
+) -> None:
+    write(tables, said("a", "zebra"))
+    for number in range(children + 1):
+        key = SessionKey.named("main", f"s{number}")
+        lineage = Lineage(parent=MAIN, depth=1) if number else Lineage()
+        drive(tables.insert_session(session(key)._replace(lineage=lineage)))
+        drive(tables.insert_generation(generation(key, f"g{number}")))
+        body = said(f"e{number}", "zebra").body
+        drive(tables.insert_entries(key, [Entry(session_id=f"g{number}", seq=1, id=f"e{number}", body=body)]))
+    query = SearchQuery(query=parse_query("zebra"), limit=2 * MOST_MARKS)
+    tree = replace(query, scope=VisibleScope(self_key=MAIN, tree_of=MAIN))
+    assert {hit.entry.id for hit in drive(tables.search(tree))} == {
+        "a",
+        *(f"e{n + 1}" for n in range(children)),
+    }
+    of_none = replace(query, scope=VisibleScope(self_key=SessionKey.named("main", "gone")))
+    assert drive(tables.search(of_none)) == ()
+    assert [hit.entry.id for hit in drive(tables.search(replace(query, key=MAIN)))] == ["a"]
+
+
+def test_nobody_finds_the_mark_of_a_session(tables: SqliteTables) -> None:
+    write(tables, said("a", "zebra"))
+    assert drive(tables.search(SearchQuery(query=parse_query("zebra #1 1")))) == ()
+    assert drive(tables.search(SearchQuery(query=Query((("1",),))))) == ()

@@ -49,6 +49,7 @@ class Patient:
             [(row.key, row.summary, row.counters, row.status, row.events) for row in rows],
             [await store.history(HistoryQuery(key=row.key)) for row in rows],
             await store.search(SearchQuery(query=parse_query("zebra"))),
+            [await store.search(SearchQuery(query=parse_query("zebra"), key=row.key)) for row in rows],
             [await store.events(row.key, after=0, limit=100) for row in rows],
             [await store.ancestors(row.key) for row in rows],
         ]
@@ -149,6 +150,7 @@ async def test_a_transcript_whose_session_is_lost_gets_a_new_one(patient: Patien
     assert row.key == SessionKey.named("main", "recovered-s-1")
     assert (row.summary.entries, row.summary.title) == (2, "a zebra")
     assert len(await patient.store.search(SearchQuery(query=parse_query("zebra")))) == 4
+    assert await patient.store.search(SearchQuery(query=parse_query("zebra"), key=row.key))
 
 
 async def test_a_lost_session_gets_its_key_back_if_its_bill_names_it(patient: Patient) -> None:

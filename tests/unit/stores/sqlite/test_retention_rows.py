@@ -1,4 +1,3 @@
-from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -68,7 +67,7 @@ def test_a_feed_is_old_up_to_its_first_event_that_is_not(tables: SqliteTables) -
 
 def test_what_may_be_swept_is_what_core_says(tables: SqliteTables) -> None:
     rows = [session(key) for key in KEYS]
-    rows[-1] = replace(rows[-1], facts=Facts(kind=SessionKind.CRON))
+    rows[-1] = rows[-1]._replace(facts=Facts(kind=SessionKind.CRON))
     for row in rows:
         drive(tables.insert_session(row))
     expected = {row.key: sort for row in rows if (sort := sort_of(row)) is not None}
@@ -82,7 +81,7 @@ def test_what_has_work_or_a_pin_may_not_be_swept(tables: SqliteTables) -> None:
         open_session(tables, key)
     drive(tables.insert_delivery(delivery("d-1", hook), OWNER))
     row = session(pinned)
-    drive(tables.update_session(row, replace(row, times=row.times._replace(pinned=NOON))))
+    drive(tables.update_session(row, row._replace(times=row.times._replace(pinned=NOON))))
     assert drive(tables.has_work(hook))
     assert drive(tables.sweepable(NOON + 1)) == (Candidate(key=free, sort=Sort.SYNTHETIC, updated=NOON),)
 

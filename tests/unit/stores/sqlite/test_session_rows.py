@@ -31,8 +31,7 @@ from roost.testing.clock import NOON
 from tests.unit.stores.sqlite.conftest import open_session
 
 CHILD = SessionKey.named("main", "child")
-FULL = replace(
-    session(CHILD, parent=MAIN),
+FULL = session(CHILD, parent=MAIN)._replace(
     session_id=f"{CHILD}-1",
     facts=Facts(
         kind=SessionKind.GROUP,
@@ -63,7 +62,7 @@ def test_a_session_reads_back_as_it_was_written(tables: SqliteTables) -> None:
 
 def test_every_part_of_a_session_that_may_change_is_written_when_it_does(tables: SqliteTables) -> None:
     was = open_session(tables, CHILD, parent=MAIN)
-    now = replace(FULL, facts=was.facts, times=FULL.times._replace(created=was.times.created))
+    now = FULL._replace(facts=was.facts, times=FULL.times._replace(created=was.times.created))
     drive(tables.update_session(was, now))
     assert drive(tables.session(CHILD)) == now
 
@@ -72,7 +71,7 @@ def test_what_an_append_moves_is_written_alone(tables: SqliteTables, connection:
     drive(tables.insert_session(FULL))
     was = drive(tables.session(CHILD))
     assert was is not None
-    now = replace(was, version=10, events=13, summary=was.summary._replace(entries=4, preview="Newer"))
+    now = was._replace(version=10, events=13, summary=was.summary._replace(entries=4, preview="Newer"))
     connection.execute("UPDATE sessions SET labels = 'left alone'")
     drive(tables.update_session(was, now))
     row = connection.execute("SELECT labels, version, events, entries, preview FROM sessions").get
@@ -118,7 +117,7 @@ def test_whoever_gets_the_key_of_a_parent_that_went_is_not_the_parent(tables: Sq
 
 
 def test_a_key_that_is_opened_again_counts_its_feed_on(tables: SqliteTables) -> None:
-    drive(tables.insert_session(replace(session(), events=12)))
+    drive(tables.insert_session(session()._replace(events=12)))
     drive(tables.delete_session(MAIN))
     assert drive(tables.last_event(MAIN)) == 12
     assert drive(tables.last_event(CHILD)) == 0
@@ -173,10 +172,10 @@ def test_what_is_deleted_leaves_the_identity_of_its_messages_and_nothing_of_what
 
 
 def test_a_route_is_optional(tables: SqliteTables) -> None:
-    drive(tables.insert_session(replace(session(), route=None)))
+    drive(tables.insert_session(session()._replace(route=None)))
     was = drive(tables.session(MAIN))
     assert was is not None
-    drive(tables.update_session(was, replace(was, route=CHAT)))
+    drive(tables.update_session(was, was._replace(route=CHAT)))
     found = drive(tables.session(MAIN))
     assert found is not None
     assert (was.route, found.route) == (None, CHAT)

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import apsw
 import pytest
 
@@ -26,7 +24,7 @@ def test_the_writer_remembers_what_it_read_and_wrote(
     writer_tables: WriterTables, connection: apsw.Connection
 ) -> None:
     was = open_session(writer_tables)
-    drive(writer_tables.update_session(was, replace(was, version=2)))
+    drive(writer_tables.update_session(was, was._replace(version=2)))
     change_behind_its_back(connection)
     assert locked(writer_tables).version == 2
 
@@ -80,7 +78,7 @@ def test_what_waits_is_written_before_anything_is_read(
     was = open_session(writer_tables)
     entry = Entry(session_id=f"{MAIN}-1", seq=1, id="a", body=said("a", "hello").body)
     drive(writer_tables.insert_entries(MAIN, [entry]))
-    drive(writer_tables.update_session(was, replace(was, version=2)))
+    drive(writer_tables.update_session(was, was._replace(version=2)))
     assert connection.execute("SELECT count(*) FROM entries").fetchone() == (0,)
     found = drive(writer_tables.session(MAIN))
     assert found is not None
