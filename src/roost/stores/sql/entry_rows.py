@@ -1,5 +1,6 @@
-"""Entries, their search index and the feed in SQLite."""
+"""Entries and the feed in SQL, and how entries are found again."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,12 +9,12 @@ from roost.core.events import Event, EventKind
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, ToolResult, UserMessage
 from roost.core.queries import Position, SearchHit, SearchQuery
-from roost.core.search import Query, index_text, searchable_text
+from roost.core.search import Query
 from roost.core.sessions import Generation
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.codec import key_text, sound, stored_key
-from roost.stores.sqlite.rows import SQL, Binding, Row, filtered, listed, scope_conditions
-from roost.stores.sqlite.session_rows import SessionRows
+from roost.stores.sql.rows import Bindings, Row, filtered, listed, scope_conditions
+from roost.stores.sql.session_rows import SessionRows
 
 END = 2**62
 ROLES: dict[type, str] = {UserMessage: "user", AssistantMessage: "assistant", ToolResult: "tool"}
@@ -21,48 +22,35 @@ ROLES: dict[type, str] = {UserMessage: "user", AssistantMessage: "assistant", To
 
 class EntryRows(SessionRows):
     async def insert_entries(self, key: SessionKey, entries: Sequence[Entry]) -> None:
-        if not entries:
-            return
-        generation = self._generation_row(entries[0].session_id)
-        rows: list[Row] = []
-        words: list[Row] = []
-        for number, entry in enumerate(entries, start=self._entry_numbers(len(entries))):
-            rows.append((number, generation, *entry_values(entry)))
-            text = searchable_text(entry.body)
-            if text:
-                words.append((number, index_text(text)))
-        self._write_all("insert_entry", rows)
-        self._write_all("insert_search", words)
+        if entries:
+            await self._insert_entries(await self._generation_row(entries[0].session_id), entries)
 
-    def _entry_numbers(self, count: int) -> int:
-        """The first of so many row numbers that are free."""
-        row: Any = self._execute(SQL["last_entry"]).fetchone()
-        return int(row[0]) + 1
+    @abstractmethod
+    async def _insert_entries(self, generation: int, entries: Sequence[Entry]) -> None:
+        """Write entries of one generation, and what they can be found by."""
 
-    def _generation_row(self, session_id: str) -> int:
-        row: Any = self._execute(SQL["generation_row"], (session_id,)).fetchone()
-        return int(row[0])
+    @abstractmethod
+    def _matching(self, query: Query, bindings: Bindings) -> list[str]:
+        """The conditions for entries that match; adds what they bind."""
+
+    async def _generation_row(self, session_id: str) -> int:
+        return await self._figure("generation_row", (session_id,))
 
     async def entries(self, session_id: str, after: int, through: int | None) -> tuple[Entry, ...]:
         bindings = (session_id, after, END if through is None else through)
-        return tuple([_read_entry(session_id, row) for row in self._execute(SQL["entries"], bindings)])
+        return tuple([_read_entry(session_id, row) for row in await self._all("entries", bindings)])
 
     async def entries_before(
         self, generation: Generation, before: Position | None, limit: int, *, tools: bool
     ) -> Sequence[Entry]:
         cut = before.seq if before and before.generation == generation.number else END
-        statement = SQL["entries_before" if tools else "prose_before"]
-        rows = self._execute(statement, (generation.session_id, cut, limit))
+        statement = "entries_before" if tools else "prose_before"
+        rows = await self._all(statement, (generation.session_id, cut, limit))
         return [_read_entry(generation.session_id, row) for row in rows]
 
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
-        bindings: dict[str, Binding] = {
-            "match": match_text(query.query),
-            "tenant": self._tenant,
-            "limit": query.limit,
-            "offset": query.offset,
-        }
-        conditions = scope_conditions(query.scope, bindings)
+        bindings: Bindings = {"tenant": self._tenant, "limit": query.limit, "offset": query.offset}
+        conditions = self._matching(query.query, bindings) + scope_conditions(query.scope, bindings)
         if query.hidden:
             conditions.append("where_shown")
             bindings["hidden"] = listed(query.hidden)
@@ -71,17 +59,17 @@ class EntryRows(SessionRows):
             bindings["key"] = key_text(query.key)
         return tuple(
             SearchHit(key=stored_key(row[0]), entry=_read_entry(row[1], row[2:]))
-            for row in self._execute(filtered("search", conditions), bindings)
+            for row in await self._rows(filtered(self.sql, "search", conditions), bindings)
         )
 
     async def insert_events(self, events: Sequence[Event]) -> None:
-        self._write_all(
-            "insert_event",
-            [(self._number(event.key), event.number, event.at, event.kind, event.ref) for event in events],
-        )
+        rows = [
+            (await self._number(event.key), event.number, event.at, event.kind, event.ref) for event in events
+        ]
+        await self._write_all("insert_event", rows)
 
     async def events(self, key: SessionKey, after: int, limit: int) -> tuple[Event, ...]:
-        rows = self._execute(SQL["events"], (self._tenant, key_text(key), after, limit))
+        rows = await self._all("events", (self._tenant, key_text(key), after, limit))
         return tuple(
             Event(key=key, number=number, at=at, kind=_event_kind(kind), ref=ref)
             for number, at, kind, ref in rows
@@ -91,11 +79,6 @@ class EntryRows(SessionRows):
 @sound
 def _event_kind(text: str) -> EventKind:
     return EventKind(text)
-
-
-def match_text(query: Query) -> str:
-    """A query in the language of FTS5: every phrase, all of them."""
-    return " AND ".join('"' + " ".join(phrase).replace('"', '""') + '"' for phrase in query.phrases)
 
 
 def entry_values(entry: Entry) -> Row:
