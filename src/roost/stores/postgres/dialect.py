@@ -11,6 +11,15 @@ from roost.stores.statements import load
 
 _WORDS = (
     (re.compile(r" INDEXED BY \w+"), ""),
+    # As an array: rows that are joined to are guessed to be many, and the whole table read for them.
+    (
+        re.compile(r"\bNOT IN \(SELECT value FROM json_each\(([^)]+)\)\)"),
+        r"<> ALL(ARRAY(SELECT value FROM json_each(\1)))",
+    ),
+    (
+        re.compile(r"\bIN \(SELECT value FROM json_each\(([^)]+)\)\)"),
+        r"= ANY(ARRAY(SELECT value FROM json_each(\1)))",
+    ),
     (re.compile(r"\bjson_each\(([^)]+)\)"), r"json_array_elements_text(\1::json)"),
     (re.compile(r"\binstr\("), "strpos("),
     (re.compile(r"([\w.]+) ->> '\$\.(\w+)'"), r"(\1::json ->> '\2')"),

@@ -27,6 +27,15 @@ FOR UPDATE SKIP LOCKED;
 SELECT q.body FROM runs q WHERE q.id IN (SELECT value FROM json_each(?)) AND q.state = 'queued'
     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = q.key AND r.state = 'running');
 
+-- name: merged_inputs
+-- Each looked up by itself: how many there are cannot be guessed, and are few.
+WITH RECURSIVE ends (id) AS (
+    SELECT value FROM json_each(?)
+    UNION SELECT i.id FROM ends CROSS JOIN LATERAL (SELECT id FROM inbound WHERE merged_into = ends.id OFFSET 0) i
+)
+SELECT i.body FROM ends
+CROSS JOIN LATERAL (SELECT seq, body FROM inbound WHERE id = ends.id AND state = 'merged' OFFSET 0) i ORDER BY i.seq;
+
 -- name: open_balance
 INSERT INTO budgets (name, since, spent, held, warned, tenant) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
 

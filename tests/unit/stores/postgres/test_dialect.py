@@ -7,7 +7,15 @@ from roost.stores.postgres.dialect import SQL, Numbered, in_postgresql, numbered
     ("written", "said"),
     [
         ("SELECT 1 FROM runs INDEXED BY runs_queued WHERE true", "SELECT 1 FROM runs WHERE true"),
-        ("IN (SELECT value FROM json_each(:k))", "IN (SELECT value FROM json_array_elements_text(:k::json))"),
+        ("FROM json_each(:k)", "FROM json_array_elements_text(:k::json)"),
+        (
+            "a IN (SELECT value FROM json_each(:k))",
+            "a = ANY(ARRAY(SELECT value FROM json_array_elements_text(:k::json)))",
+        ),
+        (
+            "a NOT IN (SELECT value FROM json_each(?))",
+            "a <> ALL(ARRAY(SELECT value FROM json_array_elements_text(?::json)))",
+        ),
         ("instr(body, 'x') > 0", "strpos(body, 'x') > 0"),
         ("d.address ->> '$.channel'", "(d.address::json ->> 'channel')"),
     ],
