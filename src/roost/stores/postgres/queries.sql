@@ -30,7 +30,7 @@ SELECT q.body FROM runs q WHERE q.id IN (SELECT value FROM json_each(?)) AND q.s
 -- name: merged_inputs
 -- Each looked up by itself: how many there are cannot be guessed, and are few.
 WITH RECURSIVE ends (id) AS (
-    SELECT value FROM json_each(?)
+    SELECT value COLLATE "C" FROM json_each(?)
     UNION SELECT i.id FROM ends CROSS JOIN LATERAL (SELECT id FROM inbound WHERE merged_into = ends.id OFFSET 0) i
 )
 SELECT i.body FROM ends
