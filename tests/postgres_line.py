@@ -26,6 +26,7 @@ class Line:
         self._cut: Cut | None = None
         self._open: set[asyncio.StreamWriter] = set()
         self.cuts = 0
+        self.dead_after_cut = False
 
     def cut_at_commit(self, cut: Cut) -> None:
         self._cut = cut
@@ -36,6 +37,9 @@ class Line:
             writer.transport.abort()
 
     async def connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.dead_after_cut and self.cuts:
+            writer.transport.abort()
+            return
         server_reader, server_writer = await asyncio.open_unix_connection(self._socket)
         self._open |= {writer, server_writer}
         try:

@@ -32,6 +32,20 @@ async def test_a_line_that_is_cut_at_the_end_of_a_transaction_leaves_it_done_onc
         await store.close()
 
 
+async def test_who_cannot_be_told_what_was_written_is_told_so(postgres_server: str) -> None:
+    await postgres.empty(postgres_server)
+    async with line_to(postgres_server) as (address, line):
+        store = await PostgresStore.open(address, FakeClock())
+        await opened(store)
+        line.dead_after_cut = True
+        line.cut_at_commit(Cut.AFTER)
+        with pytest.raises(StoreUnavailable, match="cannot say what was written"):
+            await store.append(MAIN, (builders.said("e-1", "perhaps"),))
+        line.dead_after_cut = False
+        assert (await known(store)).summary.entries in (0, 1)
+        await store.close()
+
+
 async def test_a_line_that_is_lost_in_the_middle_is_made_anew(postgres_server: str) -> None:
     await postgres.empty(postgres_server)
     async with line_to(postgres_server) as (address, line):
