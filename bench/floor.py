@@ -8,8 +8,9 @@ from pathlib import Path
 
 import apsw
 
+from roost.stores.sql.rows import Binding
 from roost.stores.sqlite.connection import open_writer
-from roost.stores.sqlite.rows import SQL, Binding
+from roost.stores.sqlite.rows import SQL
 
 BATCH = 256
 Work = Callable[[], object]

@@ -14,11 +14,12 @@ from roost.core.queries import HistoryQuery, SearchQuery, SessionQuery
 from roost.core.search import parse_query
 from roost.core.sessions import Session, SessionKind
 from roost.core.visibility import VisibleScope
+from roost.stores.sql.rows import Binding, filtered, scope_conditions
+from roost.stores.sql.session_rows import list_conditions
 from roost.stores.sqlite import SqliteStore
 from roost.stores.sqlite.connection import open_reader, open_writer
-from roost.stores.sqlite.entry_rows import match_text
-from roost.stores.sqlite.rows import SQL, Binding, filtered, scope_conditions
-from roost.stores.sqlite.session_rows import list_conditions
+from roost.stores.sqlite.rows import SQL
+from roost.stores.sqlite.search_rows import match_text
 from roost.stores.sqlite.tables import SqliteTables
 from roost.stores.tables import drive
 from roost.testing.builders import answered, generation, said, session
@@ -90,7 +91,7 @@ async def list_cost(path: Path) -> tuple[float, float]:
     reader = open_reader(path)
     bindings: dict[str, Binding] = {"tenant": "default", "limit": 51, "offset": 0}
     conditions = list_conditions(query, bindings) + scope_conditions(query.scope, bindings)
-    statement = filtered("sessions", conditions)
+    statement = filtered(SQL, "sessions", conditions)
 
     async def bare() -> None:
         reader.execute(statement, bindings).fetchall()
@@ -142,7 +143,7 @@ async def searches(folder: Path) -> list[Figure]:
     await store.close()
     reader = open_reader(path)
     bindings: dict[str, Binding] = {"match": match_text(query), "tenant": "default", "limit": 10, "offset": 0}
-    statement = filtered("search", [])
+    statement = filtered(SQL, "search", ["where_matching"])
 
     async def bare() -> None:
         reader.execute(statement, bindings).fetchall()

@@ -17,9 +17,9 @@ from roost.core.leases import Gateway
 from roost.core.messages import Usage
 from roost.core.search import index_text, searchable_text
 from roost.stores.codec import key_text
+from roost.stores.sql.entry_rows import entry_values
+from roost.stores.sql.rows import Binding
 from roost.stores.sqlite import SqliteStore
-from roost.stores.sqlite.entry_rows import entry_values
-from roost.stores.sqlite.rows import Binding
 from roost.testing.builders import answered, opening, said, session
 
 PROSE = (

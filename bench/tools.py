@@ -19,10 +19,11 @@ from roost.core.tools import Invocation, Place
 from roost.core.visibility import AgentToAgent, Level
 from roost.ports import Store, Tool
 from roost.scanners.re2 import Re2Scanner
+from roost.stores.sql.rows import Binding, filtered
+from roost.stores.sql.session_rows import list_conditions
 from roost.stores.sqlite import SqliteStore
 from roost.stores.sqlite.connection import open_reader
-from roost.stores.sqlite.rows import SQL, Binding, filtered
-from roost.stores.sqlite.session_rows import list_conditions
+from roost.stores.sqlite.rows import SQL
 from roost.tools.access import Access
 from roost.tools.sessions_history import SessionsHistory
 from roost.tools.sessions_list import SessionsList
@@ -81,7 +82,7 @@ async def lists(folder: Path) -> list[Figure]:
     parents = frozenset(row.key for row in shown)
     for query, limit in ((SessionQuery(hidden=hidden), ROWS), (SessionQuery(parents=parents), CHILDREN)):
         bindings: dict[str, Binding] = {"tenant": "default", "limit": limit + 1, "offset": 0}
-        statements.append((filtered("sessions", list_conditions(query, bindings)), bindings))
+        statements.append((filtered(SQL, "sessions", list_conditions(query, bindings)), bindings))
 
     async def bare() -> None:
         for statement, bindings in statements:

@@ -1,12 +1,12 @@
 """What every test stands on: how a missing outside part is told, how laws are searched, and that nothing is reached
 beyond this machine."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import network, parts
+from tests import network, parts, postgres
 
 settings.register_profile(
     "roost",
@@ -24,6 +24,16 @@ network.stay_here()
 def need_part() -> parts.NeedPart:
     """`need_part("PostgreSQL", present=…, remedy=…)`: skipped in one line, a failure with CI=true."""
     return parts.need_part
+
+
+@pytest.fixture(scope="session")
+def postgres_server(need_part: parts.NeedPart) -> Iterator[str]:
+    """The address of a real PostgreSQL server that all tests share."""
+    programs = postgres.binaries()
+    need_part("PostgreSQL", present=programs is not None, remedy=postgres.REMEDY)
+    assert programs is not None
+    with postgres.running(programs) as server:
+        yield server.address
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

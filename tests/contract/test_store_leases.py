@@ -23,56 +23,56 @@ async def test_a_lease_names_its_gateway_and_ends_after_its_term(lease: Lease) -
 
 @pytest.mark.requirement("P30")
 async def test_while_a_lease_is_live_another_name_is_refused_and_told_the_owner(
-    home: Home, clock: FakeClock
+    owned: Home, clock: FakeClock
 ) -> None:
-    await home.store.acquire_lease(replace(FIRST, address="10.0.0.7:18789"))
+    await owned.store.acquire_lease(replace(FIRST, address="10.0.0.7:18789"))
     clock.advance(LEASE_MS - 1)
     with pytest.raises(LeaseHeld) as refused:
-        await home.beside().acquire_lease(SECOND)
+        await (await owned.beside()).acquire_lease(SECOND)
     for part in ("first", "process-1", "10.0.0.7:18789"):
         assert part in str(refused.value)
-    assert [lease.gateway.name for lease in await home.store.gateways()] == ["first"]
-    await opened(home.store)
+    assert [lease.gateway.name for lease in await owned.store.gateways()] == ["first"]
+    await opened(owned.store)
 
 
 @pytest.mark.requirement("P30")
-async def test_of_five_gateways_one_serves(home: Home) -> None:
+async def test_of_five_gateways_one_serves(owned: Home) -> None:
     refused = 0
     for number in range(4):
         with pytest.raises(LeaseHeld):
-            await home.beside().acquire_lease(Gateway(name=f"other-{number}", holder=f"p-{number}"))
+            await (await owned.beside()).acquire_lease(Gateway(name=f"other-{number}", holder=f"p-{number}"))
         refused += 1
     assert refused == 4
-    await home.store.renew_lease(home.lease)
+    await owned.store.renew_lease(owned.lease)
 
 
 async def test_a_lease_that_ran_out_is_free_for_another_name(home: Home, clock: FakeClock) -> None:
     clock.advance(LEASE_MS)
-    taken = await home.beside().acquire_lease(SECOND)
+    taken = await (await home.beside()).acquire_lease(SECOND)
     assert taken == Lease(gateway=SECOND, epoch=home.lease.epoch + 1, expires_at=clock.now() + LEASE_MS)
 
 
 @pytest.mark.requirement("P30")
 async def test_an_owner_that_slept_past_its_lease_writes_nothing_after_another_took_over(
-    home: Home, clock: FakeClock
+    owned: Home, clock: FakeClock
 ) -> None:
-    await opened(home.store)
+    await opened(owned.store)
     clock.advance(LEASE_MS)
-    other = home.beside()
+    other = await owned.beside()
     lease = await other.acquire_lease(SECOND)
     with pytest.raises(Fenced):
-        await home.store.renew_lease(home.lease)
+        await owned.store.renew_lease(owned.lease)
     await other.append(MAIN, (builders.said("e-1", "from the new owner"),))
-    if home.durable:
+    if owned.durable:
         with pytest.raises(Fenced):
-            await home.store.append(MAIN, (builders.said("e-2", "from the old one"),))
+            await owned.store.append(MAIN, (builders.said("e-2", "from the old one"),))
     assert (await known(other)).summary.entries == 1
     assert await other.renew_lease(lease) == lease
 
 
 async def test_the_same_name_takes_its_own_lease_over_at_once(home: Home) -> None:
     restarted = replace(FIRST, holder="process-2")
-    lease = await home.beside().acquire_lease(restarted)
+    lease = await (await home.beside()).acquire_lease(restarted)
     assert lease == Lease(gateway=restarted, epoch=home.lease.epoch + 1, expires_at=NOON + LEASE_MS)
     with pytest.raises(Fenced):
         await home.store.renew_lease(home.lease)
@@ -106,7 +106,7 @@ async def test_a_released_lease_is_free_at_once(home: Home) -> None:
     await home.store.release_lease(home.lease)
     with pytest.raises(Fenced):
         await home.store.renew_lease(home.lease)
-    lease = await home.beside().acquire_lease(SECOND)
+    lease = await (await home.beside()).acquire_lease(SECOND)
     assert lease.gateway == SECOND
 
 
@@ -114,7 +114,7 @@ async def test_releasing_a_lost_lease_is_no_error_and_leaves_the_new_one(
     home: Home, clock: FakeClock
 ) -> None:
     clock.advance(LEASE_MS)
-    other = home.beside()
+    other = await home.beside()
     taken = await other.acquire_lease(SECOND)
     await home.store.release_lease(home.lease)
     assert await other.renew_lease(taken) == taken

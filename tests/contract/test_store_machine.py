@@ -8,9 +8,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from roost.core import parking
 from roost.core.addresses import Address
@@ -41,11 +48,13 @@ from roost.core.scheduling import Limits, choose
 from roost.core.transfer import ImportedSession
 from roost.ports import Store
 from roost.stores.memory import MemoryStore
+from roost.stores.postgres import PostgresStore
 from roost.stores.sqlite import SqliteStore
 from roost.stores.sqlite.store import SqliteOptions
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
+from tests import postgres
 from tests.contract import dumps, pools, scenes
 from tests.scale import examples
 
@@ -71,10 +80,13 @@ class Twins(RuleBasedStateMachine):
         self._runner = asyncio.Runner()
         self._clock = FakeClock()
         self._reference: Store = MemoryStore(self._clock)
-        self._twin: Store = SqliteStore.open(self._path, self._clock, options=QUICK)
+        self._twin: Store = self._runner.run(self._opened())
         self._leases: list[Lease] = []
         self._claims: list[Claim] = []
         self._sends: list[Claim] = []
+
+    async def _opened(self) -> Store:
+        return SqliteStore.open(self._path, self._clock, options=QUICK)
 
     def teardown(self) -> None:
         try:
@@ -122,7 +134,7 @@ class Twins(RuleBasedStateMachine):
         owner = self._lease().gateway
         if restarted:
             self._runner.run(self._twin.close())
-            self._twin = SqliteStore.open(self._path, self._clock, options=QUICK)
+            self._twin = self._runner.run(self._opened())
             self._acquire(owner)
         if taker and released:
             self._both(lambda store: store.release_lease(self._lease()))
@@ -344,3 +356,34 @@ Twins.TestCase.settings = settings(
     max_examples=examples(20, 300), stateful_step_count=60, deadline=None, print_blob=True
 )
 TestTwins = Twins.TestCase
+
+
+class SharedMemory(MemoryStore):
+    """The reference for a store that every gateway writes."""
+
+    exclusive = False
+
+
+class PostgresTwins(Twins):
+    address: str
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reference = SharedMemory(self._clock)
+        self._runner.run(postgres.empty(self.address))
+
+    async def _opened(self) -> Store:
+        return await PostgresStore.open(self.address, self._clock, database_clock=self._clock)
+
+
+@pytest.mark.timeout(1_800)
+def test_postgresql_answers_as_the_reference_does(postgres_server: str) -> None:
+    run_state_machine_as_test(
+        type("OnThisServer", (PostgresTwins,), {"address": postgres_server}),
+        settings=settings(
+            max_examples=examples(3, 100),
+            stateful_step_count=examples(30, 60),
+            deadline=None,
+            print_blob=True,
+        ),
+    )

@@ -22,7 +22,7 @@ from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
-from tests.contract.homes import STORES, Home
+from tests.contract.homes import SHARED, STORES, Home
 from tests.contract.scenes import change, opened, reset
 from tests.scale import examples
 
@@ -194,17 +194,26 @@ LETTERS = st.sampled_from(
 TEXTS = st.text(LETTERS | st.characters(codec="utf-8"), max_size=20)
 
 
-@pytest.mark.parametrize("kind", STORES)
+@pytest.fixture(params=STORES, scope="module")
+def server(request: pytest.FixtureRequest) -> tuple[str, str | None]:
+    """Which store, and where its server is if it has one."""
+    return request.param, request.getfixturevalue("postgres_server") if request.param in SHARED else None
+
+
 @settings(max_examples=examples(25, 300))
 @given(texts=st.lists(TEXTS, min_size=1, max_size=6), query=TEXTS)
-def test_search_finds_exactly_what_the_reference_accepts(kind: str, texts: list[str], query: str) -> None:
+def test_search_finds_exactly_what_the_reference_accepts(
+    server: tuple[str, str | None], texts: list[str], query: str
+) -> None:
     """Every store means by a query what `core.search.matches` says."""
+    kind, address = server
     with TemporaryDirectory() as folder:
-        asyncio.run(compare(Home(kind, Path(folder), FakeClock()), texts, query))
+        asyncio.run(compare(Home(kind, address or Path(folder), FakeClock()), texts, query))
 
 
 async def compare(home: Home, texts: list[str], query: str) -> None:
     await home.open()
+    await home.store.change_session(MAIN, lambda now: (DeleteSession(key=MAIN),) if now.session else ())
     await opened(home.store)
     await home.store.append(
         MAIN, tuple(builders.said(f"e-{number}", text) for number, text in enumerate(texts))

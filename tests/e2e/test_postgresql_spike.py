@@ -17,9 +17,9 @@ def test_the_verbs_of_the_store_hold_on_a_real_postgresql_with_three_gateways(ne
     programs = postgres.binaries()
     need_part("PostgreSQL", present=programs is not None, remedy=postgres.REMEDY)
     assert programs is not None
-    with postgres.running(programs) as address:
+    with postgres.running(programs) as server:
         done = subprocess.run(
-            [sys.executable, SCRIPT, address], capture_output=True, text=True, check=False, timeout=240
+            [sys.executable, SCRIPT, server.address], capture_output=True, text=True, check=False, timeout=240
         )
     assert done.returncode == 0, done.stderr
     assert [line.partition(":")[0] for line in done.stdout.splitlines()] == ["proved"] * 5

@@ -80,6 +80,9 @@ class SpikeTables:
         await self._sql.execute("LOCK TABLE gateways IN EXCLUSIVE MODE")
         return await self.leases()
 
+    async def keep_lease(self, name: str) -> Lease | None:
+        return await self._body(Lease, "SELECT body FROM gateways WHERE name = $1 FOR SHARE", name)
+
     async def put_lease(self, lease: Lease) -> None:
         await self._sql.execute(
             "INSERT INTO gateways VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET body = excluded.body",
@@ -170,6 +173,9 @@ class SpikeTables:
             " (SELECT 1 FROM runs r WHERE r.key = q.key AND r.state = 'running') ORDER BY q.key, q.seq",
             [row["key"] for row in keys],
         )
+
+    async def still_ready(self, runs: Sequence[Run]) -> tuple[Run, ...]:
+        return tuple(runs)
 
     async def insert_run(self, run: Run) -> None:
         await self._sql.execute(

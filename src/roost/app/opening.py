@@ -38,16 +38,25 @@ def database_file(home: Path) -> Path:
 @asynccontextmanager
 async def open_store(loaded: Loaded, clock: Clock | None = None) -> AsyncIterator[Store]:
     """The store that the configuration names."""
-    if loaded.settings.database is not None:
-        raise ConfigInvalid(
-            "`database` names a PostgreSQL server, and this Roost has only the embedded store",
-            hint="leave `database` out",
-        )
-    store = SqliteStore.open(database_file(loaded.sources.home), clock or SystemClock())
+    store = await _opened(loaded, clock or SystemClock())
     try:
         yield store
     finally:
         await store.close()
+
+
+async def _opened(loaded: Loaded, clock: Clock) -> Store:
+    server = loaded.settings.database
+    if server is None:
+        return SqliteStore.open(database_file(loaded.sources.home), clock)
+    try:
+        from roost.stores.postgres import PostgresStore  # noqa: PLC0415 — only those load its driver who need it
+    except ModuleNotFoundError as error:
+        raise ConfigInvalid(
+            f"`database` names a PostgreSQL server, and {error.name} is missing to reach it",
+            hint='pip install "roost[postgres]", or leave `database` out',
+        ) from error
+    return await PostgresStore.open(server.reveal(), clock)
 
 
 @asynccontextmanager

@@ -35,7 +35,10 @@ class Settings(Section):
     database: Annotated[
         Credential | None,
         AfterValidator(_database),
-        about("`postgresql://…`. Unset: the embedded store in `ROOST_HOME`.", Takes.RESTART),
+        about(
+            "`postgresql://…`, for several gateways on one server. Unset: the embedded store in `ROOST_HOME`.",
+            Takes.RESTART,
+        ),
     ] = None
     session: Annotated[Session, about("Conversations: who shares one, when it starts afresh.")] = Session()
     tools: Annotated[Tools, about("What agents may use.", Takes.AT_ONCE)] = Tools()

@@ -68,7 +68,7 @@ def _line(text: str, chars: int) -> str:
     head = text[:chars]
     if len(text) > chars and not text[chars].isspace():
         head = head.rstrip(_WORD)
-    return " ".join(head.split())
+    return " ".join(head.replace("\0", " ").split())  # not every database can hold that one
 
 
 def _model(message: AssistantMessage) -> str | None:

@@ -109,6 +109,8 @@ class Engine:
                     group.start_soon(keep, "outbox", partial(self._outbox.serve, lease, group))
                     group.start_soon(keep, "scheduler", partial(self._scheduler.serve, lease, group))
                     group.start_soon(keep, "sweeper", self.sweeper.serve)
+                    if not self._store.exclusive:
+                        group.start_soon(keep, "takeover", partial(self._recoverer.take_over, lease))
                     for account, channel in self._channels.items():
                         group.start_soon(keep, f"channel {account}", partial(channel.run, self._receive))
                     for name, companion in self._companions.items():

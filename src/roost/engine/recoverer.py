@@ -14,6 +14,8 @@ from roost.engine.rules import Rules
 from roost.engine.runner import announcement
 from roost.ports import Clock, Store
 
+LOOK_MS = 1_000
+
 
 class Recoverer:
     def __init__(self, store: Store, clock: Clock, book: Rulebook) -> None:
@@ -33,6 +35,13 @@ class Recoverer:
                 failures.append(error)
         if failures:
             raise failures[0]
+
+    async def take_over(self, lease: Lease) -> None:
+        """Look again and again for what another gateway left when it went."""
+        while True:
+            await self._clock.sleep(LOOK_MS)
+            await self._reap_runs(lease)
+            await self._reap_deliveries(lease)
 
     async def _reap_runs(self, lease: Lease) -> None:
         rules = self._book.current

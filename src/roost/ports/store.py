@@ -51,6 +51,11 @@ class Store(Protocol):
     means that trying again may work.
     """
 
+    @property
+    def exclusive(self) -> bool:
+        """Whether one gateway owns the store at a time. Where not, all that hold a lease serve."""
+        ...
+
     # -- lease ---------------------------------------------------------------------------------------
 
     async def acquire_lease(self, gateway: Gateway) -> Lease:

@@ -252,10 +252,8 @@ async def owe_completion(unit: Unit, effect: fx.OweCompletion) -> SessionKey:
 
 
 async def settle_completion(unit: Unit, effect: fx.SettleCompletion) -> SessionKey | None:
-    completion = await unit.tables.completion(effect.child_run)
+    completion = await unit.owed_completion(effect.child_run)
     if completion is None or completion.status is not CompletionStatus.PENDING:
-        return None
-    if await unit.session(completion.requester) is None:
         return None
     await unit.tables.update_completion(
         replace(
@@ -270,10 +268,9 @@ async def settle_completion(unit: Unit, effect: fx.SettleCompletion) -> SessionK
 
 
 async def acknowledge(unit: Unit, effect: fx.AcknowledgeCompletion) -> SessionKey | None:
-    completion = await unit.tables.completion(effect.child_run)
+    completion = await unit.owed_completion(effect.child_run)
     if completion is None or completion.acknowledged_at is not None:
         return None
-    await unit.existing(completion.requester)
     await unit.tables.update_completion(replace(completion, acknowledged_at=effect.at))
     return completion.requester
 

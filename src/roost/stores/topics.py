@@ -30,6 +30,12 @@ class Topics:
             if self._watchers and topic.kind is TopicKind.SESSION:
                 self._tell(topic.ref)
 
+    def wake_all(self) -> None:
+        """There may have been news of anything."""
+        self.wake(
+            (*self._waiters, *(Topic(TopicKind.SESSION, ref) for ref in self._watchers if ref != EVERY))
+        )
+
     @contextmanager
     def watching(self, key: SessionKey | None, told: Told) -> Iterator[None]:
         ref = EVERY if key is None else key_text(key)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from roost.core.addresses import Account
+from roost.core.deliveries import Delivery
 from roost.core.effects import RunSnapshot, Snapshot
 from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound
@@ -63,6 +64,12 @@ class _Held:
         return self.session._replace(version=version, events=self.events)
 
 
+async def live_leases(tables: Tables) -> frozenset[tuple[str, int]]:
+    """The gateways that are there, each with the epoch of its lease: claims under any other are void."""
+    now = await tables.database_now()
+    return frozenset((one.gateway.name, one.epoch) for one in await tables.leases() if one.live(now))
+
+
 class Unit:
     """Rows as this transaction sees them, and what it will write when it is flushed."""
 
@@ -102,6 +109,13 @@ class Unit:
         held = self._held[key] = _Held(session, session, session.events)
         return held
 
+    async def newly_held(self, key: SessionKey) -> bool:
+        """Hold a session; True if that is new: what was read of it before may be old."""
+        if key in self._held:
+            return False
+        await self.existing(key)
+        return True
+
     async def snapshot(self, key: SessionKey) -> Snapshot:
         session = await self.session(key)
         if session is None:
@@ -125,6 +139,7 @@ class Unit:
         batch: Run | None = None
         if completion is not None:
             requester = await self.snapshot(completion.requester)
+            completion = await self.tables.completion(completion.child_run) or completion
             batch = await self.tables.run(completion.batch)
             owed = await self.tables.batch(completion.requester, completion.batch)
             siblings = tuple(other for other in owed if other.child_run != completion.child_run)
@@ -134,6 +149,7 @@ class Unit:
         if exchange is not None:
             other = exchange.requester if run.key == exchange.target else exchange.target
             partner = await self.snapshot(other)
+            exchange = await self.tables.exchange(exchange.id)
         return RunSnapshot(
             run=run,
             session=session,
@@ -186,17 +202,15 @@ class Unit:
         """The message that a run of an exchange answers is so far on its way."""
         exchange_id = run.request.exchange_id
         known = None if exchange_id is None else await self.tables.exchange(exchange_id)
+        if known is not None and known.target not in self._held and await self.session(known.target):
+            known = await self.tables.exchange(known.id)
         if known is not None and (further := known.come_to(state)) != known:
             await self.tables.put_exchange(further)
             self.emit(run.key, EventKind.EXCHANGE, known.id)
 
     async def holds(self, claim: Claim) -> bool:
         """Whether the gateway behind a claim still has the lease it claimed under."""
-        now = await self.tables.database_now()
-        return any(
-            lease.gateway.name == claim.gateway and lease.epoch == claim.epoch and lease.live(now)
-            for lease in await self.tables.leases()
-        )
+        return (claim.gateway, claim.epoch) in await live_leases(self.tables)
 
     # -- writing -------------------------------------------------------------------------------------
 
@@ -335,17 +349,32 @@ class Unit:
         run = await self.tables.run(run_id)
         if run is None:
             raise NotFound(f"no run {run_id}")
-        await self.existing(run.key)
-        return run
+        return (await self.tables.run(run_id) or run) if await self.newly_held(run.key) else run
+
+    async def owed_completion(self, child_run: str) -> Completion | None:
+        """What is owed for a child's run, the session it is owed to locked; None if that has gone."""
+        completion = await self.tables.completion(child_run)
+        if completion is None or completion.requester in self._held:
+            return completion
+        requester = await self.session(completion.requester)
+        return None if requester is None else await self.tables.completion(child_run)
+
+    async def known_delivery(self, delivery_id: str) -> Delivery | None:
+        """A delivery, its session locked."""
+        delivery = await self.tables.delivery(delivery_id)
+        if delivery is not None and await self.newly_held(delivery.key):
+            return await self.tables.delivery(delivery_id)
+        return delivery
 
     async def pending_input(self, inbound_id: str) -> InboundRecord:
         """A message that has not come to its end: it comes to one only once."""
         record = await self.tables.inbound(inbound_id)
         if record is None:
             raise NotFound(f"no inbound message {inbound_id}")
+        if await self.newly_held(record.inbound.key):
+            record = await self.tables.inbound(inbound_id) or record
         if record.state is not InboundState.PENDING:
             raise Conflict(f"message {inbound_id} is {record.state} already")
-        await self.existing(record.inbound.key)
         return record
 
     async def set_status(self, key: SessionKey, status: SessionStatus) -> None:

@@ -134,6 +134,7 @@ class CrashingStore(_CrashingDeliveries):
 
     def __init__(self, store: Store, crashes: Crashes) -> None:
         super().__init__(store, crashes)
+        self.exclusive = store.exclusive
         self.acquire_lease = crashes.around("store.acquire_lease", store.acquire_lease)
         self.renew_lease = crashes.around("store.renew_lease", store.renew_lease)
         self.release_lease = crashes.around("store.release_lease", store.release_lease)

@@ -8,10 +8,11 @@ import pytest
 
 from roost.app import database_file, open_engine, open_store
 from roost.config import load
-from roost.core.errors import ConfigInvalid
+from roost.core.errors import StoreUnavailable
 from roost.core.leases import Gateway
 from roost.stores.sqlite import SqliteStore
 from roost.testing.builders import MAIN
+from tests import postgres
 from tests.unit.app.given import provider
 
 
@@ -22,14 +23,45 @@ async def test_without_a_database_the_embedded_store_is_opened_in_the_home_folde
     assert database_file(tmp_path).exists()
 
 
-async def test_a_database_that_this_roost_cannot_use_is_refused_before_anything_is_opened(
-    tmp_path: Path,
+async def test_a_server_that_the_environment_names_is_opened_and_nothing_else(
+    tmp_path: Path, postgres_server: str
 ) -> None:
-    environ = {"ROOST_HOME": str(tmp_path), "ROOST_DATABASE_URL": "postgresql://somewhere/roost"}
-    with pytest.raises(ConfigInvalid, match="embedded store"):
-        async with open_store(load(environ)):
-            pass
+    await postgres.empty(postgres_server)
+    async with open_store(
+        load({"ROOST_HOME": str(tmp_path), "ROOST_DATABASE_URL": postgres_server})
+    ) as store:
+        assert await store.session(MAIN) is None
+        # By the server's clock: a lease is as long as it says.
+        lease = await store.acquire_lease(Gateway(name="here", holder="1"))
+        assert await store.renew_lease(lease) != lease
     assert not database_file(tmp_path).exists()
+
+
+async def test_a_server_that_is_not_there_is_told_without_its_password(tmp_path: Path) -> None:
+    address = "postgresql://ann:hunter2@127.0.0.1:1/roost"
+    with pytest.raises(StoreUnavailable) as refused:
+        async with open_store(load({"ROOST_HOME": str(tmp_path), "ROOST_DATABASE_URL": address})):
+            pass
+    assert "127.0.0.1:1/roost" in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+    assert not database_file(tmp_path).exists()
+
+
+def test_without_the_driver_the_error_names_what_to_install(tmp_path: Path) -> None:
+    script = (
+        "import asyncio, sys\n"
+        "sys.modules['asyncpg'] = None\n"
+        "from roost.app import open_store\n"
+        "from roost.config import load\n"
+        f"loaded = load({{'ROOST_HOME': {str(tmp_path)!r}, 'ROOST_DATABASE_URL': 'postgresql://h/d'}})\n"
+        "try:\n    asyncio.run(open_store(loaded).__aenter__())\n"
+        "except Exception as error:\n    print(type(error).__name__, error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(
+        "ConfigInvalid `database` names a PostgreSQL server, and asyncpg is missing"
+    )
+    assert 'pip install "roost[postgres]"' in done.stdout
 
 
 async def test_an_engine_is_put_together_from_the_configuration(tmp_path: Path) -> None:
@@ -52,6 +84,6 @@ async def test_warnings_go_to_the_error_output_without_the_credentials_of_the_fi
 
 
 def test_starting_loads_no_library_of_a_provider() -> None:
-    script = "import sys, roost.app; print([name for name in ('pydantic_ai', 'openai', 'anthropic', 'google.genai') if name in sys.modules])"
+    script = "import sys, roost.app; print([name for name in ('pydantic_ai', 'openai', 'anthropic', 'google.genai', 'asyncpg') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -1,3 +1,4 @@
+import anyio
 import pytest
 
 from roost.core.deliveries import DeliveryKind, DeliveryState
@@ -5,7 +6,7 @@ from roost.core.effects import AddDelivery, OweCompletion, QueueRun
 from roost.core.errors import Fenced, StoreUnavailable
 from roost.core.exchanges import Completion
 from roost.core.keys import SessionKey
-from roost.core.leases import Lease
+from roost.core.leases import LEASE_MS, Gateway, Lease
 from roost.core.recovery import MAX_AGE_MS
 from roost.core.runs import Request, Run
 from roost.engine.recoverer import Recoverer
@@ -87,4 +88,27 @@ async def test_the_end_of_a_child_is_told_after_a_crash() -> None:
     assert await scene.store.completions(MAIN) == ()
     told = await scene.store.deliveries(DeliveryState.INTENT, 10)
     assert [one.kind for one in told] == [DeliveryKind.ANNOUNCE]
-    assert all("\nStats: runtime 10m00s" in one.text for one in told)
+
+
+class Shared(MemoryStore):
+    """A store that every gateway writes."""
+
+    exclusive = False
+
+
+async def test_what_another_gateway_left_is_taken_over_when_its_lease_has_run_out() -> None:
+    scene = Scene()
+    scene.store = store = Shared(scene.clock)
+    await sending(scene)
+    lease = await store.acquire_lease(Gateway(name="other", holder="2"))
+    recoverer = Recoverer(store, scene.clock, Rulebook(scene.rules))
+    async with anyio.create_task_group() as group:
+        group.start_soon(recoverer.take_over, lease)
+        for _ in range(2):
+            await anyio.wait_all_tasks_blocked()
+            assert not await store.deliveries(DeliveryState.UNCERTAIN, 10)
+            scene.clock.advance(LEASE_MS // 2)
+            lease = await store.renew_lease(lease)
+        await anyio.wait_all_tasks_blocked()
+        assert await store.deliveries(DeliveryState.UNCERTAIN, 10)
+        group.cancel_scope.cancel()

@@ -38,6 +38,9 @@ class FactTables(State):
     async def lock_leases(self) -> tuple[Lease, ...]:
         return await self.leases()
 
+    async def keep_lease(self, name: str) -> Lease | None:
+        return self._leases.get(name)
+
     async def put_lease(self, lease: Lease) -> None:
         self._leases.put(lease.gateway.name, lease)
 

@@ -243,6 +243,9 @@ class MemoryTables(FactTables):
                     ready.append(run)
         return tuple(ready)
 
+    async def still_ready(self, runs: Sequence[Run]) -> tuple[Run, ...]:
+        return tuple(runs)
+
     async def running_runs(self) -> tuple[Run, ...]:
         return tuple(run for run in self._runs if run.state is RunState.RUNNING)
 

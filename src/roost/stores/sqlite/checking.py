@@ -9,10 +9,14 @@ from roost.core.errors import StoreCorrupt
 from roost.core.messages import Body
 from roost.core.search import searchable_text
 from roost.stores.bodies import load_body
-from roost.stores.sqlite.connection import migrations
+from roost.stores.migrations import steps_in
+from roost.stores.sqlite.connection import MIGRATIONS
 from roost.stores.statements import load
 
-SQL = load(files("roost.stores.sqlite") / "repair.sql")
+SQL = {
+    **load(files("roost.stores.sql") / "checks.sql"),
+    **load(files("roost.stores.sqlite") / "repair.sql"),
+}
 CHECKS = (
     "headless_sessions",
     "miscounted_sessions",
@@ -31,7 +35,7 @@ def expected_structure() -> Mapping[str, str]:
     """The statements that make each table and index, by name, tables first."""
     fresh = apsw.Connection(":memory:")
     try:
-        for step in migrations():
+        for step in steps_in(MIGRATIONS):
             fresh.execute(step.script).fetchall()
         return {str(name): str(sql) for name, sql in fresh.execute(SQL["structure"])}
     finally:

@@ -5,7 +5,6 @@ Nothing else in this process may open the database file: closing any handle to i
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import TypeAlias
@@ -13,6 +12,7 @@ from typing import TypeAlias
 import apsw
 
 from roost.core.errors import InvalidInput, StoreCorrupt, StoreUnavailable
+from roost.stores.migrations import Migration, refuse_newer, steps_in
 
 MIGRATIONS = files("roost.stores.sqlite") / "migrations"
 # Older engines can lose committed pages when two connections write and checkpoint at once.
@@ -32,9 +32,9 @@ def open_writer(path: Path, vfs: str | None = None, synchronous: str = "FULL") -
     """The one connection that writes; creates and migrates the file."""
     connection = _open(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, vfs)
     try:
-        steps = migrations()
+        steps = steps_in(MIGRATIONS)
         refuse_foreign(connection, path)
-        _refuse_newer(connection, steps)
+        refuse_newer(connection.pragma("user_version"), steps)
         if connection.pragma("user_version") == 0:
             connection.pragma("auto_vacuum", "INCREMENTAL")
         connection.pragma("journal_mode", "WAL")
@@ -86,20 +86,6 @@ def refuse_foreign(connection: apsw.Connection, path: Path) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
-    number: int
-    script: str
-
-
-def migrations() -> tuple[Migration, ...]:
-    """Numbered steps from an empty file to the current schema."""
-    steps = sorted(
-        (step for step in MIGRATIONS.iterdir() if step.name.endswith(".sql")), key=lambda s: s.name
-    )
-    return tuple(Migration(int(step.name[:4]), step.read_text(encoding="utf-8")) for step in steps)
-
-
 def migrate(connection: apsw.Connection, steps: Sequence[Migration]) -> None:
     """Bring the schema up to date, each step in its own transaction."""
     connection.transaction_mode = "IMMEDIATE"
@@ -111,15 +97,6 @@ def migrate(connection: apsw.Connection, steps: Sequence[Migration]) -> None:
                 connection.execute(step.script).fetchall()
                 connection.pragma("application_id", APPLICATION_ID)
                 connection.pragma("user_version", step.number)
-
-
-def _refuse_newer(connection: apsw.Connection, steps: Sequence[Migration]) -> None:
-    found, known = connection.pragma("user_version"), steps[-1].number
-    if found > known:
-        raise StoreUnavailable(
-            f"the store was written by a newer Roost (schema {found}, this one knows {known})",
-            hint="upgrade Roost",
-        )
 
 
 def translated(error: EngineError, path: Path) -> Exception:

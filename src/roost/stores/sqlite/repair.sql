@@ -1,36 +1,9 @@
--- What finds damage, and what mends it; these read everything.
+-- What finds damage in a file, and what mends it; these read everything.
 
 -- name: structure
 SELECT name, sql FROM sqlite_schema
 WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name NOT LIKE 'entry\_search\_%' ESCAPE '\'
 ORDER BY type = 'index', rowid;
-
--- name: miscounted_sessions
--- A session whose count of entries is not what its transcript holds.
-SELECT s.key FROM sessions s JOIN generations g ON g.session_id = s.session_id
-WHERE s.entries <> (SELECT coalesce(max(seq), 0) FROM entries e WHERE e.generation = g.id);
-
--- name: gapped_generations
-SELECT g.session_id FROM generations g JOIN entries e ON e.generation = g.id
-GROUP BY g.id HAVING count(*) <> max(e.seq);
-
--- name: gapped_events
-SELECT s.key FROM sessions s JOIN events n ON n.session = s.id
-GROUP BY s.id HAVING max(n.number) <> s.events OR count(*) <> max(n.number) - min(n.number) + 1;
-
--- name: unlinked_children
-SELECT s.key, s.parent FROM sessions s
-WHERE s.parent IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM lineage l WHERE l.descendant = s.key AND l.distance = 1)
-ORDER BY s.depth, s.key;
-
--- name: link_child
-INSERT OR REPLACE INTO lineage (descendant, distance, ancestor, live)
-SELECT ?1, 1, ?2, EXISTS (SELECT 1 FROM sessions WHERE key = ?2);
-
--- name: link_above
-INSERT OR REPLACE INTO lineage (descendant, distance, ancestor, live)
-SELECT ?1, distance + 1, ancestor, live FROM lineage WHERE descendant = ?2;
 
 -- name: stray_search_rows
 SELECT d.id FROM entry_search_docsize d WHERE NOT EXISTS (SELECT 1 FROM entries e WHERE e.id = d.id);
@@ -97,10 +70,6 @@ INSERT INTO generations (id, session, session_id, number, opened_at, opened_by, 
 SELECT :generation, :session, :session_id,
     1 + (SELECT coalesce(max(number), 0) FROM generations WHERE session = :session), coalesce(min(at), 0), 'first', 0
 FROM entries WHERE generation = :generation;
-
--- name: headless_sessions
-SELECT s.key FROM sessions s
-WHERE NOT EXISTS (SELECT 1 FROM generations g WHERE g.session_id = s.session_id);
 
 -- name: open_headless
 INSERT INTO generations (session, session_id, number, opened_at, opened_by, archived)

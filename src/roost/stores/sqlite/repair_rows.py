@@ -12,16 +12,16 @@ from roost.core.search import searchable_text
 from roost.core.sessions import Counters, Session, Summary
 from roost.core.summaries import count, summarise
 from roost.stores.codec import key_text, stored_key
-from roost.stores.sqlite import rows
+from roost.stores.sql.entry_rows import END
+from roost.stores.sql.session_rows import read_session
 from roost.stores.sqlite.checking import SQL, expected_structure, readable
-from roost.stores.sqlite.entry_rows import END, EntryRows, search_words
-from roost.stores.sqlite.session_rows import read_session
+from roost.stores.sqlite.search_rows import SearchRows, search_words
 from roost.stores.tables import drive
 
 SEARCH = "entry_search"
 
 
-class RepairRows(EntryRows):
+class RepairRows(SearchRows):
     def restore_structure(self) -> None:
         """Tables and indexes that are missing are made, and every index is made anew."""
         present = {row[0] for row in self._execute(SQL["structure"])}
@@ -102,7 +102,7 @@ class RepairRows(EntryRows):
         for number, session, text in found:
             body = readable(text)
             if body is not None and (words := searchable_text(body)):
-                self._execute(rows.SQL["insert_search"], (number, search_words(words, session)))
+                self._execute(self.sql["insert_search"], (number, search_words(words, session)))
             last = int(number)
         return last
 
@@ -120,7 +120,7 @@ class RepairRows(EntryRows):
 
     def _summarised(self, session: Session) -> Session:
         """Counters are worked out again only when entries were miscounted: those of an import are its own."""
-        texts: list[Any] = self._execute(rows.SQL["entries"], (session.session_id, 0, END)).fetchall()
+        texts: list[Any] = self._execute(self.sql["entries"], (session.session_id, 0, END)).fetchall()
         bodies = [body for row in texts if (body := readable(row[2])) is not None]
         entries = max((row[0] for row in texts), default=0)
         summary = summarise(Summary(), bodies)._replace(entries=entries)

@@ -7,18 +7,18 @@ import apsw
 
 from roost.core.keys import SessionKey
 from roost.core.sessions import Session
-from roost.stores.sqlite.budget_rows import BudgetRows
-from roost.stores.sqlite.fact_rows import FactRows
+from roost.stores.sql.budget_rows import BudgetRows
+from roost.stores.sql.fact_rows import FactRows
+from roost.stores.sql.rows import Row, Values
+from roost.stores.sql.session_rows import read_session
+from roost.stores.sql.work_rows import WorkRows
 from roost.stores.sqlite.repair_rows import RepairRows
-from roost.stores.sqlite.retention_rows import RetentionRows
-from roost.stores.sqlite.rows import SQL, Bindings, Row
-from roost.stores.sqlite.session_rows import read_session
-from roost.stores.sqlite.work_rows import WorkRows
+from roost.stores.sqlite.rows import SQL
 
 HOT_SESSIONS = 4_096
 
 
-class SqliteTables(RepairRows, WorkRows, FactRows, BudgetRows, RetentionRows):
+class SqliteTables(RepairRows, WorkRows, FactRows, BudgetRows):
     """`Tables` over one connection, used on the thread that owns it."""
 
 
@@ -56,19 +56,19 @@ class WriterTables(SqliteTables):
     def changes(self) -> int:
         return self._connection.total_changes() + self._waited
 
-    def _execute_after(self, statement: str, bindings: Bindings = ()) -> apsw.Cursor:
+    def _execute_after(self, statement: str, values: Values = ()) -> apsw.Cursor:
         if self._waiting:
             self.settle()
-        return self._connection.execute(statement, bindings)
+        return self._connection.execute(statement, values)
 
-    def _write_all(self, statement: str, rows: Sequence[Row]) -> None:
+    async def _write_all(self, statement: str, rows: Sequence[Row]) -> None:
         self._waiting.setdefault(statement, []).extend(rows)
         self._waited += len(rows)
 
     async def lock_session(self, key: SessionKey) -> Session | None:
         session = self._hot.get(key)
         if session is None:
-            row = self._session_row(key)
+            row = await self._session_row(key)
             if row is None:
                 return None
             session = read_session(row)
@@ -81,7 +81,7 @@ class WriterTables(SqliteTables):
         self._keep(session)
 
     async def update_session(self, was: Session, now: Session) -> None:
-        self._put_session(was, now)
+        await super().update_session(was, now)
         self._keep(now)
 
     async def delete_session(self, key: SessionKey) -> None:
@@ -92,12 +92,12 @@ class WriterTables(SqliteTables):
         await super().delete_generation(session_id)
         self._rowids.pop(session_id, None)
 
-    def _generation_row(self, session_id: str) -> int:
+    async def _generation_row(self, session_id: str) -> int:
         row = self._rowids.get(session_id)
         if row is None:
             if len(self._rowids) >= 2 * HOT_SESSIONS:
                 self._rowids.clear()
-            row = self._rowids[session_id] = super()._generation_row(session_id)
+            row = self._rowids[session_id] = await super()._generation_row(session_id)
         return row
 
     def _entry_numbers(self, count: int) -> int:

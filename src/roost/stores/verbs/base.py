@@ -56,16 +56,14 @@ class Verbs(ABC):
 async def hold(unit: Unit, lease: Lease) -> None:
     """Refuse a gateway whose lease was lost or has run out."""
     now = await unit.tables.database_now()
-    for known in await unit.tables.leases():
-        if known.gateway.name == lease.gateway.name:
-            if (
-                known.gateway.holder == lease.gateway.holder
-                and known.epoch == lease.epoch
-                and known.live(now)
-            ):
-                return
-            break
-    raise Fenced(
-        f"gateway {lease.gateway.name} no longer holds its lease of epoch {lease.epoch}",
-        hint="stop this gateway's work and acquire a new lease",
-    )
+    known = await unit.tables.keep_lease(lease.gateway.name)
+    if (
+        known is None
+        or known.gateway.holder != lease.gateway.holder
+        or known.epoch != lease.epoch
+        or not known.live(now)
+    ):
+        raise Fenced(
+            f"gateway {lease.gateway.name} no longer holds its lease of epoch {lease.epoch}",
+            hint="stop this gateway's work and acquire a new lease",
+        )

@@ -48,7 +48,7 @@ class OutboxVerbs(Verbs):
 
     async def settle_delivery(self, claim: Claim, result: SendResult) -> Delivery:
         async def verb(unit: Unit) -> Delivery:
-            delivery = await unit.tables.delivery(claim.id)
+            delivery = await unit.known_delivery(claim.id)
             if delivery is None or delivery.claim != claim or not await unit.holds(claim):
                 raise Fenced(
                     f"delivery {claim.id} is no longer held by {claim.gateway}",
@@ -63,23 +63,17 @@ class OutboxVerbs(Verbs):
             await hold(unit, lease)
             reaped = []
             for delivery in await unit.tables.deliveries(DeliveryState.SENDING, limit=10_000):
-                if delivery.claim is None or await unit.holds(delivery.claim):
-                    continue
-                lost = replace(
-                    delivery,
-                    state=DeliveryState.UNCERTAIN,
-                    claim=None,
-                    fence=delivery.fence + 1,
-                    error="the gateway stopped while sending",
-                )
-                reaped.append(await _write_down(unit, lost))
+                if await _adrift(unit, delivery):
+                    known = await unit.known_delivery(delivery.id)
+                    if known is not None and await _adrift(unit, known):
+                        reaped.append(await _write_down(unit, _lost(known)))
             return tuple(reaped)
 
         return await self._write(verb)
 
     async def resolve_delivery(self, seen: Delivery, state: DeliveryState, at: int) -> Delivery:
         async def verb(unit: Unit) -> Delivery:
-            delivery = await unit.tables.delivery(seen.id)
+            delivery = await unit.known_delivery(seen.id)
             if delivery is None:
                 raise NotFound(f"no delivery {seen.id}")
             if delivery.state not in (DeliveryState.UNCERTAIN, DeliveryState.FAILED):
@@ -97,6 +91,21 @@ class OutboxVerbs(Verbs):
             return await _write_down(unit, replace(delivery, state=state, ready_at=at))
 
         return await self._write(verb)
+
+
+async def _adrift(unit: Unit, delivery: Delivery) -> bool:
+    """Whether whoever was sending it is gone."""
+    return delivery.claim is not None and not await unit.holds(delivery.claim)
+
+
+def _lost(delivery: Delivery) -> Delivery:
+    return replace(
+        delivery,
+        state=DeliveryState.UNCERTAIN,
+        claim=None,
+        fence=delivery.fence + 1,
+        error="the gateway stopped while sending",
+    )
 
 
 async def _take(unit: Unit, delivery: Delivery, lease: Lease) -> Delivery:

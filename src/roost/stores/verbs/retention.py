@@ -110,6 +110,9 @@ async def _forget(unit: Unit, *, record: Record, before: int) -> int:
 
 async def _delete_generation(unit: Unit, *, session_id: str, cutoffs: Cutoffs) -> None:
     """Unless it is needed again since it was found."""
+    generation = await unit.tables.generation(session_id)
+    if generation is None or await unit.session(generation.key) is None:
+        return
     if session_id in await unit.tables.stale_generations(moment(cutoffs.generations_before)):
         await unit.tables.delete_generation(session_id)
 

@@ -16,7 +16,8 @@ from roost.core.scheduling import PER_ASKER, Backlog, Choose
 from roost.core.sessions import SessionStatus
 from roost.ports import Recover
 from roost.stores.applying import apply
-from roost.stores.unit import Unit
+from roost.stores.tables import Tables
+from roost.stores.unit import Unit, live_leases
 from roost.stores.verbs.base import Verbs, hold
 
 READY_LIMIT = 512
@@ -64,7 +65,8 @@ class RunVerbs(Verbs):
                 raise InvalidInput(
                     f"a run was chosen that is not ready: {sorted(chosen.keys() - by_id.keys())}"
                 )
-            return tuple([await _start(unit, by_id[run_id], lease) for run_id in chosen])
+            starting = await unit.tables.still_ready([by_id[run_id] for run_id in chosen])
+            return tuple([await _start(unit, run, lease) for run in starting])
 
         return await self._write(verb)
 
@@ -95,9 +97,8 @@ class RunVerbs(Verbs):
         return await self._write(verb)
 
     async def reap_runs(self, lease: Lease, recover: Recover) -> tuple[Run, ...]:
-        running = await self._read(lambda tables: tables.running_runs())
         reaped, failures = [], []
-        for run in running:
+        for run in await self._read(_adrift):
             try:
                 after = await self._write(partial(_reap, run_id=run.id, lease=lease, recover=recover))
             except RoostError as error:
@@ -110,11 +111,20 @@ class RunVerbs(Verbs):
         return tuple(reaped)
 
 
+async def _adrift(tables: Tables) -> tuple[Run, ...]:
+    """Runs whose gateway is gone."""
+    live = await live_leases(tables)
+    running = await tables.running_runs()
+    return tuple(run for run in running if run.claim and (run.claim.gateway, run.claim.epoch) not in live)
+
+
 async def _reap(unit: Unit, *, run_id: str, lease: Lease, recover: Recover) -> Run | None:
     """Give one run its fate, if its claim is void; that of another may have been the end of this one."""
     await hold(unit, lease)
-    run = await unit.tables.run(run_id)
-    if run is None or run.claim is None or await unit.holds(run.claim):
+    if await unit.tables.run(run_id) is None:
+        return None
+    run = await unit.known_run(run_id)
+    if run.claim is None or await unit.holds(run.claim):
         return None
     await apply(unit, recover(await unit.run_snapshot(run)))
     after = await unit.known_run(run.id)

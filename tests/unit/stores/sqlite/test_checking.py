@@ -6,7 +6,7 @@ from roost.stores.sqlite.checking import expected_structure, faults, readable
 from roost.stores.sqlite.tables import SqliteTables
 from roost.stores.tables import drive
 from roost.testing.builders import MAIN, said
-from tests.unit.stores.sqlite.conftest import open_session
+from tests.unit.stores.conftest import open_session
 
 
 def test_the_structure_is_that_of_the_migrations_tables_before_indexes() -> None:

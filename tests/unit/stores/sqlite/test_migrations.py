@@ -10,7 +10,8 @@ import apsw
 import pytest
 
 from roost.core.errors import StoreUnavailable
-from roost.stores.sqlite.connection import Migration, migrate, migrations, open_writer, refuse_foreign
+from roost.stores.migrations import Migration, steps_in
+from roost.stores.sqlite.connection import MIGRATIONS, migrate, open_writer, refuse_foreign
 from roost.testing.faultydisk import NO_SPACE, DiskCall, Fault, FaultyDisk
 
 SCHEMA = files("roost.stores.sqlite") / "schema.sql"
@@ -35,14 +36,14 @@ def empty(tmp_path: Path) -> Iterator[apsw.Connection]:
 
 
 def test_the_steps_together_make_the_schema(empty: apsw.Connection) -> None:
-    migrate(empty, migrations())
+    migrate(empty, steps_in(MIGRATIONS))
     whole = apsw.Connection(":memory:")
     whole.execute(SCHEMA.read_text(encoding="utf-8"))
     assert schema_of(empty) == schema_of(whole)
 
 
 def test_the_steps_are_numbered_from_1_without_a_gap() -> None:
-    numbers = [step.number for step in migrations()]
+    numbers = [step.number for step in steps_in(MIGRATIONS)]
     assert numbers == list(range(1, len(numbers) + 1))
 
 
@@ -97,7 +98,10 @@ def test_a_disk_that_fails_at_any_call_leaves_the_old_schema_or_the_new(tmp_path
 
 def assert_all_or_nothing(path: Path, vfs: str, finished: dict[tuple[str, str], str]) -> None:
     found = apsw.Connection(str(path), vfs=vfs)
-    assert (found.pragma("user_version"), schema_of(found)) in [(0, {}), (len(migrations()), finished)]
+    assert (found.pragma("user_version"), schema_of(found)) in [
+        (0, {}),
+        (len(steps_in(MIGRATIONS)), finished),
+    ]
     found.close()
     again = open_writer(path, vfs)
     assert schema_of(again) == finished

@@ -1,44 +1,21 @@
-import pytest
+import apsw
 
-from roost.core.keys import SessionKey
-from roost.core.principals import OWNER
-from roost.core.visibility import EVERYTHING, VisibleScope
-from roost.stores.sqlite.rows import FILTERS, SQL, Binding, filtered, scope_conditions
-from roost.testing.builders import MAIN
-
-CHILD = SessionKey.named("main", "child")
+from roost.stores.sqlite.rows import SQL, SqliteRows
+from roost.stores.tables import drive
+from roost.testing.clock import NOON
 
 
-@pytest.mark.parametrize(
-    ("scope", "conditions"),
-    [
-        (EVERYTHING, []),
-        (VisibleScope(agents=None, owner=OWNER), ["where_of_owner"]),
-        (VisibleScope(self_key=MAIN, tree_of=MAIN), ["where_in_tree"]),
-        (VisibleScope(agents=frozenset({"main"}), owner=OWNER), ["where_of_agents"]),
-        (VisibleScope(), ["where_in_tree"]),
-    ],
-)
-def test_every_scope_but_everything_narrows_a_query(scope: VisibleScope, conditions: list[str]) -> None:
-    assert scope_conditions(scope, {}) == conditions
+def test_a_statement_of_the_file_stands_for_the_shared_one_of_its_name(connection: apsw.Connection) -> None:
+    assert "MATCH" in SQL["where_matching"]
+    assert "FROM runs" in SQL["run"]
 
 
-def test_a_scope_binds_what_its_condition_names() -> None:
-    bindings: dict[str, Binding] = {"tenant": "default"}
-    scope = VisibleScope(agents=frozenset({"b", "a"}), owner=OWNER, self_key=CHILD, tree_of=MAIN)
-    scope_conditions(scope, bindings)
-    assert bindings == {
-        "tenant": "default",
-        "agents": '["a","b"]',
-        "owner": str(OWNER),
-        "self_key": str(CHILD),
-        "tree_of": str(MAIN),
-    }
-
-
-def test_conditions_stand_where_the_statement_leaves_room() -> None:
-    statement = filtered("sessions", ["where_agent", "where_label"])
-    assert FILTERS not in statement
-    assert statement.index(SQL["where_agent"]) < statement.index(SQL["where_label"])
-    assert statement.index(SQL["where_label"]) < statement.index("ORDER BY")
-    assert FILTERS not in filtered("sessions", [])
+def test_rows_tell_what_was_found_and_what_was_changed(connection: apsw.Connection) -> None:
+    rows = SqliteRows(connection, "default", lambda: NOON)
+    for pair in (("a", 1), ("b", 2)):
+        assert drive(rows._changed("INSERT INTO ended_feeds VALUES (?, ?)", pair)) == 1
+    assert drive(rows._rows("SELECT last FROM ended_feeds ORDER BY key", ())) == [(1,), (2,)]
+    assert drive(rows._row("SELECT last FROM ended_feeds WHERE key = :key", {"key": "b"})) == (2,)
+    assert drive(rows._row("SELECT last FROM ended_feeds WHERE key = ?", ("c",))) is None
+    assert drive(rows._changed("UPDATE ended_feeds SET last = 3", ())) == 2
+    assert drive(rows.database_now()) == NOON

@@ -7,7 +7,7 @@ from roost.core.sessions import Session
 from roost.stores.sqlite.tables import HOT_SESSIONS, SqliteTables, WriterTables
 from roost.stores.tables import drive
 from roost.testing.builders import MAIN, said, session
-from tests.unit.stores.sqlite.conftest import open_session
+from tests.unit.stores.conftest import open_session
 
 
 def change_behind_its_back(connection: apsw.Connection) -> None:

@@ -1,15 +1,12 @@
-"""Inbound messages, runs, exchanges, completions, bindings and deliveries in SQLite.
+"""Inbound messages, runs, exchanges, completions, bindings and deliveries in SQL.
 
 Each row holds its whole value; the columns written beside it are what the statements look for.
 """
 
 from collections.abc import Sequence
 
-import apsw
-
 from roost.core.addresses import DEFAULT_ACCOUNT, Account, Address
 from roost.core.deliveries import Delivery, DeliveryState
-from roost.core.errors import Conflict
 from roost.core.exchanges import Completion, Exchange
 from roost.core.inbound import Inbound, InboundRecord
 from roost.core.keys import SessionKey
@@ -18,23 +15,17 @@ from roost.core.runs import Run
 from roost.core.scheduling import asker
 from roost.core.threads import ThreadBinding
 from roost.stores.codec import encode, key_text, to_text
-from roost.stores.sqlite.rows import SQL, Binding, Rows, inbound_update
+from roost.stores.sql.rows import Rows, inbound_update
 
 
 class WorkRows(Rows):
-    def _insert_new(self, statement: str, values: Sequence[Binding], what: str) -> None:
-        try:
-            self._execute(SQL[statement], values)
-        except apsw.ConstraintError:
-            raise Conflict(f"{what} is taken") from None
-
     # -- inbound -------------------------------------------------------------------------------------
 
     async def same_inbound(self, inbound: Inbound) -> InboundRecord | None:
         source = inbound.source
         if source.external_id is not None:
             bindings = (self._tenant, source.channel, source.account, source.external_id)
-            known: InboundRecord | None = self._body("inbound_by_external_id", bindings, InboundRecord)
+            known: InboundRecord | None = await self._body("inbound_by_external_id", bindings, InboundRecord)
             if known is not None:
                 return known
         if source.idempotency_key is None:
@@ -42,23 +33,23 @@ class WorkRows(Rows):
         return await self.inbound_by_key(inbound.principal, inbound.key, source.idempotency_key)
 
     async def inbound(self, inbound_id: str) -> InboundRecord | None:
-        return self._body("inbound", (inbound_id,), InboundRecord)  # type: ignore[no-any-return]
+        return await self._body("inbound", (inbound_id,), InboundRecord)  # type: ignore[no-any-return]
 
     async def inbound_by_key(
         self, principal: Principal, key: SessionKey | None, idempotency_key: str
     ) -> InboundRecord | None:
         if key is None:
             asked = (self._tenant, str(principal), idempotency_key)
-            return self._body("newest_inbound_by_idempotency_key", asked, InboundRecord)  # type: ignore[no-any-return]
+            return await self._body("newest_inbound_by_idempotency_key", asked, InboundRecord)  # type: ignore[no-any-return]
         bindings = (self._tenant, str(principal), key_text(key), idempotency_key)
-        return self._body("inbound_by_idempotency_key", bindings, InboundRecord)  # type: ignore[no-any-return]
+        return await self._body("inbound_by_idempotency_key", bindings, InboundRecord)  # type: ignore[no-any-return]
 
     async def pending_inputs(self, key: SessionKey) -> tuple[InboundRecord, ...]:
-        return self._bodies("pending_inputs", (key_text(key),), InboundRecord)
+        return await self._bodies("pending_inputs", (key_text(key),), InboundRecord)
 
     async def merged_inputs(self, into: Sequence[str]) -> tuple[InboundRecord, ...]:
         ids = encode(tuple(into), tuple[str, ...])
-        return self._bodies("merged_inputs", (ids,), InboundRecord)
+        return await self._bodies("merged_inputs", (ids,), InboundRecord)
 
     async def insert_inbound(self, record: InboundRecord) -> None:
         inbound, source = record.inbound, record.inbound.source
@@ -78,30 +69,34 @@ class WorkRows(Rows):
             encode(record),
             self._tenant,
         )
-        self._insert_new("insert_inbound", values, f"message id {inbound.id}")
+        await self._insert_new("insert_inbound", values, f"message id {inbound.id}")
 
     async def update_inbound(self, record: InboundRecord) -> None:
-        self._execute(SQL["update_inbound"], inbound_update(record))
+        await self._do("update_inbound", inbound_update(record))
 
     # -- runs ----------------------------------------------------------------------------------------
 
     async def run(self, run_id: str) -> Run | None:
-        return self._body("run", (run_id,), Run)  # type: ignore[no-any-return]
+        return await self._body("run", (run_id,), Run)  # type: ignore[no-any-return]
 
     async def runs_wait(self) -> bool:
-        return self._execute(SQL["runs_wait"]).fetchone() is not None
+        return await self._one("runs_wait") is not None
 
     async def active_runs(self, key: SessionKey) -> tuple[Run, ...]:
-        return self._bodies("active_runs", (key_text(key),), Run)
+        return await self._bodies("active_runs", (key_text(key),), Run)
 
     async def ready_runs(self, now: int, per_asker: int, limit: int) -> tuple[Run, ...]:
-        return self._bodies("ready_runs", (now, per_asker, limit), Run)
+        return await self._bodies("ready_runs", (now, per_asker, limit), Run)
+
+    async def still_ready(self, runs: Sequence[Run]) -> tuple[Run, ...]:
+        return tuple(runs)
 
     async def running_runs(self) -> tuple[Run, ...]:
-        return self._bodies("running_runs", (), Run)
+        return await self._bodies("running_runs", (), Run)
 
     async def parked_runs(self) -> tuple[Run, ...]:
-        return self._bodies("parked_runs", (), Run)
+        found: tuple[Run, ...] = await self._bodies("parked_runs", (), Run)
+        return tuple(run for run in found if run.parked is not None)
 
     async def insert_run(self, run: Run) -> None:
         values = (
@@ -115,32 +110,32 @@ class WorkRows(Rows):
             encode(run),
             self._tenant,
         )
-        self._insert_new("insert_run", values, f"run id {run.id}")
+        await self._insert_new("insert_run", values, f"run id {run.id}")
 
     async def update_run(self, run: Run) -> None:
-        self._execute(SQL["update_run"], (run.state, run.ready_at, encode(run), run.id))
+        await self._do("update_run", (run.state, run.ready_at, encode(run), run.id))
 
     # -- exchanges, completions, bindings ------------------------------------------------------------
 
     async def exchange(self, exchange_id: str) -> Exchange | None:
-        return self._body("exchange", (exchange_id,), Exchange)  # type: ignore[no-any-return]
+        return await self._body("exchange", (exchange_id,), Exchange)  # type: ignore[no-any-return]
 
     async def exchanges(self, requester: SessionKey, target: SessionKey) -> tuple[Exchange, ...]:
-        return self._bodies("exchanges", (key_text(requester), key_text(target)), Exchange)
+        return await self._bodies("exchanges", (key_text(requester), key_text(target)), Exchange)
 
     async def put_exchange(self, exchange: Exchange) -> None:
         requester, target = key_text(exchange.requester), key_text(exchange.target)
         values = (exchange.id, requester, target, encode(exchange), self._tenant)
-        self._execute(SQL["put_exchange"], values)
+        await self._do("put_exchange", values)
 
     async def completion(self, child_run: str) -> Completion | None:
-        return self._body("completion", (child_run,), Completion)  # type: ignore[no-any-return]
+        return await self._body("completion", (child_run,), Completion)  # type: ignore[no-any-return]
 
     async def owed(self, requester: SessionKey) -> tuple[Completion, ...]:
-        return self._bodies("owed", (key_text(requester),), Completion)
+        return await self._bodies("owed", (key_text(requester),), Completion)
 
     async def batch(self, requester: SessionKey, batch: str) -> tuple[Completion, ...]:
-        return self._bodies("batch", (key_text(requester), batch), Completion)
+        return await self._bodies("batch", (key_text(requester), batch), Completion)
 
     async def insert_completion(self, completion: Completion) -> None:
         values = (
@@ -152,36 +147,38 @@ class WorkRows(Rows):
             encode(completion),
             self._tenant,
         )
-        self._insert_new("insert_completion", values, f"the answer owed for child run {completion.child_run}")
+        await self._insert_new(
+            "insert_completion", values, f"the answer owed for child run {completion.child_run}"
+        )
 
     async def update_completion(self, completion: Completion) -> None:
         values = (completion.acknowledged_at, encode(completion), completion.child_run)
-        self._execute(SQL["update_completion"], values)
+        await self._do("update_completion", values)
 
     async def binding(self, address: Address) -> ThreadBinding | None:
-        return self._body("binding", (encode(address),), ThreadBinding)  # type: ignore[no-any-return]
+        return await self._body("binding", (encode(address),), ThreadBinding)  # type: ignore[no-any-return]
 
     async def put_binding(self, binding: ThreadBinding) -> None:
         values = (encode(binding.address), key_text(binding.key), encode(binding), self._tenant)
-        self._execute(SQL["put_binding"], values)
+        await self._do("put_binding", values)
 
     async def delete_binding(self, address: Address) -> None:
-        self._execute(SQL["delete_binding"], (encode(address),))
+        await self._do("delete_binding", (encode(address),))
 
     # -- deliveries ----------------------------------------------------------------------------------
 
     async def delivery(self, delivery_id: str) -> Delivery | None:
-        return self._body("delivery", (delivery_id,), Delivery)  # type: ignore[no-any-return]
+        return await self._body("delivery", (delivery_id,), Delivery)  # type: ignore[no-any-return]
 
     async def deliveries(self, state: DeliveryState, limit: int) -> tuple[Delivery, ...]:
-        return self._bodies("deliveries", (state, limit), Delivery)
+        return await self._bodies("deliveries", (state, limit), Delivery)
 
     async def deliveries_wait(self) -> bool:
-        return self._execute(SQL["deliveries_wait"]).fetchone() is not None
+        return await self._one("deliveries_wait") is not None
 
     async def due_deliveries(self, now: int, limit: int, without: frozenset[Account]) -> tuple[Delivery, ...]:
         accounts = to_text([list(account) for account in without])
-        return self._bodies("due_deliveries", (now, accounts, DEFAULT_ACCOUNT, limit), Delivery)
+        return await self._bodies("due_deliveries", (now, accounts, DEFAULT_ACCOUNT, limit), Delivery)
 
     async def insert_delivery(self, delivery: Delivery, owner: Principal) -> None:
         values = (
@@ -194,8 +191,8 @@ class WorkRows(Rows):
             encode(delivery),
             self._tenant,
         )
-        self._insert_new("insert_delivery", values, f"delivery id {delivery.id}")
+        await self._insert_new("insert_delivery", values, f"delivery id {delivery.id}")
 
     async def update_delivery(self, delivery: Delivery) -> None:
         values = (delivery.state, delivery.ready_at, encode(delivery), delivery.id)
-        self._execute(SQL["update_delivery"], values)
+        await self._do("update_delivery", values)

@@ -1,5 +1,6 @@
-"""Leases, the ledger and denials in SQLite."""
+"""Leases, the ledger and denials in SQL."""
 
+from abc import abstractmethod
 from typing import Any
 
 from roost.core.leases import Gateway, Lease
@@ -7,18 +8,23 @@ from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.messages import Usage
 from roost.core.queries import LedgerQuery
 from roost.stores.codec import key_text, parse_key, parse_principal, sound
-from roost.stores.sqlite.rows import SQL, Binding, Rows, filtered
+from roost.stores.sql.rows import Binding, Rows, filtered
 
 
 class FactRows(Rows):
+    @abstractmethod
     async def database_now(self) -> int:
-        return self._database_now()
+        """UTC milliseconds by the one clock that judges leases."""
 
     async def leases(self) -> tuple[Lease, ...]:
-        return tuple(_read_lease(row) for row in self._execute(SQL["leases"]))
+        return tuple(read_lease(row) for row in await self._all("leases"))
 
     async def lock_leases(self) -> tuple[Lease, ...]:
         return await self.leases()
+
+    async def keep_lease(self, name: str) -> Lease | None:
+        row = await self._one("lease", (name,))
+        return None if row is None else read_lease(row)
 
     async def put_lease(self, lease: Lease) -> None:
         gateway = lease.gateway
@@ -30,7 +36,7 @@ class FactRows(Rows):
             lease.epoch,
             lease.expires_at,
         )
-        self._execute(SQL["put_lease"], values)
+        await self._do("put_lease", values)
 
     async def put_usage(self, row: LedgerRow) -> None:
         usage = row.usage
@@ -54,7 +60,7 @@ class FactRows(Rows):
             int(row.estimated),
             self._tenant,
         )
-        self._execute(SQL["put_usage"], values)
+        await self._do("put_usage", values)
 
     async def usage(self, query: LedgerQuery) -> LedgerTotal:
         given: dict[str, tuple[str, Binding | None]] = {
@@ -67,9 +73,9 @@ class FactRows(Rows):
         }
         asked = {name: pair for name, pair in given.items() if pair[1] is not None}
         bindings = {"tenant": self._tenant, **{name: value for name, (_, value) in asked.items()}}
-        statement = filtered("usage", [condition for condition, _ in asked.values()])
-        row: Any = self._execute(statement, bindings).fetchone()
-        calls, *halves = [part or 0 for part in row]
+        statement = filtered(self.sql, "usage", [condition for condition, _ in asked.values()])
+        row = await self._row(statement, bindings)
+        calls, *halves = [int(part or 0) for part in row]
         tokens_in, tokens_out, cache_read, cache_write, total, cost = [
             (high << 32) + low for high, low in zip(halves[:6], halves[6:], strict=True)
         ]
@@ -96,13 +102,13 @@ class FactRows(Rows):
             denial.target,
             self._tenant,
         )
-        self._execute(SQL["insert_denial"], values)
+        await self._do("insert_denial", values)
 
     async def denials(self, limit: int) -> tuple[Denial, ...]:
-        return tuple(_read_denial(row) for row in self._execute(SQL["denials"], (limit,)))
+        return tuple(_read_denial(row) for row in await self._all("denials", (limit,)))
 
 
-def _read_lease(row: Any) -> Lease:
+def read_lease(row: Any) -> Lease:
     name, holder, address, config_hash, epoch, expires_at = row
     gateway = Gateway(name=name, holder=holder, address=address, config_hash=config_hash)
     return Lease(gateway=gateway, epoch=epoch, expires_at=expires_at)

@@ -17,7 +17,7 @@ from roost.stores.sqlite.tables import SqliteTables, WriterTables
 from roost.stores.tables import drive
 from roost.testing.builders import MAIN, delivery, generation, inbound, opening, said, session
 from roost.testing.clock import NOON, FakeClock
-from tests.unit.stores.sqlite.conftest import open_session
+from tests.unit.stores.conftest import open_session
 
 CHILD = SessionKey.named("helper", "child")
 KEYS = tuple(

@@ -22,13 +22,14 @@ from roost.core.sessions import (
     Times,
 )
 from roost.core.visibility import VisibleScope
-from roost.stores.sqlite.rows import Binding, filtered, scope_conditions
-from roost.stores.sqlite.session_rows import list_conditions
+from roost.stores.sql.rows import Binding, filtered, scope_conditions
+from roost.stores.sql.session_rows import list_conditions
+from roost.stores.sqlite.rows import SQL
 from roost.stores.sqlite.tables import SqliteTables
 from roost.stores.tables import drive
 from roost.testing.builders import CHAT, MAIN, generation, inbound, session
 from roost.testing.clock import NOON
-from tests.unit.stores.sqlite.conftest import open_session
+from tests.unit.stores.conftest import open_session
 
 CHILD = SessionKey.named("main", "child")
 FULL = session(CHILD, parent=MAIN)._replace(
@@ -137,7 +138,7 @@ def test_a_key_that_is_opened_again_counts_its_feed_on(tables: SqliteTables) -> 
 def test_a_list_walks_an_index_in_its_order(connection: apsw.Connection, query: SessionQuery) -> None:
     bindings: dict[str, Binding] = {"tenant": "default", "limit": 50, "offset": 0}
     conditions = list_conditions(query, bindings) + scope_conditions(query.scope, bindings)
-    statement = filtered("sessions", conditions)
+    statement = filtered(SQL, "sessions", conditions)
     plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", bindings)]
     assert plan[0].startswith("SEARCH s USING INDEX sessions_by_")
     assert not any("TEMP B-TREE" in step for step in plan)

@@ -13,7 +13,7 @@ from roost.stores.sqlite.tables import SqliteTables
 from roost.stores.tables import drive
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON
-from tests.unit.stores.sqlite.conftest import open_session
+from tests.unit.stores.conftest import open_session
 
 CHILD = SessionKey.named("helper", "child")
 CALL = LedgerRow(

@@ -1,12 +1,10 @@
-"""Sessions and generations in SQLite."""
+"""Sessions and generations in SQL."""
 
 from collections.abc import Sequence
 from typing import Any
 
-import apsw
-
 from roost.core.addresses import Address, ChatType, Origin
-from roost.core.errors import Conflict, NotFound
+from roost.core.errors import NotFound
 from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.queries import SessionQuery
@@ -38,9 +36,9 @@ from roost.stores.codec import (
 )
 from roost.stores.names import haystack
 from roost.stores.scrub import without_content
-from roost.stores.sqlite.rows import (
-    SQL,
+from roost.stores.sql.rows import (
     Binding,
+    Bindings,
     Rows,
     filtered,
     inbound_update,
@@ -51,30 +49,31 @@ from roost.stores.sqlite.rows import (
 
 class SessionRows(Rows):
     async def session(self, key: SessionKey) -> Session | None:
-        row = self._session_row(key)
+        row = await self._session_row(key)
         return None if row is None else read_session(row)
 
     async def lock_session(self, key: SessionKey) -> Session | None:
         return await self.session(key)
 
     async def session_by_id(self, session_id: str) -> Session | None:
-        row = self._execute(SQL["session_by_id"], (session_id, self._tenant)).fetchone()
+        row = await self._one("session_by_id", (session_id, self._tenant))
         return None if row is None else read_session(row)
 
     async def ancestors(self, key: SessionKey) -> tuple[SessionKey, ...]:
-        return tuple(stored_key(row[0]) for row in self._execute(SQL["ancestors"], (key_text(key),)))
+        return tuple(stored_key(row[0]) for row in await self._all("ancestors", (key_text(key),)))
 
     async def working_below(self, key: SessionKey) -> tuple[SessionKey, ...]:
-        return tuple(stored_key(row[0]) for row in self._execute(SQL["working_below"], (key_text(key),)))
+        return tuple(stored_key(row[0]) for row in await self._all("working_below", (key_text(key),)))
 
     async def sessions(self, query: SessionQuery) -> Sequence[Session]:
-        bindings: dict[str, Binding] = {
+        bindings: Bindings = {
             "tenant": self._tenant,
             "limit": query.limit,
             "offset": query.offset,
         }
         conditions = list_conditions(query, bindings) + scope_conditions(query.scope, bindings)
-        return [read_session(row) for row in self._execute(filtered("sessions", conditions), bindings)]
+        rows = await self._rows(filtered(self.sql, "sessions", conditions), bindings)
+        return [read_session(row) for row in rows]
 
     async def insert_session(self, session: Session) -> None:
         key, parent = key_text(session.key), session.lineage.parent
@@ -103,28 +102,23 @@ class SessionRows(Rows):
             *_hot(session),
             self._tenant,
         )
-        self._execute(SQL["insert_session"], values)
-        self._numbers[session.key] = self._connection.last_insert_rowid()
-        self._execute(SQL["forget_lineage"], (key,))
+        self._numbers[session.key] = (await self._one("insert_session", values))[0]
+        await self._do("forget_lineage", (key,))
         if parent is not None:
-            self._execute(SQL["insert_parent"], (key, key_text(parent)))
-            self._execute(SQL["inherit_lineage"], (key, key_text(parent)))
+            await self._do("insert_parent", (key, key_text(parent)))
+            await self._do("inherit_lineage", (key, key_text(parent)))
 
     async def update_session(self, was: Session, now: Session) -> None:
-        self._put_session(was, now)
-
-    def _put_session(self, was: Session, now: Session) -> None:
-        number = self._number(now.key)
+        number = await self._number(now.key)
         if _same_but_hot(was, now):
-            self._write_all("touch_session", [(*_hot(now), number)])
+            await self._write_all("touch_session", [(*_hot(now), number)])
             return
         times = now.times
         values = (now.session_id, times.archived, times.pinned, *_cold(now), *_hot(now), number)
-        self._execute(SQL["update_session"], values)
+        await self._do("update_session", values)
 
     async def delete_session(self, key: SessionKey) -> None:
-        number, text = self._number(key), key_text(key)
-        self._execute(SQL["delete_search"], (number,))
+        number, text = await self._number(key), key_text(key)
         for statement in (
             "delete_runs",
             "delete_deliveries",
@@ -132,37 +126,37 @@ class SessionRows(Rows):
             "delete_completions",
             "delete_bindings",
         ):
-            self._execute(SQL[statement], (text,))
+            await self._do(statement, (text,))
         # The identity of a message stays, so that its redelivery is recognised; what it said does not.
-        for record in self._bodies("inbound_of_session", (text,), InboundRecord):
-            self._execute(SQL["update_inbound"], inbound_update(without_content(record)))
+        for record in await self._bodies("inbound_of_session", (text,), InboundRecord):
+            await self._do("update_inbound", inbound_update(without_content(record)))
         # Whoever gets this key later is not the parent of these children; the ledger's tree stays as it was.
-        self._execute(SQL["end_kinship"], (text,))
+        await self._do("end_kinship", (text,))
         if key.kind not in SYNTHETIC:
-            self._execute(SQL["end_feed"], (number,))
-        self._execute(SQL["delete_session"], (number,))
+            await self._do("end_feed", (number,))
+        await self._do("delete_session", (number,))
         self._numbers.pop(key, None)
 
     async def last_event(self, key: SessionKey) -> int:
-        row = self._execute(SQL["last_event"], (key_text(key),)).fetchone()
+        row = await self._one("last_event", (key_text(key),))
         return 0 if row is None else int(row[0])
 
     async def generation(self, session_id: str) -> Generation | None:
-        row = self._execute(SQL["generation"], (session_id,)).fetchone()
+        row = await self._one("generation", (session_id,))
         return None if row is None else _read_generation(row)
 
     async def generations(self, key: SessionKey) -> tuple[Generation, ...]:
-        rows = self._execute(SQL["generations"], (self._tenant, key_text(key)))
+        rows = await self._all("generations", (self._tenant, key_text(key)))
         return tuple(_read_generation(row) for row in rows)
 
     async def last_generation(self, key: SessionKey) -> int:
-        row: Any = self._execute(SQL["last_generation"], (self._number(key),)).fetchone()
+        row = await self._one("last_generation", (await self._number(key),))
         return int(row[0])
 
     async def insert_generation(self, generation: Generation) -> None:
         base = generation.base
         values = (
-            self._number(generation.key),
+            await self._number(generation.key),
             generation.session_id,
             generation.number,
             generation.opened_at,
@@ -174,25 +168,22 @@ class SessionRows(Rows):
             int(generation.archived),
             generation.header,
         )
-        try:
-            self._execute(SQL["insert_generation"], values)
-        except apsw.ConstraintError:
-            raise Conflict(f"session id {generation.session_id} is taken") from None
+        await self._insert_new("insert_generation", values, f"session id {generation.session_id}")
 
-    def _number(self, key: SessionKey) -> int:
+    async def _number(self, key: SessionKey) -> int:
         number = self._numbers.get(key)
         if number is None:
-            row = self._session_row(key)
+            row = await self._session_row(key)
             if row is None:
                 raise NotFound(f"no session {key}")
             number = self._numbers[key] = int(row[0])
         return number
 
-    def _session_row(self, key: SessionKey) -> Any:
-        return self._execute(SQL["session"], (self._tenant, key_text(key))).fetchone()
+    async def _session_row(self, key: SessionKey) -> Any:
+        return await self._one("session", (self._tenant, key_text(key)))
 
 
-def list_conditions(query: SessionQuery, bindings: dict[str, Binding]) -> list[str]:
+def list_conditions(query: SessionQuery, bindings: Bindings) -> list[str]:
     conditions = []
     if query.archived is not None:
         conditions.append("where_archived" if query.archived else "where_unarchived")

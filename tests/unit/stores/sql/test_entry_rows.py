@@ -11,12 +11,12 @@ from roost.core.queries import Position, SearchQuery
 from roost.core.search import Query, parse_query
 from roost.core.sessions import Lineage
 from roost.core.visibility import VisibleScope
-from roost.stores.sqlite.entry_rows import MOST_MARKS, match_text
+from roost.stores.sqlite.search_rows import MOST_MARKS
 from roost.stores.sqlite.tables import SqliteTables
 from roost.stores.tables import drive
 from roost.testing.builders import MAIN, answered, generation, returned, said, session
 from roost.testing.clock import NOON
-from tests.unit.stores.sqlite.conftest import open_session
+from tests.unit.stores.conftest import open_session
 
 FIRST = f"{MAIN}-1"
 
@@ -76,10 +76,6 @@ def test_no_text_is_a_command_to_the_index(tables: SqliteTables, text: str) -> N
     (written,) = write(tables, said("a", f"before {text} after"))
     (hit,) = drive(tables.search(SearchQuery(query=parse_query(text.replace('"', "")))))
     assert hit.entry == written
-
-
-def test_phrases_are_quoted_and_all_of_them_are_wanted() -> None:
-    assert match_text(Query(phrases=(("two", "words"), ('a"b',)))) == '"two words" AND "a""b"'
 
 
 def test_search_can_be_narrowed_to_one_session(tables: SqliteTables) -> None:

@@ -1,0 +1,28 @@
+"""Numbered steps from an empty database to the current schema."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+
+from roost.core.errors import StoreUnavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    number: int
+    script: str
+
+
+def steps_in(folder: Traversable) -> tuple[Migration, ...]:
+    """The steps of a folder, each in a file whose name begins with its number."""
+    steps = sorted((step for step in folder.iterdir() if step.name.endswith(".sql")), key=lambda s: s.name)
+    return tuple(Migration(int(step.name[:4]), step.read_text(encoding="utf-8")) for step in steps)
+
+
+def refuse_newer(found: int, steps: Sequence[Migration]) -> None:
+    known = steps[-1].number
+    if found > known:
+        raise StoreUnavailable(
+            f"the store was written by a newer Roost (schema {found}, this one knows {known})",
+            hint="upgrade Roost",
+        )

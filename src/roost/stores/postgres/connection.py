@@ -1,0 +1,150 @@
+"""Reaching the server: what an address says, connections that are ready for use, and errors a caller can act on."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import asyncpg
+
+from roost.core.errors import InvalidInput, StoreCorrupt, StoreUnavailable
+from roost.stores.postgres.rows import Connection
+
+Pool: TypeAlias = asyncpg.Pool
+
+OLDEST_SERVER = 14
+CONNECT_SECONDS = 10
+# A server that does not answer for so long is taken for lost.
+ANSWER_SECONDS = 60
+# What a gateway that stands still holds is let go of before its lease has run out.
+IDLE_MS = 4_000
+LOCK_MS = 8_000
+
+# The transaction is gone, and the connection with it.
+LOST = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.TooManyConnectionsError,
+    OSError,
+    TimeoutError,
+)
+# Two of them stood in each other's way: one was undone, and can be done again.
+IN_THE_WAY = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
+DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+DriverError: TypeAlias = asyncpg.PostgresError | asyncpg.InterfaceError | OSError
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_REFUSED = (
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.InsufficientPrivilegeError,
+)
+_UNFIT = (
+    asyncpg.SyntaxOrAccessError,
+    asyncpg.IntegrityConstraintViolationError,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresOptions:
+    """How the server is used. `schema` is where the tables are; a pooler in between keeps nothing for a connection."""
+
+    schema: str = "roost"
+    connections: int = 10
+    pooler: bool = False
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.schema):
+            raise InvalidInput(
+                f"{self.schema!r} cannot be the name of a schema", hint="use small letters, digits and _"
+            )
+        if not 1 <= self.connections <= 1_000:
+            raise InvalidInput(f"{self.connections} connections cannot be kept", hint="give 1 to 1000")
+
+    def begin(self, mode: str = "") -> str:
+        """How a transaction begins; said each time, for a pooler forgets it in between."""
+        return (
+            f'BEGIN {mode}; SET LOCAL search_path = "{self.schema}"; SET LOCAL jit = off;'
+            f" SET LOCAL idle_in_transaction_session_timeout = {IDLE_MS}; SET LOCAL lock_timeout = {LOCK_MS}"
+        )
+
+
+def read_address(address: str) -> tuple[str, PostgresOptions]:
+    """The address as the driver takes it, and what it says to us: `schema`, `connections`, `pooler`."""
+    parts = urlsplit(address)
+    given = dict(parse_qsl(parts.query))
+    usual = PostgresOptions()
+    schema = given.pop("schema", usual.schema)
+    connections = given.pop("connections", str(usual.connections))
+    pooler = given.pop("pooler", "false").lower()
+    if not connections.isdecimal() or pooler not in ("true", "false"):
+        raise InvalidInput(
+            "`connections` in the database's address is a number, `pooler` is true or false",
+            hint="postgresql://user@host/name?connections=10&pooler=false",
+        )
+    options = PostgresOptions(schema=schema, connections=int(connections), pooler=pooler == "true")
+    return urlunsplit(parts._replace(query=urlencode(given))), options
+
+
+def without_password(address: str) -> str:
+    """The address as it may be shown."""
+    parts = urlsplit(address)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
+
+
+def driver_settings(options: PostgresOptions) -> dict[str, Any]:
+    return {
+        "timeout": CONNECT_SECONDS,
+        "command_timeout": ANSWER_SECONDS,
+        "statement_cache_size": 0 if options.pooler else 1_000,
+    }
+
+
+async def open_pool(address: str, options: PostgresOptions, size: int) -> Pool:
+    """Connections that are made when they are needed."""
+    return await asyncpg.create_pool(
+        address, min_size=0, max_size=size, reset=_leave_as_it_is, **driver_settings(options)
+    )
+
+
+async def _leave_as_it_is(connection: Connection) -> None:
+    """A transaction leaves nothing behind on its connection."""
+
+
+def refuse_old_server(version: tuple[int, int]) -> None:
+    if version[0] < OLDEST_SERVER:
+        raise StoreUnavailable(
+            f"PostgreSQL {version[0]}.{version[1]} is too old",
+            hint=f"use PostgreSQL {OLDEST_SERVER} or newer",
+        )
+
+
+def translated(error: BaseException, where: str) -> Exception:
+    """The error a caller can act on."""
+    if isinstance(error, asyncpg.DataError | asyncpg.ProgramLimitExceededError):
+        return InvalidInput(f"that cannot be stored: {error}", hint="send valid Unicode, of a smaller size")
+    if isinstance(error, asyncpg.InsufficientPrivilegeError):
+        return StoreUnavailable(
+            f"{where} does not let this user work: {error}",
+            hint="GRANT CREATE on the database to it, or make the schema and let it own that",
+        )
+    if isinstance(error, _REFUSED):
+        return StoreUnavailable(
+            f"{where} cannot be opened: {error}", hint="check user, password and name in `database`"
+        )
+    if isinstance(error, asyncpg.DiskFullError):
+        return StoreUnavailable(f"no space left for {where}", hint="free space; nothing was lost")
+    if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+        return StoreUnavailable(f"{where} can only be read", hint="name the primary server in `database`")
+    if isinstance(error, asyncpg.LockNotAvailableError):
+        return StoreUnavailable(f"{where} is held by somebody else", hint="try again; nothing was written")
+    if isinstance(error, _UNFIT):
+        return StoreCorrupt(
+            f"{where} does not fit this Roost: {error}", hint="report it; trying again is no use"
+        )
+    return StoreUnavailable(
+        f"{where} cannot be reached: {str(error) or type(error).__name__}",
+        hint="try again; nothing of this request was written",
+    )

@@ -1,0 +1,125 @@
+-- What only PostgreSQL is asked, or asked in other words, by name.
+
+-- name: now
+SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
+
+-- name: transaction
+SELECT pg_current_xact_id_if_assigned()::text;
+
+-- name: fate
+SELECT pg_xact_status(?::text::xid8);
+
+-- name: notify
+SELECT pg_notify(?, value) FROM json_each(?);
+
+-- name: keep_to_ourselves
+-- Until the end of the transaction nobody else of this store does what has this name.
+SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || ?, 0));
+
+-- name: keep_to_ourselves_named
+SELECT pg_advisory_xact_lock(hashtextextended(?, 0));
+
+-- name: seize_sessions
+SELECT key FROM sessions WHERE tenant = ? AND key IN (SELECT value FROM json_each(?)) ORDER BY key
+FOR UPDATE SKIP LOCKED;
+
+-- name: still_queued
+SELECT q.body FROM runs q WHERE q.id IN (SELECT value FROM json_each(?)) AND q.state = 'queued'
+    AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = q.key AND r.state = 'running');
+
+-- name: merged_inputs
+-- Each looked up by itself: how many there are cannot be guessed, and are few.
+WITH RECURSIVE ends (id) AS (
+    SELECT value COLLATE "C" FROM json_each(?)
+    UNION SELECT i.id FROM ends CROSS JOIN LATERAL (SELECT id FROM inbound WHERE merged_into = ends.id OFFSET 0) i
+)
+SELECT i.body FROM ends
+CROSS JOIN LATERAL (SELECT seq, body FROM inbound WHERE id = ends.id AND state = 'merged' OFFSET 0) i ORDER BY i.seq;
+
+-- name: open_balance
+INSERT INTO budgets (name, since, spent, held, warned, tenant) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: insert_search
+INSERT INTO entry_search (entry, tokens, words)
+SELECT e.id, array_to_tsvector(ARRAY(SELECT value FROM json_each(?))), ? FROM entries e
+WHERE e.generation = ? AND e.seq = ?;
+
+-- name: search
+SELECT s.key, g.session_id, e.seq, e.entry_id, e.body, e.parent_id, e.run_id, e.source
+FROM entry_search f
+JOIN entries e ON e.id = f.entry
+JOIN generations g ON g.id = e.generation
+JOIN sessions s ON s.id = g.session
+WHERE s.tenant = :tenant /* filters */ ORDER BY f.entry DESC LIMIT :limit OFFSET :offset;
+
+-- name: where_matching
+AND f.tokens @@ :match::text::tsquery;
+
+-- name: where_side_by_side
+AND NOT EXISTS (SELECT 1 FROM json_each(:phrases) WHERE strpos(' ' || f.words || ' ', value) = 0);
+
+-- name: due_deliveries
+-- The oldest unsent one of each address, unless it or a later one is being sent.
+SELECT d.body FROM deliveries d JOIN (
+    SELECT min(seq) AS first, bool_or(state = 'sending') AS busy FROM deliveries
+    WHERE state IN ('intent', 'sending') GROUP BY address
+) heads ON d.seq = heads.first
+WHERE NOT heads.busy AND d.ready_at <= ?
+    AND NOT EXISTS (
+        SELECT 1 FROM json_each(?) WHERE value::json ->> 0 = d.address ->> '$.channel'
+            AND value::json ->> 1 = coalesce(d.address ->> '$.account', ?))
+ORDER BY d.seq LIMIT ?;
+
+-- name: used_bytes
+SELECT coalesce(sum(octet_length(body) + coalesce(octet_length(source), 0)), 0) FROM entries;
+
+-- name: structure
+SELECT tablename FROM pg_tables WHERE schemaname = current_schema();
+
+-- name: unindexed_entries
+SELECT g.id, e.seq, e.body FROM entries e JOIN generations g ON g.id = e.generation
+WHERE NOT EXISTS (SELECT 1 FROM entry_search f WHERE f.entry = e.id);
+
+-- name: budgets
+SELECT name, held FROM budgets ORDER BY name;
+
+-- name: all_reservations
+SELECT body FROM reservations;
+
+-- name: restate_budget
+UPDATE budgets SET held = ? WHERE name = ?;
+
+-- name: count_stale_delivery
+SELECT count(*) FROM deliveries d
+WHERE d.state IN ('confirmed', 'failed', 'dismissed') AND d.ready_at < :before
+    AND substring(d.body FROM '"created_at":(\d+)')::bigint < :before
+    AND NOT EXISTS (
+        SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = d.key AND s.pinned_at IS NOT NULL);
+
+-- name: delete_stale_delivery
+DELETE FROM deliveries WHERE seq IN (
+    SELECT seq FROM deliveries d
+    WHERE d.state IN ('confirmed', 'failed', 'dismissed') AND d.ready_at < :before
+        AND substring(d.body FROM '"created_at":(\d+)')::bigint < :before
+        AND NOT EXISTS (
+            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = d.key AND s.pinned_at IS NOT NULL)
+    LIMIT :limit
+);
+
+-- name: count_stale_exchange
+SELECT count(*) FROM exchanges e WHERE strpos(e.body, '"phase":"done"') > 0 AND substring(e.body FROM '"created_at":(\d+)')::bigint < :before
+    AND NOT EXISTS (
+        SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key IN (e.requester, e.target)
+            AND s.pinned_at IS NOT NULL);
+
+-- name: delete_stale_exchange
+DELETE FROM exchanges WHERE id IN (
+    SELECT id FROM exchanges e WHERE strpos(e.body, '"phase":"done"') > 0 AND substring(e.body FROM '"created_at":(\d+)')::bigint < :before
+        AND NOT EXISTS (
+            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key IN (e.requester, e.target)
+            AND s.pinned_at IS NOT NULL)
+    LIMIT :limit
+);
+
+-- name: exchanges
+SELECT body FROM exchanges WHERE requester = ? AND target = ? ORDER BY seq;

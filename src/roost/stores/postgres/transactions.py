@@ -1,0 +1,203 @@
+"""Verbs in transactions on connections of a pool.
+
+One that another stood in the way of, or whose connection was lost before its end, is done again: decisions may be asked
+again. When the connection is lost while it ends, the server is asked afterwards what became of it.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import TypeVar
+
+import anyio
+import asyncpg
+
+from roost.core.errors import Conflict, StoreUnavailable
+from roost.stores.codec import to_text
+from roost.stores.postgres.connection import (
+    DRIVER_ERRORS,
+    IN_THE_WAY,
+    LOST,
+    Pool,
+    PostgresOptions,
+    translated,
+)
+from roost.stores.postgres.dialect import SQL, numbered
+from roost.stores.postgres.rows import Connection
+
+Answer = TypeVar("Answer")
+Body = Callable[[Connection], Awaitable[Answer]]
+
+ACQUIRE_SECONDS = 20
+ROLLBACK_SECONDS = 2
+# Seconds between attempts: long enough together for a server that restarts.
+PAUSES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 1.0)
+READING = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# Two messages with one identity that came to different sessions at once: the second look finds the first.
+_MET_AT_ONCE = frozenset({"inbound_external", "inbound_idempotency"})
+
+
+class Again(Exception):
+    """Nothing of the transaction was written, and it may come to an end when it is done once more."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(repr(cause))
+        self.cause = cause
+
+
+class Transactions:
+    def __init__(self, pool: Pool, options: PostgresOptions, where: str) -> None:
+        self._pool = pool
+        self._options = options
+        self._where = where
+        self._underway = 0
+        self._closed = False
+        self._idle = anyio.Event()
+
+    async def write(self, body: Body[Answer]) -> Answer:
+        return await self._repeated(lambda: self._once(self._options.begin(), body))
+
+    async def read(self, body: Body[Answer]) -> Answer:
+        return await self._repeated(lambda: self._once(self._options.begin(READING), body))
+
+    async def notify(self, channel: str, notices: Sequence[str]) -> None:
+        async with self._connection() as connection:
+            await connection.execute(numbered(SQL["notify"]).text, channel, to_text(notices))
+
+    async def close(self) -> None:
+        """Finish what was asked for; a server that is gone is not waited for."""
+        self._closed = True
+        with anyio.move_on_after(ACQUIRE_SECONDS) as waiting:
+            if self._underway:
+                await self._idle.wait()
+            await self._pool.close()
+        if waiting.cancelled_caught:
+            self._pool.terminate()
+
+    async def _repeated(self, attempt: Callable[[], Awaitable[Answer]]) -> Answer:
+        with self._door():
+            try:
+                return await self._tried(attempt)
+            except DRIVER_ERRORS as error:
+                raise translated(error, self._where) from error
+
+    @contextmanager
+    def _door(self) -> Iterator[None]:
+        """Nobody comes in after it is shut; who came in before is waited for."""
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        self._underway += 1
+        try:
+            yield
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        self._underway -= 1
+        if self._closed and not self._underway:
+            self._idle.set()
+
+    async def _tried(self, attempt: Callable[[], Awaitable[Answer]]) -> Answer:
+        """What an attempt comes to at last; the error of the last one, if none came to an end."""
+        for pause in PAUSES:
+            await anyio.sleep(pause)
+            try:
+                return await attempt()
+            except Again as undone:
+                cause = undone.cause
+            # Who met another at the same moment finds it when it looks again.
+            if pause and isinstance(cause, Conflict):
+                break
+        raise cause
+
+    async def _once(self, begin: str, body: Body[Answer]) -> Answer:
+        async with self._connection() as connection:
+            try:
+                await connection.execute(begin)
+                answer = await body(connection)
+                number = await connection.fetchval(SQL["transaction"])
+            except BaseException as error:
+                await _undo(connection)
+                if _undone(error, connection):
+                    raise Again(error) from error
+                raise
+            unheard = await _end(connection)
+        if unheard is not None and number is not None and not await self._was_written(number):
+            raise Again(unheard) from unheard
+        return answer
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Connection]:
+        try:
+            connection = await self._pool.acquire(timeout=ACQUIRE_SECONDS)
+        except TimeoutError as error:
+            raise StoreUnavailable(
+                f"all {self._pool.get_max_size()} connections to {self._where} are busy",
+                hint="try again, or allow more of them in its address: ?connections=20",
+            ) from error
+        except LOST as error:
+            raise Again(error) from error
+        try:
+            yield connection
+        finally:
+            await self._pool.release(connection)
+
+    async def _was_written(self, number: str) -> bool:
+        """What became of a transaction whose end was not heard of."""
+        fate = numbered(SQL["fate"]).text
+        for pause in PAUSES:
+            await anyio.sleep(pause)
+            try:
+                async with self._connection() as connection:
+                    found: str = await connection.fetchval(fate, number)
+            except (Again, asyncpg.InterfaceError, *LOST):
+                continue
+            if found != "in progress":
+                return bool(found == "committed")
+        raise StoreUnavailable(
+            f"{self._where} was lost while it was writing, and cannot say what was written",
+            hint="look before trying again",
+        )
+
+
+async def _undo(connection: Connection) -> None:
+    with anyio.move_on_after(ROLLBACK_SECONDS, shield=True):
+        try:
+            await connection.execute("ROLLBACK")
+        except DRIVER_ERRORS:
+            _drop(connection)
+        return
+    _drop(connection)
+
+
+async def _end(connection: Connection) -> BaseException | None:
+    """Whoever stops waiting now does not undo it. What kept its end from being heard of, if anything did."""
+    with anyio.CancelScope(shield=True):
+        try:
+            await connection.execute("COMMIT")
+        except DRIVER_ERRORS as error:
+            _drop(connection)
+            return error
+    return None
+
+
+def _drop(connection: Connection) -> None:
+    # One that is lost already has left the pool, and is not there to be ended.
+    with suppress(asyncpg.InterfaceError):
+        connection.terminate()
+
+
+def _is_gone(connection: Connection) -> bool:
+    try:
+        return bool(connection.is_closed())
+    except asyncpg.InterfaceError:
+        return True
+
+
+def _undone(error: BaseException, connection: Connection) -> bool:
+    """Whether an error left nothing behind and may not happen again."""
+    if isinstance(error, Conflict):
+        cause = error.__context__
+        return isinstance(cause, asyncpg.UniqueViolationError) and cause.constraint_name in _MET_AT_ONCE
+    if isinstance(error, asyncpg.InterfaceError):
+        return _is_gone(connection)
+    return isinstance(error, (*LOST, *IN_THE_WAY))

@@ -1,0 +1,518 @@
+-- What every database is asked in the same words, by name. An index is named where a planner would choose another.
+
+-- name: leases
+SELECT name, holder, address, config_hash, epoch, expires_at FROM gateways ORDER BY name;
+
+-- name: lease
+SELECT name, holder, address, config_hash, epoch, expires_at FROM gateways WHERE name = ?;
+
+-- name: put_lease
+INSERT INTO gateways (name, holder, address, config_hash, epoch, expires_at) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, address = excluded.address,
+    config_hash = excluded.config_hash, epoch = excluded.epoch, expires_at = excluded.expires_at;
+
+-- name: session
+SELECT id, key, principal, session_id, kind, channel, chat_type, account, peer, thread, route_rule,
+    parent, depth, terms, created_at, archived_at, pinned_at, labels, origin, route, overrides,
+    started_at, updated_at, interacted_at, status, version, events, entries, title, preview, model,
+    input_tokens, output_tokens, total_tokens, context_tokens, cache_read, cache_write, cost_micros, compactions
+FROM sessions WHERE tenant = ? AND key = ?;
+
+-- name: session_by_id
+SELECT s.id, s.key, s.principal, s.session_id, s.kind, s.channel, s.chat_type, s.account, s.peer, s.thread,
+    s.route_rule, s.parent, s.depth, s.terms, s.created_at, s.archived_at, s.pinned_at, s.labels, s.origin, s.route,
+    s.overrides, s.started_at, s.updated_at, s.interacted_at, s.status, s.version, s.events, s.entries, s.title,
+    s.preview, s.model, s.input_tokens, s.output_tokens, s.total_tokens, s.context_tokens,
+    s.cache_read, s.cache_write, s.cost_micros, s.compactions
+FROM generations g JOIN sessions s ON s.id = g.session WHERE g.session_id = ? AND s.tenant = ?;
+
+-- name: sessions
+SELECT s.id, s.key, s.principal, s.session_id, s.kind, s.channel, s.chat_type, s.account, s.peer, s.thread,
+    s.route_rule, s.parent, s.depth, s.terms, s.created_at, s.archived_at, s.pinned_at, s.labels, s.origin, s.route,
+    s.overrides, s.started_at, s.updated_at, s.interacted_at, s.status, s.version, s.events, s.entries, s.title,
+    s.preview, s.model, s.input_tokens, s.output_tokens, s.total_tokens, s.context_tokens,
+    s.cache_read, s.cache_write, s.cost_micros, s.compactions
+FROM sessions s WHERE s.tenant = :tenant /* filters */ ORDER BY s.updated_at DESC, s.key LIMIT :limit OFFSET :offset;
+
+-- name: where_unarchived
+AND s.archived_at IS NULL;
+
+-- name: where_archived
+AND s.archived_at IS NOT NULL;
+
+-- name: where_kinds
+AND s.kind IN (SELECT value FROM json_each(:kinds));
+
+-- name: where_agent
+AND s.agent = :agent;
+
+-- name: where_label
+AND s.label = :label;
+
+-- name: where_keys
+AND s.key IN (SELECT value FROM json_each(:keys));
+
+-- name: where_parents
+AND s.parent IN (SELECT value FROM json_each(:parents));
+
+-- name: where_shown
+AND s.shape NOT IN (SELECT value FROM json_each(:hidden));
+
+-- name: where_active
+AND s.updated_at >= :active_since;
+
+-- name: where_search
+AND instr(s.haystack, :search) > 0;
+
+-- name: where_after
+AND (s.updated_at < :after_updated OR (s.updated_at = :after_updated AND s.key > :after_key));
+
+-- name: where_owner
+AND s.principal = :owner;
+
+-- name: where_in_tree
+AND s.key IN (SELECT :self_key UNION SELECT descendant FROM lineage WHERE ancestor = :tree_of AND live = 1);
+
+-- name: where_of_agents
+AND ((s.agent IN (SELECT value FROM json_each(:agents)) AND (s.principal = :owner OR :owner IS NULL))
+    OR s.key = :self_key
+    OR EXISTS (SELECT 1 FROM lineage l WHERE l.descendant = s.key AND l.ancestor = :tree_of AND l.live = 1));
+
+-- name: where_of_owner
+AND (s.principal = :owner OR s.key = :self_key
+    OR EXISTS (SELECT 1 FROM lineage l WHERE l.descendant = s.key AND l.ancestor = :tree_of AND l.live = 1));
+
+-- name: insert_session
+INSERT INTO sessions (key, agent, shape, heartbeat, principal, session_id, kind, channel, chat_type, account,
+    peer, thread, route_rule, parent, depth, terms, created_at, archived_at, pinned_at, label, labels, origin, route,
+    overrides, haystack, started_at, updated_at, interacted_at, status, version, events, entries, title, preview,
+    model, input_tokens, output_tokens, total_tokens, context_tokens, cache_read, cache_write, cost_micros, compactions, tenant)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+RETURNING id;
+
+-- name: update_session
+UPDATE sessions SET session_id = ?, archived_at = ?, pinned_at = ?, label = ?, labels = ?, origin = ?, route = ?,
+    overrides = ?, haystack = ?, started_at = ?, updated_at = ?, interacted_at = ?, status = ?, version = ?,
+    events = ?, entries = ?, title = ?, preview = ?, model = ?,
+    input_tokens = ?, output_tokens = ?, total_tokens = ?, context_tokens = ?,
+    cache_read = ?, cache_write = ?, cost_micros = ?, compactions = ?
+WHERE id = ?;
+
+-- name: touch_session
+UPDATE sessions SET started_at = ?, updated_at = ?, interacted_at = ?, status = ?, version = ?, events = ?,
+    entries = ?, title = ?, preview = ?, model = ?,
+    input_tokens = ?, output_tokens = ?, total_tokens = ?, context_tokens = ?,
+    cache_read = ?, cache_write = ?, cost_micros = ?, compactions = ?
+WHERE id = ?;
+
+-- name: delete_session
+DELETE FROM sessions WHERE id = ?;
+
+-- name: insert_parent
+INSERT INTO lineage (descendant, distance, ancestor, live) VALUES (?, 1, ?, 1);
+
+-- name: inherit_lineage
+INSERT INTO lineage (descendant, distance, ancestor, live)
+SELECT ?, distance + 1, ancestor, live FROM lineage WHERE descendant = ?;
+
+-- name: end_kinship
+UPDATE lineage SET live = 0 WHERE ancestor = ?1 OR descendant = ?1;
+
+-- name: forget_lineage
+DELETE FROM lineage WHERE descendant = ?;
+
+-- name: ancestors
+SELECT ancestor FROM lineage WHERE descendant = ? AND live = 1 ORDER BY distance;
+
+-- name: working_below
+SELECT DISTINCT l.descendant FROM lineage l WHERE l.ancestor = ? AND l.live = 1
+    AND (EXISTS (SELECT 1 FROM runs r WHERE r.key = l.descendant AND r.state IN ('queued', 'running'))
+        OR EXISTS (SELECT 1 FROM completions c WHERE c.requester = l.descendant AND c.acknowledged_at IS NULL))
+ORDER BY l.descendant;
+
+-- name: generation
+SELECT g.session_id, s.key, g.number, g.opened_at, g.opened_by, g.reset_rule, g.previous, g.base_session_id,
+    g.base_seq, (SELECT coalesce(max(seq), 0) FROM entries e WHERE e.generation = g.id), g.archived, g.header
+FROM generations g JOIN sessions s ON s.id = g.session WHERE g.session_id = ?;
+
+-- name: generations
+SELECT g.session_id, s.key, g.number, g.opened_at, g.opened_by, g.reset_rule, g.previous, g.base_session_id,
+    g.base_seq, (SELECT coalesce(max(seq), 0) FROM entries e WHERE e.generation = g.id), g.archived, g.header
+FROM generations g JOIN sessions s ON s.id = g.session WHERE s.tenant = ? AND s.key = ? ORDER BY g.number;
+
+-- name: last_generation
+SELECT coalesce(max(number), 0) FROM generations WHERE session = ?;
+
+-- name: insert_generation
+INSERT INTO generations (session, session_id, number, opened_at, opened_by, reset_rule, previous,
+    base_session_id, base_seq, archived, header)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: generation_row
+SELECT id FROM generations WHERE session_id = ?;
+
+-- name: insert_entry
+INSERT INTO entries (generation, seq, entry_id, parent_id, run_id, role, provenance, source_session, principal, at,
+    body, source)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: entries
+SELECT e.seq, e.entry_id, e.body, e.parent_id, e.run_id, e.source
+FROM entries e WHERE e.generation = (SELECT id FROM generations WHERE session_id = ?) AND e.seq > ? AND e.seq <= ?
+ORDER BY e.seq;
+
+-- name: entries_before
+SELECT e.seq, e.entry_id, e.body, e.parent_id, e.run_id, e.source
+FROM entries e WHERE e.generation = (SELECT id FROM generations WHERE session_id = ?) AND e.seq < ?
+ORDER BY e.seq DESC LIMIT ?;
+
+-- name: prose_before
+SELECT e.seq, e.entry_id, e.body, e.parent_id, e.run_id, e.source
+FROM entries e WHERE e.generation = (SELECT id FROM generations WHERE session_id = ?) AND e.seq < ? AND e.role <> 'tool'
+ORDER BY e.seq DESC LIMIT ?;
+
+-- name: where_key
+AND s.key = :key;
+
+-- name: insert_event
+INSERT INTO events (session, number, at, kind, ref) VALUES (?, ?, ?, ?, ?);
+
+-- name: events
+SELECT number, at, kind, ref FROM events
+WHERE session = (SELECT id FROM sessions WHERE tenant = ? AND key = ?) AND number > ? ORDER BY number LIMIT ?;
+
+-- name: insert_inbound
+INSERT INTO inbound (id, key, principal, channel, account, external_id, idempotency_key, received_at, state, run_id,
+    merged_into, reason, body, tenant)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: update_inbound
+UPDATE inbound SET state = ?, run_id = ?, merged_into = ?, reason = ?, body = ? WHERE id = ?;
+
+-- name: inbound
+SELECT body FROM inbound WHERE id = ?;
+
+-- name: inbound_by_external_id
+SELECT body FROM inbound WHERE tenant = ? AND channel = ? AND account = ? AND external_id = ?;
+
+-- name: inbound_by_idempotency_key
+SELECT body FROM inbound WHERE tenant = ? AND principal = ? AND key = ? AND idempotency_key = ?;
+
+-- name: newest_inbound_by_idempotency_key
+SELECT body FROM inbound WHERE tenant = ? AND principal = ? AND idempotency_key = ? ORDER BY seq DESC LIMIT 1;
+
+-- name: pending_inputs
+SELECT body FROM inbound INDEXED BY inbound_pending WHERE key = ? AND state = 'pending' ORDER BY seq;
+
+-- name: merged_inputs
+WITH RECURSIVE ends (id) AS (
+    SELECT value FROM json_each(?)
+    UNION SELECT i.id FROM inbound i JOIN ends ON i.merged_into = ends.id
+)
+SELECT body FROM inbound WHERE id IN (SELECT id FROM ends) AND state = 'merged' ORDER BY seq;
+
+-- name: inbound_of_session
+SELECT body FROM inbound WHERE key = ?;
+
+-- name: insert_run
+INSERT INTO runs (id, key, principal, asker, lane, state, ready_at, body, tenant) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: update_run
+UPDATE runs SET state = ?, ready_at = ?, body = ? WHERE id = ?;
+
+-- name: run
+SELECT body FROM runs WHERE id = ?;
+
+-- name: runs_wait
+SELECT 1 FROM runs INDEXED BY runs_queued WHERE state = 'queued' LIMIT 1;
+
+-- name: active_runs
+SELECT body FROM runs INDEXED BY runs_active WHERE key = ? AND state IN ('queued', 'running') ORDER BY seq;
+
+-- name: running_runs
+SELECT body FROM runs INDEXED BY runs_running WHERE state = 'running' ORDER BY seq;
+
+-- name: parked_runs
+-- Nearly only those that wait for a budget; the value itself says which do.
+SELECT body FROM runs INDEXED BY runs_queued WHERE state = 'queued' AND instr(body, '"parked":') > 0 ORDER BY seq;
+
+-- name: ready_runs
+-- The oldest queued run of each session that has none running; the first few of each asker, the first of each lane.
+SELECT body FROM (
+    SELECT seq, body, row_number() OVER (PARTITION BY lane ORDER BY seq) AS place FROM (
+        SELECT seq, body, lane, row_number() OVER (PARTITION BY asker ORDER BY seq) AS turn FROM (
+            SELECT q.seq, q.body, q.asker, q.lane, q.ready_at,
+                row_number() OVER (PARTITION BY q.key ORDER BY q.seq) AS place
+            FROM runs q
+            WHERE q.state = 'queued'
+                AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = q.key AND r.state = 'running')
+        ) heads WHERE place = 1 AND ready_at <= ?
+    ) askers WHERE turn <= ?
+) lanes WHERE place <= ? ORDER BY seq;
+
+-- name: put_exchange
+INSERT INTO exchanges (id, requester, target, body, tenant) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET body = excluded.body;
+
+-- name: exchange
+SELECT body FROM exchanges WHERE id = ?;
+
+-- name: insert_completion
+INSERT INTO completions (child_run, child, requester, batch, acknowledged_at, body, tenant)
+VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: update_completion
+UPDATE completions SET acknowledged_at = ?, body = ? WHERE child_run = ?;
+
+-- name: completion
+SELECT body FROM completions WHERE child_run = ?;
+
+-- name: owed
+SELECT body FROM completions WHERE requester = ? AND acknowledged_at IS NULL ORDER BY seq;
+
+-- name: batch
+SELECT body FROM completions WHERE requester = ? AND batch = ? ORDER BY seq;
+
+-- name: put_binding
+INSERT INTO thread_bindings (address, key, body, tenant) VALUES (?, ?, ?, ?)
+ON CONFLICT (address) DO UPDATE SET key = excluded.key, body = excluded.body;
+
+-- name: binding
+SELECT body FROM thread_bindings WHERE address = ?;
+
+-- name: delete_binding
+DELETE FROM thread_bindings WHERE address = ?;
+
+-- name: insert_delivery
+INSERT INTO deliveries (id, key, principal, address, state, ready_at, body, tenant) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: update_delivery
+UPDATE deliveries SET state = ?, ready_at = ?, body = ? WHERE id = ?;
+
+-- name: delivery
+SELECT body FROM deliveries WHERE id = ?;
+
+-- name: deliveries
+SELECT body FROM deliveries WHERE state = ? ORDER BY seq LIMIT ?;
+
+-- name: deliveries_wait
+SELECT 1 FROM deliveries INDEXED BY deliveries_by_state WHERE state = 'intent' LIMIT 1;
+
+-- name: put_usage
+INSERT INTO ledger (id, principal, at, key, agent, session_id, run_id, run_kind, provider, model, input, output,
+    cache_read, cache_write, total, cost_micros, estimated, tenant)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET principal = excluded.principal, at = excluded.at, key = excluded.key,
+    agent = excluded.agent, session_id = excluded.session_id, run_id = excluded.run_id,
+    run_kind = excluded.run_kind, provider = excluded.provider, model = excluded.model, input = excluded.input,
+    output = excluded.output, cache_read = excluded.cache_read, cache_write = excluded.cache_write,
+    total = excluded.total, cost_micros = excluded.cost_micros, estimated = excluded.estimated
+WHERE ledger.estimated = 1;
+
+-- name: usage
+-- In halves, the high ones first: a sum may have more than 64 bits.
+SELECT count(*), sum(input >> 32), sum(output >> 32), sum(cache_read >> 32), sum(cache_write >> 32),
+    sum(total >> 32), sum(cost_micros >> 32), sum(input & 4294967295), sum(output & 4294967295),
+    sum(cache_read & 4294967295), sum(cache_write & 4294967295), sum(total & 4294967295),
+    sum(cost_micros & 4294967295)
+FROM ledger s WHERE s.tenant = :tenant /* filters */;
+
+-- name: where_tree
+AND s.key IN (SELECT :tree_of UNION SELECT descendant FROM lineage WHERE ancestor = :tree_of);
+
+-- name: where_since
+AND s.at >= :since;
+
+-- name: where_until
+AND s.at < :until;
+
+-- name: balance
+SELECT since, spent, held, warned FROM budgets WHERE name = ?;
+
+-- name: put_balance
+INSERT INTO budgets (name, since, spent, held, warned, tenant) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET since = excluded.since, spent = excluded.spent, held = excluded.held,
+    warned = excluded.warned;
+
+-- name: reservation
+SELECT body FROM reservations WHERE id = ?;
+
+-- name: reservations
+SELECT body FROM reservations WHERE run_id = ? ORDER BY id;
+
+-- name: insert_reservation
+INSERT INTO reservations (id, run_id, body, tenant) VALUES (?, ?, ?, ?);
+
+-- name: delete_reservation
+DELETE FROM reservations WHERE id = ?;
+
+-- name: insert_denial
+INSERT INTO denials (principal, at, operation, rule, reason, caller, target, tenant) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: denials
+SELECT principal, at, operation, rule, reason, caller, target FROM denials ORDER BY seq DESC LIMIT ?;
+
+-- name: delete_runs
+DELETE FROM runs WHERE key = ?;
+
+-- name: delete_deliveries
+DELETE FROM deliveries WHERE key = ?;
+
+-- name: delete_exchanges
+DELETE FROM exchanges WHERE requester = ?1 OR target = ?1;
+
+-- name: delete_completions
+DELETE FROM completions WHERE requester = ?;
+
+-- name: delete_bindings
+DELETE FROM thread_bindings WHERE key = ?;
+
+-- name: count_unarchived
+SELECT count(*) FROM sessions WHERE tenant = :tenant AND archived_at IS NULL;
+
+-- name: sweepable
+SELECT s.key, CASE
+        WHEN s.kind = 'cron' THEN 'cron'
+        WHEN s.shape = 'subagent' THEN 'child'
+        WHEN s.shape IN ('acp', 'hook') OR s.heartbeat = 1 THEN 'synthetic'
+        ELSE 'dashboard'
+    END, s.updated_at, s.archived_at IS NOT NULL,
+    EXISTS (SELECT 1 FROM thread_bindings b WHERE b.key = s.key)
+FROM sessions s INDEXED BY sessions_sweepable
+WHERE (s.kind = 'cron' OR s.shape IN ('subagent', 'acp', 'hook', 'dashboard') OR s.heartbeat = 1)
+    AND s.tenant = :tenant AND s.updated_at < :before AND s.pinned_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = s.key AND r.state IN ('queued', 'running'))
+    AND NOT EXISTS (SELECT 1 FROM inbound i WHERE i.key = s.key AND i.state = 'pending')
+    AND NOT EXISTS (
+        SELECT 1 FROM deliveries d WHERE d.key = s.key AND d.state IN ('intent', 'sending', 'uncertain'))
+    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = s.key AND c.acknowledged_at IS NULL)
+    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child = s.key AND c.acknowledged_at IS NULL);
+
+-- name: session_bytes
+SELECT coalesce(sum(octet_length(e.body) + coalesce(octet_length(e.source), 0)), 0)
+FROM entries e JOIN generations g ON g.id = e.generation
+WHERE g.session = (SELECT id FROM sessions WHERE tenant = :tenant AND key = :key);
+
+-- name: stale_generations
+-- Closed by the next one, continued by none, of a session in which nothing waits.
+SELECT g.session_id FROM generations g INDEXED BY generations_by_age JOIN sessions s ON s.id = g.session
+WHERE g.opened_at < ?1 AND g.session_id <> s.session_id AND s.pinned_at IS NULL
+    AND (SELECT n.opened_at FROM generations n WHERE n.session = g.session AND n.number > g.number
+        ORDER BY n.number LIMIT 1) < ?1
+    AND NOT EXISTS (SELECT 1 FROM generations b WHERE b.base_session_id = g.session_id)
+    AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = s.key AND r.state IN ('queued', 'running'))
+    AND NOT EXISTS (SELECT 1 FROM inbound i WHERE i.key = s.key AND i.state = 'pending')
+    AND NOT EXISTS (
+        SELECT 1 FROM deliveries d WHERE d.key = s.key AND d.state IN ('intent', 'sending', 'uncertain'))
+    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = s.key AND c.acknowledged_at IS NULL)
+    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child = s.key AND c.acknowledged_at IS NULL)
+ORDER BY g.session_id;
+
+-- name: delete_generation
+DELETE FROM generations WHERE session_id = ?;
+
+-- name: has_work
+SELECT EXISTS (SELECT 1 FROM runs WHERE key = :key AND state IN ('queued', 'running'))
+    OR EXISTS (SELECT 1 FROM inbound WHERE key = :key AND state = 'pending')
+    OR EXISTS (SELECT 1 FROM deliveries WHERE key = :key AND state IN ('intent', 'sending', 'uncertain'))
+    OR EXISTS (SELECT 1 FROM completions WHERE requester = :key AND acknowledged_at IS NULL)
+    OR EXISTS (SELECT 1 FROM completions WHERE child = :key AND acknowledged_at IS NULL);
+
+-- name: end_feed
+INSERT INTO ended_feeds (key, last) SELECT key, events FROM sessions WHERE id = ?
+ON CONFLICT (key) DO UPDATE SET last = excluded.last;
+
+-- name: last_event
+SELECT last FROM ended_feeds WHERE key = ?;
+
+-- name: stale_feeds
+SELECT key FROM sessions WHERE id IN (SELECT DISTINCT session FROM events INDEXED BY events_by_age WHERE at < ?);
+
+-- name: count_stale_events
+-- The beginning of a feed: numbers never get a gap, whatever the clock did.
+SELECT count(*) FROM events
+WHERE session = (SELECT id FROM sessions WHERE tenant = :tenant AND key = :key) AND number < coalesce((
+    SELECT number FROM events
+    WHERE session = (SELECT id FROM sessions WHERE tenant = :tenant AND key = :key) AND at >= :before ORDER BY number LIMIT 1
+), 9223372036854775807);
+
+-- name: delete_stale_events
+DELETE FROM events
+WHERE session = (SELECT id FROM sessions WHERE tenant = :tenant AND key = :key) AND number < coalesce((
+    SELECT number FROM events
+    WHERE session = (SELECT id FROM sessions WHERE tenant = :tenant AND key = :key) AND at >= :before ORDER BY number LIMIT 1
+), 9223372036854775807);
+
+-- name: count_stale_inbound
+-- One merged into another stays while that one may still wait.
+SELECT count(*) FROM inbound i WHERE received_at < :before AND state <> 'pending' AND NOT (state = 'merged'
+    AND EXISTS (SELECT 1 FROM inbound p WHERE p.key = i.key AND p.state = 'pending'));
+
+-- name: delete_stale_inbound
+DELETE FROM inbound WHERE seq IN (
+    SELECT seq FROM inbound i WHERE received_at < :before AND state <> 'pending' AND NOT (state = 'merged'
+        AND EXISTS (SELECT 1 FROM inbound p WHERE p.key = i.key AND p.state = 'pending'))
+    LIMIT :limit
+);
+
+-- name: count_stale_delivery
+SELECT count(*) FROM deliveries d INDEXED BY deliveries_settled
+WHERE d.state IN ('confirmed', 'failed', 'dismissed') AND d.ready_at < :before
+    AND d.body ->> '$.created_at' < :before
+    AND NOT EXISTS (
+        SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = d.key AND s.pinned_at IS NOT NULL);
+
+-- name: delete_stale_delivery
+DELETE FROM deliveries WHERE seq IN (
+    SELECT seq FROM deliveries d INDEXED BY deliveries_settled
+    WHERE d.state IN ('confirmed', 'failed', 'dismissed') AND d.ready_at < :before
+        AND d.body ->> '$.created_at' < :before
+        AND NOT EXISTS (
+            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = d.key AND s.pinned_at IS NOT NULL)
+    LIMIT :limit
+);
+
+-- name: count_stale_exchange
+SELECT count(*) FROM exchanges e WHERE e.body ->> '$.phase' = 'done' AND e.body ->> '$.created_at' < :before
+    AND NOT EXISTS (
+        SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key IN (e.requester, e.target)
+            AND s.pinned_at IS NOT NULL);
+
+-- name: delete_stale_exchange
+DELETE FROM exchanges WHERE id IN (
+    SELECT id FROM exchanges e WHERE e.body ->> '$.phase' = 'done' AND e.body ->> '$.created_at' < :before
+        AND NOT EXISTS (
+            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key IN (e.requester, e.target)
+            AND s.pinned_at IS NOT NULL)
+    LIMIT :limit
+);
+
+-- name: count_stale_completion
+SELECT count(*) FROM completions c WHERE c.acknowledged_at < :before AND NOT EXISTS (
+        SELECT 1 FROM completions o WHERE o.requester = c.requester AND o.batch = c.batch
+            AND (o.acknowledged_at IS NULL OR o.acknowledged_at >= :before))
+    AND NOT EXISTS (
+        SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = c.requester AND s.pinned_at IS NOT NULL);
+
+-- name: delete_stale_completion
+DELETE FROM completions WHERE seq IN (
+    SELECT seq FROM completions c WHERE c.acknowledged_at < :before AND NOT EXISTS (
+            SELECT 1 FROM completions o WHERE o.requester = c.requester AND o.batch = c.batch
+                AND (o.acknowledged_at IS NULL OR o.acknowledged_at >= :before))
+        AND NOT EXISTS (
+            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = c.requester AND s.pinned_at IS NOT NULL)
+    LIMIT :limit
+);
+
+-- name: count_stale_denial
+SELECT count(*) FROM denials n WHERE n.at < :before
+    AND NOT EXISTS (
+        SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = n.caller AND s.pinned_at IS NOT NULL);
+
+-- name: delete_stale_denial
+DELETE FROM denials WHERE seq IN (
+    SELECT seq FROM denials n WHERE n.at < :before
+        AND NOT EXISTS (
+            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = n.caller AND s.pinned_at IS NOT NULL)
+    LIMIT :limit
+);

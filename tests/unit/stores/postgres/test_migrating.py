@@ -1,0 +1,69 @@
+import asyncio
+from importlib.resources import files
+
+import asyncpg
+import pytest
+
+from roost.core.errors import StoreCorrupt, StoreUnavailable
+from roost.stores.migrations import Migration, steps_in
+from roost.stores.postgres.connection import PostgresOptions
+from roost.stores.postgres.migrating import MIGRATIONS, migrate
+from roost.stores.postgres.rows import Connection
+
+SCHEMA = files("roost.stores.postgres") / "schema.sql"
+OPTIONS = PostgresOptions(schema="steps")
+COLUMNS = """
+SELECT table_name, column_name, data_type, is_nullable, column_default, collation_name, is_identity
+FROM information_schema.columns WHERE table_schema = $1 AND table_name <> 'roost_schema' ORDER BY 1, ordinal_position
+"""
+INDEXES = "SELECT replace(indexdef, $1 || '.', '') FROM pg_indexes WHERE schemaname = $1 ORDER BY 1"
+FIRST = Migration(1, "CREATE TABLE a (x bigint); INSERT INTO a VALUES (1)")
+
+
+@pytest.fixture(autouse=True)
+async def cleared(bare: Connection) -> None:
+    await bare.execute("DROP SCHEMA IF EXISTS steps CASCADE; DROP SCHEMA IF EXISTS whole CASCADE")
+
+
+async def shape_of(connection: Connection, schema: str) -> list[tuple[object, ...]]:
+    found = await connection.fetch(COLUMNS, schema) + await connection.fetch(INDEXES, schema)
+    return [tuple(row) for row in found]
+
+
+async def test_the_steps_together_make_the_schema(bare: Connection) -> None:
+    await migrate(bare, OPTIONS, steps_in(MIGRATIONS))
+    await bare.execute("CREATE SCHEMA whole; SET search_path = whole")
+    await bare.execute(SCHEMA.read_text(encoding="utf-8"))
+    assert await shape_of(bare, "steps") == await shape_of(bare, "whole")
+
+
+async def test_of_several_that_start_at_once_one_takes_each_step(
+    postgres_server: str, bare: Connection
+) -> None:
+    opened = [await asyncpg.connect(postgres_server) for _ in range(4)]
+    await asyncio.gather(*(migrate(one, OPTIONS, (FIRST,)) for one in opened))
+    for one in opened:
+        await one.close()
+    assert await bare.fetchval("SELECT count(*) FROM steps.a") == 1
+    assert await bare.fetchval("SELECT version FROM steps.roost_schema") == 1
+
+
+@pytest.mark.requirement("P5")
+async def test_a_step_that_fails_leaves_the_state_before_it(bare: Connection) -> None:
+    await migrate(bare, OPTIONS, (FIRST,))
+    broken = Migration(2, "CREATE TABLE b (x bigint); INSERT INTO a VALUES (2); nonsense")
+    with pytest.raises(asyncpg.PostgresSyntaxError):
+        await migrate(bare, OPTIONS, (FIRST, broken))
+    assert await bare.fetchval("SELECT count(*) FROM steps.a") == 1
+    assert await bare.fetchval("SELECT to_regclass('steps.b') IS NULL")
+    await migrate(bare, OPTIONS, (FIRST, Migration(2, "INSERT INTO a VALUES (2)")))
+    assert await bare.fetchval("SELECT count(*) FROM steps.a") == 2
+
+
+async def test_a_schema_of_a_newer_roost_and_one_of_another_program_are_refused(bare: Connection) -> None:
+    await migrate(bare, OPTIONS, (FIRST, Migration(2, "SELECT 1")))
+    with pytest.raises(StoreUnavailable, match="newer Roost"):
+        await migrate(bare, OPTIONS, (FIRST,))
+    await bare.execute("CREATE SCHEMA whole; CREATE TABLE whole.theirs (x bigint)")
+    with pytest.raises(StoreCorrupt, match="another program"):
+        await migrate(bare, PostgresOptions(schema="whole"), (FIRST,))

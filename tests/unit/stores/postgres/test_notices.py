@@ -1,0 +1,84 @@
+import asyncio
+
+import asyncpg
+
+from roost.core.topics import Topic, TopicKind
+from roost.stores.postgres import PostgresStore
+from roost.stores.postgres.connection import PostgresOptions, open_pool
+from roost.stores.postgres.notices import LONGEST_NOTICE, Notices
+from roost.stores.postgres.transactions import Transactions
+from roost.stores.topics import Topics
+from roost.testing.builders import MAIN, said
+from roost.testing.clock import FakeClock
+from tests import postgres
+from tests.contract.scenes import opened
+from tests.postgres_line import line_to
+
+
+async def test_what_is_committed_meanwhile_is_told_at_once_and_by_name_only(postgres_server: str) -> None:
+    await postgres.empty(postgres_server)
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    listener = await asyncpg.connect(postgres_server)
+    await listener.add_listener("roost", lambda *news: heard.put_nowait(news[-1]))
+    store = await PostgresStore.open(postgres_server, FakeClock())
+    await opened(store)
+    async with asyncio.timeout(30):
+        await heard.get()
+        await asyncio.gather(*(store.append(MAIN, (said(f"e-{n}", "a secret"),)) for n in range(20)))
+        told = [await heard.get()]
+        await store.close()
+    await asyncio.sleep(0)
+    while not heard.empty():
+        told.append(heard.get_nowait())
+    assert len(told) <= 20
+    assert all(str(MAIN) in one and "secret" not in one for one in told)
+    await listener.close()
+
+
+async def test_more_names_than_one_notice_holds_are_told_in_several(postgres_server: str) -> None:
+    options = PostgresOptions()
+    transactions = Transactions(await open_pool(postgres_server, options, 1), options, "here")
+    notices = Notices(postgres_server, options, transactions, Topics())
+    topics = [Topic(TopicKind.SESSION, f"agent:main:{number:040d}") for number in range(300)]
+    found = list(notices._notices(topics))
+    assert len(found) > 1
+    assert max(len(one.encode()) for one in found) <= LONGEST_NOTICE
+    assert sum(one.count("agent:main") for one in found) == 300
+    await notices.close()
+    await transactions.close()
+
+
+async def test_after_a_lost_line_everybody_looks_again(postgres_server: str) -> None:
+    await postgres.empty(postgres_server)
+    writer = await PostgresStore.open(postgres_server, FakeClock())
+    async with line_to(postgres_server) as (address, line):
+        store = await PostgresStore.open(address, FakeClock())
+
+        async def there() -> bool | None:
+            return True if await store.session(MAIN) else None
+
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+            waiting = group.create_task(store.wait_for(Topic(TopicKind.SESSION, str(MAIN)), there))
+            await asyncio.sleep(0)
+            line.hang_up()
+            await opened(writer)
+            assert await waiting
+        await store.close()
+    await writer.close()
+
+
+async def test_behind_a_pooler_who_waits_looks_by_itself(postgres_server: str) -> None:
+    await postgres.empty(postgres_server)
+    joined = f"{postgres_server}&pooler=true"
+    one, other = [await PostgresStore.open(joined, FakeClock()) for _ in range(2)]
+
+    async def there() -> bool | None:
+        return True if await other.session(MAIN) else None
+
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        waiting = group.create_task(other.wait_for(Topic(TopicKind.SESSION, str(MAIN)), there))
+        await asyncio.sleep(0)
+        await opened(one)
+        assert await waiting
+    await one.close()
+    await other.close()

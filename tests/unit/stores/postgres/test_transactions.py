@@ -1,0 +1,140 @@
+import asyncio
+
+import asyncpg
+import pytest
+
+from roost.core.errors import Conflict, StoreUnavailable
+from roost.stores.postgres import PostgresStore
+from roost.stores.postgres.connection import PostgresOptions, open_pool
+from roost.stores.postgres.rows import Connection
+from roost.stores.postgres.transactions import PAUSES, Again, Transactions
+from roost.testing import builders
+from roost.testing.builders import MAIN
+from roost.testing.clock import FakeClock
+from tests import postgres
+from tests.contract.scenes import known, opened
+from tests.postgres_line import Cut, line_to
+
+
+@pytest.mark.parametrize("cut", Cut)
+async def test_a_line_that_is_cut_at_the_end_of_a_transaction_leaves_it_done_once(
+    postgres_server: str, cut: Cut
+) -> None:
+    await postgres.empty(postgres_server)
+    async with line_to(postgres_server) as (address, line):
+        store = await PostgresStore.open(address, FakeClock())
+        await opened(store)
+        line.cut_at_commit(cut)
+        (entry,) = await store.append(MAIN, (builders.said("e-1", "once"),))
+        assert line.cuts == 1
+        assert await store.entries(entry.session_id) == (entry,)
+        assert (await known(store)).summary.entries == 1
+        await store.close()
+
+
+async def test_who_cannot_be_told_what_was_written_is_told_so(postgres_server: str) -> None:
+    await postgres.empty(postgres_server)
+    async with line_to(postgres_server) as (address, line):
+        store = await PostgresStore.open(address, FakeClock())
+        await opened(store)
+        line.dead_after_cut = True
+        line.cut_at_commit(Cut.AFTER)
+        with pytest.raises(StoreUnavailable, match="cannot say what was written"):
+            await store.append(MAIN, (builders.said("e-1", "perhaps"),))
+        line.dead_after_cut = False
+        assert (await known(store)).summary.entries in (0, 1)
+        await store.close()
+
+
+async def test_a_line_that_is_lost_in_the_middle_is_made_anew(postgres_server: str) -> None:
+    await postgres.empty(postgres_server)
+    async with line_to(postgres_server) as (address, line):
+        store = await PostgresStore.open(address, FakeClock())
+        await opened(store)
+        for number in range(3):
+            line.hang_up()
+            await store.append(MAIN, (builders.said(f"e-{number}", "words"),))
+        assert (await known(store)).summary.entries == 3
+        await store.close()
+
+
+async def test_two_that_stand_in_each_others_way_both_come_to_an_end(postgres_server: str) -> None:
+    options = PostgresOptions()
+    transactions = Transactions(await open_pool(postgres_server, options, 2), options, "here")
+    first, second = asyncio.Event(), asyncio.Event()
+    tries = []
+
+    async def lock(
+        connection: Connection, names: tuple[str, str], mine: asyncio.Event, other: asyncio.Event
+    ) -> None:
+        tries.append(names)
+        one, two = names
+        await connection.fetchval("SELECT pg_advisory_xact_lock(ascii($1))", one)
+        mine.set()
+        await other.wait()
+        await connection.fetchval("SELECT pg_advisory_xact_lock(ascii($1))", two)
+
+    async with asyncio.timeout(30):
+        await asyncio.gather(
+            transactions.write(lambda connection: lock(connection, ("a", "b"), first, second)),
+            transactions.write(lambda connection: lock(connection, ("b", "a"), second, first)),
+        )
+    assert len(tries) == 3
+    await transactions.close()
+
+
+async def test_what_is_cancelled_in_the_middle_is_undone_and_the_connection_used_again(
+    postgres_server: str,
+) -> None:
+    options = PostgresOptions()
+    transactions = Transactions(await open_pool(postgres_server, options, 1), options, "here")
+    begun = asyncio.Event()
+
+    async def linger(connection: Connection) -> None:
+        begun.set()
+        await connection.execute("SELECT pg_sleep(30)")
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.2):
+            await transactions.write(linger)
+    assert begun.is_set()
+
+    async def ask(connection: Connection) -> int:
+        return int(await connection.fetchval("SELECT 7"))
+
+    assert await transactions.read(ask) == 7
+    await transactions.close()
+
+
+async def test_a_conflict_that_was_met_at_once_is_looked_at_twice(postgres_server: str) -> None:
+    options = PostgresOptions()
+    transactions = Transactions(await open_pool(postgres_server, options, 1), options, "here")
+    tries = []
+
+    async def meet(connection: Connection) -> None:
+        tries.append(1)
+        cause = asyncpg.UniqueViolationError("x")
+        cause.constraint_name = "inbound_external"
+        try:
+            raise cause
+        except asyncpg.UniqueViolationError:
+            raise Conflict("taken") from None
+
+    with pytest.raises(Conflict):
+        await transactions.write(meet)
+    assert len(tries) == 2
+    await transactions.close()
+
+
+async def test_a_server_that_stays_away_is_told_as_unavailable(postgres_server: str) -> None:
+    """Not for ever: whoever asked can do something else meanwhile."""
+    assert sum(PAUSES) < 5
+    async with line_to(postgres_server) as (address, _):
+        store = await PostgresStore.open(address, FakeClock())
+    with pytest.raises(StoreUnavailable, match="cannot be reached"):
+        await store.session(MAIN)
+    await store.close()
+
+
+def test_what_is_done_again_says_why() -> None:
+    assert "lost" in str(Again(OSError("lost")))

@@ -1,0 +1,20 @@
+from pathlib import Path
+
+import pytest
+
+from roost.core.errors import StoreUnavailable
+from roost.stores.migrations import Migration, refuse_newer, steps_in
+
+
+def test_the_steps_of_a_folder_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    (tmp_path / "0002_more.sql").write_text("two")
+    (tmp_path / "0001_first.sql").write_text("one")
+    (tmp_path / "notes.txt").write_text("nothing")
+    assert steps_in(tmp_path) == (Migration(1, "one"), Migration(2, "two"))
+
+
+def test_a_store_that_has_taken_steps_we_do_not_know_is_refused() -> None:
+    steps = (Migration(1, ""), Migration(2, ""))
+    refuse_newer(2, steps)
+    with pytest.raises(StoreUnavailable, match="schema 3, this one knows 2"):
+        refuse_newer(3, steps)
