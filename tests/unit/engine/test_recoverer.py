@@ -88,6 +88,7 @@ async def test_the_end_of_a_child_is_told_after_a_crash() -> None:
     assert await scene.store.completions(MAIN) == ()
     told = await scene.store.deliveries(DeliveryState.INTENT, 10)
     assert [one.kind for one in told] == [DeliveryKind.ANNOUNCE]
+    assert all("\nStats: runtime 10m00s" in one.text for one in told)
 
 
 class Shared(MemoryStore):
