@@ -200,7 +200,7 @@ async def test_wrong_arguments_are_an_outcome_that_says_how(
 @pytest.mark.requirement("D01")
 def test_reading_changes_nothing() -> None:
     assert House().history.spec.name == "sessions_history"
-    assert House().history.traits == ToolTraits(reenterable=True, parallel=True)
+    assert House().history.traits == ToolTraits(reenterable=True, parallel=True, recalls=True)
 
 
 async def test_what_no_run_has_read_yet_stands_beside_the_newest_page_masked_and_bounded(

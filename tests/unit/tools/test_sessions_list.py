@@ -253,7 +253,7 @@ async def test_wrong_arguments_are_an_outcome_that_says_how(
 @pytest.mark.requirement("D01")
 def test_listing_changes_nothing() -> None:
     assert House().list.spec.name == "sessions_list"
-    assert House().list.traits == ToolTraits(reenterable=True, parallel=True)
+    assert House().list.traits == ToolTraits(reenterable=True, parallel=True, recalls=True)
 
 
 @pytest.mark.requirement("P24")

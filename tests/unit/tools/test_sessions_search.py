@@ -187,4 +187,4 @@ async def test_wrong_arguments_are_an_outcome_that_says_how(
 
 def test_searching_changes_nothing() -> None:
     assert House().search.spec.name == "sessions_search"
-    assert House().search.traits == ToolTraits(reenterable=True, parallel=True)
+    assert House().search.traits == ToolTraits(reenterable=True, parallel=True, recalls=True)
