@@ -256,7 +256,7 @@ class Unit:
                 for place, draft in enumerate(drafts, start=1)
             ]
         )
-        await self.tables.insert_entries(key, entries)
+        await self.tables.insert_entries(session.key, entries)
         bodies = [draft.body for draft in drafts]
         held.growth = Growth(
             summary=summarise(session.summary, bodies),

@@ -72,7 +72,7 @@ class WriterTables(SqliteTables):
             if row is None:
                 return None
             session = read_session(row)
-            self._numbers[key] = row[0]
+            self._numbers[session.key] = row[0]
             self._keep(session)
         return session
 
