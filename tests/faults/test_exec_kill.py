@@ -51,7 +51,9 @@ def gateway(place: Place, command: str) -> Iterator[subprocess.Popen[bytes]]:
 
 @pytest.mark.requirement("P27")
 @pytest.mark.parametrize(
-    ("sandboxed", "rest"), [(False, f"trap '' TERM; while :; do {NAP}; done"), (True, f"exec {NAP}")]
+    ("sandboxed", "rest"),
+    [(False, f"trap '' TERM; while :; do {NAP}; done"), (True, f"exec {NAP}")],
+    ids=["open", "sandboxed"],
 )
 async def test_every_process_of_a_command_ends_when_the_gateway_is_killed(
     tmp_path: Path, need_part: NeedPart, rest: str, *, sandboxed: bool
