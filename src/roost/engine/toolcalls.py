@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import takewhile
+from itertools import groupby, takewhile
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -56,10 +56,10 @@ class ToolCalls:
         if together:
             await self._run_together(calls)
             return
-        for call in calls:
-            with await self._begun(call):
-                outcome = await self._shown(call)
-            await self._keep(self._result(call, outcome))
+        for group in self._steps(calls):
+            with await self._begun(*group):
+                results = [self._result(call, await self._shown(call)) for call in group]
+            await self._keep(*results)
 
     async def resume(self, entries: Sequence[Entry]) -> tuple[ToolCall, ...]:
         """Calls that an earlier life of the gateway left without a result, after those were answered that may not
@@ -85,6 +85,17 @@ class ToolCalls:
             if isinstance(one, ToolResult)
         )
 
+    def _steps(self, calls: Sequence[ToolCall]) -> Iterator[tuple[ToolCall, ...]]:
+        """Calls in their order, those as one step that may all run again after a crash: what is recorded of each is
+        what a crowd of them costs most."""
+
+        def repeats(call: ToolCall) -> bool:
+            traits = self._traits(call)
+            return traits.reenterable and not traits.waits
+
+        for alike, group in groupby(calls, repeats):
+            yield from [tuple(group)] if alike else ((call,) for call in group)
+
     async def _run_together(self, calls: Sequence[ToolCall]) -> None:
         results: dict[str, ToolResult] = {}
 
@@ -109,6 +120,8 @@ class ToolCalls:
             waits=all(one.waits for one in traits),
         )
         await self._work.store.begin_step(self._work.claim, step)
+        if self._work.notices:
+            await self._work.notices.look()
         return self._work.lent() if step.waits else nullcontext()
 
     def _traits(self, call: ToolCall) -> ToolTraits:

@@ -21,20 +21,23 @@ class ToolNotices:
         self._clock = clock
         self._book = book
         self._run = run
+        self._level = Verbosity.OFF
+
+    async def look(self) -> None:
+        """See how much is asked for now: it may change while a run goes on."""
+        self._level = await self._asked_for()
 
     async def began(self, call: ToolCall) -> None:
-        if await self._level() is not Verbosity.OFF:
+        if self._level is not Verbosity.OFF:
             line = toolnotices.began_line(call, self._book.current.commands.scanner)
             await self._tell(line, about=f"{call.id} began")
 
     async def over(self, call: ToolCall, outcome: ToolOutcome) -> None:
-        level = await self._level()
-        line = toolnotices.over_line(call, outcome, level, self._book.current.commands.scanner)
+        line = toolnotices.over_line(call, outcome, self._level, self._book.current.commands.scanner)
         if line is not None:
             await self._tell(line, about=f"{call.id} over")
 
-    async def _level(self) -> Verbosity:
-        """As it is set now: it may change while a run goes on."""
+    async def _asked_for(self) -> Verbosity:
         if self._run.request.reply_to is None:
             return Verbosity.OFF
         try:

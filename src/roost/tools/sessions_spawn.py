@@ -9,7 +9,7 @@ from roost.core.errors import Conflict, Forbidden, InvalidInput
 from roost.core.exchanges import Cleanup
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.models import ToolSpec
-from roost.core.spawning import Order, child_name, run_of, spawn
+from roost.core.spawning import child_name, run_of, spawn
 from roost.core.spawnwishes import Granted, Requester, SpawnRules, Wish, grant
 from roost.core.terms import SpawnContext, SpawnMode
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
@@ -119,42 +119,43 @@ class SessionsSpawn:
 
     async def _spawn(self, invocation: Invocation) -> ToolOutcome:
         wish = _wish(self.spec, invocation.arguments)
-        requester = await self._requester(invocation)
+        await self._access.find(Operation.SPAWN, "current", invocation)
         try:
-            return await self._granted(wish, requester, invocation)
+            granted = await self._granted(wish, invocation)
         except Forbidden as error:
             target = wish.agent or self._rules.delegation.agent
             await self._access.deny(Operation.SPAWN, invocation, REFUSED, error.message, target)
             raise
-
-    async def _granted(self, wish: Wish, requester: Requester, invocation: Invocation) -> ToolOutcome:
-        at = self._access.clock.now()
-        granted = grant(wish, self._rules, requester, call_id=invocation.call_id, at=at)
-        # A call that is made again after a crash finds the child it made.
-        if await self._access.store.session(granted.order.child) is None:
-            await self._make(invocation, granted.order)
         return _told(granted, self._access.shown(granted.order.child, invocation))
 
-    async def _requester(self, invocation: Invocation) -> Requester:
-        store = self._access.store
-        session = (await self._access.find(Operation.SPAWN, "current", invocation)).session
-        run = await store.run(invocation.run_id)
-        if run is None:
-            raise Forbidden("the run that would spawn is gone", hint="spawn nothing more")
-        own = child_name(invocation.run_id, invocation.call_id)
-        owed = [one for one in await store.completions(session.key) if one.child.name != own]
-        return Requester(
-            session=session, run=run, rights=invocation.rights, owed=tuple(owed), model=invocation.model
-        )
+    async def _granted(self, wish: Wish, invocation: Invocation) -> Granted:
+        """Decided and made under the lock of the requester. A call that is made again after a crash finds the child it
+        made."""
+        store, at = self._access.store, self._access.clock.now()
+        given: list[Granted] = []
 
-    async def _make(self, invocation: Invocation, order: Order) -> None:
         def decide(snapshot: Snapshot) -> Effects:
-            return spawn(snapshot, order)
+            asked = _requester(snapshot, invocation)
+            granted = grant(wish, self._rules, asked, call_id=invocation.call_id, at=at)
+            given.append(granted)
+            made = any(one.child == granted.order.child for one in snapshot.children)
+            return () if made else spawn(snapshot, granted.order)
 
         try:
-            await self._access.store.change_session(invocation.key, decide)
+            await store.change_session(invocation.key, decide)
         except Conflict as error:
-            raise Forbidden(error.message, hint=error.hint) from error
+            if not given or await store.session(given[-1].order.child) is None:
+                raise Forbidden(error.message, hint=error.hint) from error
+        return given[-1]
+
+
+def _requester(snapshot: Snapshot, invocation: Invocation) -> Requester:
+    session, run = snapshot.session, snapshot.running
+    if session is None or run is None or run.id != invocation.run_id:
+        raise Forbidden("the run that would spawn is gone", hint="spawn nothing more")
+    own = child_name(invocation.run_id, invocation.call_id)
+    owed = tuple(one for one in snapshot.children if one.child.name != own)
+    return Requester(session=session, run=run, rights=invocation.rights, owed=owed, model=invocation.model)
 
 
 def _wish(spec: ToolSpec, given: JsonObject) -> Wish:

@@ -50,9 +50,11 @@ async def prepared(level: str | None, request: Request | None = None) -> tuple[S
     return scene, store, run
 
 
-def notices(scene: Scene, run: Run) -> ToolNotices:
+async def notices(scene: Scene, run: Run) -> ToolNotices:
     rules = replace(scene.rules, commands=CommandRules(scanner=StdlibScanner()))
-    return ToolNotices(scene.store, scene.clock, Rulebook(rules), run)
+    told_by = ToolNotices(scene.store, scene.clock, Rulebook(rules), run)
+    await told_by.look()
+    return told_by
 
 
 async def waiting(store: MemoryStore) -> list[str]:
@@ -66,7 +68,7 @@ async def waiting(store: MemoryStore) -> list[str]:
 )
 async def test_a_chat_is_told_what_it_asked_for(level: str | None, told: list[str]) -> None:
     scene, store, run = await prepared(level)
-    told_by = notices(scene, run)
+    told_by = await notices(scene, run)
     await told_by.began(CALL)
     await told_by.over(CALL, DONE)
     assert await waiting(store) == told
@@ -75,28 +77,28 @@ async def test_a_chat_is_told_what_it_asked_for(level: str | None, told: list[st
 async def test_a_call_that_is_begun_again_is_told_once() -> None:
     scene, store, run = await prepared("on")
     for _ in range(2):
-        await notices(scene, run).began(CALL)
+        await (await notices(scene, run)).began(CALL)
     assert await waiting(store) == ["exec: ls"]
 
 
 async def test_without_a_chat_the_store_is_not_even_asked() -> None:
     scene, store, run = await prepared("full", Request())
     store.reads = False
-    await notices(scene, run).began(CALL)
+    await (await notices(scene, run)).began(CALL)
     assert await waiting(store) == []
 
 
 async def test_a_run_goes_on_when_the_store_is_away() -> None:
     scene, store, run = await prepared("full")
     store.writes = False
-    await notices(scene, run).began(CALL)
+    await (await notices(scene, run)).began(CALL)
     store.reads = False
-    await notices(scene, run).over(CALL, DONE)
+    await (await notices(scene, run)).over(CALL, DONE)
     assert await waiting(store) == []
 
 
 async def test_a_session_that_is_gone_is_told_nothing() -> None:
     scene, store, run = await prepared("full")
     elsewhere = replace(run, key=SessionKey.named("main", "elsewhere"))
-    await notices(scene, elsewhere).began(CALL)
+    await (await notices(scene, elsewhere)).began(CALL)
     assert await waiting(store) == []
