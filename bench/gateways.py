@@ -25,7 +25,7 @@ from roost.core.models import ModelRef, ModelSpec
 from roost.core.principals import OWNER
 from roost.core.queuesettings import QueuePolicy, QueueSettings
 from roost.core.routing import RoutingRules
-from roost.core.runs import Run
+from roost.core.runs import Lane, Run
 from roost.core.scheduling import Limits
 from roost.core.scopes import DmScope
 from roost.core.sessions import Session
@@ -179,7 +179,7 @@ async def served(
         doors={NAME: ChannelPolicy(dm_policy=DmPolicy.OPEN, owner_ids=gate.owners)},
         routing=RoutingRules(dm_scope=DmScope.PER_CHANNEL_PEER),
         queue=QueuePolicy(base=QueueSettings(debounce_ms=0)),
-        limits=Limits(ceiling=CEILING),
+        limits=Limits(ceiling=CEILING, lanes={Lane.SUBAGENT: 8}),
     )
     engine = Engine(store, clock, FreshIds(clock), rules, [gate.desk], jitter=lambda: 0.0)
     gate.feed = engine.feed

@@ -13,7 +13,8 @@ from roost.core.secrets import Secret
 
 CONNECT_MS = 10_000
 IDLE_MS = 120_000
-KEPT_CONNECTIONS = 100
+# Every request looks at each of them.
+KEPT_CONNECTIONS = 8
 
 
 class KeyAs(StrEnum):
