@@ -11,6 +11,7 @@ import apsw
 from bench.figures import Figure, at_least, at_most
 from bench.gateways import NAME, Desk, Gate, model_process, served
 from bench.model_process import CALLS, CROWD, SENDS
+from bench.scale import size
 from bench.turns import WARM_UP, people, walls
 from roost.clock import SystemClock
 from roost.core.delegation import Delegation
@@ -34,7 +35,7 @@ from roost.tools.access import Access
 from roost.tools.sessions_send import SessionsSend
 from roost.tools.sessions_spawn import SessionsSpawn
 
-ROUNDS, TURNS = 6, 10
+ROUNDS, TURNS = size(6), size(10)
 SPEC = ModelSpec(ref=ModelRef("fake", "4"), context_window=1_000_000, max_tokens=4_096)
 ENDED = "SELECT count(*) FROM completions WHERE requester = ? AND body ->> '$.status' IS NOT NULL"
 ANNOUNCED = "SELECT count(*) FROM completions WHERE requester = ? AND acknowledged_at IS NOT NULL"
@@ -164,7 +165,7 @@ async def many_children(folder: Path, url: str) -> list[Figure]:
     async with served(path, url, Office) as office:
         await walls(people(office, "warm"), WARM_UP)
         reader = open_reader(path)
-        for number in range(3):
+        for number in range(size(3)):
             began = time.perf_counter()
             await asyncio.gather(*(office.turn(f"r{number}-{person}") for person in range(CROWD)))
             independent = max(independent, CROWD / (time.perf_counter() - began))

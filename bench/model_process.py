@@ -6,6 +6,7 @@ python -m bench.model_process: prints its base URL, and ends with its standard i
 import asyncio
 import sys
 
+from bench.scale import size
 from roost.core.jsonvalue import JsonValue
 from roost.core.messages import ToolCall
 from roost.core.sentinels import Sentinel
@@ -19,7 +20,7 @@ def _call(tool: str, number: int, **arguments: JsonValue) -> CallTool:
 
 
 HANGS = "hangs"
-CROWD = 100
+CROWD = size(100, 3)
 SENDS = {f"sends-{number}": f"target-{number}" for number in range(6)}
 SPAWNS = {f"spawns-{count}": count for count in (1, CROWD)}
 REPLIES = {str(chunks): reply_of([Say("word ")] * chunks) for chunks in (4, 1_000)} | {

@@ -91,7 +91,7 @@ class ToolCalls:
 
         def repeats(call: ToolCall) -> bool:
             traits = self._traits(call)
-            return traits.reenterable and not traits.waits
+            return traits.reenterable and not (traits.waits or traits.ends_turn)
 
         for alike, group in groupby(calls, repeats):
             yield from [tuple(group)] if alike else ((call,) for call in group)
