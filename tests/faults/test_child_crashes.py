@@ -96,8 +96,9 @@ def answer(request: ModelRequest) -> Script:
 
 
 def said_first(request: ModelRequest) -> str:
-    """What the person said; reports may have come since."""
-    return text_of(next(one for one in request.messages if isinstance(one, UserMessage))).split("\n")[-1]
+    """What the person said; reports may have come since, and a reminder of who is at work stands before it."""
+    lines = (text_of(one).split("\n")[-1] for one in request.messages if isinstance(one, UserMessage))
+    return next(line for line in lines if line.split()[:1] and line.split()[0] in set(Shape))
 
 
 def _parent(request: ModelRequest, asked: str) -> Script:
