@@ -171,7 +171,7 @@ class Inbox:
                 content=said.content,
                 source=said.source,
                 received_at=self._clock.now(),
-                trace=self._new_id(),
+                trace=said.trace or self._new_id(),
                 reply_to=said.reply_to,
             ),
             run_id=said.run_id,
