@@ -6,10 +6,9 @@ import anyio
 from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_1_0_0
 
-from roost.core.deliveries import DeliveryState
 from roost.core.leases import Lease
 from roost.core.runs import Run, RunState
-from roost.core.workload import Workload
+from roost.core.workload import UNDONE, Workload
 from roost.ports import Clock
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_1_0_0
@@ -58,7 +57,9 @@ class Meters:
             registry=own,
         )
         self._runs = Gauge("roost_runs", "Runs that have not ended.", ("state",), registry=own)
-        self._deliveries = Gauge("roost_deliveries", "Messages by state.", ("state",), registry=own)
+        self._deliveries = Gauge(
+            "roost_deliveries", "Messages that have not arrived, by state.", ("state",), registry=own
+        )
         self._leases = Gauge("roost_leases", "Gateways that hold a lease.", registry=own)
         self._connections = Gauge("roost_connections", "Clients that are in.", registry=own)
 
@@ -83,7 +84,7 @@ class Meters:
         """All figures; written beside the event loop."""
         for state in (RunState.QUEUED, RunState.RUNNING):
             self._runs.labels(str(state)).set(work.runs.get(state, 0))
-        for sent in DeliveryState:
+        for sent in UNDONE:
             self._deliveries.labels(str(sent)).set(work.deliveries.get(sent, 0))
         self._leases.set(sum(lease.live(now) for lease in leases))
         self._connections.set(connections)

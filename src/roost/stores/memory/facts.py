@@ -15,7 +15,7 @@ from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.messages import Usage
 from roost.core.queries import LedgerQuery
 from roost.core.retention import Candidate, Fullness, Record, sort_of
-from roost.core.workload import Workload
+from roost.core.workload import UNDONE, Workload
 from roost.stores.bodies import dump_body
 from roost.stores.memory.filters import (
     heard_batches,
@@ -112,7 +112,7 @@ class FactTables(State):
     async def workload(self) -> Workload:
         return Workload(
             runs=Counter(run.state for run in self._runs if not run.state.ended),
-            deliveries=Counter(one.state for one in self._deliveries),
+            deliveries=Counter(one.state for one in self._deliveries if one.state in UNDONE),
         )
 
     async def sweepable(self, before: int) -> tuple[Candidate, ...]:
