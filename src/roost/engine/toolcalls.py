@@ -210,7 +210,8 @@ async def invoked(tool: Tool, invocation: Invocation, report: Report) -> ToolOut
     except RoostError as error:
         return _failure(str(error))
     except Exception:  # noqa: BLE001 — a tool that breaks is told to its caller, and ends nothing else
-        _log.exception("tool %s broke in run %s", tool.spec.name, invocation.run_id)
+        named = {"trace": invocation.cause.trace}
+        _log.exception("tool %s broke in run %s", tool.spec.name, invocation.run_id, extra=named)
         return _failure(f"{tool.spec.name} broke; what it did until then is not known.")
 
 
