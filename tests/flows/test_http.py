@@ -217,6 +217,21 @@ async def test_a_caller_names_no_session_but_by_user(opened: Opened) -> None:
         assert await gate.house.store.session(gate.house.key("main")) is None
 
 
+@pytest.mark.requirement("S10")
+async def test_the_session_of_somebody_else_is_not_there(opened: Opened) -> None:
+    async with opened() as (gate, client), gate.browser("alice-token") as http:
+        await enable(gate)
+        gate.bench.tools = (tool := Stub("show"),)
+        await client.call("sessions.create", {"key": "agent:main:main"})
+        before = await gate.house.store.session(gate.house.key("main"))
+        for key in ("main", "agent:main:main", "agent:main:absent"):
+            answer = await http.post("/tools/invoke", json={"tool": "show", "sessionKey": key})
+            assert (answer.status_code, answer.json()["error"]["type"]) == (404, "not_found")
+        assert (await http.post(COMPLETIONS, json=asked("hi", user="x"))).status_code == 404
+        assert tool.calls == []
+        assert await gate.house.store.session(gate.house.key("main")) == before
+
+
 async def test_a_model_that_fails_is_told(opened: Opened) -> None:
     async with opened() as (gate, _), gate.browser() as http:
         await enable(gate)
