@@ -66,7 +66,7 @@ _DEMANDS: tuple[Row, ...] = (
     ("D31", MET, 2, "By default all direct messages of an agent share agent:<agent>:<mainKey>, and a configured mainKey is honoured."),
     ("D32", MET, 2, "dmScope main, per-peer, per-channel-peer and per-account-channel-peer each give their own form of key."),
     ("D33", MET, 2, "An identity link that lists channel:id gives one key to that person under each of the three isolating scopes."),
-    ("D34", PLANNED, 6, "`roost security audit` reports when several people could share one session of direct messages."),
+    ("D34", MET, 6, "`roost security audit` reports when several people could share one session of direct messages."),
     ("D35", PLANNED, 6, "Clients ask the gateway for sessions, and token counts are the fields inputTokens, outputTokens, totalTokens and contextTokens of the row."),
     ("D36", PLANNED, 6, "Store and transcript files lie where configured, in the documented JSONL form; a topic's file name ends in -topic-<threadId>."),
     ("D37", MET, 2, "Deleting a session or its transcript is safe: the next message creates it anew."),

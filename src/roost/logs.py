@@ -9,6 +9,8 @@ from roost.core.redaction import redact
 from roost.ports import SecretScanner
 
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+NAMED = ("trace", "run")
+"""What a line may be found by, given as its `extra`."""
 
 
 class Masked(logging.Formatter):
@@ -17,6 +19,10 @@ class Masked(logging.Formatter):
     def __init__(self, scanner: SecretScanner) -> None:
         super().__init__(LINE)
         self._scanner = scanner
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 — the name that the base class gave it
+        named = (f" {name}={record.__dict__[name]}" for name in NAMED if record.__dict__.get(name))
+        return super().formatMessage(record) + "".join(named)
 
     def format(self, record: logging.LogRecord) -> str:
         return redact(super().format(record), self._scanner)[0]

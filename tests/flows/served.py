@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
+import httpx2
+from starlette.types import ASGIApp
 
 from roost.core.catalogue import Catalogue
 from roost.core.models import ModelRef
@@ -17,6 +19,7 @@ from roost.engine.rules import House as RulesHouse
 from roost.protocol.handshake import Connect, Refusal
 from roost.protocol.scopes import EVERY, grant
 from roost.scanners.stdlib import StdlibScanner
+from roost.server.asgi import application
 from roost.server.auth import Admitted, Peer, Secrets, SharedSecret
 from roost.server.fanout import Fanout
 from roost.server.handlers.table import table
@@ -47,6 +50,13 @@ class Gate:
     engine: Engine
     house: House
     door: Door
+    app: ASGIApp
+
+    def browser(self, token: str | None = "secret-token", **headers: str) -> httpx2.AsyncClient:
+        """One who asks over HTTP, without a port between."""
+        own = {} if token is None else {"Authorization": f"Bearer {token}"}
+        transport = httpx2.ASGITransport(self.app, client=("127.0.0.1", 1))
+        return httpx2.AsyncClient(transport=transport, base_url="http://roost", headers={**own, **headers})
 
     @asynccontextmanager
     async def client(self, **changes: object) -> AsyncIterator[LocalClient]:
@@ -90,9 +100,10 @@ async def gates(kind: str, folder: Path) -> AsyncIterator[Gate]:
             house = House(engine, about)
             house.phase = Phase.SERVING
             fanout = Fanout(house)
-            door = Door(house, fanout, Known(lambda: Secrets(token=Secret("secret-token"))), table(fanout))
+            authenticator = Known(lambda: Secrets(token=Secret("secret-token")))
+            door = Door(house, fanout, authenticator, table(fanout))
             group.start_soon(fanout.serve)
-            yield Gate(bench, engine, house, door)
+            yield Gate(bench, engine, house, door, application(house, door, authenticator))
             group.cancel_scope.cancel()
 
 

@@ -20,6 +20,7 @@ DECLARATIONS = frozenset(
         "src/roost/core/tools.py",
         "src/roost/core/topics.py",
         "src/roost/core/transfer.py",
+        "src/roost/core/workload.py",
         "src/roost/protocol/events.py",
     }
 )
@@ -42,7 +43,9 @@ STAND_INS: Mapping[str, str] = {
         f"src/roost/server/{part}": "tests/flows/test_clients.py"
         for part in ("handlers/", "fanout.py", "house.py", "snapshots.py")
     },
-    **{f"src/roost/server/{part}.py": "tests/e2e/test_gateway.py" for part in ("asgi", "http", "listening")},
+    **{f"src/roost/server/{part}.py": "tests/e2e/test_gateway.py" for part in ("asgi", "listening")},
+    "src/roost/server/http/": "tests/flows/test_http.py",
+    "src/roost/engine/invoking.py": "tests/flows/test_http.py",
     "src/roost/app/serving.py": "tests/e2e/test_gateway.py",
     **dict.fromkeys(DECLARATIONS, "tests/meta/test_values.py"),
 }

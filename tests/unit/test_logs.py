@@ -36,3 +36,15 @@ def test_lines_go_there_from_a_level_on_and_only_within_the_block() -> None:
     assert stream.getvalue().count("\n") == 1
     assert "heard" in stream.getvalue()
     assert logging.getLogger("roost").level == level
+
+
+@pytest.mark.requirement("P29")
+def test_a_line_ends_with_what_it_is_found_by() -> None:
+    stream = io.StringIO()
+    log = logging.getLogger("roost.somewhere")
+    with logging_to(stream, StdlibScanner()):
+        log.warning("one", extra={"trace": "t-1", "run": "r-1"})
+        log.warning("two", extra={"trace": "", "run": None})
+    first, second = stream.getvalue().splitlines()
+    assert first.endswith("roost.somewhere: one trace=t-1 run=r-1")
+    assert second.endswith("two")

@@ -62,8 +62,9 @@ async def open_gateway(
         async with open_engine(loaded, [], {}, version=version) as engine:
             house = House(engine, _about(loaded, engine, version))
             fanout = Fanout(house)
-            door = Door(house, fanout, SharedSecret(lambda: shared), table(fanout))
-            server = listener(application(house, door))
+            authenticator = SharedSecret(lambda: shared)
+            door = Door(house, fanout, authenticator, table(fanout))
+            server = listener(application(house, door, authenticator))
 
             async def hear(engine: Engine) -> None:
                 await fanout.serve()
@@ -71,7 +72,11 @@ async def open_gateway(
             async def beat(engine: Engine) -> None:
                 await tick(house)
 
+            async def look(engine: Engine) -> None:
+                await house.meters.watch(house.clock)
+
             engine.accompany("clients", hear)
+            engine.accompany("event loop", look)
             engine.accompany("ticks", beat)
             async with anyio.create_task_group() as group:
                 group.start_soon(server.serve, [listening])

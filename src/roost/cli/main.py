@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 
 from roost import __version__
-from roost.cli import gateway
+from roost.cli import gateway, security
 from roost.cli.console import talk
 from roost.cli.overview import overview
 from roost.cli.repair import repair
@@ -46,6 +46,11 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--config", type=Path, default=argparse.SUPPRESS, help="the configuration file")
     run.add_argument("--port", type=_port, default=None, help="TCP port; 0 takes one that is free")
     run.add_argument("--bind", type=_bind, default=None, help="loopback, lan or an IP address")
+    guarding = parts.add_parser("security", help="what is left open to others")
+    checks = guarding.add_subparsers(dest="verb", required=True, metavar="VERB")
+    audit = checks.add_parser("audit", help="look through the configuration and its files")
+    audit.add_argument("--fix", action="store_true", help="close files that others can read or write")
+    audit.add_argument("--json", action="store_true", help="answer as JSON")
     return parser
 
 
@@ -73,6 +78,8 @@ def _do(asked: argparse.Namespace, loaded: Loaded) -> int:
             return anyio.run(
                 gateway.run, loaded, asked.port, asked.bind, backend_options={"use_uvloop": True}
             )
+        case "security":
+            return security.audit(loaded, fix=asked.fix, as_json=asked.json)
         case "repair":
             return anyio.run(repair, loaded)
         case "chat":

@@ -20,7 +20,8 @@ RULE = "named by the client"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addressed:
     """`run_id` is that of the run it opens, if it opens one. `idempotency_key` makes it the same message when it comes again. Without a `reply_to` its answer is the entry in the
-    transcript. With `plain` nothing in it is a command."""
+    transcript. With `plain` nothing in it is a command. `trace` is one
+    that its sender began."""
 
     key: SessionKey
     principal: Principal
@@ -32,6 +33,7 @@ class Addressed:
     request: Request = field(default_factory=Request)
     mode: QueueMode | None = None
     plain: bool = False
+    trace: str | None = None
 
     @property
     def source(self) -> Source:

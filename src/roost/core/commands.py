@@ -90,8 +90,8 @@ COMMANDS = (
         name=Name.EXPLAIN,
         family=_SEE,
         operation=Operation.STATUS,
-        arguments="[route|model|reset|silence|denial]",
-        summary="why: this session, this model, this reset, this silence, this denial",
+        arguments="[route|model|reset|silence|denial|trace]",
+        summary="why: this session, this model, this reset, this silence, this denial, this trace",
     ),
     Command(
         name=Name.CONTEXT,

@@ -13,6 +13,7 @@ from roost.core.models import FailureKind, Finished, ModelFailed, ModelRequest, 
 from roost.core.notices import derived_id
 from roost.core.runs import Step, StepKind
 from roost.engine.means import Means
+from roost.engine.tracing import traced
 from roost.engine.work import Work
 from roost.ports.limits import OutOfTime, watched
 
@@ -39,7 +40,7 @@ class Asking:
                 part = self._work.part.after(failed)
                 if part is None:
                     raise
-                _log.warning("run %s: %s", self._work.run.id, part.reason)
+                _log.warning("run %s: %s", self._work.run.id, part.reason, extra=traced(self._work.run))
                 self._work.part = part
 
     async def _once(self, messages: Sequence[Message]) -> AssistantMessage:

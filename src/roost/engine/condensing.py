@@ -19,6 +19,7 @@ from roost.core.models import ModelFailed
 from roost.core.tokens import estimate
 from roost.core.transcript import gateway_message
 from roost.engine.asking import Asking
+from roost.engine.tracing import traced
 from roost.engine.voice import Voice
 from roost.engine.work import Work
 from roost.ports.limits import OutOfTime, within
@@ -54,7 +55,12 @@ class Condensing:
                 case SummaryRetry(complaint):
                     text = f"{text}\n\nA summary of this was refused: {complaint}. Write it again."
                 case refused:
-                    _log.warning("run %s condenses without a model: %s", work.run.id, refused.reason)
+                    _log.warning(
+                        "run %s condenses without a model: %s",
+                        work.run.id,
+                        refused.reason,
+                        extra=traced(work.run),
+                    )
         return excerpts(plan, work.clock.now())
 
     async def _summary(self, asking: Asking, text: str) -> str | None:
@@ -66,5 +72,5 @@ class Condensing:
         try:
             return await within(clock, self._work.part.context.summary_timeout_ms, ask)
         except (ModelFailed, OutOfTime) as error:
-            _log.warning("no summary in run %s: %s", self._work.run.id, error)
+            _log.warning("no summary in run %s: %s", self._work.run.id, error, extra=traced(self._work.run))
             return None

@@ -1,5 +1,6 @@
 """The front door: admission, routing, and one commit with everything that follows from a message."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -27,6 +28,8 @@ from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId, Rules
 from roost.engine.stops import INTERRUPTED, Stops
 from roost.ports import Accepted, Channel, Clock, Store
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +125,10 @@ class Inbox:
             return plans[-1].effects
 
         accepted = await self._store.accept_inbound(arrival.inbound, decide)
+        taken = accepted.record.inbound
+        _log.info(
+            "message %s was accepted", taken.id, extra={"trace": taken.trace, "run": accepted.record.run_id}
+        )
         if plans and plans[-1].interrupts:
             self._stops.end(plans[-1].interrupts, INTERRUPTED)
         return accepted
@@ -171,7 +178,7 @@ class Inbox:
                 content=said.content,
                 source=said.source,
                 received_at=self._clock.now(),
-                trace=self._new_id(),
+                trace=said.trace or self._new_id(),
                 reply_to=said.reply_to,
             ),
             run_id=said.run_id,

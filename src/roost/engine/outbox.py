@@ -107,10 +107,18 @@ class Outbox:
         if delivery.claim is None:
             return
         try:
-            await until_kept(self._clock, partial(self._store.settle_delivery, delivery.claim, result))
+            settled = await until_kept(
+                self._clock, partial(self._store.settle_delivery, delivery.claim, result)
+            )
+            _log.info("delivery %s is %s", settled.id, settled.state, extra={"run": settled.run_id})
         except RoostError as error:
             # Not ours any more, or not to be written: its next holder finds it as one that nobody knows about.
-            _log.error("what became of delivery %s could not be kept: %s", delivery.id, error)
+            _log.error(
+                "what became of delivery %s could not be kept: %s",
+                delivery.id,
+                error,
+                extra={"run": delivery.run_id},
+            )
 
     async def _result(self, delivery: Delivery, told: Callable[[SendResult], None]) -> SendResult:
         """What became of it; `told` hears it as soon as the channel says so."""

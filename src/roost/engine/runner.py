@@ -30,6 +30,7 @@ from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Part, Rules
 from roost.engine.stops import Stops
 from roost.engine.toolnotices import ToolNotices
+from roost.engine.tracing import traced
 from roost.engine.turn import NothingToAnswer, Turn
 from roost.engine.upkeeping import Compacting, Flushing
 from roost.engine.voice import Voice
@@ -83,9 +84,11 @@ class Runner:
             except Fenced:
                 return
             except Exception:  # noqa: BLE001 — a run without an end would hold its session for good
-                _log.exception("the end of run %s could not be kept as it was", run.id)
+                _log.exception("the end of run %s could not be kept as it was", run.id, extra=traced(run))
                 broken, words = self._failed(RunState.FAILED, RoostError(BROKEN)), None
                 ended = await until_kept(self._clock, partial(self._finish, run, broken))
+            state = ended.outcome.state if ended.outcome else ended.state
+            _log.info("run %s ended as %s", run.id, state, extra=traced(run))
             voice.over(ended, words)
 
     async def _end(self, run: Run, lent: Lent, voice: Voice, rules: Rules) -> _End | None:
@@ -103,7 +106,7 @@ class Runner:
         except RoostError as error:
             return self._failed(RunState.FAILED, error)
         except Exception:  # noqa: BLE001 — the root of the run's task: one broken run must not end the gateway
-            _log.exception("run %s broke", run.id)
+            _log.exception("run %s broke", run.id, extra=traced(run))
             return self._failed(RunState.FAILED, RoostError(BROKEN))
 
     async def _play(self, run: Run, lent: Lent, voice: Voice, rules: Rules) -> _End:
@@ -170,7 +173,7 @@ class Runner:
         except RoostError as error:
             return self._broken_off(RunState.FAILED, error, player)
         except Exception:  # noqa: BLE001 — what had been said is kept, whatever broke
-            _log.exception("run %s broke", work.run.id)
+            _log.exception("run %s broke", work.run.id, extra=traced(work.run))
             return self._broken_off(RunState.FAILED, RoostError(BROKEN), player)
         outcome = replace(self._outcome(RunState.DONE, work), yielded=played.yielded)
         return _End(outcome=outcome, played=played, follows=self._follows(work, played))

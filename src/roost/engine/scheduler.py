@@ -12,6 +12,7 @@ from roost.core.scheduling import PER_ASKER, asker, choose
 from roost.engine.intake import Intake
 from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner
+from roost.engine.tracing import traced
 from roost.ports import Clock, Store, Topic, TopicKind
 
 RUNS = Topic(TopicKind.RUNS)
@@ -61,4 +62,4 @@ class Scheduler:
             try:
                 await self._runner.run(run, self._intake.lent)
             except Exception:  # noqa: BLE001 — a run whose end cannot be kept holds its session, and no other
-                _log.exception("run %s has no end; the next start gives it one", run.id)
+                _log.exception("run %s has no end; the next start gives it one", run.id, extra=traced(run))

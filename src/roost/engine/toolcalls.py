@@ -187,7 +187,7 @@ class ToolCalls:
             self._work.move()
             self._work.voice.tool_printed(call, output)
 
-        return await self._invoked(tool, invocation, report)
+        return await invoked(tool, invocation, report)
 
     async def _unprivileged(self, call: ToolCall, why: Unheard) -> ToolOutcome:
         reason = f"{call.name} needs {_MISSING[why]}"
@@ -202,14 +202,17 @@ class ToolCalls:
         await self._work.store.record_denial(denial)
         return _failure(f"{reason}; tell the owner what you need.")
 
-    async def _invoked(self, tool: Tool, invocation: Invocation, report: Report) -> ToolOutcome:
-        try:
-            return await tool.run(invocation, report)
-        except RoostError as error:
-            return _failure(str(error))
-        except Exception:  # noqa: BLE001 — a tool that breaks is told to the model, and does not end the run
-            _log.exception("tool %s broke in run %s", tool.spec.name, invocation.run_id)
-            return _failure(f"{tool.spec.name} broke; what it did until then is not known.")
+
+async def invoked(tool: Tool, invocation: Invocation, report: Report) -> ToolOutcome:
+    """What a tool answers, whatever happens in it."""
+    try:
+        return await tool.run(invocation, report)
+    except RoostError as error:
+        return _failure(str(error))
+    except Exception:  # noqa: BLE001 — a tool that breaks is told to its caller, and ends nothing else
+        named = {"trace": invocation.cause.trace}
+        _log.exception("tool %s broke in run %s", tool.spec.name, invocation.run_id, extra=named)
+        return _failure(f"{tool.spec.name} broke; what it did until then is not known.")
 
 
 def _own(entries: Sequence[Entry], run_id: str) -> Iterator[Body]:

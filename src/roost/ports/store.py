@@ -34,6 +34,7 @@ from roost.core.threads import ThreadBinding
 from roost.core.topics import Topic
 from roost.core.transfer import ImportedSession, ImportOutcome
 from roost.core.trees import DecideTree
+from roost.core.workload import Workload
 
 Found = TypeVar("Found")
 Render: TypeAlias = Callable[[tuple[InboundRecord, ...]], tuple[EntryDraft, ...]]
@@ -305,6 +306,10 @@ class Store(Protocol):
 
     async def fullness(self) -> Fullness:
         """How much there is."""
+        ...
+
+    async def workload(self) -> Workload:
+        """How much there is to do."""
         ...
 
     async def give_back(self) -> int:

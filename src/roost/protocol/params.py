@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonValue
 
-P = TypeVar("P", bound="Params")
+P = TypeVar("P", bound=BaseModel)
 
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[tuple[Name, ...], Field(strict=False)]

@@ -13,15 +13,19 @@ class Scope(StrEnum):
     APPROVALS = "operator.approvals"
     QUESTIONS = "operator.questions"
     PAIRING = "operator.pairing"
+    SESSION_TOOLS = "operator.tools.sessions"
+    """To call session tools over HTTP. Nothing else holds it: it must be asked for by its name."""
 
 
 EVERY = frozenset(Scope)
 
 
 def holds(granted: Collection[str], needed: Scope) -> bool:
-    """Whether these scopes hold another: admin holds all, write holds read."""
-    if needed in granted or Scope.ADMIN in granted:
+    """Whether these scopes hold another: admin holds nearly all, write holds read."""
+    if needed in granted:
         return True
+    if Scope.ADMIN in granted:
+        return needed is not Scope.SESSION_TOOLS
     return needed is Scope.READ and Scope.WRITE in granted
 
 

@@ -1,12 +1,13 @@
 """The gateway as one ASGI application: pages by their path, a WebSocket on any."""
 
 from starlette.applications import Starlette
+from starlette.requests import HTTPConnection
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from roost.server.auth import Peer
+from roost.server.auth import Authenticator, Peer
 from roost.server.house import House
-from roost.server.http import routes
+from roost.server.http.routes import routes
 from roost.server.socket import Door
 
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
@@ -41,23 +42,23 @@ class _Socket:
                 return
 
 
-def application(house: House, door: Door) -> Starlette:
+def application(house: House, door: Door, authenticator: Authenticator) -> Starlette:
     async def talk(socket: WebSocket) -> None:
         await socket.accept()
         await door.attend(_Socket(socket), _peer(socket))
 
     return Starlette(
         routes=[
-            *routes(house),
+            *routes(house, authenticator, _peer),
             WebSocketRoute("/{path:path}", talk),
         ]
     )
 
 
-def _peer(socket: WebSocket) -> Peer:
-    headers = socket.headers
+def _peer(connection: HTTPConnection) -> Peer:
+    headers = connection.headers
     return Peer(
-        host=socket.client.host if socket.client else None,
+        host=connection.client.host if connection.client else None,
         origin=headers.get("origin"),
         forwarded=any(name in headers for name in _FORWARDED),
     )

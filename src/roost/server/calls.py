@@ -32,6 +32,7 @@ class Call:
     house: House
     client: Connected
     id: str
+    trace: str | None = None
 
     @property
     def caller(self) -> PersonCaller:

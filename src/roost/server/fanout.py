@@ -86,6 +86,8 @@ class Fanout:
     async def _preview(self, preview: Preview) -> None:
         if isinstance(preview, RunBegan):
             self._begin(preview.run)
+        elif isinstance(preview, RunOver):
+            self._house.meters.over(preview.run)
         turn = self._turns.get(preview.run_id)
         if turn is None:
             return

@@ -12,6 +12,7 @@ from roost.engine.gateway import Engine
 from roost.engine.reaching import existing, reach
 from roost.protocol.convert.rows import Rows
 from roost.server.clients import Clients
+from roost.server.metrics import Meters
 from roost.server.sends import Sends
 
 COUNTED_EVERY_MS = 1_000
@@ -44,6 +45,7 @@ class House:
         self.about = about
         self.clients = Clients()
         self.sends = Sends()
+        self.meters = Meters()
         self.phase = Phase.STARTING
         self._counted, self._counted_at = 0, -COUNTED_EVERY_MS
 

@@ -8,6 +8,7 @@ from anyio.abc import TaskGroup
 from roost.protocol.connection import Action, Ask, Close, Connection, Nothing, Send, Serve
 from roost.protocol.frames import Request
 from roost.protocol.handshake import STARTING, Connect, Refusal, Welcome, hello
+from roost.protocol.traces import trace_of
 from roost.server.auth import Authenticator, Peer
 from roost.server.calls import Call, Table, serve
 from roost.server.clients import Connected, Outgoing
@@ -63,7 +64,8 @@ class Door:
             action = visit.connection.receive(text)
             if isinstance(action, Serve) and visit.client is not None:
                 await room.acquire()
-                call = Call(house=self._house, client=visit.client, id=action.request.id)
+                trace = trace_of(action.request.traceparent)
+                call = Call(house=self._house, client=visit.client, id=action.request.id, trace=trace)
                 group.start_soon(self._work, call, action.request, room)
             else:
                 await self._act(visit, action)

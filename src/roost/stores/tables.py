@@ -23,6 +23,7 @@ from roost.core.retention import Candidate, Fullness, Record
 from roost.core.runs import Run
 from roost.core.sessions import Generation, Session
 from roost.core.threads import ThreadBinding
+from roost.core.workload import Workload
 
 Answer = TypeVar("Answer")
 
@@ -151,6 +152,7 @@ class Tables(Protocol):
     async def events(self, key: SessionKey, after: int, limit: int) -> tuple[Event, ...]: ...
 
     async def fullness(self) -> Fullness: ...
+    async def workload(self) -> Workload: ...
     async def sweepable(self, before: int) -> tuple[Candidate, ...]:
         """Sessions that retention may touch, not touched since a moment."""
         ...

@@ -110,6 +110,7 @@ class _CrashingUpkeep:
     def __init__(self, store: Store, crashes: Crashes) -> None:
         self.sweep = crashes.around("store.sweep", store.sweep)
         self.fullness = crashes.around("store.fullness", store.fullness)
+        self.workload = crashes.around("store.workload", store.workload)
         self.give_back = crashes.around("store.give_back", store.give_back)
         self.import_session = crashes.around("store.import_session", store.import_session)
         self.check = crashes.around("store.check", store.check)

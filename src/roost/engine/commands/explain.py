@@ -45,6 +45,17 @@ async def _model(means: Means, asked: Asked) -> str:
     return f"Model: the next answer comes from {part.spec.ref}, because: {part.reason}."
 
 
+async def _trace(means: Means, asked: Asked) -> str:
+    """The thread through everything that one message led to, in other sessions and in the log too."""
+    last = await _last_run(means, asked)
+    if last is None:
+        return "Trace: no run has ended here."
+    cause = last.cause
+    return (
+        f"Trace: {cause.trace}, from a {cause.kind} message of {cause.principal}; the last run was {last.id}."
+    )
+
+
 async def _reset(means: Means, asked: Asked) -> str:
     zone = means.rules.zone
     generations = await means.store.generations(asked.key)
@@ -129,5 +140,12 @@ def _words(entry: Entry, run_id: str) -> str:
 
 _Why = Callable[[Means, Asked], Awaitable[str]]
 _WHY: MappingProxyType[str, _Why] = MappingProxyType(
-    {"route": _route, "model": _model, "reset": _reset, "silence": _silence, "denial": _denial}
+    {
+        "route": _route,
+        "model": _model,
+        "reset": _reset,
+        "silence": _silence,
+        "denial": _denial,
+        "trace": _trace,
+    }
 )

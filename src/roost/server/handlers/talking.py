@@ -93,6 +93,7 @@ class Talk:
             request=words.request,
             mode=words.mode,
             plain=words.plain,
+            trace=call.trace,
         )
         send = Send(name=words.name, key=words.key, run_id=said.run_id)
         call.client.began.add(words.name)

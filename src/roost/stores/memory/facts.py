@@ -1,5 +1,6 @@
 """Leases, the ledger, denials, the feed and what retention removes, in memory."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any, assert_never
@@ -14,6 +15,7 @@ from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.messages import Usage
 from roost.core.queries import LedgerQuery
 from roost.core.retention import Candidate, Fullness, Record, sort_of
+from roost.core.workload import UNDONE, Workload
 from roost.stores.bodies import dump_body
 from roost.stores.memory.filters import (
     heard_batches,
@@ -106,6 +108,12 @@ class FactTables(State):
     async def fullness(self) -> Fullness:
         shown = sum(row.times.archived is None for row in self._sessions)
         return Fullness(sessions=shown, bytes=sum(map(_bytes, self._entries)))
+
+    async def workload(self) -> Workload:
+        return Workload(
+            runs=Counter(run.state for run in self._runs if not run.state.ended),
+            deliveries=Counter(one.state for one in self._deliveries if one.state in UNDONE),
+        )
 
     async def sweepable(self, before: int) -> tuple[Candidate, ...]:
         held = self._held()

@@ -370,6 +370,12 @@ DELETE FROM thread_bindings WHERE key = ?;
 -- name: count_unarchived
 SELECT count(*) FROM sessions WHERE tenant = :tenant AND archived_at IS NULL;
 
+-- name: count_runs
+SELECT state, count(*) FROM runs WHERE state IN ('queued', 'running') GROUP BY state;
+
+-- name: count_deliveries
+SELECT state, count(*) FROM deliveries WHERE state IN ('intent', 'sending', 'uncertain', 'failed') GROUP BY state;
+
 -- name: sweepable
 SELECT s.key, CASE
         WHEN s.kind = 'cron' THEN 'cron'

@@ -3,8 +3,11 @@
 from abc import abstractmethod
 from typing import Any
 
+from roost.core.deliveries import DeliveryState
 from roost.core.keys import SessionKey
 from roost.core.retention import Candidate, Fullness, Record, Sort
+from roost.core.runs import RunState
+from roost.core.workload import Workload
 from roost.stores.codec import key_text, sound, stored_key
 from roost.stores.sql.rows import Bindings, Rows
 
@@ -21,6 +24,13 @@ class RetentionRows(Rows):
     @abstractmethod
     async def _used_bytes(self) -> int:
         """What the store takes, without what is unused."""
+
+    async def workload(self) -> Workload:
+        runs, deliveries = await self._all("count_runs"), await self._all("count_deliveries")
+        return Workload(
+            runs={RunState(state): count for state, count in runs},
+            deliveries={DeliveryState(state): count for state, count in deliveries},
+        )
 
     async def sweepable(self, before: int) -> tuple[Candidate, ...]:
         bindings: Bindings = {"tenant": self._tenant, "before": before}

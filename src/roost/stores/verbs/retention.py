@@ -8,6 +8,7 @@ from roost.core import retention
 from roost.core.effects import Archive, DeleteSession
 from roost.core.keys import SessionKey
 from roost.core.retention import Candidate, Cutoffs, Fullness, Plan, Record, Swept
+from roost.core.workload import Workload
 from roost.stores.applying import apply
 from roost.stores.names import moment
 from roost.stores.tables import Tables
@@ -45,6 +46,9 @@ class RetentionVerbs(Verbs):
 
     async def fullness(self) -> Fullness:
         return await self._read(lambda tables: tables.fullness())
+
+    async def workload(self) -> Workload:
+        return await self._read(lambda tables: tables.workload())
 
     async def give_back(self) -> int:
         """In steps, as a sweep."""

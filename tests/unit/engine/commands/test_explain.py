@@ -136,5 +136,6 @@ async def test_all_of_it_at_once_and_nothing_else(room: Room) -> None:
         "Reset",
         "Silence",
         "Denials",
+        "Trace",
     ]
     assert "Say one of route, model" in await room.ask("/explain life")

@@ -1,0 +1,112 @@
+"""The settings as an audit looks at them."""
+
+import ipaddress
+from collections.abc import Iterable, Iterator
+from urllib.parse import urlsplit
+
+from roost.config import policies
+from roost.config.automation import Hooks
+from roost.config.channels import Account
+from roost.config.gateway import AuthMode, Gateway
+from roost.config.sandbox import SandboxMode
+from roost.config.settings import Settings
+from roost.core.admission import ANYONE
+from roost.core.audit import Door, Edge, HookDoor, Trust, View
+from roost.core.scopes import DmScope
+from roost.core.secrets import Secret
+
+MINUTE_MS = 60_000
+
+
+def exposure(settings: Settings) -> View:
+    return View(
+        edge=_edge(settings.gateway),
+        hooks=_hooks(settings.hooks, settings.gateway),
+        doors=tuple(_doors(settings)),
+        trust=_trust(settings),
+    )
+
+
+def _edge(gateway: Gateway) -> Edge:
+    limit = gateway.auth.rate_limit
+    return Edge(
+        loopback=gateway.bind.is_loopback,
+        auth=gateway.auth.mode is not AuthMode.NONE,
+        token_length=_length(gateway.auth.token),
+        password_length=_length(gateway.auth.password),
+        attempts_a_minute=limit.max_attempts * MINUTE_MS // limit.window_ms,
+        proxies=bool(gateway.trusted_proxies),
+        completions=gateway.http.endpoints.chat_completions.enabled,
+    )
+
+
+def _hooks(hooks: Hooks, gateway: Gateway) -> HookDoor:
+    own = hooks.token
+    return HookDoor(
+        enabled=hooks.enabled,
+        token_length=_length(own) or 0,
+        shared_token=own is not None and own in (gateway.auth.token, gateway.auth.password),
+        any_agent=ANYONE in (hooks.allowed_agent_ids or ()),
+        default_session=hooks.default_session_key is not None,
+        names_sessions=hooks.allow_request_session_key,
+        prefixes=bool(hooks.allowed_session_key_prefixes),
+    )
+
+
+def _doors(settings: Settings) -> Iterator[Door]:
+    for name, channel in settings.channels.items():
+        accounts: Iterable[tuple[str | None, Account]] = channel.accounts.items() or ((None, channel),)
+        for account, own in accounts:
+            if channel.enabled and own.enabled:
+                yield Door(
+                    channel=name,
+                    account=account,
+                    dm_policy=own.dm_policy,
+                    scope=_scope(settings, name),
+                    allow_from=own.allow_from,
+                    group_policy=own.group_policy,
+                    group_allow_from=own.group_allow_from,
+                )
+
+
+def _scope(settings: Settings, channel: str) -> DmScope:
+    """How direct messages of a channel share sessions; where bindings differ, the widest."""
+    bound = [one.session.dm_scope for one in settings.bindings if one.match.channel == channel]
+    return DmScope.MAIN if DmScope.MAIN in bound else settings.session.dm_scope
+
+
+def _trust(settings: Settings) -> Trust:
+    agents = settings.agents.list
+    return Trust(
+        scope=settings.session.scope,
+        visibility=settings.tools.sessions.visibility,
+        crosses=settings.tools.agent_to_agent.enabled,
+        across=settings.tools.agent_to_agent.allow,
+        owners=settings.commands.owner_allow_from or (),
+        lifted=tuple(one.id for one in agents if policies.sandbox_lifted(one)),
+        networked=tuple(
+            one.id for one in agents if one.sandbox.network and one.sandbox.mode is not SandboxMode.OFF
+        ),
+        unconfined=tuple(one.id for one in agents if one.sandbox.mode is SandboxMode.OFF),
+        clear=tuple(
+            name
+            for name, provider in settings.models.providers.items()
+            if provider.base_url and _is_clear(provider.base_url)
+        ),
+    )
+
+
+def _is_clear(url: str) -> bool:
+    found = urlsplit(url)
+    return found.scheme.lower() == "http" and not _is_here(found.hostname or "")
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _length(credential: Secret | None) -> int | None:
+    return None if credential is None else len(credential.reveal())

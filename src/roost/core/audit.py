@@ -1,0 +1,363 @@
+"""What is dangerous about a gateway's settings. Findings only: nothing here refuses or changes anything.
+
+Each finding has an id that stays, says what could happen, names the setting and what to put there.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from roost.core.admission import ANYONE, DmPolicy, GroupPolicy
+from roost.core.scopes import DmScope, SessionScope
+from roost.core.visibility import Level
+
+SHORTEST_TOKEN = 24
+MOST_ATTEMPTS_A_MINUTE = 60
+
+
+class Severity(StrEnum):
+    CRITICAL = "critical"
+    WARN = "warn"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """`setting` is the key or the file it is about; `fix` what to do there."""
+
+    id: str
+    severity: Severity
+    text: str
+    setting: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """One account of a channel: who may write to it, directly and in groups. `account` is None where the channel has
+    only one; `scope` is how its direct messages share sessions; `paired` counts the approved pairings."""
+
+    channel: str
+    dm_policy: DmPolicy
+    scope: DmScope
+    account: str | None = None
+    allow_from: tuple[str, ...] = ()
+    paired: int = 0
+    group_policy: GroupPolicy = GroupPolicy.ALLOWLIST
+    group_allow_from: tuple[str, ...] = ()
+
+    @property
+    def setting(self) -> str:
+        own = f"channels.{self.channel}"
+        return own if self.account is None else f"{own}.accounts.{self.account}"
+
+    @property
+    def lets_in_anyone(self) -> bool:
+        return self.dm_policy is DmPolicy.OPEN or (
+            ANYONE in self.allow_from and self.dm_policy is not DmPolicy.DISABLED
+        )
+
+    @property
+    def hears_any_group(self) -> bool:
+        return self.group_policy is GroupPolicy.OPEN or (
+            ANYONE in self.group_allow_from and self.group_policy is GroupPolicy.ALLOWLIST
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """How the port is guarded. Without `auth` whoever reaches it is the owner; lengths are those of the configured
+    credentials, None where there is none."""
+
+    loopback: bool = True
+    auth: bool = True
+    encrypted: bool = False
+    token_length: int | None = None
+    password_length: int | None = None
+    attempts_a_minute: int = 20
+    proxies: bool = False
+    completions: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookDoor:
+    """`shared_token`: callers of hooks have the owner's own token."""
+
+    enabled: bool = False
+    token_length: int = 0
+    shared_token: bool = False
+    any_agent: bool = False
+    default_session: bool = True
+    names_sessions: bool = False
+    prefixes: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """Who may reach whose sessions. `lifted` are agents whose sandboxed sessions reach all, `networked` those whose
+    sandboxes reach the network, `unconfined` those without one, `clear` the providers that are spoken to in clear text
+    beyond this machine."""
+
+    scope: SessionScope = SessionScope.PER_SENDER
+    visibility: Level = Level.TREE
+    crosses: bool = False
+    across: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
+    lifted: tuple[str, ...] = ()
+    networked: tuple[str, ...] = ()
+    unconfined: tuple[str, ...] = ()
+    clear: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The settings as far as danger lies in them."""
+
+    edge: Edge = field(default_factory=Edge)
+    hooks: HookDoor = field(default_factory=HookDoor)
+    doors: tuple[Door, ...] = ()
+    trust: Trust = field(default_factory=Trust)
+
+
+_RANK = tuple(Severity)
+
+
+def audit(view: View) -> tuple[Finding, ...]:
+    """Every finding, the worst first."""
+    return in_order((*_edge(view.edge), *_hooks(view), *_doors(view), *_trust(view)))
+
+
+def in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(found, key=lambda one: (_RANK.index(one.severity), one.id, one.setting)))
+
+
+def _edge(edge: Edge) -> Iterator[Finding]:
+    if not edge.auth:
+        yield Finding(
+            id="gateway.loopback_no_auth" if edge.loopback else "gateway.bind_no_auth",
+            severity=Severity.CRITICAL,
+            text="Whoever reaches the port is the owner: every program here"
+            + ("." if edge.loopback else " and every machine around."),
+            setting="gateway.auth.mode",
+            fix="set it to `token`",
+        )
+    if not edge.loopback and not edge.encrypted:
+        yield Finding(
+            id="gateway.bind_clear_text",
+            severity=Severity.CRITICAL,
+            text="Credentials and conversations cross the network in clear text.",
+            setting="gateway.bind",
+            fix="set it to `loopback` and reach it through a tunnel, or give it TLS",
+        )
+    for name, length in (("token", edge.token_length), ("password", edge.password_length)):
+        if length is not None and length < SHORTEST_TOKEN:
+            yield Finding(
+                id=f"gateway.{name}_too_short",
+                severity=Severity.WARN,
+                text=f"The owner's {name} has {length} characters and may be guessed.",
+                setting=f"gateway.auth.{name}",
+                fix=f"use at least {SHORTEST_TOKEN} characters, or leave it out: a token is made at the first start",
+            )
+    if edge.attempts_a_minute > MOST_ATTEMPTS_A_MINUTE:
+        yield Finding(
+            id="gateway.auth_rate_limit_loose",
+            severity=Severity.WARN,
+            text=f"{edge.attempts_a_minute} wrong credentials a minute are taken before answers slow down.",
+            setting="gateway.auth.rateLimit",
+            fix="leave it out: 20 a minute",
+        )
+    if edge.proxies:
+        yield Finding(
+            id="gateway.trusted_proxies",
+            severity=Severity.INFO,
+            text="What the listed proxies say of where a request comes from is believed.",
+            setting="gateway.trustedProxies",
+            fix="list only proxies that overwrite the forwarded headers",
+        )
+    if edge.completions:
+        yield Finding(
+            id="gateway.http.chat_completions_enabled",
+            severity=Severity.INFO if edge.loopback else Severity.WARN,
+            text="Agents, with their tools, can be run over plain HTTP with the owner's credential.",
+            setting="gateway.http.endpoints.chatCompletions.enabled",
+            fix="leave it out unless a program needs it",
+        )
+
+
+def _hooks(view: View) -> Iterator[Finding]:
+    hooks = view.hooks
+    if not hooks.enabled:
+        return
+    exposed = Severity.WARN if view.edge.loopback else Severity.CRITICAL
+    if hooks.token_length < SHORTEST_TOKEN:
+        yield Finding(
+            id="hooks.token_too_short",
+            severity=Severity.WARN,
+            text=f"The token of hooks has {hooks.token_length} characters and may be guessed.",
+            setting="hooks.token",
+            fix=f"use at least {SHORTEST_TOKEN} characters",
+        )
+    if hooks.shared_token:
+        yield Finding(
+            id="hooks.token_reuse_gateway_token",
+            severity=Severity.CRITICAL,
+            text="Who may call a hook is the owner.",
+            setting="hooks.token",
+            fix="give hooks a token of their own",
+        )
+    if not hooks.default_session:
+        yield Finding(
+            id="hooks.default_session_key_unset",
+            severity=Severity.WARN,
+            text="Each call of a hook opens a session of its own.",
+            setting="hooks.defaultSessionKey",
+            fix="name the session that hooks go to",
+        )
+    if hooks.any_agent:
+        yield Finding(
+            id="hooks.allowed_agent_ids_unrestricted",
+            severity=exposed,
+            text="A caller of a hook may run any agent, with its tools.",
+            setting="hooks.allowedAgentIds",
+            fix="name the agents",
+        )
+    if hooks.names_sessions:
+        yield from _hook_sessions(hooks, exposed)
+
+
+def _hook_sessions(hooks: HookDoor, exposed: Severity) -> Iterator[Finding]:
+    yield Finding(
+        id="hooks.request_session_key_enabled",
+        severity=exposed,
+        text="A caller of a hook chooses the session it speaks in.",
+        setting="hooks.allowRequestSessionKey",
+        fix="set it to false",
+    )
+    if not hooks.prefixes:
+        yield Finding(
+            id="hooks.request_session_key_prefixes_missing",
+            severity=exposed,
+            text="Callers may name sessions, but no prefix says which.",
+            setting="hooks.allowedSessionKeyPrefixes",
+            fix="name a prefix such as `hook:`",
+        )
+
+
+def _doors(view: View) -> Iterator[Finding]:
+    for door in view.doors:
+        yield from _door(door)
+    yield from _collisions(view.doors)
+
+
+def _door(door: Door) -> Iterator[Finding]:
+    if door.lets_in_anyone:
+        yield Finding(
+            id=f"channels.{door.channel}.dm.open",
+            severity=Severity.CRITICAL,
+            text=f"Anyone on {door.channel} can talk to the agent.",
+            setting=f"{door.setting}.{'dmPolicy' if door.dm_policy is DmPolicy.OPEN else 'allowFrom'}",
+            fix="set `dmPolicy` to `pairing`, or list the people in `allowFrom`",
+        )
+    if door.hears_any_group:
+        yield Finding(
+            id=f"channels.{door.channel}.group.open",
+            severity=Severity.WARN,
+            text=f"Anyone in any group on {door.channel} can talk to the agent.",
+            setting=f"{door.setting}.groupPolicy",
+            fix="set it to `allowlist` and list the people in `groupAllowFrom`",
+        )
+
+
+def _collisions(doors: tuple[Door, ...]) -> Iterator[Finding]:
+    """Several people whose direct messages land in one session: each reads what the others said."""
+    for channel in dict.fromkeys(door.channel for door in doors):
+        shared = [
+            one
+            for one in doors
+            if (one.channel, one.scope) == (channel, DmScope.MAIN) and one.dm_policy is not DmPolicy.DISABLED
+        ]
+        whys = (
+            ("open", any(one.lets_in_anyone for one in shared), "anyone may write"),
+            ("allow_from", any(len(set(one.allow_from)) > 1 for one in shared), "several people are listed"),
+            ("paired", sum(one.paired for one in shared) > 1, "several people are paired"),
+            ("accounts", len(shared) > 1, "there are several accounts"),
+        )
+        for name, holds, why in whys:
+            if holds:
+                yield Finding(
+                    id=f"channels.dm.session_collision.{channel}.{name}",
+                    severity=Severity.WARN,
+                    text=f"On {channel} {why}, and all direct messages share the main session: "
+                    "each can learn what the others said.",
+                    setting="session.dmScope",
+                    fix="set it to `owner-main` or `per-channel-peer`",
+                )
+
+
+def _trust(view: View) -> Iterator[Finding]:
+    trust, doors = view.trust, view.doors
+    crowd = [one for one in doors if one.lets_in_anyone or one.hears_any_group]
+    if crowd:
+        bare = f" Agents without a sandbox: {', '.join(trust.unconfined)}." if trust.unconfined else ""
+        yield Finding(
+            id="security.trust_model.multi_user_heuristic",
+            severity=Severity.WARN,
+            text=f"People the owner does not know talk to agents ({', '.join(one.setting for one in crowd)}).{bare}",
+            setting="agents.defaults.sandbox.mode",
+            fix="set it to `all`, and close the doors that need not be open",
+        )
+    if trust.scope is SessionScope.GLOBAL and any(
+        one.group_policy is not GroupPolicy.DISABLED for one in doors
+    ):
+        yield Finding(
+            id="security.trust_model.group_scope_main",
+            severity=Severity.WARN,
+            text="Groups speak in the same session as the owner.",
+            setting="session.scope",
+            fix="set it to `per-sender`",
+        )
+    if trust.crosses:
+        anyone = ANYONE in trust.across and trust.visibility is Level.ALL
+        yield Finding(
+            id="security.trust_model.cross_agent_session_access_default",
+            severity=Severity.WARN if anyone else Severity.INFO,
+            text=f"Agents may reach each other's sessions: {', '.join(trust.across) or 'none is named yet'}.",
+            setting="tools.agentToAgent.allow",
+            fix="name only the agents that work together",
+        )
+    if ANYONE in trust.owners:
+        yield Finding(
+            id="commands.owner_allow_from_anyone",
+            severity=Severity.CRITICAL,
+            text="`*` stands in the list of those who are the owner.",
+            setting="commands.ownerAllowFrom",
+            fix="list your own ids",
+        )
+    yield from _named(trust)
+
+
+def _named(trust: Trust) -> Iterator[Finding]:
+    if trust.lifted:
+        yield Finding(
+            id="agents.sandbox.session_tools_visibility_all",
+            severity=Severity.WARN,
+            text=f"Sandboxed sessions reach as far as others do: {', '.join(trust.lifted)}.",
+            setting="agents.defaults.sandbox.sessionToolsVisibility",
+            fix="set it to `spawned`",
+        )
+    if trust.networked:
+        yield Finding(
+            id="agents.sandbox.network_enabled",
+            severity=Severity.INFO,
+            text=f"Programs in a sandbox reach the network, this machine's own too: {', '.join(trust.networked)}.",
+            setting="agents.defaults.sandbox.network",
+            fix="set it to false",
+        )
+    if trust.clear:
+        yield Finding(
+            id="models.provider_clear_text",
+            severity=Severity.WARN,
+            text=f"Conversations are sent in clear text beyond this machine: {', '.join(trust.clear)}.",
+            setting="models.providers.*.baseUrl",
+            fix="use an `https://` address",
+        )

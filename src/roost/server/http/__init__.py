@@ -1,0 +1,1 @@
+"""What the gateway answers over plain HTTP, beside its sockets."""

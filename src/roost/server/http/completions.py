@@ -1,0 +1,104 @@
+"""`/v1/models` and `POST /v1/chat/completions`: an agent as if it were a model."""
+
+from functools import partial
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from roost.core.errors import InvalidInput
+from roost.core.keys import KeyKind, SessionKey
+from roost.core.principals import Principal
+from roost.core.visibility import PersonCaller
+from roost.protocol.completions import NAME, Shape, Wanted, agent_of, model_rows, read_wanted
+from roost.protocol.scopes import Scope
+from roost.protocol.traces import trace_of
+from roost.server.house import House
+from roost.server.http.asking import Question
+from roost.server.http.entry import Entry
+from roost.server.http.pages import NOT_FOUND, Json, Turned, read_json
+from roost.server.http.streams import DONE, Emit, EventStream, event, while_there
+
+MOST = 20 * 1024 * 1024
+CHOSEN_KEY = "x-openclaw-session-key"
+_UNFIT = 502
+
+
+class Completions:
+    def __init__(self, house: House, entry: Entry) -> None:
+        self._house = house
+        self._entry = entry
+
+    async def models(self, request: Request) -> Response:
+        await self._entry.admit(request, Scope.READ)
+        return Json({"object": "list", "data": model_rows(self._agents)})
+
+    async def model(self, request: Request) -> Response:
+        await self._entry.admit(request, Scope.READ)
+        named = request.path_params["name"]
+        found = next((row for row in model_rows(self._agents) if row["id"] == named), None)
+        if found is None:
+            raise Turned(NOT_FOUND, f"there is no model {named[:200]!r}", "not_found")
+        return Json(found)
+
+    async def complete(self, request: Request) -> Response:
+        if not self._house.engine.rules.house.completions:
+            raise Turned(NOT_FOUND, "off: see `gateway.http.endpoints.chatCompletions.enabled`", "not_found")
+        admitted = await self._entry.admit(request, Scope.WRITE)
+        if CHOSEN_KEY in request.headers:
+            raise InvalidInput("a caller does not choose its session", hint="name one of its own with `user`")
+        wanted = read_wanted(await read_json(request, MOST))
+        agent = agent_of(wanted.model, self._house.engine.rules.routing.default_agent)
+        if agent is None or agent not in self._agents:
+            raise InvalidInput(f"there is no model {wanted.model[:200]!r}", hint=f"say `{NAME}/<agent>`")
+        question = Question(
+            house=self._house,
+            caller=PersonCaller(principal=admitted.principal),
+            key=self._key(agent, wanted.user, admitted.principal),
+            name=request.headers.get("idempotency-key") or self._house.new_id(),
+            trace=trace_of(request.headers.get("traceparent")),
+            thrown_away=wanted.user is None,
+        )
+        return await self._answer(request, question, wanted)
+
+    @property
+    def _agents(self) -> tuple[str, ...]:
+        return self._house.engine.rules.commands.agents
+
+    def _key(self, agent: str, user: str | None, principal: Principal) -> SessionKey:
+        """Below the caller's own principal; the owner's own names stand alone."""
+        if user is None:
+            return SessionKey(agent=agent, kind=KeyKind.DASHBOARD, name=self._house.new_id())
+        names = ("openai-user", *(() if principal.is_owner else (_quoted(str(principal)),)), _quoted(user))
+        return SessionKey.named(agent, ":".join(names))
+
+    async def _answer(self, request: Request, question: Question, wanted: Wanted) -> Response:
+        house = self._house
+        now = house.clock.now() // 1000
+        shape = Shape(id=f"chatcmpl_{house.new_id()}", model=wanted.model, created=now)
+        if wanted.stream:
+            return EventStream(partial(_stream, question, wanted, shape))
+        reply = await while_there(request.receive, partial(question.ask, wanted))
+        if reply.failure is not None:
+            raise Turned(_UNFIT, reply.failure, "api_error")
+        return Json(shape.whole(reply.text, reply.usage))
+
+
+async def _stream(question: Question, wanted: Wanted, shape: Shape, emit: Emit) -> None:
+    async def say(text: str) -> None:
+        await emit(event(shape.chunk({"content": text})))
+
+    await emit(event(shape.chunk({"role": "assistant", "content": ""})))
+    reply = await question.ask(wanted, say)
+    if reply.failure is not None:
+        await emit(event({"error": {"message": reply.failure, "type": "api_error"}}))
+    else:
+        await emit(event(shape.chunk({}, "stop")))
+        if wanted.counts:
+            await emit(event(shape.spent(reply.usage)))
+    await emit(DONE)
+
+
+def _quoted(name: str) -> str:
+    """A name in which nothing reads as a part of a key."""
+    return quote(name, safe="@+")

@@ -1,0 +1,83 @@
+"""Who a request comes from: by its bearer credential, judged as at every other door."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from starlette.requests import HTTPConnection, Request
+
+from roost.protocol.handshake import PROTOCOL, Connect, Refusal
+from roost.protocol.scopes import EVERY, Scope, holds
+from roost.server.auth import Admitted, Authenticator, Peer
+from roost.server.house import House, Phase
+from roost.server.http.pages import AWAY, BUSY, FORBIDDEN, UNAUTHORIZED, Turned
+
+ASKED = "x-openclaw-scopes"
+_USUAL = tuple(sorted(EVERY - {Scope.SESSION_TOOLS}))
+
+PeerOf: TypeAlias = Callable[[HTTPConnection], Peer]
+
+
+class Entry:
+    def __init__(self, house: House, authenticator: Authenticator, peer_of: PeerOf) -> None:
+        self._house = house
+        self._authenticator = authenticator
+        self._peer_of = peer_of
+
+    async def admit(self, request: Request, needed: Scope) -> Admitted:
+        """Raises `Turned` unless the caller may do this."""
+        admitted = await self._admitted(request)
+        if not holds(admitted.scopes, needed):
+            raise Turned(FORBIDDEN, f"missing scope: {needed}", "forbidden")
+        return admitted
+
+    async def knows(self, request: Request) -> bool:
+        """Whether a caller may see how the gateway does inside."""
+        if "authorization" not in request.headers:
+            return False
+        try:
+            await self.admit(request, Scope.READ)
+        except Turned:
+            return False
+        return True
+
+    async def _admitted(self, request: Request) -> Admitted:
+        if self._house.phase is not Phase.SERVING:
+            raise Turned(AWAY, f"the gateway is {self._house.phase}", "unavailable", retry_ms=1_000)
+        if _is_foreign(request):
+            # A web page of somebody else's: its reader did not send this.
+            raise Turned(FORBIDDEN, "this origin may not call", "forbidden")
+        found = await self._authenticator.admit(_connect(request), self._peer_of(request))
+        if isinstance(found, Refusal):
+            wait = found.failure.retry_after_ms if found.failure else None
+            if wait is not None:
+                raise Turned(BUSY, "Too many attempts", "rate_limited", retry_ms=wait)
+            raise Turned(UNAUTHORIZED, "Unauthorized", "unauthorized")
+        return found
+
+
+def _connect(request: Request) -> Connect:
+    """The handshake that a request stands for: it asks for all that is usual, or for what it names."""
+    kind, _, secret = request.headers.get("authorization", "").partition(" ")
+    named = request.headers.get(ASKED, "")
+    asked = [word for word in named.replace(",", " ").split() if word] or list(_USUAL)
+    client = {"id": "http", "version": "1", "platform": "http", "mode": "http"}
+    return Connect.model_validate(
+        {
+            "minProtocol": PROTOCOL,
+            "maxProtocol": PROTOCOL,
+            "client": client,
+            "scopes": asked,
+            "auth": {"token": secret.strip() or None} if kind.lower() == "bearer" else {},
+        }
+    )
+
+
+def _is_foreign(request: Request) -> bool:
+    origin = request.headers.get("origin")
+    if origin is None:
+        return False
+    try:
+        return urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower()
+    except ValueError:
+        return True

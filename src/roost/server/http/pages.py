@@ -1,0 +1,120 @@
+"""A page: the verbs it knows, who answers it, and how it turns a request away. No input makes it break."""
+
+import math
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+import anyio
+import orjson
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import Receive, Send
+from starlette.types import Scope as Asgi
+
+from roost.core.errors import Forbidden, InvalidInput, NotFound, RoostError
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.protocol.frames import encode
+
+BODY_S = 30
+UNAUTHORIZED, FORBIDDEN, NOT_FOUND, TOO_LARGE, BAD, BUSY, AWAY = 401, 403, 404, 413, 400, 429, 503
+
+Answer: TypeAlias = Callable[[Request], Awaitable[Response]]
+READ = ("GET", "HEAD")
+WRITE = ("POST",)
+
+
+class Turned(Exception):
+    """A request that is not served, and what its sender is told."""
+
+    def __init__(self, status: int, message: str, kind: str, *, retry_ms: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.kind = kind
+        self.retry_ms = retry_ms
+
+    @property
+    def response(self) -> Response:
+        headers = {} if self.retry_ms is None else {"Retry-After": str(math.ceil(self.retry_ms / 1000))}
+        return Json(error(self.message, self.kind), self.status, headers)
+
+
+class Json(Response):
+    media_type = "application/json"
+
+    def __init__(self, value: JsonValue, status: int = 200, headers: dict[str, str] | None = None) -> None:
+        super().__init__(encode(value), status, headers)
+
+
+class Page:
+    """One page as an ASGI application."""
+
+    def __init__(self, verbs: tuple[str, ...], answer: Answer) -> None:
+        self._verbs = verbs
+        self._answer = answer
+
+    async def __call__(self, scope: Asgi, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive, send)
+        try:
+            response = await self._answered(request)
+        except ClientDisconnect:
+            return
+        await response(scope, receive, send)
+
+    async def _answered(self, request: Request) -> Response:
+        if request.method not in self._verbs:
+            allowed = {"Allow": ", ".join(self._verbs)}
+            return PlainTextResponse("Method Not Allowed", 405, allowed)
+        try:
+            return await self._answer(request)
+        except Turned as turned:
+            return turned.response
+        except RoostError as refused:
+            return turned_away(refused).response
+
+
+def turned_away(refused: RoostError) -> Turned:
+    match refused:
+        case NotFound():
+            return Turned(NOT_FOUND, str(refused), "not_found")
+        case Forbidden():
+            return Turned(FORBIDDEN, str(refused), "forbidden")
+        case InvalidInput():
+            return Turned(BAD, str(refused), "invalid_request_error")
+        case _:
+            return Turned(AWAY, str(refused), "unavailable")
+
+
+def error(message: str, kind: str) -> JsonObject:
+    return {"error": {"message": message, "type": kind}}
+
+
+async def read_json(request: Request, most: int) -> JsonValue:
+    """The body, which may be so long and no longer, in bytes and in time."""
+    try:
+        with anyio.fail_after(BODY_S):
+            body = await _read(request, most)
+    except TimeoutError:
+        raise Turned(408, "the body did not come in time", "timeout") from None
+    try:
+        value: JsonValue = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise InvalidInput("the body is not JSON", hint="send one JSON object") from None
+    return value
+
+
+async def _read(request: Request, most: int) -> bytes:
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > most:
+        raise _too_large(most)
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            raise _too_large(most)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _too_large(most: int) -> Turned:
+    return Turned(TOO_LARGE, f"the body is longer than {most} bytes", "payload_too_large")

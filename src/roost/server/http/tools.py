@@ -1,0 +1,99 @@
+"""`POST /tools/invoke`: one tool, by the policy of a session. Those that run programs, write files or act for a run are
+not there at all; session tools need a scope of their own."""
+
+from functools import partial
+from typing import Annotated
+
+from pydantic import Field
+from pydantic import JsonValue as AnyJson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from roost.core.errors import NotFound
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.messages import Text, UserBlock
+from roost.core.toolpolicy import SESSION_TOOLS
+from roost.core.tools import ToolOutcome
+from roost.core.visibility import PersonCaller
+from roost.engine.invoking import Wish, invoke
+from roost.ports import Tool
+from roost.protocol.params import Name, Params, read_params
+from roost.protocol.scopes import Scope, holds
+from roost.protocol.traces import trace_of
+from roost.server.auth import Admitted
+from roost.server.house import House
+from roost.server.http.entry import Entry
+from roost.server.http.pages import BAD, NOT_FOUND, Json, read_json
+
+MOST = 2 * 1024 * 1024
+RECALLING = SESSION_TOOLS | {"sessions_search", "agents_list"}
+ACTING = frozenset(
+    {"exec", "write", "edit", "sessions_send", "sessions_spawn", "sessions_yield", "subagents"}
+)
+
+
+class InvokeParams(Params):
+    tool: Name | None = None
+    name: Name | None = None
+    args: Annotated[dict[str, AnyJson], Field(default_factory=dict)]
+    action: str | None = None
+    session_key: Name | None = None
+    agent_id: Name | None = None
+    idempotency_key: str | None = None
+
+
+class Tools:
+    def __init__(self, house: House, entry: Entry) -> None:
+        self._house = house
+        self._entry = entry
+
+    async def invoke(self, request: Request) -> Response:
+        admitted = await self._entry.admit(request, Scope.WRITE)
+        params = read_params("tools.invoke", InvokeParams, await read_json(request, MOST))
+        name = params.tool or params.name
+        if name is None:
+            return _refused(BAD, "invalid_request", "tools.invoke requires a tool name")
+        wish = Wish(
+            key=self._house.key(params.session_key or "main", params.agent_id),
+            tool=name,
+            arguments=_arguments(params),
+            trace=trace_of(request.headers.get("traceparent")) or self._house.new_id(),
+            lets=partial(_lets, admitted),
+        )
+        try:
+            outcome = await invoke(self._house.engine, PersonCaller(principal=admitted.principal), wish)
+        except NotFound as error:
+            return _refused(NOT_FOUND, "not_found", str(error))
+        if outcome is None:
+            return _refused(NOT_FOUND, "not_found", f"Tool not available: {name}")
+        return _told(outcome)
+
+
+def _lets(admitted: Admitted, tool: Tool) -> bool:
+    name = tool.spec.name
+    return name not in ACTING and (name not in RECALLING or holds(admitted.scopes, Scope.SESSION_TOOLS))
+
+
+def _arguments(params: InvokeParams) -> JsonObject:
+    action = {} if params.action is None else {"action": params.action}
+    return {**action, **params.args}
+
+
+def _told(outcome: ToolOutcome) -> Response:
+    if outcome.is_error:
+        said = "\n".join(block.text for block in outcome.content if isinstance(block, Text))
+        return _refused(BAD, "tool_error", said)
+    result: dict[str, JsonValue] = {"content": [_block(block) for block in outcome.content]}
+    if outcome.details is not None:
+        result["details"] = outcome.details
+    return Json({"ok": True, "result": result})
+
+
+def _block(block: UserBlock) -> JsonObject:
+    if isinstance(block, Text):
+        return {"type": "text", "text": block.text}
+    return {"type": "image", "data": block.data, "mimeType": block.mime}
+
+
+def _refused(status: int, kind: str, message: str) -> Response:
+    return Json({"ok": False, "error": {"type": kind, "message": message}}, status)

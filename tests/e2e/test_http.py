@@ -1,0 +1,117 @@
+"""HTTP over a real port: what goes with a connection, and what goes on without it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+
+from roost.core.feeds import ListItem, SessionGone
+from roost.core.principals import OWNER
+from roost.core.queries import SessionQuery
+from roost.core.visibility import PersonCaller
+from roost.server.listening import bind, listener
+from roost.testing.scripts import Hang, Say
+from tests.e2e.test_gateway import served
+from tests.flows.served import Gate, gates
+
+COMPLETIONS = "/v1/chat/completions"
+
+
+@asynccontextmanager
+async def listening(folder: Path) -> AsyncIterator[tuple[Gate, httpx2.AsyncClient]]:
+    """A gateway with a scripted model on a port of its own."""
+    with anyio.fail_after(30):
+        async with gates("sqlite", folder) as gate, anyio.create_task_group() as group:
+            rules = gate.engine.rules
+            await gate.engine.reload(replace(rules, house=replace(rules.house, completions=True)))
+            port, server = bind("127.0.0.1", 0), listener(gate.app)
+            group.start_soon(server.serve, [port])
+            url = f"http://127.0.0.1:{port.getsockname()[1]}"
+            headers = {"Authorization": "Bearer secret-token"}
+            async with httpx2.AsyncClient(base_url=url, headers=headers) as http:
+                yield gate, http
+            server.should_exit = True
+
+
+def asked(text: str, **more: object) -> dict[str, object]:
+    return {"model": "openclaw", "messages": [{"role": "user", "content": text}], **more}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("user", [None, "ada"])
+async def test_who_hangs_up_stops_the_run(tmp_path: Path, stream: bool, user: str | None) -> None:
+    async with listening(tmp_path) as (gate, http):
+        gate.bench.model.add((Say("Once"), Hang()))
+        named = {} if user is None else {"user": user}
+
+        async def ask() -> None:
+            await http.post(COMPLETIONS, json=asked("hi", stream=stream, **named))
+
+        async with gate.engine.feed.subscribe_all(PersonCaller(principal=OWNER)) as items:
+            async with anyio.create_task_group() as group:
+                group.start_soon(ask)
+                await gate.bench.model.asked(1)
+                group.cancel_scope.cancel()
+            await gate.bench.model.left()
+            await gate.engine.settled()
+            if user is None:
+                assert any([isinstance(item, SessionGone) async for item in _until_gone(items)])
+        assert len((await gate.house.store.list_sessions(SessionQuery(archived=None))).rows) == bool(user)
+
+
+async def _until_gone(items: AsyncIterator[ListItem]) -> AsyncIterator[ListItem]:
+    async for item in items:
+        yield item
+        if isinstance(item, SessionGone):
+            return
+
+
+async def test_a_stream_is_told_while_the_model_still_thinks(tmp_path: Path) -> None:
+    async with listening(tmp_path) as (gate, http):
+        gate.bench.model.add((Say("Once upon"), Hang()))
+        async with http.stream("POST", COMPLETIONS, json=asked("hi", stream=True)) as answer:
+            seen = ""
+            async for line in answer.aiter_lines():
+                seen += line
+                if "Once upon" in seen:
+                    break
+        await gate.bench.model.left()
+
+
+async def test_a_body_without_end_is_cut_off(tmp_path: Path) -> None:
+    async with listening(tmp_path) as (_, http):
+
+        async def endless() -> AsyncIterator[bytes]:
+            for _ in range(64):
+                yield b" " * 65_536
+
+        answer = await http.post("/tools/invoke", content=endless())
+        assert answer.status_code == 413
+
+
+async def test_a_configured_gateway_answers_over_http(tmp_path: Path) -> None:
+    (tmp_path / "roost.json").write_text(
+        "{ gateway: { http: { endpoints: { chatCompletions: { enabled: true } } } } }"
+    )
+    async with served(tmp_path) as gateway:
+        token = (tmp_path / "gateway.token").read_text().strip()
+        url = f"http://127.0.0.1:{gateway.port}"
+        async with httpx2.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {token}"}) as http:
+            answer = await http.post(COMPLETIONS, json=asked("what is a session?"))
+            assert "one conversation" in answer.json()["choices"][0]["message"]["content"]
+            figures = (await http.get("/metrics")).text
+            assert 'roost_run_seconds_count{kind="turn",state="done"} 1.0' in figures
+            workspace = tmp_path / "workspace" / "main"
+            (workspace / "note.txt").write_text("kept here")
+            read = await http.post("/tools/invoke", json={"tool": "read", "args": {"path": "note.txt"}})
+            assert "kept here" in read.text
+            for tool in ("exec", "write", "sessions_send", "sessions_list"):
+                refused = await http.post("/tools/invoke", json={"tool": tool, "args": {}})
+                assert refused.status_code == 404
+            scopes = {"x-openclaw-scopes": "operator.write operator.tools.sessions"}
+            listed = await http.post("/tools/invoke", json={"tool": "sessions_list"}, headers=scopes)
+            assert listed.json()["ok"] is True

@@ -1,0 +1,35 @@
+"""An audit of a home on this machine."""
+
+from pathlib import Path
+
+from roost.app import audited, close_files
+from roost.config import load
+
+
+def test_files_that_others_can_read_are_found_and_closed(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "roost.json").write_text("{ gateway: { auth: { token: { file: 'secret' } } } }")
+    (tmp_path / "secret").write_text("a-token-that-is-long-enough")
+    for name, mode in (("roost.db", 0o644), ("roost.json", 0o664), ("secret", 0o640)):
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(mode)
+    loaded = load({"ROOST_HOME": str(tmp_path)})
+    assert {one.id for one in audited(loaded)} == {
+        "fs.state_dir.perms_readable",
+        "fs.config.perms_readable",
+        "fs.config.perms_writable",
+        "fs.credential.perms_readable",
+        "fs.sessions_store.perms_readable",
+    }
+    done = close_files(loaded)
+    assert f"chmod 600 {tmp_path / 'roost.db'}" in done
+    assert audited(loaded) == ()
+    assert close_files(loaded) == ()
+
+
+def test_rights_are_only_ever_taken(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    file = tmp_path / "roost.db"
+    file.touch()
+    file.chmod(0o444)
+    assert close_files(load({"ROOST_HOME": str(tmp_path)})) == (f"chmod 400 {file}",)

@@ -1,0 +1,83 @@
+"""From settings to what an audit looks at."""
+
+import json
+from pathlib import Path
+
+from roost.config import Settings, load
+from roost.config.exposure import exposure
+from roost.core.admission import DmPolicy
+from roost.core.audit import audit
+from roost.core.scopes import DmScope
+
+
+def settings(tmp_path: Path, **document: object) -> Settings:
+    (tmp_path / "roost.json").write_text(json.dumps(document))
+    return load({"ROOST_HOME": str(tmp_path)}).settings
+
+
+def test_of_the_defaults_nothing_is_found(tmp_path: Path) -> None:
+    assert audit(exposure(settings(tmp_path))) == ()
+
+
+def test_the_edge_is_read(tmp_path: Path) -> None:
+    edge = exposure(
+        settings(
+            tmp_path,
+            gateway={
+                "auth": {"token": "12345678", "rateLimit": {"maxAttempts": 5, "windowMs": 1000}},
+                "trustedProxies": ["10.0.0.1"],
+                "http": {"endpoints": {"chatCompletions": {"enabled": True}}},
+            },
+        )
+    ).edge
+    assert (edge.token_length, edge.password_length, edge.attempts_a_minute) == (8, None, 300)
+    assert edge.proxies
+    assert edge.completions
+    assert edge.auth
+    assert edge.loopback
+
+
+def test_hooks_with_the_owners_token_are_seen(tmp_path: Path) -> None:
+    token = "one-token-for-everything-here"
+    hooks = {"enabled": True, "token": token, "allowedAgentIds": ["*"], "allowRequestSessionKey": True}
+    found = exposure(settings(tmp_path, gateway={"auth": {"token": token}}, hooks=hooks)).hooks
+    assert (found.enabled, found.shared_token, found.any_agent, found.names_sessions) == (True,) * 4
+    assert (found.token_length, found.default_session, found.prefixes) == (len(token), False, False)
+
+
+def test_each_account_is_a_door_and_what_is_off_is_none(tmp_path: Path) -> None:
+    channels = {
+        "telegram": {"dmPolicy": "open", "accounts": {"a": {}, "b": {"enabled": False}}},
+        "signal": {"allowFrom": ["1"]},
+        "discord": {"enabled": False, "dmPolicy": "open"},
+    }
+    bindings = [{"agentId": "main", "match": {"channel": "signal"}, "session": {"dmScope": "main"}}]
+    session = {"dmScope": "per-peer"}
+    doors = exposure(settings(tmp_path, channels=channels, bindings=bindings, session=session)).doors
+    assert {(one.channel, one.account): (one.dm_policy, one.scope) for one in doors} == {
+        ("telegram", "a"): (DmPolicy.OPEN, DmScope.PER_PEER),
+        ("signal", None): (DmPolicy.PAIRING, DmScope.MAIN),
+    }
+
+
+def test_agents_and_providers_are_named(tmp_path: Path) -> None:
+    far = {
+        "far": {"baseUrl": "http://models.example/v1"},
+        "odd": {"baseUrl": "HTTP://10.0.0.1/v1"},
+        "near": {"baseUrl": "http://localhost:1/v1"},
+        "here": {"baseUrl": "http://[::1]:1/v1"},
+        "safe": {"baseUrl": "https://models.example"},
+        "own": {},
+    }
+    agents = {
+        "list": [
+            {
+                "id": "a",
+                "sandbox": {"mode": "all", "network": True, "sessionToolsVisibility": "all"},
+            },
+            {"id": "b", "sandbox": {"network": True}},
+        ]
+    }
+    trust = exposure(settings(tmp_path, models={"providers": far}, agents=agents)).trust
+    assert trust.clear == ("far", "odd")
+    assert (trust.lifted, trust.networked, trust.unconfined) == (("a",), ("a",), ("b",))

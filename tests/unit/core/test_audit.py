@@ -1,0 +1,174 @@
+"""What an audit says of settings."""
+
+from dataclasses import replace
+
+import pytest
+
+from roost.core.admission import DmPolicy, GroupPolicy
+from roost.core.audit import Door, Edge, Finding, HookDoor, Severity, Trust, View, audit
+from roost.core.scopes import DmScope, SessionScope
+from roost.core.visibility import Level
+
+MAIN = Door(channel="telegram", dm_policy=DmPolicy.PAIRING, scope=DmScope.MAIN)
+APART = replace(MAIN, scope=DmScope.PER_CHANNEL_PEER)
+OPEN = replace(APART, dm_policy=DmPolicy.OPEN)
+
+
+def told(view: View) -> dict[str, Finding]:
+    return {one.id: one for one in audit(view)}
+
+
+def test_of_what_is_closed_nothing_is_said() -> None:
+    assert audit(View()) == ()
+    assert audit(View(doors=(MAIN, replace(APART, channel="signal", allow_from=("1", "2"))))) == ()
+
+
+@pytest.mark.parametrize(
+    ("edge", "ids"),
+    [
+        (Edge(auth=False), {"gateway.loopback_no_auth"}),
+        (
+            Edge(auth=False, loopback=False, encrypted=True),
+            {"gateway.bind_no_auth"},
+        ),
+        (Edge(loopback=False), {"gateway.bind_clear_text"}),
+        (Edge(token_length=23, password_length=24), {"gateway.token_too_short"}),
+        (Edge(token_length=24, password_length=1), {"gateway.password_too_short"}),
+        (Edge(attempts_a_minute=61), {"gateway.auth_rate_limit_loose"}),
+        (Edge(proxies=True), {"gateway.trusted_proxies"}),
+        (Edge(completions=True), {"gateway.http.chat_completions_enabled"}),
+    ],
+)
+def test_the_edge_is_looked_at(edge: Edge, ids: set[str]) -> None:
+    assert set(told(View(edge=edge))) == ids
+
+
+def test_what_reaches_the_network_is_worse() -> None:
+    inside, outside = Edge(completions=True), Edge(completions=True, loopback=False, encrypted=True)
+    assert audit(View(edge=inside))[0].severity is Severity.INFO
+    assert audit(View(edge=outside))[0].severity is Severity.WARN
+
+
+@pytest.mark.requirement("D34")
+@pytest.mark.parametrize(
+    ("doors", "why"),
+    [
+        ((replace(MAIN, dm_policy=DmPolicy.OPEN),), "open"),
+        ((replace(MAIN, allow_from=("*",)),), "open"),
+        ((replace(MAIN, allow_from=("1", "2")),), "allow_from"),
+        ((replace(MAIN, paired=2),), "paired"),
+        ((replace(MAIN, account="a"), replace(MAIN, account="b")), "accounts"),
+    ],
+)
+def test_several_people_in_one_session_of_direct_messages_are_found(
+    doors: tuple[Door, ...], why: str
+) -> None:
+    finding = told(View(doors=doors))[f"channels.dm.session_collision.telegram.{why}"]
+    assert (finding.severity, finding.setting) == (Severity.WARN, "session.dmScope")
+    assert "owner-main" in finding.fix
+    for scope in set(DmScope) - {DmScope.MAIN}:
+        apart = told(View(doors=tuple(replace(door, scope=scope) for door in doors)))
+        assert not [name for name in apart if "session_collision" in name]
+
+
+@pytest.mark.requirement("D34")
+@pytest.mark.parametrize(
+    "doors",
+    [
+        (replace(MAIN, paired=1),),
+        (replace(MAIN, allow_from=("1", "1")),),
+        (replace(MAIN, channel="signal", allow_from=("1",)), replace(MAIN, allow_from=("2",))),
+        (replace(MAIN, dm_policy=DmPolicy.DISABLED, allow_from=("1", "2", "*")),),
+    ],
+)
+def test_one_person_a_channel_shares_with_nobody(doors: tuple[Door, ...]) -> None:
+    assert audit(View(doors=doors)) == ()
+
+
+def test_an_open_door_is_named_with_its_setting() -> None:
+    found = told(View(doors=(replace(OPEN, account="work"),)))
+    door = found["channels.telegram.dm.open"]
+    assert (door.severity, door.setting) == (
+        Severity.CRITICAL,
+        "channels.telegram.accounts.work.dmPolicy",
+    )
+    listed = told(View(doors=(replace(APART, allow_from=("*",)),)))
+    assert listed["channels.telegram.dm.open"].setting == "channels.telegram.allowFrom"
+
+
+@pytest.mark.parametrize(
+    "door",
+    [replace(APART, group_policy=GroupPolicy.OPEN), replace(APART, group_allow_from=("*",))],
+)
+def test_groups_that_anyone_speaks_in_are_named(door: Door) -> None:
+    found = told(View(doors=(door,), trust=Trust(unconfined=("main",))))
+    assert set(found) == {"channels.telegram.group.open", "security.trust_model.multi_user_heuristic"}
+    assert "Agents without a sandbox: main." in found["security.trust_model.multi_user_heuristic"].text
+    closed = replace(door, group_policy=GroupPolicy.DISABLED)
+    assert audit(View(doors=(closed,))) == ()
+
+
+def test_hooks_are_looked_at_only_where_they_answer() -> None:
+    worst = HookDoor(
+        enabled=True,
+        token_length=8,
+        shared_token=True,
+        any_agent=True,
+        default_session=False,
+        names_sessions=True,
+        prefixes=False,
+    )
+    found = told(View(hooks=worst))
+    assert set(found) == {
+        "hooks.token_too_short",
+        "hooks.token_reuse_gateway_token",
+        "hooks.default_session_key_unset",
+        "hooks.allowed_agent_ids_unrestricted",
+        "hooks.request_session_key_enabled",
+        "hooks.request_session_key_prefixes_missing",
+    }
+    assert audit(View(hooks=replace(worst, enabled=False))) == ()
+    assert audit(View(hooks=HookDoor(enabled=True, token_length=32))) == ()
+    prefixed = told(View(hooks=HookDoor(enabled=True, token_length=32, names_sessions=True)))
+    assert set(prefixed) == {"hooks.request_session_key_enabled"}
+
+
+def test_hooks_that_the_network_reaches_are_critical() -> None:
+    hooks = HookDoor(enabled=True, token_length=32, names_sessions=True)
+    found = told(View(hooks=hooks, edge=Edge(loopback=False, encrypted=True)))
+    assert found["hooks.request_session_key_enabled"].severity is Severity.CRITICAL
+
+
+@pytest.mark.parametrize(
+    ("trust", "name", "severity"),
+    [
+        (Trust(owners=("*",)), "commands.owner_allow_from_anyone", Severity.CRITICAL),
+        (Trust(lifted=("a",)), "agents.sandbox.session_tools_visibility_all", Severity.WARN),
+        (Trust(networked=("a",)), "agents.sandbox.network_enabled", Severity.INFO),
+        (Trust(clear=("far",)), "models.provider_clear_text", Severity.WARN),
+        (
+            Trust(crosses=True, across=("*",), visibility=Level.ALL),
+            "security.trust_model.cross_agent_session_access_default",
+            Severity.WARN,
+        ),
+        (
+            Trust(crosses=True, across=("a", "b")),
+            "security.trust_model.cross_agent_session_access_default",
+            Severity.INFO,
+        ),
+    ],
+)
+def test_trust_between_sessions_is_looked_at(trust: Trust, name: str, severity: Severity) -> None:
+    (finding,) = audit(View(trust=trust))
+    assert (finding.id, finding.severity) == (name, severity)
+
+
+def test_groups_in_the_owners_session_are_found() -> None:
+    shared = Trust(scope=SessionScope.GLOBAL)
+    assert set(told(View(doors=(APART,), trust=shared))) == {"security.trust_model.group_scope_main"}
+    assert audit(View(doors=(replace(APART, group_policy=GroupPolicy.DISABLED),), trust=shared)) == ()
+
+
+def test_the_worst_comes_first() -> None:
+    view = View(edge=Edge(auth=False, proxies=True, token_length=3))
+    assert [one.severity for one in audit(view)] == list(Severity)
