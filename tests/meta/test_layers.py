@@ -12,7 +12,7 @@ Table = Mapping[str, frozenset[str]]
 # Values and arithmetic on them: nothing that reads a clock, a file, the network or chance.
 CORE_STDLIB = frozenset({
     "abc", "base64", "bisect", "collections", "collections.abc", "dataclasses", "datetime", "decimal", "difflib",
-    "enum", "fnmatch.fnmatchcase", "fractions", "functools", "hashlib", "heapq", "hmac", "html", "itertools", "json", "math", "operator", "re", "string",
+    "enum", "fnmatch.fnmatchcase", "fractions", "functools", "hashlib", "heapq", "hmac", "html", "ipaddress", "itertools", "json", "math", "operator", "re", "string",
     "textwrap", "types", "typing", "unicodedata", "urllib.parse", "uuid.UUID", "uuid.uuid5",
 })  # fmt: skip
 
