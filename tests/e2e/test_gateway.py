@@ -243,7 +243,9 @@ async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         with pytest.raises(ConfigInvalid, match="is taken"):
             async with served(tmp_path / "second", gateway.port):
                 pass
-    (tmp_path / "roost.json").write_text('{ gateway: { bind: "192.0.2.1" } }')
+    (tmp_path / "roost.json").write_text(
+        '{ gateway: { bind: "192.0.2.1", dangerouslyAllowClearText: true } }'
+    )
     with pytest.raises(ConfigInvalid, match="cannot listen"):
         async with served(tmp_path):
             pass

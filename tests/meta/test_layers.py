@@ -17,7 +17,11 @@ CORE_STDLIB = frozenset({
 })  # fmt: skip
 
 # The only places where an import may wait for its first use: path → what it waits for. `app` may always.
-LAZY_IMPORTS: Mapping[str, frozenset[str]] = {}
+LAZY_IMPORTS: Mapping[str, frozenset[str]] = {
+    "src/roost/server/signatures.py": frozenset(
+        {"cryptography.exceptions", "cryptography.hazmat.primitives.asymmetric.ed25519"}
+    )
+}
 
 
 def layer_table(markdown: str) -> Table:

@@ -42,6 +42,7 @@ def engine_rules(
             recovery_max_age_ms=settings.recovery.max_age.milliseconds,
             announce_ms=settings.agents.defaults.subagents.announce_timeout_ms,
             shown=shown(loaded),
+            entrance=policies.entrance(settings),
         ),
     )
 

@@ -256,4 +256,5 @@ def gathered(rows: Iterable[Registered]) -> Devices:
 
 
 def rows_of(devices: Devices) -> dict[str, Registered]:
-    return {row_name(one): one for one in (*devices.paired, *devices.pending)}
+    rows: tuple[Registered, ...] = (*devices.paired, *devices.pending)
+    return {row_name(one): one for one in rows}

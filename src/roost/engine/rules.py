@@ -10,6 +10,7 @@ from roost.core.budgets import Limit
 from roost.core.casting import fallback_reason, helps
 from roost.core.catalogue import Catalogue
 from roost.core.commandaccess import CommandPolicy
+from roost.core.entrance import Entrance
 from roost.core.jsonvalue import JsonObject
 from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetPolicy
@@ -125,14 +126,15 @@ class Shown:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class House:
     """How a gateway keeps house: what is kept for how long, up to which age an unfinished run is taken up again, how long
-    a child may think about its announcement, where the transcript of a session is, if it has a file, and what clients
-    are shown."""
+    a child may think about its announcement, where the transcript of a session is, if it has a file, what clients
+    are shown, and who of them may knock."""
 
     retention: Retention = field(default_factory=Retention)
     recovery_max_age_ms: int = MAX_AGE_MS
     announce_ms: int = 120_000
     transcript: Callable[[Session], str | None] = lambda session: None
     shown: Shown = field(default_factory=Shown)
+    entrance: Entrance = field(default_factory=Entrance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,14 +2,14 @@
 
 from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
+from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from roost.server.auth import Peer
+from roost.server.edge import Edge, peer_of
 from roost.server.house import House
 from roost.server.http import routes
 from roost.server.socket import Door
-
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+from roost.server.transports import LET_IN
 
 
 class _Socket:
@@ -41,23 +41,15 @@ class _Socket:
                 return
 
 
-def application(house: House, door: Door) -> Starlette:
+def application(house: House, door: Door) -> ASGIApp:
     async def talk(socket: WebSocket) -> None:
         await socket.accept()
-        await door.attend(_Socket(socket), _peer(socket))
+        await door.attend(_Socket(socket), peer_of(socket, house), socket.scope["state"][LET_IN])
 
-    return Starlette(
+    inside = Starlette(
         routes=[
             *routes(house),
             WebSocketRoute("/{path:path}", talk),
         ]
     )
-
-
-def _peer(socket: WebSocket) -> Peer:
-    headers = socket.headers
-    return Peer(
-        host=socket.client.host if socket.client else None,
-        origin=headers.get("origin"),
-        forwarded=any(name in headers for name in _FORWARDED),
-    )
+    return Edge(inside, house)
