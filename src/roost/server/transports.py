@@ -12,6 +12,7 @@ from roost.protocol.handshake import MAX_BEFORE_HELLO, MAX_PAYLOAD
 HEAD_S = 15.0
 MAX_HEAD = 64 * 1024
 MOST_SILENT = 4_096
+LINGER_S = 3.0
 LET_IN = "roost.let_in"
 
 
@@ -97,6 +98,8 @@ class Widening(WebSocketsSansIOProtocol):
     async def run_asgi(self) -> None:
         self.scope["state"][LET_IN] = self._let_in
         await super().run_asgi()
+        # Who does not read would never let the last of it go.
+        self.loop.call_later(LINGER_S, self.transport.abort)
 
     def _let_in(self) -> None:
         self.conn.max_message_size = MAX_PAYLOAD

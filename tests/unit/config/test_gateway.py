@@ -70,7 +70,7 @@ def test_beyond_loopback_there_is_no_gateway_without_auth(bind: str) -> None:
 @pytest.mark.requirement("S19", "S26")
 @pytest.mark.parametrize("bind", ["lan", "0.0.0.0", "::", "10.0.0.1"])
 def test_beyond_loopback_there_is_no_gateway_in_clear_text_unless_somebody_insists(bind: str) -> None:
-    assert "gateway.tls.cert" in refused({"gateway": {"bind": bind}})["gateway.bind"]
+    assert "gateway.tls.cert" in refused({"gateway": {"bind": bind}})["gateway.bind"].reason
     insists = {"gateway": {"bind": bind, "dangerouslyAllowClearText": True}}
     assert settings(insists).gateway.is_private
     assert not settings({}).gateway.is_private
