@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -27,7 +28,7 @@ class Scene:
         self.found: list[Admitted | Refusal] = []
 
     async def ask(self, token: str, **peer: str) -> Admitted | Refusal:
-        connect = read_params("connect", Connect, {**CONNECT, "auth": {"token": token}})
+        connect = read_params("connect", Connect, {**CONNECT, "auth": {"token": token}})  # type: ignore[dict-item]
         found = await self.keeper.admit(connect, Peer(**peer))  # type: ignore[arg-type]
         self.found.append(found)
         return found
@@ -62,7 +63,7 @@ async def test_who_was_wrong_too_often_waits_before_he_is_looked_at(tmp_path: Pa
         assert isinstance(await scene.ask("right", host="10.0.0.2"), Admitted)
         async with anyio.create_task_group() as group:
             for token in ("wrong", "right"):
-                group.start_soon(lambda token=token: scene.ask(token, host="10.0.0.1"))
+                group.start_soon(partial(scene.ask, token, host="10.0.0.1"))
             await anyio.wait_all_tasks_blocked()
             assert len(scene.found) == 3
             scene.clock.advance(SLOWED_MS)
