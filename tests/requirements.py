@@ -153,9 +153,9 @@ _FEATURES: tuple[Row, ...] = (
 
 _DEFENCES: tuple[Row, ...] = (
     ("S1", PLANNED, 7, "The web page takes no server address from URL, storage or message without a typed confirmation, and sends no credential elsewhere."),
-    ("S2", PLANNED, 6, "A foreign or null Origin is refused, wrong secrets are throttled from loopback too, and a device without the secret pairs by a code only."),
-    ("S3", PLANNED, 6, "Scopes come from the server's record of a credential; asking can only shrink them."),
-    ("S4", PLANNED, 6, "Issued scopes are a subset of the issuer's, of the target's grant and of the request."),
+    ("S2", MET, 6, "A foreign or null Origin is refused, wrong secrets are throttled from loopback too, and a device without the secret pairs by a code only."),
+    ("S3", MET, 6, "Scopes come from the server's record of a credential; asking can only shrink them."),
+    ("S4", MET, 6, "Issued scopes are a subset of the issuer's, of the target's grant and of the request."),
     ("S5", PLANNED, 6, "Before authentication only the handshake exists, and no configuration value names a program outside an allow list."),
     ("S6", PLANNED, 6, "A chat command runs with its sender's rights through the same guard as the call."),
     ("S7", PLANNED, 6, "Reset, delete, patch, compact and stop check the right once, on the operation, through every door."),
@@ -170,7 +170,7 @@ _DEFENCES: tuple[Row, ...] = (
     ("S16", MET, 4, "A session controls only its own descendants; siblings and parents are not found."),
     ("S17", MET, 4, "Every reader of sessions passes the guard after all ways of naming one are resolved."),
     ("S18", PLANNED, 8, "Only an authenticated human event is marked human; one delivery id is one run, after a restart too; stale signatures are refused."),
-    ("S19", PLANNED, 6, "No address is trusted for where it is: beyond loopback without authentication and TLS the gateway does not start, and unlisted proxies void local trust."),
+    ("S19", MET, 6, "No address is trusted for where it is: beyond loopback without authentication and TLS the gateway does not start, and unlisted proxies void local trust."),
     ("S20", MET, 4, "Lookups by title, id, text or label are filtered by owner inside the query."),
     ("S21", PLANNED, 6, "Each security setting that is empty, missing or malformed refuses."),
     ("S22", PLANNED, 6, "Wire types differ from internal ones, and unknown fields are refused."),

@@ -17,6 +17,7 @@ from roost.app import open_gateway
 from roost.app.serving import Served
 from roost.clock import SystemClock
 from roost.config import load
+from roost.config.gateway import Bind
 from roost.core.errors import ConfigInvalid, RoostError
 from roost.core.leases import Gateway
 from roost.server.listening import bind
@@ -31,10 +32,14 @@ CONNECT = {
 
 
 @asynccontextmanager
-async def served(home: Path, port: int = 0) -> AsyncIterator[Served]:
+async def served(home: Path, port: int = 0, address: Bind | None = None) -> AsyncIterator[Served]:
     with anyio.fail_after(30):
         async with open_gateway(
-            load({"ROOST_HOME": str(home)}), version="1", tell=list[RoostError]().append
+            load({"ROOST_HOME": str(home)}),
+            version="1",
+            tell=list[RoostError]().append,
+            port=port,
+            address=address,
         ) as found:
             yield found
 
@@ -243,7 +248,9 @@ async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         with pytest.raises(ConfigInvalid, match="is taken"):
             async with served(tmp_path / "second", gateway.port):
                 pass
-    (tmp_path / "roost.json").write_text('{ gateway: { bind: "192.0.2.1" } }')
+    (tmp_path / "roost.json").write_text(
+        '{ gateway: { bind: "192.0.2.1", dangerouslyAllowClearText: true } }'
+    )
     with pytest.raises(ConfigInvalid, match="cannot listen"):
         async with served(tmp_path):
             pass

@@ -12,12 +12,16 @@ Table = Mapping[str, frozenset[str]]
 # Values and arithmetic on them: nothing that reads a clock, a file, the network or chance.
 CORE_STDLIB = frozenset({
     "abc", "base64", "bisect", "collections", "collections.abc", "dataclasses", "datetime", "decimal", "difflib",
-    "enum", "fnmatch.fnmatchcase", "fractions", "functools", "hashlib", "heapq", "hmac", "html", "itertools", "json", "math", "operator", "re", "string",
+    "enum", "fnmatch.fnmatchcase", "fractions", "functools", "hashlib", "heapq", "hmac", "html", "ipaddress", "itertools", "json", "math", "operator", "re", "string",
     "textwrap", "types", "typing", "unicodedata", "urllib.parse", "uuid.UUID", "uuid.uuid5",
 })  # fmt: skip
 
 # The only places where an import may wait for its first use: path → what it waits for. `app` may always.
-LAZY_IMPORTS: Mapping[str, frozenset[str]] = {}
+LAZY_IMPORTS: Mapping[str, frozenset[str]] = {
+    "src/roost/server/signatures.py": frozenset(
+        {"cryptography.exceptions", "cryptography.hazmat.primitives.asymmetric.ed25519"}
+    )
+}
 
 
 def layer_table(markdown: str) -> Table:

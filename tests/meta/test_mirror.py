@@ -47,6 +47,10 @@ STAND_INS: Mapping[str, str] = {
     "src/roost/server/http/": "tests/flows/test_http.py",
     "src/roost/engine/invoking.py": "tests/flows/test_http.py",
     "src/roost/app/serving.py": "tests/e2e/test_gateway.py",
+    "src/roost/protocol/convert/devices.py": "tests/e2e/test_edge_devices.py",
+    **{f"src/roost/server/{part}.py": "tests/e2e/test_edge_devices.py" for part in ("pairing", "signatures")},
+    "src/roost/server/edge.py": "tests/e2e/test_edge_pages.py",
+    "src/roost/server/transports.py": "tests/e2e/test_edge_credentials.py",
     **dict.fromkeys(DECLARATIONS, "tests/meta/test_values.py"),
 }
 

@@ -43,6 +43,7 @@ def engine_rules(
             announce_ms=settings.agents.defaults.subagents.announce_timeout_ms,
             shown=shown(loaded),
             completions=settings.gateway.http.endpoints.chat_completions.enabled,
+            entrance=policies.entrance(settings),
         ),
     )
 

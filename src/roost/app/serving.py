@@ -1,5 +1,6 @@
 """A gateway that clients can reach: the engine, its door, and the port they find it at."""
 
+import logging
 import os
 import secrets
 from collections.abc import AsyncIterator
@@ -12,8 +13,9 @@ import anyio
 from roost.app.opening import database_file, open_engine
 from roost.config import Loaded
 from roost.config import gateway as config
-from roost.config.gateway import AuthMode, Bind
+from roost.config.gateway import CLEAR_TEXT, AuthMode, Bind
 from roost.config.printed import printed
+from roost.core.entrance import Entrance
 from roost.core.errors import ConfigInvalid
 from roost.core.leases import Gateway
 from roost.core.secrets import Secret
@@ -22,15 +24,18 @@ from roost.engine.standby import Tell
 from roost.server.asgi import application
 from roost.server.auth import Secrets, SharedSecret
 from roost.server.fanout import Fanout
+from roost.server.gatekeeper import Gatekeeper
 from roost.server.handlers.table import table
 from roost.server.house import About, House, Phase
-from roost.server.listening import bind, listener
+from roost.server.listening import Certificate, bind, listener
 from roost.server.socket import Door
 from roost.server.ticking import say_goodbye, tick
 
 TOKEN_FILE = "gateway.token"  # noqa: S105 — the name of a file
 TOKEN_BYTES = 24
 GOODBYE_S = 2
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +45,12 @@ class Served:
     host: str
     port: int
     token_file: Path | None
+    tls: bool = False
 
     @property
     def url(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"ws://{host}:{self.port}"
+        return f"{'wss' if self.tls else 'ws'}://{host}:{self.port}"
 
 
 @asynccontextmanager
@@ -55,16 +61,18 @@ async def open_gateway(
     is bound first; who comes before the store can be had is told to come again."""
     loaded = replace(loaded, settings=await printed(loaded.settings))
     settings = loaded.settings.gateway
-    shared, token_file = _shared(loaded)
+    token_file = _token_file(loaded)
+    own = None if token_file is None else OwnToken(token_file)
+    certificate = _certificate(settings)
     listening = bind(_host(settings, address), settings.port if port is None else port)
     host, bound = listening.getsockname()[:2]
     try:
         async with open_engine(loaded, [], {}, version=version) as engine:
             house = House(engine, _about(loaded, engine, version))
             fanout = Fanout(house)
-            authenticator = SharedSecret(lambda: shared)
-            door = Door(house, fanout, authenticator, table(fanout))
-            server = listener(application(house, door, authenticator))
+            keeper = Gatekeeper(house, SharedSecret(lambda: _secrets(engine.rules.house.entrance, own)))
+            door = Door(house, fanout, keeper, table(fanout))
+            server = listener(application(house, door, keeper), certificate)
 
             async def hear(engine: Engine) -> None:
                 await fanout.serve()
@@ -75,14 +83,18 @@ async def open_gateway(
             async def look(engine: Engine) -> None:
                 await house.meters.watch(house.clock)
 
+            async def watch(engine: Engine) -> None:
+                await keeper.watch()
+
             engine.accompany("clients", hear)
             engine.accompany("event loop", look)
+            engine.accompany("credentials", watch)
             engine.accompany("ticks", beat)
             async with anyio.create_task_group() as group:
                 group.start_soon(server.serve, [listening])
                 async with engine.standing_by(_gateway(), tell):
                     house.phase = Phase.SERVING
-                    yield Served(host=host, port=bound, token_file=token_file)
+                    yield Served(host=host, port=bound, token_file=token_file, tls=certificate is not None)
                     await _leave(house)
                     server.should_exit = True
     finally:
@@ -93,6 +105,8 @@ def _host(settings: config.Gateway, address: Bind | None) -> str:
     chosen = address or settings.bind
     if settings.auth.mode is AuthMode.NONE and not chosen.is_loopback:
         raise ConfigInvalid("beyond loopback the gateway needs auth", hint="set `gateway.auth.mode`")
+    if not chosen.is_loopback and not settings.is_private:
+        raise ConfigInvalid(CLEAR_TEXT)
     return chosen.host
 
 
@@ -102,26 +116,54 @@ async def _leave(house: House) -> None:
         await house.clients.all_gone()
 
 
-def _shared(loaded: Loaded) -> tuple[Secrets, Path | None]:
-    """The owner's credentials. Where a token is wanted and none is configured, one is made at the first start."""
+def _token_file(loaded: Loaded) -> Path | None:
+    """Where a token is kept that was made here, because one is wanted and none is configured."""
     auth = loaded.settings.gateway.auth
-    token, password = _secret(auth.token), _secret(auth.password)
-    match auth.mode:
-        case AuthMode.NONE:
-            return Secrets(open=True), None
-        case AuthMode.PASSWORD:
-            return Secrets(password=password), None
-        case AuthMode.TOKEN if token is not None:
-            return Secrets(token=token, password=password), None
-        case AuthMode.TOKEN:
-            file = loaded.sources.home / TOKEN_FILE
-            return Secrets(token=own_token(file), password=password), file
-        case AuthMode.TRUSTED_PROXY:
-            raise ConfigInvalid("`gateway.auth.mode` trusted-proxy is not served yet", hint="use `token`")
+    if auth.mode is AuthMode.TRUSTED_PROXY:
+        raise ConfigInvalid("`gateway.auth.mode` trusted-proxy is not served yet", hint="use `token`")
+    if auth.mode is AuthMode.TOKEN and auth.token is None:
+        return loaded.sources.home / TOKEN_FILE
+    return None
 
 
-def _secret(given: object) -> Secret | None:
-    return given if isinstance(given, Secret) else None
+def _certificate(settings: config.Gateway) -> Certificate | None:
+    cert, key = settings.tls.cert, settings.tls.key
+    return None if cert is None or key is None else Certificate(chain=cert, key=key)
+
+
+def _secrets(entrance: Entrance, own: "OwnToken | None") -> Secrets:
+    """The owner's credentials as they are now: another file, or another configuration, holds at once."""
+    token = entrance.token
+    if token is None and own is not None:
+        token = own.current()
+    return Secrets(token=token, password=entrance.password, open=not entrance.asks)
+
+
+class OwnToken:
+    """The token in a file, which its owner may replace. While there is none that can be used, nobody has it."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._token: Secret | None = own_token(file)
+        self._stamp = self._look()
+
+    def current(self) -> Secret | None:
+        stamp = self._look()
+        if stamp != self._stamp:
+            self._stamp = stamp
+            try:
+                self._token = None if stamp is None else own_token(self._file)
+            except (ConfigInvalid, OSError, ValueError) as error:
+                _log.warning("the gateway's token is not accepted any more: %s", error)
+                self._token = None
+        return self._token
+
+    def _look(self) -> tuple[int, int, int, int] | None:
+        try:
+            found = self._file.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns, found.st_size, found.st_mode
 
 
 def own_token(file: Path) -> Secret:

@@ -10,9 +10,16 @@ from typing import Annotated
 from roost.config.amounts import SpellingError
 from roost.config.secretfields import Credential
 from roost.config.section import Loc, Section, Takes, about
-from roost.config.spelling import Flag, Port, Positive, Spelling, pattern, read_text
+from roost.config.spelling import Flag, Port, Positive, Spelling, Text, pattern, read_text
 
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.\-]{0,252}[a-z0-9])?", re.ASCII)
 _ORIGIN = re.compile(r"https?://[a-z0-9.\-]+(:\d{1,5})?|https?://\[[0-9a-f:]+\](:\d{1,5})?", re.ASCII)
+
+
+CLEAR_TEXT = (
+    "beyond loopback the gateway needs TLS: set `gateway.tls.cert` and `gateway.tls.key`, or put a proxy with TLS before a"
+    " gateway on loopback (`gateway.dangerouslyAllowClearText` does without)"
+)
 
 
 class AuthMode(StrEnum):
@@ -100,6 +107,15 @@ class GatewayHttp(Section):
     endpoints: Annotated[Endpoints, about("Surfaces that are off until enabled.")] = Endpoints()
 
 
+class Tls(Section):
+    cert: Annotated[Text | None, about("File with the certificate chain, PEM.")] = None
+    key: Annotated[Text | None, about("File with its key, PEM, readable by its owner only.")] = None
+
+    def conflicts(self) -> Iterable[tuple[Loc, str]]:
+        if (self.cert is None) != (self.key is None):
+            yield ("cert" if self.cert is None else "key",), "a certificate and its key go together"
+
+
 class Gateway(Section):
     port: Annotated[Port, about("TCP port.", Takes.RESTART)] = 18789
     bind: Annotated[
@@ -107,16 +123,34 @@ class Gateway(Section):
         Spelling(Bind.parse, "`loopback`, `lan` or an IP address", lambda bind: bind.name),
         about("Address to listen on.", Takes.RESTART),
     ] = Bind("loopback")
+    tls: Annotated[Tls, about("The certificate; needed beyond loopback.", Takes.RESTART)] = Tls()
+    dangerously_allow_clear_text: Annotated[
+        Flag,
+        about("Listen beyond loopback without TLS: whoever is on the way reads credentials.", Takes.RESTART),
+    ] = False
     auth: Annotated[GatewayAuth, about("Who may connect.", Takes.AT_ONCE)] = GatewayAuth()
     trusted_proxies: Annotated[
         tuple[Annotated[str, Spelling(_proxy, "IP address or network")], ...],
         about("Peers whose forwarded headers count. Empty: none.", Takes.AT_ONCE),
     ] = ()
+    allowed_hosts: Annotated[
+        tuple[Annotated[str, pattern(_HOST, "host name without a port", lower=True)], ...],
+        about(
+            "Names, besides numbers and `localhost`, under which pages may reach the gateway.", Takes.AT_ONCE
+        ),
+    ] = ()
     control_ui: Annotated[ControlUi, about("The web page.", Takes.AT_ONCE)] = ControlUi()
     http: Annotated[GatewayHttp, about("HTTP surfaces.", Takes.AT_ONCE)] = GatewayHttp()
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it may listen beyond loopback: with TLS, or because somebody insists on doing without."""
+        return self.tls.cert is not None or self.dangerously_allow_clear_text
 
     def conflicts(self) -> Iterable[tuple[Loc, str]]:
         if self.auth.mode is AuthMode.NONE and not self.bind.is_loopback:
             yield ("bind",), "beyond loopback the gateway needs auth: set `gateway.auth.mode`"
+        if not self.bind.is_loopback and not self.is_private:
+            yield ("bind",), CLEAR_TEXT
         if self.auth.mode is AuthMode.TRUSTED_PROXY and not self.trusted_proxies:
             yield ("trustedProxies",), "mode `trusted-proxy` needs the proxies it trusts"

@@ -9,6 +9,7 @@ from roost.config.amounts import Duration
 from roost.config.budgets import DayBudget
 from roost.config.channels import Account, Channel
 from roost.config.context import PruningMode
+from roost.config.gateway import AuthMode
 from roost.config.sandbox import SandboxVisibility
 from roost.config.section import over
 from roost.config.session import MaintenanceMode, Reset, ThreadBindings
@@ -21,6 +22,7 @@ from roost.core.budgets import BudgetScope, Limit, Measure, Period
 from roost.core.commandaccess import CommandPolicy
 from roost.core.compaction import CompactionSettings
 from roost.core.delegation import Delegation
+from roost.core.entrance import Attempts, Entrance
 from roost.core.facts import ConversationType
 from roost.core.identities import IdentityLink, Links
 from roost.core.lifecycle import ResetPolicy, ResetSetting
@@ -349,4 +351,19 @@ def compaction(settings: Settings) -> CompactionSettings:
         keep_recent=own.keep_recent_tokens,
         keep_turns=own.recent_turns_preserve,
         flush_margin=own.memory_flush.soft_threshold_tokens,
+    )
+
+
+def entrance(settings: Settings) -> Entrance:
+    """Who may knock at the gateway. Where a password is asked for, a token is none."""
+    gateway = settings.gateway
+    auth = gateway.auth
+    return Entrance(
+        asks=auth.mode is not AuthMode.NONE,
+        token=None if auth.mode is AuthMode.PASSWORD else auth.token,
+        password=auth.password,
+        attempts=Attempts(most=auth.rate_limit.max_attempts, window_ms=auth.rate_limit.window_ms),
+        origins=frozenset(gateway.control_ui.allowed_origins),
+        hosts=frozenset(gateway.allowed_hosts),
+        proxies=gateway.trusted_proxies,
     )

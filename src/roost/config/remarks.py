@@ -35,6 +35,11 @@ def remarks_on(settings: Settings) -> tuple[Remark, ...]:
 def _gateway(settings: Settings) -> Iterator[tuple[Loc, str]]:
     if settings.gateway.auth.mode is AuthMode.NONE:
         yield ("gateway", "auth", "mode"), "every program on this machine can act as the owner"
+    if settings.gateway.dangerously_allow_clear_text:
+        yield (
+            ("gateway", "dangerouslyAllowClearText"),
+            "credentials and chats cross the network in clear text",
+        )
 
 
 def _resets(session: Session) -> Iterator[tuple[Loc, str]]:

@@ -10,6 +10,7 @@ from roost.core.budgets import Limit
 from roost.core.casting import fallback_reason, helps
 from roost.core.catalogue import Catalogue
 from roost.core.commandaccess import CommandPolicy
+from roost.core.entrance import Entrance
 from roost.core.jsonvalue import JsonObject
 from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetPolicy
@@ -126,7 +127,7 @@ class Shown:
 class House:
     """How a gateway keeps house: what is kept for how long, up to which age an unfinished run is taken up again, how long
     a child may think about its announcement, where the transcript of a session is, if it has a file, what clients
-    are shown, and whether chat completions are answered."""
+    are shown, whether chat completions are answered, and who of clients may knock."""
 
     retention: Retention = field(default_factory=Retention)
     recovery_max_age_ms: int = MAX_AGE_MS
@@ -134,6 +135,7 @@ class House:
     transcript: Callable[[Session], str | None] = lambda session: None
     shown: Shown = field(default_factory=Shown)
     completions: bool = False
+    entrance: Entrance = field(default_factory=Entrance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

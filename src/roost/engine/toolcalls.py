@@ -93,8 +93,9 @@ class ToolCalls:
             traits = self._traits(call)
             return traits.reenterable and not (traits.waits or traits.ends_turn)
 
-        for alike, group in groupby(calls, repeats):
-            yield from [tuple(group)] if alike else ((call,) for call in group)
+        for alike, grouped in groupby(calls, repeats):
+            group = tuple(grouped)
+            yield from (group,) if alike else ((call,) for call in group)
 
     async def _run_together(self, calls: Sequence[ToolCall]) -> None:
         results: dict[str, ToolResult] = {}

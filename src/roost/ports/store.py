@@ -6,6 +6,8 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from roost.core.addresses import Account, Address
 from roost.core.deliveries import Delivery, DeliveryState, SendResult
+from roost.core.devices import Decide as DecideDevices
+from roost.core.devices import Devices
 from roost.core.effects import Advance, Decide, Effects, RunSnapshot, Snapshot
 from roost.core.entries import Entry, EntryDraft
 from roost.core.events import Event
@@ -76,6 +78,14 @@ class Store(Protocol):
 
     async def gateways(self) -> tuple[Lease, ...]:
         """Every gateway that ever held a lease, by name."""
+        ...
+
+    # -- devices -------------------------------------------------------------------------------------
+
+    async def devices(self) -> Devices: ...
+
+    async def change_devices(self, decide: DecideDevices[Found]) -> Found:
+        """Write the devices that `decide` leaves; what it found."""
         ...
 
     # -- sessions ------------------------------------------------------------------------------------

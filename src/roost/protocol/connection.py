@@ -106,6 +106,10 @@ class Connection:
         frame = None if failure is None else frames.failure(self._request_id or INVALID_ID, failure)
         return self._close(refusal.close, refusal.reason, frame)
 
+    def end(self) -> None:
+        """Whatever still comes in is not listened to."""
+        self.phase = Phase.CLOSED
+
     def number(self, head: bytes) -> bytes:
         """An event as this connection gets it."""
         self._seq += 1

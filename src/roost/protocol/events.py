@@ -8,19 +8,21 @@ from roost.core.keys import SessionKey
 
 TICK, SHUTDOWN, PRESENCE, HEALTH = "tick", "shutdown", "presence", "health"
 CHAT, AGENT = "chat", "agent"
+PAIR_REQUESTED, PAIR_RESOLVED = "device.pair.requested", "device.pair.resolved"
 MESSAGE, TOOL, CHANGED = "session.message", "session.tool", "sessions.changed"
-EVERY = (AGENT, CHAT, HEALTH, PRESENCE, MESSAGE, TOOL, CHANGED, SHUTDOWN, TICK)
+EVERY = (AGENT, CHAT, PAIR_REQUESTED, PAIR_RESOLVED, HEALTH, PRESENCE, MESSAGE, TOOL, CHANGED, SHUTDOWN, TICK)
 
 
 class Audience(StrEnum):
     """`STARTER`: who began the run, if it shows tools. `LISTENERS` asked for the messages of a session, `WATCHERS` for the
-    changes of all."""
+    changes of all; `PAIRERS` may approve devices."""
 
     EVERYONE = "everyone"
     READERS = "readers"
     STARTER = "starter"
     LISTENERS = "listeners"
     WATCHERS = "watchers"
+    PAIRERS = "pairers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

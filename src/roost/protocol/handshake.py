@@ -161,6 +161,8 @@ class Welcome:
     method: str
     scopes: tuple[str, ...]
     role: str = OPERATOR
+    device_token: str | None = None
+    issued_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +177,9 @@ class Offer:
 
 
 def hello(welcome: Welcome, offer: Offer, snapshot: JsonObject) -> JsonObject:
+    issued: JsonObject = {}
+    if welcome.device_token is not None:
+        issued = {"deviceToken": welcome.device_token, "issuedAtMs": welcome.issued_at}
     return {
         "type": "hello-ok",
         "protocol": PROTOCOL,
@@ -185,6 +190,6 @@ def hello(welcome: Welcome, offer: Offer, snapshot: JsonObject) -> JsonObject:
             "capabilities": list(offer.capabilities),
         },
         "snapshot": snapshot,
-        "auth": {"method": welcome.method, "role": welcome.role, "scopes": list(welcome.scopes)},
+        "auth": {"method": welcome.method, "role": welcome.role, "scopes": list(welcome.scopes), **issued},
         "policy": {"maxPayload": MAX_PAYLOAD, "maxBufferedBytes": MAX_BUFFERED, "tickIntervalMs": TICK_MS},
     }

@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from roost.protocol.families import agents, changes, chat, sessions, status
+from roost.protocol.families import agents, changes, chat, devices, sessions, status
 
 EVERY = (
     status.HEALTH,
@@ -40,6 +40,12 @@ EVERY = (
     agents.MODELS,
     agents.COMMANDS,
     agents.CONFIG,
+    devices.LIST,
+    devices.APPROVE,
+    devices.REJECT,
+    devices.REMOVE,
+    devices.ROTATE,
+    devices.REVOKE,
 )
 METHODS = MappingProxyType({method.name: method for method in EVERY})
 ADVERTISED = tuple(method.name for method in EVERY if not method.hidden)

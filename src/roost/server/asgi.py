@@ -1,16 +1,18 @@
 """The gateway as one ASGI application: pages by their path, a WebSocket on any."""
 
+from functools import partial
+
 from starlette.applications import Starlette
-from starlette.requests import HTTPConnection
 from starlette.routing import WebSocketRoute
+from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from roost.server.auth import Authenticator, Peer
+from roost.server.auth import Authenticator
+from roost.server.edge import Edge, peer_of
 from roost.server.house import House
 from roost.server.http.routes import routes
 from roost.server.socket import Door
-
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+from roost.server.transports import LET_IN
 
 
 class _Socket:
@@ -42,23 +44,15 @@ class _Socket:
                 return
 
 
-def application(house: House, door: Door, authenticator: Authenticator) -> Starlette:
+def application(house: House, door: Door, authenticator: Authenticator) -> ASGIApp:
     async def talk(socket: WebSocket) -> None:
         await socket.accept()
-        await door.attend(_Socket(socket), _peer(socket))
+        await door.attend(_Socket(socket), peer_of(socket, house), socket.scope["state"][LET_IN])
 
-    return Starlette(
+    inside = Starlette(
         routes=[
-            *routes(house, authenticator, _peer),
+            *routes(house, authenticator, partial(peer_of, house=house)),
             WebSocketRoute("/{path:path}", talk),
         ]
     )
-
-
-def _peer(connection: HTTPConnection) -> Peer:
-    headers = connection.headers
-    return Peer(
-        host=connection.client.host if connection.client else None,
-        origin=headers.get("origin"),
-        forwarded=any(name in headers for name in _FORWARDED),
-    )
+    return Edge(inside, house)

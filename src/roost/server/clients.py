@@ -38,16 +38,19 @@ class Outgoing:
         self._frames.append(frame)
         self._size += len(frame)
         if self._size > self._most:
-            # What waits is for nobody: only the end is told.
-            self._frames.clear()
-            self.close(SLOW, SLOW_REASON)
-            self.overrun.set()
+            self.cut(SLOW, SLOW_REASON)
         self._news.set()
 
     def close(self, code: int, reason: str) -> None:
         """Send what waits, then end the connection."""
         self.closing = self.closing or (code, reason)
         self._news.set()
+
+    def cut(self, code: int, reason: str) -> None:
+        """End the connection now. What waits is for nobody: only the end is told."""
+        self._frames.clear()
+        self.close(code, reason)
+        self.overrun.set()
 
     async def next(self) -> bytes | None:
         """The next frame; None when there will be no more."""
@@ -88,6 +91,8 @@ class Connected:
         match event.audience:
             case Audience.EVERYONE:
                 return True
+            case Audience.PAIRERS:
+                return self.may(Scope.PAIRING)
             case _ if not self.may(Scope.READ):
                 return False
             case Audience.READERS:

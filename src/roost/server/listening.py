@@ -4,12 +4,14 @@ import errno
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from roost.core.errors import ConfigInvalid
 from roost.protocol.handshake import MAX_PAYLOAD
+from roost.server.transports import Silent, Widening, cautious
 
 BACKLOG = 2_048
 PING_S, PONG_S = 20.0, 25.0
@@ -46,11 +48,17 @@ class Listener(uvicorn.Server):
         yield
 
 
-def listener(app: ASGIApp) -> Listener:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    chain: str
+    key: str
+
+
+def listener(app: ASGIApp, certificate: Certificate | None = None) -> Listener:
     settings = uvicorn.Config(
         app,
-        http="httptools",
-        ws="websockets-sansio",
+        http=cautious(Silent()),
+        ws=Widening,
         ws_max_size=MAX_PAYLOAD,
         ws_ping_interval=PING_S,
         ws_ping_timeout=PONG_S,
@@ -63,4 +71,12 @@ def listener(app: ASGIApp) -> Listener:
         backlog=BACKLOG,
         timeout_graceful_shutdown=STOP_S,
     )
+    if certificate is not None:
+        settings.ssl_certfile, settings.ssl_keyfile = certificate.chain, certificate.key
+    try:
+        settings.load()
+    except OSError as error:
+        raise ConfigInvalid(
+            f"the certificate cannot be used: {error}", hint="see `gateway.tls.cert` and `gateway.tls.key`"
+        ) from None
     return Listener(settings)

@@ -86,6 +86,7 @@ def _entry(client: Connected, now: int) -> JsonObject:
         "host": said.display_name,
         "deviceFamily": said.device_family,
         "instanceId": said.instance_id,
+        "deviceId": client.admitted.device,
     }
     return {
         "clientId": said.id,

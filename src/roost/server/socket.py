@@ -1,13 +1,17 @@
 """One WebSocket: its handshake, the requests that come in, the frames that go out."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 import anyio
 from anyio.abc import TaskGroup
 
+from roost.core.entrance import throttled_by
 from roost.protocol.connection import Action, Ask, Close, Connection, Nothing, Send, Serve
+from roost.protocol.connection import Phase as ConnectionPhase
 from roost.protocol.frames import Request
-from roost.protocol.handshake import STARTING, Connect, Refusal, Welcome, hello
+from roost.protocol.handshake import STARTING, TRY_AGAIN, Connect, Refusal, Welcome, hello
 from roost.protocol.traces import trace_of
 from roost.server.auth import Authenticator, Peer
 from roost.server.calls import Call, Table, serve
@@ -15,6 +19,7 @@ from roost.server.clients import Connected, Outgoing
 from roost.server.fanout import Fanout
 from roost.server.house import House, Phase
 from roost.server.snapshots import offer, snapshot
+from roost.server.waiting import WaitingRoom
 
 HANDSHAKE_MS = 15_000
 AT_ONCE = 64
@@ -34,6 +39,10 @@ class Wire(Protocol):
     async def close(self, code: int, reason: str) -> None: ...
 
 
+def _nothing() -> None:
+    pass
+
+
 class Door:
     """Lets clients in and works for those who are."""
 
@@ -42,16 +51,21 @@ class Door:
         self._fanout = fanout
         self._authenticator = authenticator
         self._table = table
+        self._room = WaitingRoom()
 
-    async def attend(self, wire: Wire, peer: Peer) -> None:
-        """Until either side has gone."""
-        visit = _Visit(self._house, wire, peer)
+    async def attend(self, wire: Wire, peer: Peer, let_in: Callable[[], None] = _nothing) -> None:
+        """Until either side has gone; `let_in` is called for who comes in."""
+        visit = _Visit(self._house, wire, peer, let_in)
+        if not self._room.enter(visit):
+            await wire.close(TRY_AGAIN, "too many connections; retry shortly")
+            return
         async with anyio.create_task_group() as group:
             group.start_soon(visit.write, group.cancel_scope)
             group.start_soon(visit.give_up, group.cancel_scope)
             try:
                 await self._listen(visit, group)
             finally:
+                self._room.leave(visit)
                 if visit.client is not None:
                     self._leave(visit.client)
                 group.cancel_scope.cancel()
@@ -96,7 +110,8 @@ class Door:
         if self._house.phase is not Phase.SERVING:
             visit.end(visit.connection.turn_away(STARTING))
             return
-        admitted = await self._authenticator.admit(connect, visit.peer)
+        peer = replace(visit.peer, nonce=visit.connection.nonce)
+        admitted = await self._authenticator.admit(connect, peer)
         if isinstance(admitted, Refusal):
             visit.end(visit.connection.turn_away(admitted))
             return
@@ -110,10 +125,15 @@ class Door:
             outgoing=visit.outgoing,
         )
         self._house.clients.add(client)
+        self._room.leave(visit)
+        visit.let_in()
+        issued = admitted.issued
         welcome = Welcome(
             connection_id=client.id,
             method=admitted.method,
             scopes=tuple(str(scope) for scope in admitted.scopes),
+            device_token=None if issued is None else issued.token,
+            issued_at=None if issued is None else issued.at,
         )
         told = hello(welcome, offer(self._house), snapshot(self._house, client))
         visit.outgoing.put(visit.connection.welcome(told))
@@ -127,12 +147,26 @@ class Door:
 class _Visit:
     """One connection from its challenge to its end."""
 
-    def __init__(self, house: House, wire: Wire, peer: Peer) -> None:
+    def __init__(self, house: House, wire: Wire, peer: Peer, let_in: Callable[[], None]) -> None:
         self.wire = wire
         self.peer = peer
+        self.let_in = let_in
         self.connection = Connection(house.new_id(), house.clock.now())
         self.outgoing = Outgoing()
         self.client: Connected | None = None
+
+    @property
+    def address(self) -> str:
+        return throttled_by(self.peer.host)
+
+    @property
+    def silent(self) -> bool:
+        return self.connection.phase is not ConnectionPhase.ASKING
+
+    def send_away(self) -> None:
+        """For one that comes."""
+        self.connection.end()
+        self.outgoing.cut(LATE, "too many connections wait")
 
     def end(self, close: Close) -> None:
         if close.frame is not None:

@@ -140,6 +140,8 @@ class CrashingStore(_CrashingDeliveries):
         self.renew_lease = crashes.around("store.renew_lease", store.renew_lease)
         self.release_lease = crashes.around("store.release_lease", store.release_lease)
         self.gateways = crashes.around("store.gateways", store.gateways)
+        self.devices = crashes.around("store.devices", store.devices)
+        self.change_devices = crashes.around("store.change_devices", store.change_devices)
         self.session = crashes.around("store.session", store.session)
         self.session_by_id = crashes.around("store.session_by_id", store.session_by_id)
         self.ancestors = crashes.around("store.ancestors", store.ancestors)

@@ -60,8 +60,25 @@ def test_an_address_that_is_none_is_refused(written: object) -> None:
 @pytest.mark.requirement("S19")
 @pytest.mark.parametrize("bind", ["lan", "0.0.0.0", "::", "10.0.0.1"])
 def test_beyond_loopback_there_is_no_gateway_without_auth(bind: str) -> None:
-    assert list(refused({"gateway": {"bind": bind, "auth": {"mode": "none"}}})) == ["gateway.bind"]
-    assert settings({"gateway": {"bind": bind}}).gateway.auth.mode is AuthMode.TOKEN
+    tls = {"cert": "c.pem", "key": "k.pem"}
+    assert list(refused({"gateway": {"bind": bind, "tls": tls, "auth": {"mode": "none"}}})) == [
+        "gateway.bind"
+    ]
+    assert settings({"gateway": {"bind": bind, "tls": tls}}).gateway.auth.mode is AuthMode.TOKEN
+
+
+@pytest.mark.requirement("S19", "S26")
+@pytest.mark.parametrize("bind", ["lan", "0.0.0.0", "::", "10.0.0.1"])
+def test_beyond_loopback_there_is_no_gateway_in_clear_text_unless_somebody_insists(bind: str) -> None:
+    assert "gateway.tls.cert" in refused({"gateway": {"bind": bind}})["gateway.bind"].reason
+    insists = {"gateway": {"bind": bind, "dangerouslyAllowClearText": True}}
+    assert settings(insists).gateway.is_private
+    assert not settings({}).gateway.is_private
+
+
+@pytest.mark.parametrize(("given", "missing"), [("cert", "key"), ("key", "cert")])
+def test_a_certificate_and_its_key_go_together(given: str, missing: str) -> None:
+    assert list(refused({"gateway": {"tls": {given: "x.pem"}}})) == [f"gateway.tls.{missing}"]
 
 
 @pytest.mark.requirement("S21")
@@ -77,6 +94,11 @@ def test_beyond_loopback_there_is_no_gateway_without_auth(bind: str) -> None:
         ({"trustedProxies": ["::/0"]}, "gateway.trustedProxies[0]"),
         ({"trustedProxies": ["proxy.local"]}, "gateway.trustedProxies[0]"),
         ({"auth": {"mode": "off"}}, "gateway.auth.mode"),
+        ({"tls": {"cert": "", "key": "k"}}, "gateway.tls.cert"),
+        ({"dangerouslyAllowClearText": "yes"}, "gateway.dangerouslyAllowClearText"),
+        ({"allowedHosts": ["https://x"]}, "gateway.allowedHosts[0]"),
+        ({"allowedHosts": ["*"]}, "gateway.allowedHosts[0]"),
+        ({"allowedHosts": [""]}, "gateway.allowedHosts[0]"),
     ],
 )
 def test_auth_that_would_let_everyone_in_is_refused(gateway: object, path: str) -> None:

@@ -1,8 +1,6 @@
 """For whoever watches the gateway: whether it lives, is ready, has started. Of what is inside they tell only those who
 may know."""
 
-import ipaddress
-
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
@@ -58,8 +56,4 @@ class Probes:
 
     def _is_local(self, connection: HTTPConnection) -> bool:
         """Only to be told more of how it does: nobody may do anything for where they are."""
-        peer = self._peer_of(connection)
-        try:
-            return not peer.forwarded and ipaddress.ip_address(peer.host or "").is_loopback
-        except ValueError:
-            return False
+        return self._peer_of(connection).local

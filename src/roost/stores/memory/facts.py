@@ -1,11 +1,13 @@
-"""Leases, the ledger, denials, the feed and what retention removes, in memory."""
+"""Leases, devices, the ledger, denials, the feed and what retention removes, in memory."""
 
 from collections import Counter
 from collections.abc import Sequence
 from itertools import takewhile
+from operator import itemgetter
 from typing import Any, assert_never
 
 from roost.core.budgets import Balance, Reservation
+from roost.core.devices import Registered
 from roost.core.entries import Entry
 from roost.core.events import Event
 from roost.core.inbound import InboundState
@@ -45,6 +47,17 @@ class FactTables(State):
 
     async def put_lease(self, lease: Lease) -> None:
         self._leases.put(lease.gateway.name, lease)
+
+    # -- devices -------------------------------------------------------------------------------------
+
+    async def registered(self) -> tuple[Registered, ...]:
+        return tuple(one for _, one in sorted(self._registered.items(), key=itemgetter(0)))
+
+    async def put_registered(self, name: str, one: Registered) -> None:
+        self._registered.put(name, one)
+
+    async def delete_registered(self, name: str) -> None:
+        self._registered.drop(name)
 
     # -- facts ---------------------------------------------------------------------------------------
 

@@ -273,6 +273,15 @@ SELECT body FROM completions WHERE requester = ? AND acknowledged_at IS NULL ORD
 -- name: batch
 SELECT body FROM completions WHERE requester = ? AND batch = ? ORDER BY seq;
 
+-- name: registered
+SELECT body FROM devices ORDER BY name;
+
+-- name: put_registered
+INSERT INTO devices (name, body, tenant) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body;
+
+-- name: delete_registered
+DELETE FROM devices WHERE name = ?;
+
 -- name: put_binding
 INSERT INTO thread_bindings (address, key, body, tenant) VALUES (?, ?, ?, ?)
 ON CONFLICT (address) DO UPDATE SET key = excluded.key, body = excluded.body;

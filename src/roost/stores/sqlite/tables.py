@@ -8,6 +8,7 @@ import apsw
 from roost.core.keys import SessionKey
 from roost.core.sessions import Session
 from roost.stores.sql.budget_rows import BudgetRows
+from roost.stores.sql.device_rows import DeviceRows
 from roost.stores.sql.fact_rows import FactRows
 from roost.stores.sql.rows import Row, Values
 from roost.stores.sql.session_rows import read_session
@@ -18,7 +19,7 @@ from roost.stores.sqlite.rows import SQL
 HOT_SESSIONS = 4_096
 
 
-class SqliteTables(RepairRows, WorkRows, FactRows, BudgetRows):
+class SqliteTables(RepairRows, WorkRows, FactRows, DeviceRows, BudgetRows):
     """`Tables` over one connection, used on the thread that owns it."""
 
 

@@ -1,6 +1,7 @@
 """The verbs of the store, written once over rows; each module is one aggregate."""
 
 from roost.stores.verbs.budgets import BudgetVerbs
+from roost.stores.verbs.devices import DeviceVerbs
 from roost.stores.verbs.facts import FactVerbs
 from roost.stores.verbs.imports import ImportVerbs
 from roost.stores.verbs.inbox import InboxVerbs
@@ -19,6 +20,7 @@ class StoreVerbs(
     BudgetVerbs,
     OutboxVerbs,
     FactVerbs,
+    DeviceVerbs,
     ImportVerbs,
     RetentionVerbs,
 ):

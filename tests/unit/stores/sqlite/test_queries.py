@@ -15,6 +15,7 @@ from roost.stores.sqlite.rows import SQL
 WHOLE = {
     "leases",
     "newest_epoch",
+    "registered",
     "denials",
     "usage",
 }

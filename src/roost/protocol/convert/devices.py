@@ -1,0 +1,66 @@
+"""Devices as clients are shown them: never a token or its digest, a code only to those who may approve."""
+
+from typing import Literal
+
+from roost.core.devices import Device, Identity, Request
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.protocol.events import PAIR_REQUESTED, PAIR_RESOLVED, Audience, WireEvent
+
+
+def pending(request: Request) -> JsonObject:
+    return {
+        "requestId": request.id,
+        **_identity(request.identity),
+        "role": request.role,
+        "roles": [request.role],
+        "scopes": [str(scope) for scope in request.scopes],
+        "remoteIp": request.address,
+        "silent": False,
+        "isRepair": request.repair,
+        "code": request.code,
+        "ts": request.at,
+    }
+
+
+def paired(device: Device) -> JsonObject:
+    token = device.token
+    tokens: list[JsonValue] = []
+    if token is not None:
+        scopes = [str(scope) for scope in token.scopes]
+        tokens = [{"role": device.role, "scopes": scopes, "createdAtMs": token.at}]
+    revoked: JsonObject = {} if device.revoked_at is None else {"revokedAtMs": device.revoked_at}
+    return {
+        **_identity(device.identity),
+        "role": device.role,
+        "roles": [device.role],
+        "scopes": [str(scope) for scope in device.scopes],
+        "approvedScopes": [str(scope) for scope in device.scopes],
+        "approvedAtMs": device.approved_at,
+        "createdAtMs": device.approved_at,
+        "tokens": tokens,
+        **revoked,
+    }
+
+
+def _identity(identity: Identity) -> JsonObject:
+    said: JsonObject = {
+        "deviceId": identity.id,
+        "publicKey": identity.public_key,
+        "platform": identity.platform,
+        "deviceFamily": identity.family,
+        "displayName": identity.name,
+        "clientId": identity.client_id,
+        "clientMode": identity.client_mode,
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def requested(request: Request) -> WireEvent:
+    return WireEvent(name=PAIR_REQUESTED, payload=pending(request), audience=Audience.PAIRERS)
+
+
+def resolved(
+    request_id: str, device_id: str, decision: Literal["approved", "rejected", "removed"], now: int
+) -> WireEvent:
+    payload: JsonObject = {"requestId": request_id, "deviceId": device_id, "decision": decision, "ts": now}
+    return WireEvent(name=PAIR_RESOLVED, payload=payload, audience=Audience.PAIRERS)

@@ -1,0 +1,69 @@
+"""Pairing devices."""
+
+from typing import TypedDict
+
+from roost.core.jsonvalue import JsonValue
+from roost.protocol.handshake import OPERATOR
+from roost.protocol.method import Method
+from roost.protocol.params import Name, Names, NoParams, Params
+from roost.protocol.scopes import Scope
+
+
+class RequestParams(Params):
+    request_id: Name
+
+
+class DeviceParams(Params):
+    device_id: Name
+
+
+class TokenParams(Params):
+    device_id: Name
+    role: Name = OPERATOR
+
+
+class RotateParams(TokenParams):
+    scopes: Names | None = None
+
+
+class Paired(TypedDict):
+    pending: list[JsonValue]
+    paired: list[JsonValue]
+
+
+class Approved(TypedDict):
+    requestId: str
+    device: JsonValue
+
+
+class Rejected(TypedDict):
+    requestId: str
+    deviceId: str
+    rejectedAtMs: int
+
+
+class Removed(TypedDict):
+    deviceId: str
+    removedAtMs: int
+
+
+class Rotated(TypedDict):
+    deviceId: str
+    role: str
+    token: str
+    scopes: list[str]
+    rotatedAtMs: int
+
+
+class Revoked(TypedDict):
+    deviceId: str
+    role: str
+    revokedAtMs: int
+
+
+LIST = Method(name="device.pair.list", params=NoParams, result=Paired, needs=Scope.PAIRING)
+APPROVE = Method(name="device.pair.approve", params=RequestParams, result=Approved, needs=Scope.PAIRING)
+REJECT = Method(name="device.pair.reject", params=RequestParams, result=Rejected, needs=Scope.PAIRING)
+REMOVE = Method(name="device.pair.remove", params=DeviceParams, result=Removed, needs=Scope.PAIRING)
+ROTATE = Method(name="device.token.rotate", params=RotateParams, result=Rotated, needs=Scope.PAIRING)
+REVOKE = Method(name="device.token.revoke", params=TokenParams, result=Revoked, needs=Scope.PAIRING)

@@ -1,0 +1,56 @@
+"""What is turned away before anything else looks at it: names that were made up, proxies that are not listed."""
+
+from starlette.requests import HTTPConnection
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from roost.core.entrance import Entrance, Source, host_allowed, source
+from roost.server.auth import Peer
+from roost.server.house import House
+
+_HOST = "this gateway is not known by that name: list it in `gateway.allowedHosts`"
+_PROXY = "forwarded headers of a proxy that is not listed: name it in `gateway.trustedProxies`"
+
+
+class Edge:
+    """Around the whole application. A browser always says its page's origin at a handshake, which is judged there."""
+
+    def __init__(self, app: ASGIApp, house: House) -> None:
+        self._app = app
+        self._house = house
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in {"http", "websocket"}:
+            why = _problem(HTTPConnection(scope), self._house.engine.rules.house.entrance)
+            if why is not None:
+                body = {"error": {"message": why, "type": "forbidden"}}
+                await JSONResponse(body, status_code=403)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _problem(asked: HTTPConnection, entrance: Entrance) -> str | None:
+    upgrade = asked.scope["type"] == "websocket"
+    if (not upgrade or "origin" in asked.headers) and not host_allowed(
+        asked.headers.get("host", ""), entrance
+    ):
+        return _HOST
+    if (upgrade or not entrance.asks) and not _source(asked, entrance).vouched:
+        return _PROXY
+    return None
+
+
+def _source(asked: HTTPConnection, entrance: Entrance) -> Source:
+    address = asked.client.host if asked.client else None
+    return source(address, asked.headers.items(), entrance.proxies)
+
+
+def peer_of(asked: HTTPConnection, house: House) -> Peer:
+    """Where a request comes from, as far as it is known for sure."""
+    found = _source(asked, house.engine.rules.house.entrance)
+    return Peer(
+        host=found.address,
+        origin=asked.headers.get("origin"),
+        called=asked.headers.get("host"),
+        local=found.local,
+    )

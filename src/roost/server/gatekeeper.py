@@ -1,0 +1,74 @@
+"""Who comes in: first whether the page may knock, then the owner's secret, then devices. Who is wrong too often waits."""
+
+import anyio
+
+from roost.core.devices import Devices
+from roost.core.entrance import origin_allowed
+from roost.protocol.handshake import NO_CREDENTIAL, Connect, Refusal
+from roost.protocol.turnedaway import FOREIGN_PAGE, throttled, unproven
+from roost.server.auth import Admitted, Peer, SharedSecret
+from roost.server.clients import Connected
+from roost.server.house import House
+from roost.server.pairing import Pairing
+from roost.server.signatures import flaw
+from roost.server.throttle import Throttle
+
+SLOWED_MS = 1_000
+SLOWED_AT_ONCE = 16
+CHECKED_EVERY_MS = 200
+REVOKED, REVOKED_REASON = 1008, "credential revoked"
+
+
+class Gatekeeper:
+    def __init__(self, house: House, secret: SharedSecret) -> None:
+        self._house = house
+        self._secret = secret
+        self._pairing = Pairing(house)
+        self._throttle = Throttle()
+        self._slowed = anyio.Semaphore(SLOWED_AT_ONCE)
+
+    async def admit(self, connect: Connect, peer: Peer) -> Admitted | Refusal:
+        entrance = self._house.engine.rules.house.entrance
+        if peer.origin is not None and not origin_allowed(peer.origin, peer.called, entrance):
+            return FOREIGN_PAGE
+        clock, limit = self._house.clock, entrance.attempts
+        retry_ms = self._throttle.retry_ms(peer.host, clock.now(), limit)
+        if retry_ms:
+            async with self._slowed:
+                await clock.sleep(SLOWED_MS)
+        found = await self._judge(connect, peer)
+        # Who showed nothing has guessed nothing.
+        if isinstance(found, Admitted) or found is NO_CREDENTIAL:
+            return found
+        self._throttle.count(peer.host, clock.now(), limit)
+        return throttled(retry_ms) if retry_ms else found
+
+    async def _judge(self, connect: Connect, peer: Peer) -> Admitted | Refusal:
+        device = connect.device
+        if device is not None:
+            wrong = flaw(connect, device, peer.nonce, self._house.clock.now())
+            if wrong is not None:
+                return unproven(wrong)
+        found = await self._secret.admit(connect, peer)
+        if isinstance(found, Admitted) or device is None:
+            return found
+        return await self._pairing.admit(connect, device, peer, found)
+
+    async def watch(self) -> None:
+        """Until cancelled, see that whoever is in may still be."""
+        while True:
+            await self._house.clock.sleep(CHECKED_EVERY_MS)
+            clients = tuple(self._house.clients)
+            devices = Devices()
+            if any(client.admitted.device is not None for client in clients):
+                devices = await self._house.store.devices()
+            for client in clients:
+                if not self._stands(client, devices):
+                    client.connection.end()
+                    client.outgoing.cut(REVOKED, REVOKED_REASON)
+
+    def _stands(self, client: Connected, devices: Devices) -> bool:
+        admitted = client.admitted
+        if admitted.device is not None:
+            return self._pairing.stands(admitted, devices)
+        return self._secret.stands(admitted)

@@ -1,0 +1,83 @@
+"""Pairing devices. Open connections of a device that loses something are ended by who watches them."""
+
+from collections.abc import Sequence
+
+from roost.core import devices as core
+from roost.core.devices import Issuer
+from roost.core.errors import InvalidInput
+from roost.core.grants import Scope
+from roost.protocol.convert.devices import paired, pending, resolved
+from roost.protocol.families import devices
+from roost.protocol.families.devices import Approved, Paired, Rejected, Removed, Revoked, Rotated
+from roost.protocol.handshake import OPERATOR
+from roost.protocol.params import NoParams
+from roost.server.calls import Call
+from roost.server.pairing import new_token
+
+
+async def list_devices(call: Call, params: NoParams) -> Paired:
+    found, now = await call.house.store.devices(), call.house.clock.now()
+    return Paired(
+        pending=[pending(one) for one in sorted(found.pending, key=lambda one: -one.at) if one.live(now)],
+        paired=[paired(one) for one in sorted(found.paired, key=lambda one: -one.approved_at)],
+    )
+
+
+async def approve(call: Call, params: devices.RequestParams) -> Approved:
+    house, now, by = call.house, call.house.clock.now(), _issuer(call)
+    device = await house.store.change_devices(lambda known: core.approve(known, params.request_id, by, now))
+    house.clients.tell(resolved(params.request_id, device.id, "approved", now))
+    return Approved(requestId=params.request_id, device=paired(device))
+
+
+async def reject(call: Call, params: devices.RequestParams) -> Rejected:
+    house, now = call.house, call.house.clock.now()
+    request = await house.store.change_devices(lambda known: core.reject(known, params.request_id, now))
+    house.clients.tell(resolved(request.id, request.identity.id, "rejected", now))
+    return Rejected(requestId=request.id, deviceId=request.identity.id, rejectedAtMs=now)
+
+
+async def remove(call: Call, params: devices.DeviceParams) -> Removed:
+    await call.house.store.change_devices(lambda known: core.remove(known, params.device_id))
+    return Removed(deviceId=params.device_id, removedAtMs=call.house.clock.now())
+
+
+async def rotate(call: Call, params: devices.RotateParams) -> Rotated:
+    _known_role(params.role)
+    now, token, by = call.house.clock.now(), new_token(), _issuer(call)
+    wanted = None if params.scopes is None else _scopes(params.scopes)
+    device = await call.house.store.change_devices(
+        lambda known: core.rotate(known, params.device_id, wanted, token, by=by, now=now)
+    )
+    scopes = device.token.scopes if device.token is not None else ()
+    return Rotated(
+        deviceId=device.id,
+        role=device.role,
+        token=token,
+        scopes=[str(one) for one in scopes],
+        rotatedAtMs=now,
+    )
+
+
+async def revoke(call: Call, params: devices.TokenParams) -> Revoked:
+    _known_role(params.role)
+    now = call.house.clock.now()
+    await call.house.store.change_devices(lambda known: core.revoke(known, params.device_id, now))
+    return Revoked(deviceId=params.device_id, role=params.role, revokedAtMs=now)
+
+
+def _issuer(call: Call) -> Issuer:
+    admitted = call.client.admitted
+    return Issuer(principal=admitted.principal, scopes=admitted.scopes)
+
+
+def _known_role(role: str) -> None:
+    if role != OPERATOR:
+        raise InvalidInput(f"this gateway has no role {role!r}", hint=f"there is: {OPERATOR}")
+
+
+def _scopes(names: Sequence[str]) -> tuple[Scope, ...]:
+    unknown = next((one for one in names if one not in tuple(Scope)), None)
+    if unknown is not None:
+        raise InvalidInput(f"unknown scope {unknown!r}", hint=f"there are: {', '.join(Scope)}")
+    return tuple(Scope(one) for one in names)

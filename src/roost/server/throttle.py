@@ -1,0 +1,45 @@
+"""Wrong credentials, counted by where they come from. Who tries too often waits before he is looked at: nobody is
+locked out, and nobody can guess fast."""
+
+from collections import OrderedDict, deque
+
+from roost.core.entrance import Attempts, throttled_by
+
+MOST_SOURCES = 10_000
+ALL_TIMES = 10
+"""How many sources it takes, each at its limit, before everybody is slowed."""
+
+
+class Throttle:
+    def __init__(self) -> None:
+        self._wrong: OrderedDict[str, deque[int]] = OrderedDict()
+        self._all: deque[int] = deque()
+
+    def count(self, address: str, now: int, limit: Attempts) -> None:
+        """Somebody was wrong."""
+        name = throttled_by(address)
+        _add(self._wrong.setdefault(name, deque()), now, limit.most)
+        _add(self._all, now, limit.most * ALL_TIMES)
+        self._wrong.move_to_end(name)
+        if len(self._wrong) > MOST_SOURCES:
+            self._wrong.popitem(last=False)
+
+    def retry_ms(self, address: str, now: int, limit: Attempts) -> int:
+        """How long until this source is not slowed any more; 0 where it is not."""
+        own = self._wrong.get(throttled_by(address), deque())
+        return max(
+            _left(own, limit.most, now, limit.window_ms),
+            _left(self._all, limit.most * ALL_TIMES, now, limit.window_ms),
+        )
+
+
+def _add(times: deque[int], now: int, most: int) -> None:
+    times.append(now)
+    while len(times) > most:
+        times.popleft()
+
+
+def _left(times: deque[int], most: int, now: int, window_ms: int) -> int:
+    if len(times) < most:
+        return 0
+    return max(0, times[-most] + window_ms - now)

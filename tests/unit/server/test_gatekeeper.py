@@ -1,0 +1,94 @@
+"""Who comes in, in which order it is judged, and how fast a credential that was taken back is noticed."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+
+from roost.app.reloading import EVERY_MS
+from roost.core.entrance import Attempts, Entrance
+from roost.core.secrets import Secret
+from roost.protocol.handshake import Connect, Refusal
+from roost.protocol.params import read_params
+from roost.server.auth import Admitted, Peer, Secrets, SharedSecret
+from roost.server.gatekeeper import CHECKED_EVERY_MS, SLOWED_MS, Gatekeeper
+from roost.testing.clock import FakeClock
+from tests.flows.served import gates
+from tests.unit.protocol.test_handshake import CONNECT
+
+
+class Scene:
+    def __init__(self, keeper: Gatekeeper, clock: FakeClock) -> None:
+        self.keeper = keeper
+        self.clock = clock
+        self.found: list[Admitted | Refusal] = []
+
+    async def ask(self, token: str, **peer: str) -> Admitted | Refusal:
+        connect = read_params("connect", Connect, {**CONNECT, "auth": {"token": token}})  # type: ignore[dict-item]
+        found = await self.keeper.admit(connect, Peer(**peer))  # type: ignore[arg-type]
+        self.found.append(found)
+        return found
+
+    def code(self) -> object:
+        found = self.found[-1]
+        assert isinstance(found, Refusal)
+        assert found.failure is not None
+        assert found.failure.details is not None
+        return found.failure.details["code"]
+
+
+@asynccontextmanager
+async def scenes(folder: Path) -> AsyncIterator[Scene]:
+    with anyio.fail_after(10):
+        async with gates("memory", folder) as gate:
+            clock = FakeClock()
+            gate.house.clock = clock
+            rules = gate.engine.rules
+            entrance = Entrance(attempts=Attempts(most=2, window_ms=60_000))
+            await gate.engine.reload(replace(rules, house=replace(rules.house, entrance=entrance)))
+            secret = SharedSecret(lambda: Secrets(token=Secret("right")))
+            yield Scene(Gatekeeper(gate.house, secret), clock)
+
+
+@pytest.mark.requirement("S2")
+async def test_who_was_wrong_too_often_waits_before_he_is_looked_at(tmp_path: Path) -> None:
+    async with scenes(tmp_path) as scene:
+        for _ in range(2):
+            await scene.ask("wrong", host="10.0.0.1")
+            assert scene.code() == "AUTH_TOKEN_MISMATCH"
+        assert isinstance(await scene.ask("right", host="10.0.0.2"), Admitted)
+        async with anyio.create_task_group() as group:
+            for token in ("wrong", "right"):
+                group.start_soon(partial(scene.ask, token, host="10.0.0.1"))
+            await anyio.wait_all_tasks_blocked()
+            assert len(scene.found) == 3
+            scene.clock.advance(SLOWED_MS)
+        assert {type(one) for one in scene.found[3:]} == {Admitted, Refusal}
+        scene.found.sort(key=lambda one: isinstance(one, Refusal))
+        assert scene.code() in {"AUTH_RATE_LIMITED", "AUTH_TOKEN_MISMATCH"}
+        scene.clock.advance(60_000)
+        assert isinstance(await scene.ask("right", host="10.0.0.1"), Admitted)
+
+
+async def test_who_shows_nothing_has_guessed_nothing(tmp_path: Path) -> None:
+    async with scenes(tmp_path) as scene:
+        for _ in range(5):
+            await scene.ask("", host="10.0.0.1")
+            assert scene.code() == "DEVICE_IDENTITY_REQUIRED"
+
+
+@pytest.mark.requirement("S2")
+async def test_the_page_is_judged_before_the_credential(tmp_path: Path) -> None:
+    async with scenes(tmp_path) as scene:
+        await scene.ask("right", origin="https://evil.example", called="127.0.0.1:1")
+        assert scene.code() == "CONTROL_UI_ORIGIN_NOT_ALLOWED"
+        assert isinstance(await scene.ask("right", origin="http://localhost:1"), Admitted)
+
+
+@pytest.mark.requirement("S12")
+def test_what_is_taken_back_is_noticed_within_a_second() -> None:
+    assert EVERY_MS + CHECKED_EVERY_MS < 1_000
