@@ -273,6 +273,12 @@ SELECT body FROM completions WHERE requester = ? AND acknowledged_at IS NULL ORD
 -- name: batch
 SELECT body FROM completions WHERE requester = ? AND batch = ? ORDER BY seq;
 
+-- name: put_participant
+INSERT INTO participants (session, principal) VALUES (?, ?) ON CONFLICT DO NOTHING;
+
+-- name: participants
+SELECT p.principal FROM participants p JOIN sessions s ON s.id = p.session WHERE s.tenant = ? AND s.key = ?;
+
 -- name: put_binding
 INSERT INTO thread_bindings (address, key, body, tenant) VALUES (?, ?, ?, ?)
 ON CONFLICT (address) DO UPDATE SET key = excluded.key, body = excluded.body;

@@ -78,6 +78,12 @@ CREATE TABLE lineage (
 
 CREATE INDEX lineage_down ON lineage (ancestor, descendant);
 
+CREATE TABLE participants (
+    session   INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    principal TEXT NOT NULL,
+    PRIMARY KEY (session, principal)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE generations (
     id              INTEGER PRIMARY KEY,
     session         INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
