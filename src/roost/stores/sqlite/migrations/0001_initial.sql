@@ -190,6 +190,7 @@ CREATE INDEX runs_active ON runs (key, state) WHERE state IN ('queued', 'running
 CREATE INDEX runs_queued ON runs (key, seq) WHERE state = 'queued';
 CREATE INDEX runs_running ON runs (key, seq) WHERE state = 'running';
 CREATE INDEX runs_by_key ON runs (key);
+CREATE INDEX runs_ended ON runs (ready_at) WHERE state NOT IN ('queued', 'running');
 
 CREATE TABLE exchanges (
     id        TEXT PRIMARY KEY,
