@@ -25,6 +25,8 @@ from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import PersonCaller
 from roost.engine.operations import Change
 from roost.ports import Report
+from roost.stores.memory import MemoryStore
+from roost.testing.clock import FakeClock
 from roost.testing.scripts import CallTool, Fail, Hang, Say, Until
 from tests.flows.gateways import ADA, BOB, Bench, benches, place
 
@@ -281,3 +283,42 @@ async def test_who_writes_in_a_group_may_act_on_it_through_other_doors_and_a_str
         with pytest.raises(NotFound):
             async with engine.feed.subscribe(GROUP, bob):
                 pass
+
+
+class Stuck(Asking):
+    """A tool that never comes back."""
+
+    async def run(self, invocation: Invocation, report: Report) -> ToolOutcome:
+        await anyio.sleep_forever()
+        raise AssertionError("it woke up")
+
+
+@pytest.mark.requirement("P13")
+@pytest.mark.parametrize("hangs", ["model", "tool"])
+async def test_a_run_that_hangs_is_ended_its_user_told_and_the_next_message_answered(hangs: str) -> None:
+    clock = FakeClock()
+    bench = Bench(MemoryStore(clock, FakeClock()), clock, tools=(Stuck(),))
+    bench.change(queue=QueuePolicy(base=QueueSettings(mode=QueueMode.FOLLOWUP, debounce_ms=0)))
+    bench.change(routing=RoutingRules(dm_scope=DmScope.PER_PEER))
+    call = CallTool(ToolCall(id="c1", name="who", arguments={}))
+    rules = bench.rules
+    script, limit_ms = {"model": (Hang(), rules.stream_idle_ms), "tool": (call, rules.idle_ms)}[hangs]
+    bench.model.add((script,))
+    bench.model.otherwise = (Say("I am back."),)
+    async with bench.serving():
+        await bench.say("first")
+        await bench.model.asked(1)
+        await bench.say("second")
+        await bench.say("beside it", BOB)
+        assert await bench.replies(BOB) == ("I am back.",)
+        await anyio.wait_all_tasks_blocked()
+        clock.advance(limit_ms - 1)
+        await anyio.wait_all_tasks_blocked()
+        assert bench.channel.replies(place(ADA)) == ()
+        clock.advance(1)
+        with anyio.fail_after(5):
+            told, answer = await bench.replies(at_least=2)
+    assert told.startswith("No answer: ")
+    assert answer == "I am back."
+    words = [text for text in await said(bench, SessionKey.parse("agent:main:direct:ada")) if text]
+    assert words == ["first", "second", "I am back."]
