@@ -246,7 +246,7 @@ GROUP = SessionKey.parse("agent:main:telegram:group:-100")
 
 async def group_opened(store: Store, session_id: str) -> None:
     facts = Facts(kind=SessionKind.GROUP, channel="telegram", chat_type=ChatType.GROUP, peer="-100")
-    row = replace(builders.session(GROUP), facts=facts)
+    row = builders.session(GROUP)._replace(facts=facts)
     await change(store, builders.opening(row, session_id), key=GROUP)
 
 

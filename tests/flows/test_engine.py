@@ -302,8 +302,8 @@ async def test_a_run_that_hangs_is_ended_its_user_told_and_the_next_message_answ
     bench.change(routing=RoutingRules(dm_scope=DmScope.PER_PEER))
     call = CallTool(ToolCall(id="c1", name="who", arguments={}))
     rules = bench.rules
-    script, limit_ms = {"model": (Hang(), rules.stream_idle_ms), "tool": (call, rules.idle_ms)}[hangs]
-    bench.model.add((script,))
+    bench.model.add((Hang() if hangs == "model" else call,))
+    limit_ms = rules.stream_idle_ms if hangs == "model" else rules.idle_ms
     bench.model.otherwise = (Say("I am back."),)
     async with bench.serving():
         await bench.say("first")
