@@ -5,6 +5,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
+from roost.core.addresses import ChatType
 from roost.core.effects import (
     AcceptInput,
     DeleteSession,
@@ -20,7 +21,7 @@ from roost.core.inbound import Inbound, InboundRecord, InboundState, InputMode, 
 from roost.core.keys import SessionKey
 from roost.core.messages import Image, Provenance, ProvenanceKind, Text
 from roost.core.principals import OWNER, person
-from roost.core.sessions import SessionStatus
+from roost.core.sessions import Facts, SessionKind, SessionStatus
 from roost.ports import Accepted, Store
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
@@ -236,3 +237,45 @@ async def test_no_decision_can_accept_under_an_identity_that_is_taken(store: Sto
     with pytest.raises(Conflict):
         await change(store, AcceptInput(inbound=twin, run_id="run-m-1", mode=InputMode.OPEN))
     assert await store.inbound("m-2") is None
+
+
+# -- who takes part ----------------------------------------------------------------------------------
+
+GROUP = SessionKey.parse("agent:main:telegram:group:-100")
+
+
+async def group_opened(store: Store, session_id: str) -> None:
+    facts = Facts(kind=SessionKind.GROUP, channel="telegram", chat_type=ChatType.GROUP, peer="-100")
+    row = builders.session(GROUP)._replace(facts=facts)
+    await change(store, builders.opening(row, session_id), key=GROUP)
+
+
+@pytest.mark.requirement("P2")
+async def test_who_spoke_in_a_group_takes_part_in_it_from_then_on(store: Store, reopen: Reopen) -> None:
+    await group_opened(store, "g-1")
+    assert await store.participants(GROUP) == frozenset()
+    bob = person("telegram", "2")
+    for number, who in enumerate((ALICE, OWNER, bob, ALICE)):
+        await accept(store, replace(builders.inbound(f"m-{number}", GROUP), principal=who))
+    await accept(store, replace(builders.inbound("m-9"), principal=ALICE))
+    store = await reopen()
+    assert await store.participants(GROUP) == {ALICE, bob}
+    assert await store.participants(MAIN) == frozenset()
+
+
+async def test_nobody_takes_part_by_a_message_that_was_not_taken(store: Store) -> None:
+    await group_opened(store, "g-1")
+    message = replace(builders.inbound("m-1", GROUP), principal=ALICE)
+    with pytest.raises(MindChangedError):
+        await store.accept_inbound(message, unasked)
+    assert await store.participants(GROUP) == frozenset()
+
+
+async def test_who_took_part_in_a_deleted_group_has_no_part_in_the_next(store: Store) -> None:
+    message = replace(builders.inbound("m-1", GROUP), principal=ALICE)
+    await group_opened(store, "g-1")
+    await accept(store, message)
+    ended = (builders.done("run-m-1"), KillInput(inbound_id="m-1", reason="over"))
+    await change(store, *ended, DeleteSession(key=GROUP), key=GROUP)
+    await group_opened(store, "g-2")
+    assert await store.participants(GROUP) == frozenset()

@@ -320,6 +320,26 @@ def heard(child_run: str) -> AcknowledgeCompletion:
     return AcknowledgeCompletion(child_run=child_run, at=NOON)
 
 
+@pytest.mark.requirement("P21", "P22")
+async def test_runs_that_are_long_over_go_unless_a_child_is_told_of_with_them(store: Store) -> None:
+    await opened(store)
+    names = ("r-old", "r-late", "r-child", "r-batch", "r-queued")
+    await change(store, *(QueueRun(run=builders.run(name)) for name in names))
+    ended = [builders.done(name) for name in names if name not in ("r-late", "r-queued")]
+    await change(store, *ended, builders.done("r-late", at=AFTER))
+    await change(store, spawned("r-child", "r-batch"))
+    assert await store.sweep(Cutoffs(records_before=NOON)) == NONE
+    dry = await store.sweep(RECORDS, dry_run=True)
+    assert dry == replace(NONE, records=1)
+    assert await store.sweep(RECORDS) == dry
+    left = [name for name in names if await store.run(name) is not None]
+    assert left == ["r-late", "r-child", "r-batch", "r-queued"]
+    await change(store, heard("r-child"))
+    for records in (1, 2):
+        assert await store.sweep(RECORDS) == replace(NONE, records=records)
+    assert [name for name in names if await store.run(name) is not None] == ["r-late", "r-queued"]
+
+
 @pytest.mark.requirement("P22")
 async def test_settled_records_of_a_living_session_go_in_their_time(store: Store, lease: Lease) -> None:
     await recorded(store, lease)

@@ -95,6 +95,7 @@ async def test_a_client_comes_in_and_asks_how_things_stand(tmp_path: Path) -> No
         assert (await caller.call("sessions.list"))["payload"]["sessions"] == []
 
 
+@pytest.mark.requirement("D15")
 async def test_a_turn_over_the_port_is_streamed_and_kept(tmp_path: Path) -> None:
     async with served(tmp_path) as gateway, calling(gateway) as caller, calling(gateway) as other:
         sent = {"sessionKey": "main", "message": "what is a session?", "idempotencyKey": "run-1"}

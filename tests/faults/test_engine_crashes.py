@@ -112,7 +112,7 @@ async def assert_shown(scene: Scene) -> None:
 CASES = [("all", False), ("asked", True), ("dedupes", True), ("neither", False)]
 
 
-@pytest.mark.requirement("P9", "P10")
+@pytest.mark.requirement("P9", "P10", "P14")
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("abilities", "reenterable"), CASES)
 @pytest.mark.parametrize("kind", KINDS)

@@ -217,7 +217,7 @@ DOORS: tuple[Door, ...] = (
     FeedDoor(),
     *(
         GuardDoor(operation=one)
-        for one in (Operation.LIST, Operation.STOP, Operation.RESET, Operation.EXPORT)
+        for one in (Operation.LIST, Operation.STOP, Operation.RESET, Operation.DELETE, Operation.EXPORT)
     ),
 )
 TOOLS = frozenset(

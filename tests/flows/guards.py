@@ -185,7 +185,7 @@ def promised(operation: Operation, relation: Relation, asker: Asker) -> bool:
             return theirs
         case Operation.RESET:
             return theirs and not own
-        case Operation.EXPORT:
+        case Operation.EXPORT | Operation.DELETE:
             return False
 
 

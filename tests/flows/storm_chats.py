@@ -16,7 +16,7 @@ from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
 from roost.core.arrivals import Arrival, Opening
 from roost.core.effects import Effects, Snapshot
 from roost.core.envelopes import Conversation, Sender
-from roost.core.errors import Forbidden
+from roost.core.errors import Conflict, Forbidden
 from roost.core.inbound import Inbound, Source
 from roost.core.leases import Gateway, Lease
 from roost.core.messages import AssistantMessage, Provenance, ProvenanceKind, Text, ToolResult, text_of
@@ -176,7 +176,10 @@ class Crossing:
         if run is not None and run.request.reply_to is not None:
             name = f"k-{len(self.asked):03}"
             self.asked[name] = run.request.reply_to
-            await spawn(self._hand(), run, f"{name}.")
+            try:
+                await spawn(self._hand(), run, f"{name}.")
+            except Conflict:  # it ended meanwhile, and spawned nobody
+                del self.asked[name]
 
     async def send(self) -> None:
         """A run writes to another session, whose answers go back and forth before one is said aloud."""

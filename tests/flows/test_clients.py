@@ -103,6 +103,7 @@ async def test_what_joins_a_run_under_way_is_told_at_once(opened: Opened) -> Non
         await client.event("chat", runId="run-1", state="final")
 
 
+@pytest.mark.requirement("D15")
 async def test_a_message_that_is_stopped_before_its_turn_is_told_of(opened: Opened) -> None:
     async with opened() as (gate, client):
         gate.bench.model.add((Hang(),))

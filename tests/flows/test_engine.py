@@ -1,7 +1,7 @@
 """From a message on a channel to its answer on that channel."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
@@ -11,6 +11,7 @@ from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, GroupPolicy
 from roost.core.deliveries import DeliveryState, Rejected, Unknown
 from roost.core.envelopes import Conversation, Sender
+from roost.core.errors import NotFound
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, StopReason, Text, ToolCall, ToolResult, UserMessage, text_of
 from roost.core.models import FailureKind, ToolSpec
@@ -19,8 +20,13 @@ from roost.core.queries import HistoryQuery, LedgerQuery, SessionQuery
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
 from roost.core.routing import RoutingRules
 from roost.core.scopes import DmScope
+from roost.core.sessions import OpenedBy
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
+from roost.core.visibility import PersonCaller
+from roost.engine.operations import Change
 from roost.ports import Report
+from roost.stores.memory import MemoryStore
+from roost.testing.clock import FakeClock
 from roost.testing.scripts import CallTool, Fail, Hang, Say, Until
 from tests.flows.gateways import ADA, BOB, Bench, benches, place
 
@@ -241,3 +247,78 @@ async def test_in_a_group_nobody_acts_by_the_rights_of_another_whose_turn_he_joi
         release.set()
         await bench.channel.wait_replies(Address(channel="loopback", to="-100"), 2)
     assert who.callers == [person("loopback", "bob"), Principal(PrincipalKind.AGENT, "main")]
+
+
+GROUP = SessionKey.parse("agent:main:loopback:group:-100")
+
+
+@pytest.mark.requirement("P2", "S10")
+async def test_who_writes_in_a_group_may_act_on_it_through_other_doors_and_a_stranger_may_not(
+    bench: Bench,
+) -> None:
+    bench.model.otherwise = (Say("hello"),)
+    open_group = ChannelPolicy(group_policy=GroupPolicy.OPEN, require_mention=False)
+    bench.change(doors={"loopback": open_group})
+    bob, eve = (PersonCaller(principal=person("loopback", name)) for name in ("bob", "eve"))
+    async with bench.serving() as (engine, _):
+        group = Conversation(chat_type=ChatType.GROUP, peer="-100")
+        await bench.channel.say("hi", sender=BOB, chat=group)
+        await bench.channel.wait_replies(Address(channel="loopback", to="-100"), 1)
+        operations = engine.operations
+        before = await operations.change(
+            bob, GROUP, Change(overrides=lambda was: replace(was, thinking="low"))
+        )
+        assert await operations.stop(bob, GROUP) == ()
+        after = await operations.reset(bob, GROUP, OpenedBy.RESET)
+        assert after.session_id != before.session_id
+        for refused in (
+            operations.delete(bob, GROUP),
+            operations.change(bob, GROUP, Change(archived=True)),
+            operations.change(bob, GROUP, Change(pinned=True)),
+            operations.stop(eve, GROUP),
+            operations.reset(eve, GROUP, OpenedBy.RESET),
+        ):
+            with pytest.raises(NotFound, match="There is no such session"):
+                await refused
+        with pytest.raises(NotFound):
+            async with engine.feed.subscribe(GROUP, bob):
+                pass
+
+
+class Stuck(Asking):
+    """A tool that never comes back."""
+
+    async def run(self, invocation: Invocation, report: Report) -> ToolOutcome:
+        await anyio.sleep_forever()
+        raise AssertionError("it woke up")
+
+
+@pytest.mark.requirement("P13")
+@pytest.mark.parametrize("hangs", ["model", "tool"])
+async def test_a_run_that_hangs_is_ended_its_user_told_and_the_next_message_answered(hangs: str) -> None:
+    clock = FakeClock()
+    bench = Bench(MemoryStore(clock, FakeClock()), clock, tools=(Stuck(),))
+    bench.change(queue=QueuePolicy(base=QueueSettings(mode=QueueMode.FOLLOWUP, debounce_ms=0)))
+    bench.change(routing=RoutingRules(dm_scope=DmScope.PER_PEER))
+    call = CallTool(ToolCall(id="c1", name="who", arguments={}))
+    rules = bench.rules
+    bench.model.add((Hang() if hangs == "model" else call,))
+    limit_ms = rules.stream_idle_ms if hangs == "model" else rules.idle_ms
+    bench.model.otherwise = (Say("I am back."),)
+    async with bench.serving():
+        await bench.say("first")
+        await bench.model.asked(1)
+        await bench.say("second")
+        await bench.say("beside it", BOB)
+        assert await bench.replies(BOB) == ("I am back.",)
+        await anyio.wait_all_tasks_blocked()
+        clock.advance(limit_ms - 1)
+        await anyio.wait_all_tasks_blocked()
+        assert bench.channel.replies(place(ADA)) == ()
+        clock.advance(1)
+        with anyio.fail_after(5):
+            told, answer = await bench.replies(at_least=2)
+    assert told.startswith("No answer: ")
+    assert answer == "I am back."
+    words = [text for text in await said(bench, SessionKey.parse("agent:main:direct:ada")) if text]
+    assert words == ["first", "second", "I am back."]

@@ -9,12 +9,15 @@ import anyio
 import pytest
 
 from roost.core.a2a import HOP_LIMIT
+from roost.core.addressed import Addressed
 from roost.core.effects import ChangeSession, Effects, Snapshot
 from roost.core.exchanges import ExchangeState, Phase
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, ToolResult, UserMessage, text_of
 from roost.core.models import FailureKind, ModelRequest
+from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
+from roost.core.runs import Request
 from roost.core.scheduling import Limits
 from roost.core.sessions import Labels
 from roost.stores.memory import MemoryStore
@@ -303,3 +306,37 @@ async def test_what_a_child_says_to_a_sender_that_does_not_wait_comes_as_a_messa
     assert heard in message
     assert (await stage.exchange()).phase is Phase.DONE
     assert stage.bench.channel.replies(place(ADA)) == ("Sent.",)
+
+
+@pytest.mark.requirement("P6")
+async def test_a_message_that_is_not_read_before_its_sender_had_to_be_done_has_expired() -> None:
+    clock = FakeClock()
+    stage, gate = staged(Bench(MemoryStore(clock, FakeClock()), clock)), anyio.Event()
+    asking = stage.play(
+        MAIN,
+        send(agentId="ops", message="in time?", timeoutSeconds=0),
+        lambda request: send("c2", messageId=json.loads(text_of(request.messages[-1]))["messageId"]),
+        (Say("Sent."),),
+        otherwise=(Say("I heard."),),
+    )
+    busy = stage.play(OPS, (Until(gate), Say("at last")))
+
+    def said(key: SessionKey, text: str, request: Request) -> Addressed:
+        return Addressed(
+            key=key, principal=OWNER, text=text, run_id=text, idempotency_key=text, request=request
+        )
+
+    async with stage.bench.serving() as (engine, _):
+        await engine.inbox.say(said(OPS, "work", Request()))
+        await busy.asked(1)
+        await engine.inbox.say(said(MAIN, "ask ops", Request(longest_ms=5_000)))
+        await asking.asked(3)
+        clock.advance(5_000)
+        gate.set()
+        ended = await stage.over()
+        await asking.asked(4)
+        await engine.settled()
+    assert result(asking, 2)["state"] == "accepted"
+    assert (ended.state, ended.deadline) == (ExchangeState.EXPIRED, ended.created_at + 5_000)
+    assert len(busy.requests) == 1
+    assert any("its time was over before it began" in text for text in await stage.said(MAIN))

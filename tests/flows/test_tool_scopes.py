@@ -47,6 +47,34 @@ async def test_the_list_of_tools_names_the_stage_that_took_each_away(tmp_path: P
     )
 
 
+WORKSPACE = {"read", "write", "edit", "list", "exec"}
+SEEING = {"sessions_list", "sessions_history", "sessions_send", "session_status"}
+SEVEN = SEEING | {"sessions_spawn", "sessions_yield", "subagents"}
+BEYOND = {"agents_list", "sessions_search"}
+
+
+@pytest.mark.requirement("D54")
+@pytest.mark.parametrize(
+    ("tools", "expected"),
+    [
+        ({"profile": "minimal"}, {"session_status"}),
+        ({"profile": "messaging"}, SEEING),
+        ({"profile": "messaging", "alsoAllow": ["sessions_spawn"]}, {*SEEING, "sessions_spawn"}),
+        ({"profile": "coding"}, WORKSPACE | SEVEN),
+        ({"profile": "coding", "alsoAllow": ["group:sessions"]}, WORKSPACE | SEVEN | BEYOND),
+        ({"profile": "coding", "deny": ["exec", "subagents"]}, (WORKSPACE | SEVEN) - {"exec", "subagents"}),
+        ({"profile": "full"}, WORKSPACE | SEVEN | BEYOND),
+        ({}, WORKSPACE | SEVEN | BEYOND),
+    ],
+)
+async def test_a_session_has_exactly_the_tools_of_its_profile(
+    tools: dict[str, object], expected: set[str], tmp_path: Path
+) -> None:
+    (tmp_path / "roost.json").write_text(json.dumps({"tools": tools}))
+    (told,) = await answers(load({"ROOST_HOME": str(tmp_path)}), "/tools")
+    assert set(told.splitlines()[0].partition(": ")[2].split(", ")) == expected
+
+
 @pytest.fixture(params=["memory", "sqlite"])
 async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Bench]:
     async with benches(request.param, tmp_path) as bench:

@@ -100,21 +100,25 @@ def discarded(snapshot: RunSnapshot, effects: Effects) -> Effects:
 
 def waits(snapshot: RunSnapshot, outcome: Outcome) -> bool:
     """Whether a run that yielded will be gone on with. An announcement is a last word: it waits for nobody."""
-    run, session = snapshot.run, snapshot.session
-    if not outcome.yielded or run.request.kind is RunKind.ANNOUNCE:
+    if not outcome.yielded or snapshot.run.request.kind is RunKind.ANNOUNCE:
         return False
-    unread = (record.inbound for record in session.pending if record.run_id == run.id)
-    reported = any(one.provenance.kind is ProvenanceKind.SUBAGENT for one in unread)
-    return reported or any(one.batch == run.id for one in session.children)
+    return bool(snapshot.spawned) or _reports(snapshot)
 
 
 def yield_end(snapshot: RunSnapshot, ending: Ending) -> Effects:
-    """A run yields after the last of its children has ended: it goes on at once."""
-    batch = tuple(one for one in snapshot.session.children if one.batch == snapshot.run.id)
+    """A run yields after the last of its children has ended: it goes on at once, also if it heard of them before.
+    What they said to it and it has not read takes it on by itself."""
+    batch = snapshot.spawned
     waiting = any(one.status is CompletionStatus.PENDING for one in batch)
-    if not ending.outcome.yielded or waiting or not batch:
+    if not ending.outcome.yielded or waiting or not batch or _reports(snapshot):
         return ()
     return go_on(snapshot.run, batch, ending.outcome.at)
+
+
+def _reports(snapshot: RunSnapshot) -> bool:
+    """Whether children said something to the run that it has not read."""
+    unread = (record.inbound for record in snapshot.session.pending if record.run_id == snapshot.run.id)
+    return any(one.provenance.kind is ProvenanceKind.SUBAGENT for one in unread)
 
 
 def _result(ending: Ending) -> str | None:

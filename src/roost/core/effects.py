@@ -369,7 +369,8 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSnapshot:
-    """A run that ends: its session, the exchange it serves, what its requester is owed, and who asked. `completion` is owed to `requester`; `siblings` are the other completions of the same batch, and `batch` is
+    """A run that ends: its session, the exchange it serves, what it `spawned`, what its requester is owed, and who
+    asked. `completion` is owed to `requester`; `siblings` are the other completions of the same batch, and `batch` is
     the requester's run that spawned them.
     """
 
@@ -381,6 +382,7 @@ class RunSnapshot:
     requester: Snapshot | None = None
     batch: Run | None = None
     partner: Snapshot | None = None
+    spawned: tuple[Completion, ...] = ()
 
     @property
     def reset_away(self) -> bool:

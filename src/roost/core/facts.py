@@ -5,11 +5,13 @@ from enum import StrEnum
 from roost.core.addresses import ChatType
 from roost.core.envelopes import Conversation, Envelope
 from roost.core.errors import InvalidInput
+from roost.core.inbound import Inbound
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.legacy import legacy_chat_type
+from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER, Principal
 from roost.core.routing import Route
-from roost.core.sessions import Facts, SessionKind
+from roost.core.sessions import Facts, Session, SessionKind
 
 
 class ConversationType(StrEnum):
@@ -87,6 +89,12 @@ def session_owner(
             return parent_owner
         case _:
             return creator
+
+
+def takes_part(session: Session, inbound: Inbound) -> bool:
+    """Whether who sent a message takes part in a session from then on: a person in a group that is not theirs."""
+    in_person = inbound.provenance.kind is ProvenanceKind.HUMAN and inbound.principal != session.owner
+    return in_person and session.facts.shared
 
 
 def _in_thread(conversation: Conversation) -> bool:

@@ -19,8 +19,12 @@ SYNTHETIC = frozenset({KeyKind.SUBAGENT, KeyKind.ACP, KeyKind.HOOK})
 
 
 class Record(StrEnum):
-    """What is written down beside the transcripts and was settled: sent or given up, over, heard, told."""
+    """What is written down beside the transcripts and was settled: over, sent or given up, heard, told.
 
+    Runs are looked at first: what a sweep finds must not hang on what it removes on the way.
+    """
+
+    RUN = "run"
     DELIVERY = "delivery"
     EXCHANGE = "exchange"
     COMPLETION = "completion"

@@ -174,6 +174,13 @@ class Run:
     stop: StopRequest | None = None
 
     @property
+    def due(self) -> int | None:
+        """When it has to be over; None: it may take its time."""
+        longest, began = self.request.longest_ms, self.started_at
+        limit = None if began is None or longest is None else began + longest
+        return min((end for end in (self.request.deadline, limit) if end is not None), default=None)
+
+    @property
     def waiting(self) -> bool:
         """Whether it has left its place to the runs it waits for."""
         step = self.progress.step

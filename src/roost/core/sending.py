@@ -69,7 +69,7 @@ class Order:
             request=self.text,
             created_at=self.at,
             max_turns=0 if internal else a2a.turns(sender.key, self.target, self.max_turns),
-            deadline=sender.request.deadline,
+            deadline=sender.due,
             hops=(*sender.cause.hops, sender.key),
             sent=Sent(
                 by=sender.id,
@@ -97,7 +97,7 @@ class Order:
             source=Source(channel=INTERNAL_CHANNEL, idempotency_key=self.id.run),
             received_at=self.at,
             trace=cause.trace,
-            deadline=self.sender.request.deadline,
+            deadline=self.sender.due,
             exchange_id=self.id.message,
             hops=(*cause.hops, self.sender.key),
         )

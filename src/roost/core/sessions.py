@@ -49,6 +49,11 @@ class Facts(NamedTuple):
     thread: str | None = None
     rule: str | None = None
 
+    @property
+    def shared(self) -> bool:
+        """Whether several people speak in it."""
+        return self.chat_type in (ChatType.GROUP, ChatType.CHANNEL)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:

@@ -34,6 +34,7 @@ class Operation(StrEnum):
     STATUS = "status"
     PATCH = "patch"
     RESET = "reset"
+    DELETE = "delete"
     STOP = "stop"
     EXPORT = "export"
 
@@ -260,7 +261,7 @@ def _against_agent(operation: Operation, caller: AgentCaller, target: Target) ->
             return Reason.OWN_RUN if own_session else _against_change(caller, target)
         case Operation.PATCH:
             return None if own_session else _against_change(caller, target)
-        case Operation.EXPORT:
+        case Operation.EXPORT | Operation.DELETE:
             return Reason.NOT_FOR_TOOLS
         case Operation.HISTORY | Operation.SEARCH | Operation.SEND | Operation.STATUS:
             return None
@@ -311,7 +312,7 @@ _PLAIN = MappingProxyType(
         Reason.A2A_DISABLED: "Agents may not reach each other's sessions.",
         Reason.A2A_NOT_ALLOWED: "These two agents may not reach each other's sessions.",
         Reason.OWN_RUN: "A session cannot be reset by the run that is going on in it.",
-        Reason.NOT_FOR_TOOLS: "Tools cannot export transcripts.",
+        Reason.NOT_FOR_TOOLS: "Tools cannot export or delete sessions.",
     }
 )
 

@@ -50,6 +50,12 @@ class Change:
     archived: bool | None = None
     pinned: bool | None = None
 
+    @property
+    def operation(self) -> Operation:
+        """Whoever takes part may set what it answers with; whether it stays is for its owner to say."""
+        stays = self.archived is None and self.pinned is None
+        return Operation.PATCH if stays else Operation.DELETE
+
 
 class Operations:
     def __init__(self, store: Store, clock: Clock, new_id: NewId, book: Rulebook, stops: Stops) -> None:
@@ -75,7 +81,7 @@ class Operations:
     async def change(
         self, caller: PersonCaller, key: SessionKey, change: Change, expected_id: str | None = None
     ) -> Session:
-        await reach(self._store, Operation.PATCH, caller, key, self._clock.now())
+        await reach(self._store, change.operation, caller, key, self._clock.now())
         await self._refuse_label(caller, key, change.label)
         opened, now = self._opened(caller, key, Labels(), Overrides()), self._clock.now()
 
@@ -109,7 +115,7 @@ class Operations:
         self, caller: PersonCaller, key: SessionKey, expected_id: str | None = None
     ) -> Session | None:
         """Remove a session, after what runs in it was stopped; the one that was there."""
-        session = await reach(self._store, Operation.RESET, caller, key, self._clock.now())
+        session = await reach(self._store, Operation.DELETE, caller, key, self._clock.now())
         if key.is_main(self._book.current.routing.main_name):
             raise InvalidInput(f"Cannot delete the main session ({key}).", hint="reset it instead")
         if session is None:

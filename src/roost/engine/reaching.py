@@ -18,8 +18,13 @@ async def reach(
         return session
     decision: Decision = absent(caller)
     if session is not None:
-        ancestors = await store.ancestors(key)
-        target = Target(key=key, agent=key.agent, owner=session.owner, ancestors=ancestors)
+        target = Target(
+            key=key,
+            agent=key.agent,
+            owner=session.owner,
+            ancestors=await store.ancestors(key),
+            participants=await store.participants(key) if session.facts.shared else frozenset(),
+        )
         decision = decide(operation, caller, target)
     if isinstance(decision, Denied):
         record = refusal(operation, caller, decision, str(key), at)

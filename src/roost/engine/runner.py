@@ -156,7 +156,7 @@ class Runner:
 
     async def _watched(self, work: Work, player: Player, rules: Rules) -> _End:
         """The end of a turn that is given up when nothing happens in it for too long, or at its deadline."""
-        deadline = _deadline(work.run)
+        deadline = work.run.due
 
         def left() -> int:
             idle = rules.idle_ms - work.idle_ms
@@ -297,14 +297,6 @@ class Runner:
         asked = run.request.kind is RunKind.COMPACTION
         kind = DeliveryKind.COMMAND if asked else DeliveryKind.NOTICE
         return notice(run.key, run.request.reply_to, line, at=outcome.at, about=run.id, kind=kind)
-
-
-def _deadline(run: Run) -> int | None:
-    """When a run has to be over."""
-    request, began = run.request, run.started_at
-    limit = None if began is None or request.longest_ms is None else began + request.longest_ms
-    ends = [end for end in (request.deadline, limit) if end is not None]
-    return min(ends, default=None)
 
 
 def announcement(completion: Completion, written: str | None, stats: Stats | None = None) -> str:

@@ -100,6 +100,10 @@ class Store(Protocol):
         """Parent first, up to the top."""
         ...
 
+    async def participants(self, key: SessionKey) -> frozenset[Principal]:
+        """Who has spoken in a group that is not theirs, each once."""
+        ...
+
     async def generations(self, key: SessionKey) -> tuple[Generation, ...]:
         """Oldest first, archived branches included."""
         ...

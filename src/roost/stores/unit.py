@@ -159,6 +159,7 @@ class Unit:
             requester=requester,
             batch=batch,
             partner=partner,
+            spawned=await self.tables.batch(run.key, run.id),
         )
 
     async def tree(self, key: SessionKey) -> Tree:

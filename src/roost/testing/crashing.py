@@ -145,6 +145,7 @@ class CrashingStore(_CrashingDeliveries):
         self.session = crashes.around("store.session", store.session)
         self.session_by_id = crashes.around("store.session_by_id", store.session_by_id)
         self.ancestors = crashes.around("store.ancestors", store.ancestors)
+        self.participants = crashes.around("store.participants", store.participants)
         self.generations = crashes.around("store.generations", store.generations)
         self.context = crashes.around("store.context", store.context)
         self.list_sessions = crashes.around("store.list_sessions", store.list_sessions)

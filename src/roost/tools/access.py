@@ -155,8 +155,14 @@ class Access:
         return found
 
     async def _target(self, session: Session) -> Target:
-        ancestors = await self.store.ancestors(session.key) if session.lineage.parent else ()
-        return Target(key=session.key, agent=session.key.agent, owner=session.owner, ancestors=ancestors)
+        key = session.key
+        return Target(
+            key=key,
+            agent=key.agent,
+            owner=session.owner,
+            ancestors=await self.store.ancestors(key) if session.lineage.parent else (),
+            participants=await self.store.participants(key) if session.facts.shared else frozenset(),
+        )
 
     async def _refused(
         self, operation: Operation, invocation: Invocation, denied: Denied, target: str

@@ -12,7 +12,7 @@ from roost.tools.outcomes import found, looked_up
 
 LONGEST_NOTE = 4_000
 STOCK = "The turn ends here and goes on with what comes next."
-NOTHING = "nothing that this turn spawned is still at work: this turn is over, and the next message begins another one"
+NOTHING = "nothing that this turn spawned is still at work: it goes on at once if it spawned something, and is over otherwise"
 
 
 class SessionsYield:

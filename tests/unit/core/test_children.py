@@ -18,7 +18,7 @@ from roost.core.effects import (
 )
 from roost.core.endings import Ending
 from roost.core.exchanges import Completion, CompletionStatus
-from roost.core.inbound import InputMode
+from roost.core.inbound import InboundRecord, InputMode
 from roost.core.messages import ProvenanceKind, Text, UserMessage
 from roost.core.runs import Lane, Outcome, Request, Run, RunKind, RunState
 from tests import samples
@@ -291,15 +291,21 @@ def test_a_later_run_of_a_child_settles_nothing_again() -> None:
 def test_a_run_that_yields_after_its_children_ended_goes_on_at_once() -> None:
     waiting = replace(ending(), outcome=Outcome(state=RunState.DONE, at=NOON, yielded=True))
 
-    def yields(*children: Completion) -> Effects:
-        session = replace(samples.snapshot(), children=children)
-        return yield_end(RunSnapshot(run=BATCH, session=session), waiting)
+    idle = samples.snapshot()
+
+    def yields(*children: Completion, session: Snapshot = idle) -> Effects:
+        return yield_end(RunSnapshot(run=BATCH, session=session, spawned=children), waiting)
 
     done, open_ = sibling(CompletionStatus.OK), sibling(CompletionStatus.PENDING)
     assert kinds(yields(done)) == [QueueRun, AcceptInput, AcknowledgeCompletion]
     assert yields(done, open_) == ()
-    assert yields(replace(done, batch="another")) == ()
-    ordinary = RunSnapshot(run=BATCH, session=replace(samples.snapshot(), children=(done,)))
+    assert yields() == ()
+    heard = replace(done, acknowledged_at=NOON)
+    assert kinds(yields(heard)) == [QueueRun, AcceptInput, AcknowledgeCompletion]
+    said = samples.inbound("m9", kind=ProvenanceKind.SUBAGENT, reply_to=None)
+    pending = (samples.pending(said, BATCH.id, InputMode.STEER),)
+    assert yields(heard, session=replace(samples.snapshot(), pending=pending)) == ()
+    ordinary = RunSnapshot(run=BATCH, session=samples.snapshot(), spawned=(done,))
     assert yield_end(ordinary, ending()) == ()
 
 
@@ -323,22 +329,24 @@ HEARD = samples.pending(
 )
 
 
+def unread(record: InboundRecord) -> RunSnapshot:
+    return RunSnapshot(run=samples.run(), session=replace(samples.snapshot(), pending=(record,)))
+
+
 @pytest.mark.parametrize(
-    ("snapshot", "expected"),
+    ("ended", "expected"),
     [
-        (samples.snapshot(), False),
-        (replace(samples.snapshot(), children=(OWN,)), True),
-        (replace(samples.snapshot(), children=(replace(OWN, batch="r8"),)), False),
-        (replace(samples.snapshot(), pending=(HEARD,)), True),
-        (replace(samples.snapshot(), pending=(replace(HEARD, run_id="r8"),)), False),
-        (replace(samples.snapshot(), pending=(samples.pending(samples.inbound("m9"), "r1"),)), False),
+        (RunSnapshot(run=samples.run(), session=samples.snapshot()), False),
+        (RunSnapshot(run=samples.run(), session=samples.snapshot(), spawned=(OWN,)), True),
+        (unread(HEARD), True),
+        (unread(replace(HEARD, run_id="r8")), False),
+        (unread(samples.pending(samples.inbound("m9"), "r1")), False),
     ],
 )
 def test_a_yielded_run_waits_for_its_children_and_for_what_they_said(
-    snapshot: Snapshot, expected: bool
+    ended: RunSnapshot, expected: bool
 ) -> None:
     yielded = Outcome(state=RunState.DONE, at=NOON, yielded=True)
-    ended = RunSnapshot(run=samples.run(), session=snapshot)
     assert waits(ended, yielded) is expected
     assert not waits(ended, replace(yielded, yielded=False))
     last_word = samples.run(request=Request(kind=RunKind.ANNOUNCE))

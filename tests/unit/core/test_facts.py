@@ -5,11 +5,21 @@ import pytest
 from roost.core.addresses import ChatType
 from roost.core.envelopes import Conversation, Envelope, Sender
 from roost.core.errors import InvalidInput
-from roost.core.facts import ConversationType, chat_type, classify, conversation_type, facts_of, session_owner
+from roost.core.facts import (
+    ConversationType,
+    chat_type,
+    classify,
+    conversation_type,
+    facts_of,
+    session_owner,
+    takes_part,
+)
 from roost.core.keys import SessionKey
+from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER, person
 from roost.core.routing import RoutingRules, route
 from roost.core.sessions import Facts, SessionKind
+from tests import samples
 
 ANN = person("telegram", "123")
 EVE = person("telegram", "666")
@@ -142,3 +152,12 @@ def test_a_child_belongs_to_whom_its_parent_belongs(text: str) -> None:
     assert session_owner(child, "main", creator=EVE, parent_owner=ANN) == ANN
     with pytest.raises(InvalidInput):
         session_owner(child, "main", creator=EVE)
+
+
+def test_a_person_takes_part_in_a_group_in_which_he_spoke() -> None:
+    group = samples.session(samples.GROUP, facts=samples.GROUP_FACTS)
+    assert takes_part(group, samples.inbound(key=samples.GROUP, principal=ANN))
+    assert not takes_part(group, samples.inbound(key=samples.GROUP, principal=OWNER))
+    assert not takes_part(samples.session(), samples.inbound(principal=ANN))
+    sent = samples.inbound(key=samples.GROUP, principal=ANN, kind=ProvenanceKind.INTER_SESSION)
+    assert not takes_part(group, sent)

@@ -39,7 +39,8 @@ def test_a_child_that_yields_has_ended_unless_it_has_something_to_wait_for(waits
     own = (samples.completion("r9", batch="r1"),) if waits else ()
     snapshot = RunSnapshot(
         run=samples.run(),
-        session=replace(samples.snapshot(), children=own),
+        session=samples.snapshot(),
+        spawned=own,
         exchange=samples.exchange(),
         partner=samples.snapshot(samples.OPS),
         completion=samples.completion("r1", requester=samples.OPS),

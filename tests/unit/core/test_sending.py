@@ -62,6 +62,13 @@ def test_the_senders_own_deadline_travels_with_the_message() -> None:
     assert {inbound.deadline, run.request.deadline, exchange.deadline} == {NOON + 9_000}
 
 
+@pytest.mark.requirement("P6")
+def test_how_long_the_sender_may_take_travels_as_a_deadline() -> None:
+    brief = replace(SENDER, started_at=NOON, request=Request(longest_ms=4_000, deadline=NOON + 9_000))
+    inbound, run, exchange = parts(send(samples.snapshot(OPS), replace(order(), sender=brief)))
+    assert {inbound.deadline, run.request.deadline, exchange.deadline} == {NOON + 4_000}
+
+
 def test_without_a_wait_nobody_waits_and_turns_take_half_a_minute() -> None:
     _, _, exchange = parts(send(samples.snapshot(OPS), order(wait_ms=0)))
     assert (exchange.sent.awaited, exchange.sent.step_ms) == (False, 30_000)

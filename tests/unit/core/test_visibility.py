@@ -233,9 +233,22 @@ def test_a_tool_spawns_under_its_own_session_only() -> None:
     assert denial(Operation.SPAWN, agent(), B).reason is Reason.NOT_OWN_SESSION
 
 
-def test_no_tool_exports_even_what_it_can_read() -> None:
-    assert denial(Operation.EXPORT, agent(), A).reason is Reason.NOT_FOR_TOOLS
-    assert allowed(Operation.EXPORT, PersonCaller(principal=OWNER), A)
+@pytest.mark.parametrize("operation", [Operation.EXPORT, Operation.DELETE])
+def test_no_tool_exports_or_deletes_even_what_it_can_read(operation: Operation) -> None:
+    assert denial(operation, agent(), A).reason is Reason.NOT_FOR_TOOLS
+    assert allowed(operation, PersonCaller(principal=OWNER), A)
+
+
+def test_who_takes_part_in_a_group_reads_and_deletes_nothing_of_it() -> None:
+    bob = PersonCaller(principal=BOB)
+    may = {operation for operation in Operation if allowed(operation, bob, IN_GROUP)}
+    assert may == {
+        Operation.SEND,
+        Operation.STATUS,
+        Operation.PATCH,
+        Operation.RESET,
+        Operation.STOP,
+    }
 
 
 @pytest.mark.parametrize("operation", list(Operation))

@@ -81,6 +81,7 @@ async def left_child(scene: Scene) -> None:
     scene.clock.advance(MAX_AGE_MS + 1)
 
 
+@pytest.mark.requirement("D29", "P10")
 async def test_the_end_of_a_child_is_told_after_a_crash() -> None:
     scene = Scene()
     await left_child(scene)

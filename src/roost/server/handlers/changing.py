@@ -87,7 +87,7 @@ async def reset(call: Call, params: changes.ResetParams) -> Changed:
 async def delete(call: Call, params: changes.DeleteParams) -> Deleted:
     house, key = call.house, call.house.key(params.key, params.agent_id)
     if params.archived_only:
-        session = await house.find(Operation.RESET, call.caller, params.key, params.agent_id)
+        session = await house.find(Operation.DELETE, call.caller, params.key, params.agent_id)
         if session is not None and session.times.archived is None:
             raise InvalidInput(f"session {key} is not archived", hint="archive it first")
     expected = params.expected_session_id or params.expected_lifecycle_revision

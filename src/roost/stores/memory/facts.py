@@ -24,6 +24,7 @@ from roost.stores.memory.filters import (
     owed_or_active,
     settled_delivery,
     settled_exchange,
+    settled_run,
 )
 from roost.stores.memory.limits import refuse_oversized
 from roost.stores.memory.rows import Rows
@@ -216,6 +217,13 @@ class FactTables(State):
         """The rows of a record, and the names of those that were settled in time and are of no pinned session."""
         pinned = {row.key for row in self._sessions if row.times.pinned is not None}
         match record:
+            case Record.RUN:
+                needed = {name for one in self._completions for name in (one.child_run, one.batch)}
+                return self._runs, [
+                    one.id
+                    for one in self._runs
+                    if settled_run(one, before) and one.id not in needed and one.key not in pinned
+                ]
             case Record.DELIVERY:
                 return self._deliveries, [
                     one.id

@@ -50,6 +50,10 @@ def owed_or_active(
     return held
 
 
+def settled_run(run: Run, before: int) -> bool:
+    return run.outcome is not None and max(run.ready_at, run.outcome.at) < before
+
+
 def settled_delivery(delivery: Delivery, before: int) -> bool:
     return delivery.state.settled and max(delivery.created_at, delivery.ready_at) < before
 

@@ -13,6 +13,7 @@ from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import Denial, LedgerRow
+from roost.core.principals import Principal
 from roost.core.runs import Run
 from roost.core.sessions import Generation, Session
 from roost.core.threads import ThreadBinding
@@ -31,6 +32,7 @@ class State:
         self._sessions: Rows[SessionKey, Session] = Rows(self._undo)
         self._lineage: Rows[SessionKey, tuple[SessionKey, ...]] = Rows(self._undo)
         self._trees: Rows[SessionKey, tuple[SessionKey, ...]] = Rows(self._undo)
+        self._participants: Rows[SessionKey, frozenset[Principal]] = Rows(self._undo)
         self._ended_feeds: Rows[SessionKey, int] = Rows(self._undo)
         self._generations: Rows[str, Generation] = Rows(self._undo)
         self._entries: Rows[tuple[str, int], Entry] = Rows(self._undo)

@@ -1,5 +1,7 @@
 """The verbs over rows in memory, one at a time."""
 
+from anyio.lowlevel import checkpoint
+
 from roost.ports import Clock
 from roost.stores.memory.tables import MemoryTables
 from roost.stores.tables import drive
@@ -9,7 +11,8 @@ from roost.stores.verbs.base import Answer, ReadVerb, WriteVerb
 
 
 class MemoryStore(StoreVerbs):
-    """A verb runs to its end without giving way, so a session's order is the order of the calls."""
+    """A verb gives way to others before it begins, as one that waits for a disk does, and then runs to its end: a
+    session's order is the order of the calls."""
 
     def __init__(self, clock: Clock, database_clock: Clock | None = None) -> None:
         super().__init__()
@@ -17,6 +20,7 @@ class MemoryStore(StoreVerbs):
         self._tables = MemoryTables(database_clock or clock)
 
     async def _write(self, verb: WriteVerb[Answer]) -> Answer:
+        await checkpoint()
         unit = Unit(self._tables, self._clock, self._longest)
         try:
             answer = drive(verb(unit))
@@ -29,6 +33,7 @@ class MemoryStore(StoreVerbs):
         return answer
 
     async def _read(self, verb: ReadVerb[Answer]) -> Answer:
+        await checkpoint()
         return drive(verb(self._tables))
 
     async def check(self) -> tuple[str, ...]:

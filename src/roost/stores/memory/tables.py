@@ -95,7 +95,14 @@ class MemoryTables(FactTables):
                 self._lineage.put(session.key, tuple(one for one in above if one != key))
         if key.kind not in SYNTHETIC and (deleted := self._sessions.get(key)):
             self._ended_feeds.put(key, deleted.events)
+        self._participants.drop(key)
         self._sessions.drop(key)
+
+    async def participants(self, key: SessionKey) -> frozenset[Principal]:
+        return self._participants.get(key) or frozenset()
+
+    async def put_participant(self, key: SessionKey, principal: Principal) -> None:
+        self._participants.put(key, await self.participants(key) | {principal})
 
     async def last_event(self, key: SessionKey) -> int:
         return self._ended_feeds.get(key) or 0

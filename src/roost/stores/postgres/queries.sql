@@ -89,6 +89,28 @@ SELECT body FROM reservations;
 -- name: restate_budget
 UPDATE budgets SET held = ? WHERE name = ?;
 
+-- name: count_stale_run
+-- The end of a child is told with its run and the one that spawned it.
+SELECT count(*) FROM runs r
+WHERE r.state NOT IN ('queued', 'running') AND r.ready_at < :before
+    AND (r.body::json #>> '{outcome,at}')::bigint < :before
+    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child_run = r.id)
+    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = r.key AND c.batch = r.id)
+    AND NOT EXISTS (
+        SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = r.key AND s.pinned_at IS NOT NULL);
+
+-- name: delete_stale_run
+DELETE FROM runs WHERE seq IN (
+    SELECT seq FROM runs r
+    WHERE r.state NOT IN ('queued', 'running') AND r.ready_at < :before
+        AND (r.body::json #>> '{outcome,at}')::bigint < :before
+        AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child_run = r.id)
+        AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = r.key AND c.batch = r.id)
+        AND NOT EXISTS (
+            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = r.key AND s.pinned_at IS NOT NULL)
+    LIMIT :limit
+);
+
 -- name: count_stale_delivery
 SELECT count(*) FROM deliveries d
 WHERE d.state IN ('confirmed', 'failed', 'dismissed') AND d.ready_at < :before

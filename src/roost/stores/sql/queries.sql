@@ -282,6 +282,12 @@ INSERT INTO devices (name, body, tenant) VALUES (?, ?, ?) ON CONFLICT (name) DO 
 -- name: delete_registered
 DELETE FROM devices WHERE name = ?;
 
+-- name: put_participant
+INSERT INTO participants (session, principal) VALUES (?, ?) ON CONFLICT DO NOTHING;
+
+-- name: participants
+SELECT p.principal FROM participants p JOIN sessions s ON s.id = p.session WHERE s.tenant = ? AND s.key = ?;
+
 -- name: put_binding
 INSERT INTO thread_bindings (address, key, body, tenant) VALUES (?, ?, ?, ?)
 ON CONFLICT (address) DO UPDATE SET key = excluded.key, body = excluded.body;
@@ -467,6 +473,28 @@ SELECT count(*) FROM inbound i WHERE received_at < :before AND state <> 'pending
 DELETE FROM inbound WHERE seq IN (
     SELECT seq FROM inbound i WHERE received_at < :before AND state <> 'pending' AND NOT (state = 'merged'
         AND EXISTS (SELECT 1 FROM inbound p WHERE p.key = i.key AND p.state = 'pending'))
+    LIMIT :limit
+);
+
+-- name: count_stale_run
+-- The end of a child is told with its run and the one that spawned it.
+SELECT count(*) FROM runs r INDEXED BY runs_ended
+WHERE r.state NOT IN ('queued', 'running') AND r.ready_at < :before
+    AND r.body ->> '$.outcome.at' < :before
+    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child_run = r.id)
+    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = r.key AND c.batch = r.id)
+    AND NOT EXISTS (
+        SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = r.key AND s.pinned_at IS NOT NULL);
+
+-- name: delete_stale_run
+DELETE FROM runs WHERE seq IN (
+    SELECT seq FROM runs r INDEXED BY runs_ended
+    WHERE r.state NOT IN ('queued', 'running') AND r.ready_at < :before
+        AND r.body ->> '$.outcome.at' < :before
+        AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child_run = r.id)
+        AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = r.key AND c.batch = r.id)
+        AND NOT EXISTS (
+            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = r.key AND s.pinned_at IS NOT NULL)
     LIMIT :limit
 );
 

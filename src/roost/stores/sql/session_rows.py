@@ -7,6 +7,7 @@ from roost.core.addresses import Address, ChatType, Origin
 from roost.core.errors import NotFound
 from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
+from roost.core.principals import Principal
 from roost.core.queries import SessionQuery
 from roost.core.retention import SYNTHETIC
 from roost.core.sessions import (
@@ -136,6 +137,13 @@ class SessionRows(Rows):
             await self._do("end_feed", (number,))
         await self._do("delete_session", (number,))
         self._numbers.pop(key, None)
+
+    async def participants(self, key: SessionKey) -> frozenset[Principal]:
+        rows = await self._all("participants", (self._tenant, key_text(key)))
+        return frozenset([Principal.parse(str(row[0])) for row in rows])
+
+    async def put_participant(self, key: SessionKey, principal: Principal) -> None:
+        await self._do("put_participant", (await self._number(key), str(principal)))
 
     async def last_event(self, key: SessionKey) -> int:
         row = await self._one("last_event", (key_text(key),))

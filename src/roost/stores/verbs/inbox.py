@@ -9,6 +9,7 @@ from roost.core.entries import Entry
 from roost.core.errors import InvalidInput
 from roost.core.events import EventKind
 from roost.core.exchanges import ExchangeState
+from roost.core.facts import takes_part
 from roost.core.inbound import Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
@@ -79,4 +80,7 @@ async def _accept(unit: Unit, *, inbound: Inbound, effects: Callable[[Unit], Awa
             f"the decision on message {inbound.id} neither kept nor refused it",
             hint="accept it as an input, answer it, or record it dead with a notice",
         )
+    session = await unit.session(inbound.key)
+    if session is not None and takes_part(session, inbound):
+        await unit.tables.put_participant(inbound.key, inbound.principal)
     return Accepted(record=record, duplicate=False)

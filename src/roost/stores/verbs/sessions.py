@@ -11,6 +11,7 @@ from roost.core.events import EventKind
 from roost.core.keys import SessionKey
 from roost.core.ledger import LedgerRow
 from roost.core.messages import ToolResult
+from roost.core.principals import Principal
 from roost.core.queries import (
     HistoryPage,
     HistoryQuery,
@@ -39,6 +40,9 @@ class SessionVerbs(Verbs):
 
     async def ancestors(self, key: SessionKey) -> tuple[SessionKey, ...]:
         return await self._read(lambda tables: tables.ancestors(key))
+
+    async def participants(self, key: SessionKey) -> frozenset[Principal]:
+        return await self._read(lambda tables: tables.participants(key))
 
     async def generations(self, key: SessionKey) -> tuple[Generation, ...]:
         return await self._read(lambda tables: tables.generations(key))

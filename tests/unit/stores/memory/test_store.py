@@ -27,6 +27,22 @@ async def test_rows_are_stamped_by_the_gateways_clock_and_leases_by_the_database
     assert await store.renew_lease(lease) == lease
 
 
+@pytest.mark.requirement("P23")
+async def test_whoever_asks_much_of_it_lets_others_go_on() -> None:
+    store, seen = MemoryStore(FakeClock()), list[int]()
+
+    async def ask(times: int) -> None:
+        for number in range(times):
+            await store.session(MAIN)
+            await store.change_session(MAIN, lambda snapshot: ())
+            seen.append(number)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(ask, 50)
+        group.start_soon(ask, 2)
+    assert seen[:4] == [0, 0, 1, 1]
+
+
 async def test_without_a_clock_of_its_own_the_database_goes_by_the_gateways() -> None:
     store = MemoryStore(FakeClock(7))
     lease = await store.acquire_lease(Gateway(name="first", holder="p"))

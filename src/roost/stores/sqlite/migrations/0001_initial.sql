@@ -78,6 +78,12 @@ CREATE TABLE lineage (
 
 CREATE INDEX lineage_down ON lineage (ancestor, descendant);
 
+CREATE TABLE participants (
+    session   INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    principal TEXT NOT NULL,
+    PRIMARY KEY (session, principal)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE generations (
     id              INTEGER PRIMARY KEY,
     session         INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
@@ -184,6 +190,7 @@ CREATE INDEX runs_active ON runs (key, state) WHERE state IN ('queued', 'running
 CREATE INDEX runs_queued ON runs (key, seq) WHERE state = 'queued';
 CREATE INDEX runs_running ON runs (key, seq) WHERE state = 'running';
 CREATE INDEX runs_by_key ON runs (key);
+CREATE INDEX runs_ended ON runs (ready_at) WHERE state NOT IN ('queued', 'running');
 
 CREATE TABLE exchanges (
     id        TEXT PRIMARY KEY,
