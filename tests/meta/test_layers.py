@@ -17,7 +17,9 @@ CORE_STDLIB = frozenset({
 })  # fmt: skip
 
 # The only places where an import may wait for its first use: path → what it waits for. `app` may always.
-LAZY_IMPORTS: Mapping[str, frozenset[str]] = {}
+LAZY_IMPORTS: Mapping[str, frozenset[str]] = {
+    "src/roost/__init__.py": frozenset({"roost.app", "roost.client"}),
+}
 
 
 def layer_table(markdown: str) -> Table:

@@ -1,7 +1,16 @@
 """The composition root: the only part that names concrete adapters."""
 
+from roost.app.embedding import open_embedded
 from roost.app.opening import database_file, open_engine, open_held_store, open_store
 from roost.app.scanning import secret_scanner
 from roost.app.serving import open_gateway
 
-__all__ = ["database_file", "open_engine", "open_gateway", "open_held_store", "open_store", "secret_scanner"]
+__all__ = [
+    "database_file",
+    "open_embedded",
+    "open_engine",
+    "open_gateway",
+    "open_held_store",
+    "open_store",
+    "secret_scanner",
+]

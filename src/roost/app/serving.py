@@ -12,7 +12,7 @@ import anyio
 from roost.app.opening import database_file, open_engine
 from roost.config import Loaded
 from roost.config import gateway as config
-from roost.config.gateway import AuthMode, Bind
+from roost.config.gateway import TOKEN_FILE, AuthMode, Bind
 from roost.config.printed import printed
 from roost.core.errors import ConfigInvalid
 from roost.core.leases import Gateway
@@ -28,7 +28,6 @@ from roost.server.listening import bind, listener
 from roost.server.socket import Door
 from roost.server.ticking import say_goodbye, tick
 
-TOKEN_FILE = "gateway.token"  # noqa: S105 — the name of a file
 TOKEN_BYTES = 24
 GOODBYE_S = 2
 

@@ -14,6 +14,9 @@ from roost.config.spelling import Flag, Port, Positive, Spelling, pattern, read_
 
 _ORIGIN = re.compile(r"https?://[a-z0-9.\-]+(:\d{1,5})?|https?://\[[0-9a-f:]+\](:\d{1,5})?", re.ASCII)
 
+# Where the token lies that is made at the first start, below the folder of all state.
+TOKEN_FILE = "gateway.token"  # noqa: S105 — the name of a file
+
 
 class AuthMode(StrEnum):
     NONE = "none"
