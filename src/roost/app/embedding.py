@@ -84,12 +84,12 @@ def _dialing(door: Door, group: TaskGroup) -> Dial:
 
         async def attend() -> None:
             await door.attend(far, Peer())
-            far.hang_up()
+            far.drop()
 
         group.start_soon(attend)
         try:
             yield near
         finally:
-            near.hang_up()
+            near.drop()
 
     return dial

@@ -35,14 +35,14 @@ def edited(text: str, names: list[str], value: JsonValue) -> str:
         place, depth = within, depth + 1
     if depth < len(names):
         raise InvalidInput(f"{'.'.join(names[:depth])} is no object", hint="set it as a whole")
-    start, end = _span(place)
+    start, end = _span(text, place)
     return f"{text[:start]}{json.dumps(value, ensure_ascii=False)}{text[end:]}"
 
 
 def _inserted(text: str, place: JSONObject, names: list[str], value: JsonValue, depth: int) -> str:
     for name in reversed(names[1:]):
         value = {name: value}
-    start, end = _span(place)
+    start, end = _span(text, place)
     member = f"{json.dumps(names[0])}: {json.dumps(value, ensure_ascii=False)}"
     rest = text[start + 1 : end]
     closing = "" if rest.lstrip(" \t").startswith(("\n", "\r")) else f"\n{INDENT * (depth - 1)}"
@@ -59,9 +59,15 @@ def _member(place: JSONObject, name: str) -> Value | None:
     return found
 
 
-def _span(node: Value) -> tuple[int, int]:
-    first, last = node.tok, node.end_tok
-    return first.index, last.end
+def _span(text: str, node: Value) -> tuple[int, int]:
+    lines = text.splitlines(keepends=True)
+
+    def offset(line: int | None, column: int | None) -> int:
+        assert line is not None
+        assert column is not None
+        return sum(map(len, lines[: line - 1])) + column
+
+    return offset(node.lineno, node.col_offset), offset(node.end_lineno, node.end_col_offset)
 
 
 def _value(text: str) -> JsonValue:

@@ -91,6 +91,8 @@ class Line:
 
             async def listen() -> None:
                 await link.listen()
+                # At once: who asks again must not be given this one.
+                self._link = None
                 group.cancel_scope.cancel()
 
             group.start_soon(listen)
