@@ -4,6 +4,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from roost.cli.digging import cleanup, export, search, tree
 from roost.cli.rows import message_line, sessions_table
 from roost.cli.show import as_json, facts, say
 from roost.cli.where import HERE, Where, anywhere
@@ -128,3 +129,7 @@ def _done(where: Where, found: object, words: str) -> None:
         as_json(found)
     else:
         say(words)
+
+
+for further in (search, tree, export, cleanup):
+    app.command(further)

@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from roost.protocol.families import agents, changes, chat, sessions, status
+from roost.protocol.families import agents, changes, chat, own, sessions, status
 
 EVERY = (
     status.HEALTH,
@@ -40,6 +40,9 @@ EVERY = (
     agents.MODELS,
     agents.COMMANDS,
     agents.CONFIG,
+    own.SEARCH,
+    own.TREE,
+    own.CLEANUP,
 )
 METHODS = MappingProxyType({method.name: method for method in EVERY})
 ADVERTISED = tuple(method.name for method in EVERY if not method.hidden)

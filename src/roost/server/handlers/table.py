@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Any
 
-from roost.protocol.families import agents, changes, chat, sessions, status
+from roost.protocol.families import agents, changes, chat, own, sessions, status
 from roost.server.calls import Bound, Table
 from roost.server.fanout import Fanout
 from roost.server.handlers import catalogue, changing, usage
+from roost.server.handlers import own as roosts
 from roost.server.handlers import sessions as reading
 from roost.server.handlers import status as standing
 from roost.server.handlers.changing import Changes
@@ -23,6 +24,7 @@ def table(fanout: Fanout) -> Table:
         *_sessions(Hearing(fanout)),
         *_changes(Changes(talk), talk),
         *_talk(talk, Reading(fanout)),
+        *_own(),
     )
     return MappingProxyType({one.method.name: one for one in bound})
 
@@ -72,3 +74,9 @@ def _talk(talk: Talk, reading: Reading) -> Iterable[Bound[Any, Any]]:
     yield Bound(method=agents.MODELS, handle=catalogue.list_models)
     yield Bound(method=agents.COMMANDS, handle=catalogue.list_commands)
     yield Bound(method=agents.CONFIG, handle=catalogue.config)
+
+
+def _own() -> Iterable[Bound[Any, Any]]:
+    yield Bound(method=own.SEARCH, handle=roosts.search)
+    yield Bound(method=own.TREE, handle=roosts.tree)
+    yield Bound(method=own.CLEANUP, handle=roosts.cleanup)
