@@ -26,8 +26,6 @@ AWAITED: Mapping[str, str] = {
     "roost.server.listening.Listener.capture_signals": "uvicorn, which calls it",
     "roost.stores.verbs.leases.LeaseVerbs.gateways": "who serves beside whom, issue 5",
     "roost.stores.verbs.sessions.SessionVerbs.record_route": "clients that move a route alone (D53), issue 6",
-    "roost.transfer.openclaw.import_openclaw": "the import command, issue 6",
-    "roost.transfer.report.ImportReport": "the import command, issue 6",
 }
 
 

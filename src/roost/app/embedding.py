@@ -83,8 +83,10 @@ def _dialing(door: Door, group: TaskGroup) -> Dial:
         near, far = ends()
 
         async def attend() -> None:
-            await door.attend(far, Peer())
-            far.drop()
+            try:
+                await door.attend(far, Peer())
+            finally:
+                far.drop()
 
         group.start_soon(attend)
         try:

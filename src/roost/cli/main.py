@@ -50,6 +50,7 @@ def application() -> App:
         help="A session gateway for AI agents.",
         version=f"roost {__version__}",
         version_flags=["--version"],
+        suppress_keyboard_interrupt=False,
     )
     app.command("roost.cli.overview:overview", name=OVERVIEW, show=False)
     for name, (place, words) in PARTS.items():

@@ -61,7 +61,7 @@ def test_programs_read_json(served: Served, told: Told) -> None:
 
 
 def test_people_read_tables_and_lines(served: Served, told: Told) -> None:
-    assert "demo model" in told("agent", "-m", "spawn a helper to count to 5")
+    assert "has started" in told("agent", "-m", "spawn a helper to count to 5")
     assert "demo/demo" in told("models")
     assert "main" in told("agents")
     assert "tokens in" in told("usage")
@@ -89,18 +89,9 @@ def test_sessions_are_begun_anew_put_away_and_removed(served: Served, told: Told
     told("sessions", "show", "old", code=1)
 
 
-def test_an_answer_that_does_not_come_is_a_failure(home: Path, told: Told) -> None:
-    text = (home / "roost.json").read_text().strip().removesuffix("}")
-    (home / "roost.json").write_text(
-        text + ', agents: { defaults: { model: { primary: "local/x" } } }, models: { providers: { local: { '
-        'api: "openai-completions", baseUrl: "http://127.0.0.1:1/v1", models: [{ id: "x" }] } } } }'
-    )
-    assert "no answer" in told("agent", "-m", "/think nonsense") or True
-
-
 def test_the_configuration_is_read_and_changed(home: Path, told: Told) -> None:
     assert told("config", "get", "session.dmScope") == "main\n"
-    assert "per-peer" in told("config", "set", "session.dmScope", "per-peer") or True
+    assert "is set in" in told("config", "set", "session.dmScope", "per-peer")
     assert told("config", "get", "session.dmScope") == "per-peer\n"
     assert as_json(told, "config", "set", "gateway.auth.token", "a-long-enough-token")["path"]
     assert "a-long-enough-token" not in told("config", "get")

@@ -1,5 +1,7 @@
 """One setting changed in a file, the rest left as it was."""
 
+from pathlib import Path
+
 import pyjson5
 import pytest
 
@@ -49,7 +51,7 @@ def test_a_path_through_a_value_is_refused() -> None:
         edited(TEXT, ["session", "dmScope", "x"], 1)
 
 
-def test_a_file_that_is_wrong_is_not_touched(tmp_path: object) -> None:
+def test_a_file_that_is_wrong_is_not_touched(tmp_path: Path) -> None:
     source = ConfigSource({"ROOST_HOME": str(tmp_path)})
     with pytest.raises(InvalidInput, match="no path"):
         changed(source, "a..b", "1")
@@ -58,7 +60,7 @@ def test_a_file_that_is_wrong_is_not_touched(tmp_path: object) -> None:
         changed(source, "gateway.port", "1")
 
 
-def test_a_value_is_json_or_else_text(tmp_path: object) -> None:
-    source = ConfigSource({"ROOST_HOME": str(tmp_path)})
+def test_a_value_is_json_or_else_text(tmp_path: Path) -> None:
+    source = ConfigSource({"ROOST_HOME": str(tmp_path / "new")})
     assert '"port": 1234' in changed(source, "gateway.port", "1234")
     assert '"bind": "loopback"' in changed(source, "gateway.bind", "loopback")

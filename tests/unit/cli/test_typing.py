@@ -2,7 +2,6 @@
 
 import io
 import readline
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,8 @@ def test_lines_come_until_the_input_ends(typed: Typed) -> None:
 
 def test_what_begins_like_a_command_is_completed() -> None:
     complete(("/status", "/stop", "/new"))
-    offer: Callable[[str, int], str | None] = readline.get_completer()
+    offer = readline.get_completer()
+    assert offer is not None
     assert [offer("/st", number) for number in range(3)] == ["/status", "/stop", None]
     assert offer("", 0) is None
 
