@@ -71,8 +71,9 @@ async def _door(loaded: Loaded, engine: Engine) -> AsyncIterator[Door]:
         await fanout.serve()
 
     engine.accompany("clients", hear)
-    process = os.getpid()
-    async with engine.serving(Gateway(name=f"{NAME}-{process}", holder=f"process {process}")):
+    # A name of its own: two in one process do not take the store from each other.
+    own = Gateway(name=f"{NAME}-{engine.new_id()}", holder=f"process {os.getpid()}")
+    async with engine.serving(own):
         house.phase = Phase.SERVING
         yield Door(house, fanout, SharedSecret(lambda: Secrets(open=True)), table(fanout))
 

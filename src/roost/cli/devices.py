@@ -6,7 +6,7 @@ from cyclopts import App, Parameter
 
 from roost.cli.show import as_json, objects, part, say, table
 from roost.cli.where import HERE, Where, gateway
-from roost.core.jsonvalue import JsonObject
+from roost.core.jsonvalue import JsonObject, JsonValue
 
 app = App(name="devices", help="Devices that may connect.")
 
@@ -23,6 +23,11 @@ async def list_devices(*, where: Where = HERE) -> int:
     if where.json:
         as_json(found)
         return 0
+    show(found)
+    return 0
+
+
+def show(found: JsonValue) -> None:
     rows: list[tuple[object, ...]] = [
         ("waits", one.get("requestId"), one.get("deviceId"), one.get("scopes"))
         for one in objects(part(found, "pending"))
@@ -32,7 +37,6 @@ async def list_devices(*, where: Where = HERE) -> int:
         table(("state", "request", "device", "scopes"), rows)
     else:
         say("no devices")
-    return 0
 
 
 @app.command

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from roost.cli.show import ago, as_json, objects, say, table
 from roost.cli.where import HERE, Where, anywhere
 from roost.core.jsonvalue import JsonObject, JsonValue
-from roost.protocol.families.own import CLEANUP, SEARCH, TREE
+from roost.protocol.families.own import CLEANUP, SEARCH, TREE, Cleaned
 
 
 async def search(
@@ -85,11 +85,16 @@ async def cleanup(
         found = await client.call(CLEANUP, {"dryRun": dry_run})
     if where.json:
         as_json(found)
-        return 0
+    else:
+        show_cleaned(found)
+    return 0
+
+
+def show_cleaned(found: Cleaned) -> None:
+    would = found["dryRun"]
     for key in found["removed"]:
-        say(f"{'would remove' if dry_run else 'removed'}  {key}")
+        say(f"{'would remove' if would else 'removed'}  {key}")
     for key in found["archived"]:
-        say(f"{'would archive' if dry_run else 'archived'}  {key}")
+        say(f"{'would archive' if would else 'archived'}  {key}")
     if not found["removed"] and not found["archived"]:
         say("no session is old enough")
-    return 0

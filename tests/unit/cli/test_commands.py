@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from roost.app.serving import Served
+from roost.cli import devices, digging
 from roost.cli.main import main
+from roost.protocol.families.own import Cleaned
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "openclaw"
 
@@ -138,6 +140,21 @@ def test_conversations_come_from_elsewhere(tmp_path: Path, told: Told) -> None:
 
 def test_a_shell_can_complete(told: Told) -> None:
     assert "roost" in told("completion", "bash")
+
+
+def test_devices_that_wait_and_that_are_in_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    devices.show({"pending": [{"requestId": "r1", "deviceId": "d1"}], "paired": [{"deviceId": "d2"}]})
+    said = capsys.readouterr().out
+    assert "waits   r1       d1" in said
+    assert "paired" in said
+    devices.show({})
+    assert "no devices" in capsys.readouterr().out
+
+
+def test_what_retention_removes_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    swept = Cleaned(dryRun=True, removed=["a"], archived=["b"], generations=0, events=0, records=0)
+    digging.show_cleaned(swept)
+    assert capsys.readouterr().out == "would remove  a\nwould archive  b\n"
 
 
 def test_devices_are_asked_of_the_gateway(
