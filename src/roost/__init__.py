@@ -1,5 +1,6 @@
 """Roost: a session gateway for AI agents."""
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,6 +22,6 @@ def __getattr__(name: str) -> Any:
         case "open":
             from roost.app import open_embedded  # noqa: PLC0415 — see above
 
-            return open_embedded
+            return functools.partial(open_embedded, version=__version__)
         case _:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -58,6 +58,7 @@ def dead(**texts: str) -> set[str]:
         "from pack import passed\npassed()",
         "from a import f\n@f\ndef _g(): ...",
         "from a import f\n__all__ = ['f']",
+        "from a import f\n@app.command\ndef g(): f()",
     ],
 )
 def test_a_use_is_seen_in_whatever_form(user: str) -> None:

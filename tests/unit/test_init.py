@@ -13,7 +13,7 @@ READ = "import time, sys; a = time.process_time(); import roost; print(time.proc
 
 def test_what_it_offers_is_there_when_it_is_asked_for() -> None:
     assert roost.Client.__name__ == "Client"
-    assert roost.open.__name__ == "open_embedded"
+    assert callable(roost.open)
     with pytest.raises(AttributeError, match="nothing"):
         _ = roost.nothing
 

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 import anyio
 from anyio.abc import TaskGroup
 
-from roost import __version__
 from roost.app.opening import database_file, open_engine
 from roost.client import Client
 from roost.client.handshake import Introduction
@@ -26,7 +25,9 @@ NAME = "embedded"
 
 
 @asynccontextmanager
-async def open_embedded(config: Loaded | Mapping[str, str] | None = None) -> AsyncIterator[Client]:
+async def open_embedded(
+    config: Loaded | Mapping[str, str] | None = None, *, version: str = ""
+) -> AsyncIterator[Client]:
     """Run a gateway for the length of the block, as its owner; what was said in it is answered before it is left.
 
     `config` is an environment, by default this process's own: `ROOST_HOME` says where everything is kept. Raises
@@ -35,10 +36,10 @@ async def open_embedded(config: Loaded | Mapping[str, str] | None = None) -> Asy
     failed: Exception | None = None
     loaded = _loaded(config)
     async with (
-        open_engine(loaded, [], {}, version=__version__) as engine,
-        _door(loaded, engine) as door,
+        open_engine(loaded, [], {}, version=version) as engine,
+        _door(loaded, engine, version) as door,
         anyio.create_task_group() as group,
-        Client(_dialing(door, group), who=Introduction(version=__version__, mode=NAME)) as client,
+        Client(_dialing(door, group), who=Introduction(version=version or NAME, mode=NAME)) as client,
     ):
         try:
             yield client
@@ -56,9 +57,9 @@ def _loaded(config: Loaded | Mapping[str, str] | None) -> Loaded:
 
 
 @asynccontextmanager
-async def _door(loaded: Loaded, engine: Engine) -> AsyncIterator[Door]:
+async def _door(loaded: Loaded, engine: Engine, version: str) -> AsyncIterator[Door]:
     about = About(
-        version=__version__,
+        version=version,
         boot_id=engine.new_id(),
         started_at=engine.clock.now(),
         store_path=str(database_file(loaded.sources.home)),

@@ -20,26 +20,35 @@ _CODES = MappingProxyType(
 OVERVIEW = "overview"
 PARTS = MappingProxyType(
     {
-        "agent": ("agent:agent", "Say something and print the answer."),
-        "agents": ("agents:agents", "The agents there are."),
-        "chat": ("chat:chat", "Talk on this terminal."),
-        "completion": ("completion:completion", "A script that makes your shell complete commands."),
-        "config": ("config:app", "The configuration: get, set, check, schema."),
-        "devices": ("devices:app", "Devices that may connect: list, approve, reject, remove."),
-        "doctor": ("doctor:doctor", "What is wrong here, and what to do about it."),
-        "explain": ("explain:explain", "Why a session is as it is: route, model, reset, silence, refusals."),
-        "gateway": ("gateway:app", "The gateway that clients connect to: run, status, health, call."),
-        "import": ("imports:app", "Conversations from elsewhere: openclaw."),
-        "logs": ("logs:logs", "The last lines of the gateway's log."),
-        "models": ("models:models", "The models there are."),
-        "repair": ("repair:repair", "Make anew what follows from other rows of the store."),
-        "send": ("send:send", "Say something in a session without waiting for the answer."),
+        "agent": ("roost.cli.agent:agent", "Say something and print the answer."),
+        "agents": ("roost.cli.agents:agents", "The agents there are."),
+        "chat": ("roost.cli.chat:chat", "Talk on this terminal."),
+        "completion": (
+            "roost.cli.completion:completion",
+            "A script that makes your shell complete commands.",
+        ),
+        "config": ("roost.cli.config:app", "The configuration: get, set, check, schema."),
+        "devices": ("roost.cli.devices:app", "Devices that may connect: list, approve, reject, remove."),
+        "doctor": ("roost.cli.doctor:doctor", "What is wrong here, and what to do about it."),
+        "explain": (
+            "roost.cli.explain:explain",
+            "Why a session is as it is: route, model, reset, silence, refusals.",
+        ),
+        "gateway": (
+            "roost.cli.gateway:app",
+            "The gateway that clients connect to: run, status, health, call.",
+        ),
+        "import": ("roost.cli.imports:app", "Conversations from elsewhere: openclaw."),
+        "logs": ("roost.cli.logs:logs", "The last lines of the gateway's log."),
+        "models": ("roost.cli.models:models", "The models there are."),
+        "repair": ("roost.cli.repair:repair", "Make anew what follows from other rows of the store."),
+        "send": ("roost.cli.send:send", "Say something in a session without waiting for the answer."),
         "sessions": (
-            "sessions:app",
+            "roost.cli.sessions:app",
             "Sessions: list, show, history, search, tree, export, reset, archive, delete, cleanup.",
         ),
-        "status": ("status:status", "How things stand."),
-        "usage": ("usage:usage", "What the models cost."),
+        "status": ("roost.cli.status:status", "How things stand."),
+        "usage": ("roost.cli.usage:usage", "What the models cost."),
     }
 )
 
@@ -54,7 +63,7 @@ def application() -> App:
     )
     app.command("roost.cli.overview:overview", name=OVERVIEW, show=False)
     for name, (place, words) in PARTS.items():
-        app.command(f"roost.cli.{place}", name=name, help=words)
+        app.command(place, name=name, help=words)
     return app
 
 
