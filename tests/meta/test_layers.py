@@ -20,7 +20,8 @@ CORE_STDLIB = frozenset({
 LAZY_IMPORTS: Mapping[str, frozenset[str]] = {
     "src/roost/server/signatures.py": frozenset(
         {"cryptography.exceptions", "cryptography.hazmat.primitives.asymmetric.ed25519"}
-    )
+    ),
+    "src/roost/__init__.py": frozenset({"roost.app", "roost.client"}),
 }
 
 

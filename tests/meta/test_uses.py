@@ -24,8 +24,6 @@ AWAITED: Mapping[str, str] = {
     "roost.ports.store.Store.record_route": "clients that move a route alone (D53), issue 6",
     "roost.server.listening.Listener.capture_signals": "uvicorn, which calls it",
     "roost.stores.verbs.sessions.SessionVerbs.record_route": "clients that move a route alone (D53), issue 6",
-    "roost.transfer.openclaw.import_openclaw": "the import command, issue 6",
-    "roost.transfer.report.ImportReport": "the import command, issue 6",
 }
 
 
@@ -58,6 +56,7 @@ def dead(**texts: str) -> set[str]:
         "from pack import passed\npassed()",
         "from a import f\n@f\ndef _g(): ...",
         "from a import f\n__all__ = ['f']",
+        "from a import f\n@app.command\ndef g(): f()",
     ],
 )
 def test_a_use_is_seen_in_whatever_form(user: str) -> None:

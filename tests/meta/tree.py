@@ -1,12 +1,15 @@
 """The repository as values: its Python modules, what they import, and its text files."""
 
 import ast
+import re
 import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+# `package.module:name`, by which a command names what it loads when it is asked for.
+PLACE = re.compile(r"roost(\.\w+)+:\w+")
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -94,6 +97,8 @@ def _imports(node: ast.AST, *, package: str, lazy: bool) -> Iterator[Import]:
                 func=ast.Attribute(attr="import_module") | ast.Name(id="import_module" | "__import__")
             ):
                 yield Import(module=_literal(child), name="", line=child.lineno, lazy=True)
+            case ast.Constant(value=str(text)) if PLACE.fullmatch(text):
+                yield Import(module=text.partition(":")[0], name="", line=child.lineno, lazy=False)
         inside = lazy or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         yield from _imports(child, package=package, lazy=inside)
 

@@ -8,12 +8,12 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tests.meta.tree import Module
+from tests.meta.tree import PLACE, Module
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # Whoever decorates calls what is decorated.
-REGISTERING = frozenset({"field_validator", "model_validator"})
+REGISTERING = frozenset({"field_validator", "model_validator", "app.command", "app.default"})
 
 
 def unused(modules: Iterable[Module]) -> frozenset[str]:
@@ -76,8 +76,8 @@ def _definitions(body: list[ast.stmt], owner: str) -> Iterator[str]:
 
 
 def _registered(node: Definition) -> bool:
-    calls = (decorator for decorator in node.decorator_list if isinstance(decorator, ast.Call))
-    return any(ast.unparse(call.func) in REGISTERING for call in calls)
+    named = (one.func if isinstance(one, ast.Call) else one for one in node.decorator_list)
+    return any(ast.unparse(name) in REGISTERING for name in named)
 
 
 def _used(texts: Mapping[str, _Text], dead: set[str]) -> tuple[set[str], set[str]]:
@@ -88,7 +88,8 @@ def _used(texts: Mapping[str, _Text], dead: set[str]) -> tuple[set[str], set[str
         for owner, dotted in _reads(text.body, text.name, dead):
             if "." in dotted:
                 attributes.add(dotted.rpartition(".")[2])
-            name = _followed(text.meant(dotted), texts)
+            meant = dotted.replace(":", ".") if ":" in dotted else text.meant(dotted)
+            name = _followed(meant, texts)
             # What calls itself is not used for that.
             if not f"{owner}.".startswith(f"{name}."):
                 names.add(name)
@@ -118,6 +119,8 @@ def _reads(body: Iterable[ast.AST], owner: str, dead: set[str]) -> Iterator[tupl
             case ast.Constant(value=str(word)) if word.isidentifier():
                 # A type named before it is defined, or a name a module publishes.
                 yield owner, word
+            case ast.Constant(value=str(place)) if PLACE.fullmatch(place):
+                yield owner, place
         yield from _reads(ast.iter_child_nodes(node), within, dead)
 
 

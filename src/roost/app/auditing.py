@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from roost.app.opening import database_file
-from roost.app.serving import TOKEN_FILE
 from roost.config import Loaded
 from roost.config.exposure import exposure
+from roost.config.gateway import TOKEN_FILE
 from roost.core.audit import Finding, audit, in_order
 from roost.core.filemodes import KeptFile, Role, exposed
 

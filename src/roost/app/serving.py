@@ -13,7 +13,7 @@ import anyio
 from roost.app.opening import database_file, open_engine
 from roost.config import Loaded
 from roost.config import gateway as config
-from roost.config.gateway import CLEAR_TEXT, AuthMode, Bind
+from roost.config.gateway import CLEAR_TEXT, TOKEN_FILE, AuthMode, Bind
 from roost.config.printed import printed
 from roost.core.entrance import Entrance
 from roost.core.errors import ConfigInvalid
@@ -31,7 +31,6 @@ from roost.server.listening import Certificate, bind, listener
 from roost.server.socket import Door
 from roost.server.ticking import say_goodbye, tick
 
-TOKEN_FILE = "gateway.token"  # noqa: S105 — the name of a file
 TOKEN_BYTES = 24
 GOODBYE_S = 2
 

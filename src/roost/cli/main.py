@@ -1,111 +1,99 @@
-"""The `roost` command: which of its parts is asked for."""
+"""The `roost` command: which of its parts is asked for, and how it ends.
 
-import argparse
+A part is loaded when it is asked for.
+"""
+
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from types import MappingProxyType
 
-import anyio
+from cyclopts import App, CycloptsError
 
 from roost import __version__
-from roost.cli import gateway, security
-from roost.cli.console import talk
-from roost.cli.overview import overview
-from roost.cli.repair import repair
-from roost.config import ConfigSource, Loaded, from_environment
-from roost.config.amounts import SpellingError
-from roost.config.gateway import Bind
-from roost.config.source import FILE
 from roost.core.errors import RoostError
+
+FAILED, WRONG, UNREACHABLE, INTERRUPTED = 1, 2, 3, 130
+_CODES = MappingProxyType(
+    {"unreachable": UNREACHABLE, "starting": UNREACHABLE, "connection_lost": UNREACHABLE}
+)
+
+OVERVIEW = "overview"
+PARTS = MappingProxyType(
+    {
+        "agent": ("roost.cli.agent:agent", "Say something and print the answer."),
+        "agents": ("roost.cli.agents:agents", "The agents there are."),
+        "chat": ("roost.cli.chat:chat", "Talk on this terminal."),
+        "completion": (
+            "roost.cli.completion:completion",
+            "A script that makes your shell complete commands.",
+        ),
+        "config": ("roost.cli.config:app", "The configuration: get, set, check, schema."),
+        "devices": ("roost.cli.devices:app", "Devices that may connect: list, approve, reject, remove."),
+        "doctor": ("roost.cli.doctor:doctor", "What is wrong here, and what to do about it."),
+        "explain": (
+            "roost.cli.explain:explain",
+            "Why a session is as it is: route, model, reset, silence, refusals.",
+        ),
+        "gateway": (
+            "roost.cli.gateway:app",
+            "The gateway that clients connect to: run, status, health, call.",
+        ),
+        "import": ("roost.cli.imports:app", "Conversations from elsewhere: openclaw."),
+        "logs": ("roost.cli.logs:logs", "The last lines of the gateway's log."),
+        "models": ("roost.cli.models:models", "The models there are."),
+        "repair": ("roost.cli.repair:repair", "Make anew what follows from other rows of the store."),
+        "send": ("roost.cli.send:send", "Say something in a session without waiting for the answer."),
+        "sessions": (
+            "roost.cli.sessions:app",
+            "Sessions: list, show, history, search, tree, export, reset, archive, delete, cleanup.",
+        ),
+        "status": ("roost.cli.status:status", "How things stand."),
+        "usage": ("roost.cli.usage:usage", "What the models cost."),
+    }
+)
+
+
+def application() -> App:
+    app = App(
+        name="roost",
+        help="A session gateway for AI agents.",
+        version=f"roost {__version__}",
+        version_flags=["--version"],
+        suppress_keyboard_interrupt=False,
+    )
+    app.command("roost.cli.overview:overview", name=OVERVIEW, show=False)
+    for name, (place, words) in PARTS.items():
+        app.command(place, name=name, help=words)
+    return app
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """0 if all went well, 1 if something was refused, 2 for a command that is not there."""
+    """0 if all went well, 1 if something was refused or failed, 2 for a command that is not there, 3 if no gateway could
+    be reached, 130 if it was interrupted."""
+    if list(arguments) == ["--version"]:
+        sys.stdout.write(f"roost {__version__}\n")
+        return 0
     try:
-        asked = _parser().parse_args(list(arguments))
-    except SystemExit as left:
-        return left.code if isinstance(left.code, int) else 2
-    try:
-        return _do(asked, _source(asked.config).read())
+        code = application()(
+            list(arguments) or [OVERVIEW], exit_on_error=False, print_error=True, result_action="return_value"
+        )
+    except CycloptsError:
+        return WRONG
     except (RoostError, ExceptionGroup) as error:
         return refused(error)
     except KeyboardInterrupt:
-        return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="roost", description="A session gateway for AI agents.")
-    parser.add_argument("--version", action="version", version=f"roost {__version__}")
-    parser.add_argument("--config", type=Path, default=None, help="the configuration file")
-    parts = parser.add_subparsers(dest="command", metavar="COMMAND")
-    parts.add_parser("chat", help="talk on this terminal, while no gateway runs")
-    parts.add_parser("repair", help="make anew what follows from other rows of the store")
-    serving = parts.add_parser("gateway", help="the gateway that clients connect to")
-    verbs = serving.add_subparsers(dest="verb", required=True, metavar="VERB")
-    run = verbs.add_parser("run", help="serve until interrupted")
-    run.add_argument("--config", type=Path, default=argparse.SUPPRESS, help="the configuration file")
-    run.add_argument("--port", type=_port, default=None, help="TCP port; 0 takes one that is free")
-    run.add_argument("--bind", type=_bind, default=None, help="loopback, lan or an IP address")
-    guarding = parts.add_parser("security", help="what is left open to others")
-    checks = guarding.add_subparsers(dest="verb", required=True, metavar="VERB")
-    audit = checks.add_parser("audit", help="look through the configuration and its files")
-    audit.add_argument("--fix", action="store_true", help="close files that others can read or write")
-    audit.add_argument("--json", action="store_true", help="answer as JSON")
-    return parser
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65_535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port")
-    return int(text)
-
-
-def _bind(text: str) -> Bind:
-    try:
-        return Bind.parse(text)
-    except SpellingError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not loopback, lan or an IP address") from None
-
-
-def _source(file: Path | None) -> ConfigSource:
-    source = from_environment()
-    return source if file is None else ConfigSource({**source.environ, FILE: str(file.absolute())})
-
-
-def _do(asked: argparse.Namespace, loaded: Loaded) -> int:
-    match asked.command:
-        case "gateway":
-            return anyio.run(
-                gateway.run, loaded, asked.port, asked.bind, backend_options={"use_uvloop": True}
-            )
-        case "security":
-            return security.audit(loaded, fix=asked.fix, as_json=asked.json)
-        case "repair":
-            return anyio.run(repair, loaded)
-        case "chat":
-            sys.stdout.write(anyio.run(overview, loaded))
-            sys.stdout.write(
-                "Write a message and press return; /help shows the commands, Ctrl-C stops an answer, the end of the "
-                "input leaves.\n\n"
-            )
-            sys.stdout.flush()
-            anyio.run(talk, loaded)
-        case _:
-            sys.stdout.write(anyio.run(overview, loaded))
-            sys.stdout.write(
-                "`roost gateway run` serves clients, `roost chat` talks here; see `roost --help`.\n"
-            )
-    return 0
+        return INTERRUPTED
+    return code if isinstance(code, int) else 0
 
 
 def refused(error: Exception) -> int:
     """Say what went wrong, without the tasks it went wrong in; what is no error of Roost's own goes on its way."""
-    told = list(_leaves(error))
-    if not all(isinstance(one, RoostError) for one in told):
+    told = [one for one in _leaves(error) if isinstance(one, RoostError)]
+    if len(told) != len(list(_leaves(error))):
         raise error
     # Several tasks may have met the same end.
     sys.stderr.write("".join(dict.fromkeys(f"roost: {one}\n" for one in told)))
-    return 1
+    return _CODES.get(told[0].code, FAILED)
 
 
 def _leaves(error: Exception) -> Iterator[Exception]:

@@ -1,24 +1,24 @@
-"""What is configured and what is stored, in a few lines."""
+"""`roost` by itself: what is configured, and how to go on."""
 
 from roost import __version__
-from roost.app import database_file, open_store
-from roost.config import Loaded
-from roost.core.queries import SessionQuery
-
-SHOWN = 200
+from roost.cli.show import as_json, facts, say
+from roost.cli.where import HERE, Where
 
 
-async def overview(loaded: Loaded) -> str:
+def overview(*, where: Where = HERE) -> int:
+    """What is configured, and how to go on."""
+    loaded = where.loaded()
     sources = loaded.sources
-    async with open_store(loaded) as store:
-        page = await store.list_sessions(SessionQuery(limit=SHOWN))
-        faults = await store.check()
-    lines = [
-        f"Roost {__version__}",
-        f"configuration  {sources.file}{'' if sources.exists else ' (not there: defaults)'}",
-        f"store          {database_file(sources.home)}, {f'{len(faults)} faults' if faults else 'sound'}",
-        f"sessions       {len(page.rows)}{' or more' if page.more else ''}",
-        *(f"warning        {warning}" for warning in loaded.warnings),
-        *(f"fault          {fault}" for fault in faults),
-    ]
-    return "\n".join(lines) + "\n"
+    if where.json:
+        as_json({"version": __version__, "home": str(sources.home), "config": str(sources.file)})
+        return 0
+    say(f"Roost {__version__}")
+    facts(
+        [
+            ("configuration", f"{sources.file}{'' if sources.exists else ' (not there: defaults)'}"),
+            ("state", sources.home),
+            *(("warning", str(warning)) for warning in loaded.warnings),
+        ]
+    )
+    say("`roost gateway run` serves clients, `roost chat` talks here; see `roost --help`.")
+    return 0

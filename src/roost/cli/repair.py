@@ -1,21 +1,24 @@
 """`roost repair`: make anew what follows from other rows, and say what was wrong."""
 
 import os
-import sys
 
 from roost.app import open_held_store
-from roost.config import Loaded
+from roost.cli.show import as_json, say
+from roost.cli.where import HERE, Where
 from roost.core.leases import Gateway
 
 
-async def repair(loaded: Loaded) -> int:
-    """1 if something is left that only a backup can mend."""
+async def repair(*, where: Where = HERE) -> int:
+    """Mend the store while no gateway runs; 1 if something is left that only a backup can mend."""
     process = os.getpid()
     async with open_held_store(
-        loaded, Gateway(name=f"repair-{process}", holder=f"process {process}")
+        where.loaded(), Gateway(name=f"repair-{process}", holder=f"process {process}")
     ) as store:
         mended = await store.repair()
         left = await store.check()
+    if where.json:
+        as_json({"mended": mended, "left": left})
+        return 1 if left else 0
     lines = [*(f"mended  {fault}" for fault in mended), *(f"left    {fault}" for fault in left)]
-    sys.stdout.write("".join(f"{line}\n" for line in lines or ["Nothing is wrong with the store."]))
+    say("\n".join(lines or ["Nothing is wrong with the store."]))
     return 1 if left else 0

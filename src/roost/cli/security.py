@@ -1,20 +1,34 @@
 """`roost security audit`: what the configuration and its files leave open to others."""
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
+from typing import Annotated
+
+from cyclopts import App, Parameter
 
 from roost.app import audited, close_files
-from roost.config import Loaded
+from roost.cli.show import as_json, say
+from roost.cli.where import HERE, Where
 from roost.core.audit import Finding, Severity
-from roost.core.jsonvalue import JsonObject, compact
+from roost.core.jsonvalue import JsonObject
+
+app = App(name="security", help="What is left open to others.")
 
 
-def audit(loaded: Loaded, *, fix: bool, as_json: bool) -> int:
-    """1 while something critical is left. With `fix`, files are closed first; settings are the owner's to change."""
+@app.command
+def audit(
+    *,
+    fix: Annotated[bool, Parameter(help="Close files that others can read or write.")] = False,
+    where: Where = HERE,
+) -> int:
+    """Look through the configuration and its files; 1 while something critical is left."""
+    loaded = where.loaded()
     fixed = close_files(loaded) if fix else ()
     found = audited(loaded)
-    sys.stdout.write(f"{compact(_document(found, fixed))}\n" if as_json else _text(found, fixed))
+    if where.json:
+        as_json(_document(found, fixed))
+    else:
+        say(_text(found, fixed))
     return 1 if any(one.severity is Severity.CRITICAL for one in found) else 0
 
 
@@ -41,4 +55,4 @@ def _text(found: Sequence[Finding], fixed: Sequence[str]) -> str:
     lines = [f"fixed     {one}" for one in fixed]
     for one in found:
         lines += [f"{one.severity:<9} {one.text}", f"          {one.id}; {one.setting}: {one.fix}"]
-    return "".join(f"{line}\n" for line in lines or ["Nothing was found."])
+    return "\n".join(lines or ["Nothing was found."])

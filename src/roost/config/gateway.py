@@ -15,6 +15,9 @@ from roost.config.spelling import Flag, Port, Positive, Spelling, Text, pattern,
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.\-]{0,252}[a-z0-9])?", re.ASCII)
 _ORIGIN = re.compile(r"https?://[a-z0-9.\-]+(:\d{1,5})?|https?://\[[0-9a-f:]+\](:\d{1,5})?", re.ASCII)
 
+# Where the token lies that is made at the first start, below the folder of all state.
+TOKEN_FILE = "gateway.token"  # noqa: S105 — the name of a file
+
 
 CLEAR_TEXT = (
     "beyond loopback the gateway needs TLS: set `gateway.tls.cert` and `gateway.tls.key`, or put a proxy with TLS before a"

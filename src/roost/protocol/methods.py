@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from roost.protocol.families import agents, changes, chat, devices, sessions, status
+from roost.protocol.families import agents, changes, chat, devices, own, sessions, status
 
 EVERY = (
     status.HEALTH,
@@ -46,6 +46,9 @@ EVERY = (
     devices.REMOVE,
     devices.ROTATE,
     devices.REVOKE,
+    own.SEARCH,
+    own.TREE,
+    own.CLEANUP,
 )
 METHODS = MappingProxyType({method.name: method for method in EVERY})
 ADVERTISED = tuple(method.name for method in EVERY if not method.hidden)

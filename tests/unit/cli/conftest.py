@@ -1,10 +1,19 @@
 """A home of its own for each test of the command, and words to say in it."""
 
+import io
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from anyio.from_thread import start_blocking_portal
+
+from roost.app import open_gateway
+from roost.app.serving import Served
+from roost.config import load
+from roost.core.errors import RoostError
+from roost.server.listening import bind
 
 Typed = Callable[[str], None]
 
@@ -14,8 +23,36 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: Typed) -> Path:
     for name in ("ROOST_CONFIG", "ROOST_GATEWAY_TOKEN", "ROOST_DATABASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ROOST_HOME", str(tmp_path))
+    with bind("127.0.0.1", 0) as free:
+        (tmp_path / "roost.json").write_text(f"{{ gateway: {{ port: {free.getsockname()[1]} }} }}")
     typed("")
     return tmp_path
+
+
+@pytest.fixture
+def served(home: Path) -> Iterator[Served]:
+    """A gateway at the configured port, in a thread of its own."""
+    opened = open_gateway(load({"ROOST_HOME": str(home)}), version="1", tell=list[RoostError]().append)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(opened) as gateway:
+        yield gateway
+
+
+class Screen(io.StringIO):
+    """Output that can be waited for, from whichever thread it comes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changed = threading.Condition()
+
+    def write(self, text: str) -> int:
+        with self._changed:
+            written = super().write(text)
+            self._changed.notify_all()
+        return written
+
+    def shows(self, words: str) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: words in self.getvalue(), 20), self.getvalue()
 
 
 @pytest.fixture

@@ -1,35 +1,36 @@
-"""`roost gateway run` on the terminal."""
+"""`roost gateway` asks the gateway that runs."""
 
-import os
-import signal
-from pathlib import Path
+import json
 
-import anyio
 import pytest
 
-from roost.cli.gateway import run
-from roost.config import load
-from roost.config.gateway import Bind
-from roost.core.errors import ConfigInvalid
-from tests.unit.cli.test_console import Screen
+from roost.app.serving import Served
+from roost.cli.main import main
 
 
-async def test_it_says_where_it_listens_and_stops_when_it_is_told_to(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_gateway_that_runs_is_asked(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gateway", "health"]) == 0
+    assert capsys.readouterr().out == "well\n"
+    assert main(["gateway", "health", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ok"] is True
+    assert main(["gateway", "status"]) == 0
+    assert "clients" in capsys.readouterr().out
+    assert main(["gateway", "status", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runtimeVersion"] == "1"
+    assert main(["gateway", "call", "sessions.list", '{"limit": 1}']) == 0
+    assert json.loads(capsys.readouterr().out)["limitApplied"] == 1
+
+
+def test_a_call_that_is_wrong_is_told_without_a_trace(
+    served: Served, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    screen = Screen()
-    monkeypatch.setattr("sys.stdout", screen)
-    with anyio.fail_after(20):
-        async with anyio.create_task_group() as group:
-            group.start_soon(run, load({"ROOST_HOME": str(home)}), 0, None)
-            await screen.shows("Ctrl-C")
-            os.kill(os.getpid(), signal.SIGTERM)
-    assert "listens on ws://127.0.0.1:" in screen.getvalue()
-    assert str(home / "gateway.token") in screen.getvalue()
-    assert screen.getvalue().endswith("stopping\n")
+    for wrong in (["nobody.knows"], ["health", "nonsense"], ["health", "[]"], ["health", '{"x": 1}']):
+        assert main(["gateway", "call", *wrong]) == 1
+        assert capsys.readouterr().err.startswith("roost: ")
 
 
-async def test_it_is_not_open_to_others_without_auth(home: Path) -> None:
-    (home / "roost.json").write_text('{ gateway: { auth: { mode: "none" } } }')
-    with pytest.raises(ConfigInvalid, match="beyond loopback"):
-        await run(load({"ROOST_HOME": str(home)}), 0, Bind("lan"))
+def test_a_gateway_that_cannot_be_had_is_refused_in_a_line(
+    served: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["gateway", "run", "--bind", "loopback"]) == 1
+    assert "is taken" in capsys.readouterr().err

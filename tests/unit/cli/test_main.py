@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from roost import __version__
-from roost.cli.main import main, refused
+from roost.cli.main import PARTS, application, main, refused
 from roost.core.errors import Fenced, NotFound
 
 
@@ -29,18 +29,8 @@ def test_a_refused_configuration_is_named_and_nothing_is_opened(
 
 def test_another_file_can_be_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "other.json").write_text("{ wrong: 1 }")
-    assert main(["--config", str(home / "other.json")]) == 1
+    assert main(["overview", "--config", str(home / "other.json")]) == 1
     assert "other.json" in capsys.readouterr().err
-
-
-def test_a_gateway_that_cannot_be_had_is_refused_in_a_line(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (home / "roost.json").write_text(
-        '{ gateway: { auth: { mode: "trusted-proxy" }, trustedProxies: ["10.0.0.1"] } }'
-    )
-    assert main(["gateway", "run", "--port", "0", "--bind", "loopback"]) == 1
-    assert "trusted-proxy" in capsys.readouterr().err
 
 
 def test_errors_are_told_once_and_without_the_tasks_they_happened_in(
@@ -59,14 +49,28 @@ def test_an_error_that_is_not_roosts_own_is_not_made_to_look_like_one() -> None:
         refused(failed)
 
 
+def test_where_no_gateway_answers_the_exit_code_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gateway", "health"]) == 3
+    assert "roost gateway run" in capsys.readouterr().err
+
+
+def test_an_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("roost.config.source.ConfigSource.read", interrupted)
+    assert main(["overview"]) == 130
+
+
 def test_a_command_that_is_not_there_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for wrong in (
-        ["mend"],
-        ["gateway"],
-        ["gateway", "run", "--port", "x"],
-        ["gateway", "run", "--port", "70000"],
-    ):
+    for wrong in (["mend"], ["gateway", "run", "--port", "x"], ["agent"]):
         assert main(wrong) == 2
-    assert main(["gateway", "run", "--bind", "moon"]) == 2
+    assert main(["gateway", "run", "--port", "70000"]) == 1
+    assert main(["gateway", "run", "--bind", "moon"]) == 1
     assert "loopback" in capsys.readouterr().err
     assert not (home / "roost.db").exists()
+
+
+def test_every_part_is_where_the_list_says() -> None:
+    app = application()
+    assert all(app[name].help for name in PARTS)

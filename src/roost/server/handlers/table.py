@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Any
 
-from roost.protocol.families import agents, changes, chat, devices, sessions, status
+from roost.protocol.families import agents, changes, chat, devices, own, sessions, status
 from roost.server.calls import Bound, Table
 from roost.server.fanout import Fanout
 from roost.server.handlers import catalogue, changing, usage
 from roost.server.handlers import devices as pairing
+from roost.server.handlers import own as roosts
 from roost.server.handlers import sessions as reading
 from roost.server.handlers import status as standing
 from roost.server.handlers.changing import Changes
@@ -25,6 +26,7 @@ def table(fanout: Fanout) -> Table:
         *_changes(Changes(talk), talk),
         *_talk(talk, Reading(fanout)),
         *_devices(),
+        *_own(),
     )
     return MappingProxyType({one.method.name: one for one in bound})
 
@@ -83,3 +85,9 @@ def _devices() -> Iterable[Bound[Any, Any]]:
     yield Bound(method=devices.REMOVE, handle=pairing.remove)
     yield Bound(method=devices.ROTATE, handle=pairing.rotate)
     yield Bound(method=devices.REVOKE, handle=pairing.revoke)
+
+
+def _own() -> Iterable[Bound[Any, Any]]:
+    yield Bound(method=own.SEARCH, handle=roosts.search)
+    yield Bound(method=own.TREE, handle=roosts.tree)
+    yield Bound(method=own.CLEANUP, handle=roosts.cleanup)

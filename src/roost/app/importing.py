@@ -1,0 +1,46 @@
+"""Conversations from elsewhere, into the store that the configuration names or, to try it, into none."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from roost.app.opening import open_held_store
+from roost.clock import SystemClock
+from roost.config import Loaded
+from roost.config.policies import identity_links
+from roost.core.leases import Gateway
+from roost.ports import Store
+from roost.stores.memory import MemoryStore
+from roost.transfer.openclaw import import_openclaw
+from roost.transfer.options import ImportOptions
+from roost.transfer.report import ImportReport, Progress
+
+
+async def import_folder(
+    loaded: Loaded, folder: Path, *, agent: str | None, dry_run: bool, progress: Progress
+) -> ImportReport:
+    """What was imported. A dry run reads all of it and keeps nothing, so it does not know what is there already."""
+    clock = SystemClock()
+    options = ImportOptions(
+        now=clock.now(),
+        agent=agent,
+        main_name=loaded.settings.session.main_key,
+        links=identity_links(loaded.settings),
+    )
+    async with _nowhere() if dry_run else _held(loaded) as store:
+        return await import_openclaw(store, folder, options, progress)
+
+
+@asynccontextmanager
+async def _nowhere() -> AsyncIterator[Store]:
+    yield MemoryStore(SystemClock())
+
+
+@asynccontextmanager
+async def _held(loaded: Loaded) -> AsyncIterator[Store]:
+    process = os.getpid()
+    async with open_held_store(
+        loaded, Gateway(name=f"import-{process}", holder=f"process {process}")
+    ) as store:
+        yield store

@@ -1,0 +1,94 @@
+"""`roost chat`: a conversation on this terminal, with the gateway that runs or one in this process.
+
+Lines are read by the main thread, so that the terminal's own editing and Ctrl-C work; the client lives in another.
+"""
+
+import sys
+from typing import Annotated
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from cyclopts import Parameter
+
+from roost.cli import typing
+from roost.cli.agent import print_turn
+from roost.cli.rows import message_line, sessions_table
+from roost.cli.show import say
+from roost.cli.where import HERE, Where, anywhere
+from roost.client import Client
+from roost.protocol.families.agents import COMMANDS
+from roost.protocol.families.chat import ABORT, HISTORY
+from roost.protocol.families.sessions import LIST
+
+SWITCH, QUIT = "/switch", "/quit"
+SHOWN, LISTED = 6, 20
+HELP = (
+    f"{SWITCH} shows the sessions and {SWITCH} KEY goes to one, /help shows the commands, Ctrl-C stops an answer, "
+    f"{QUIT} or the end of the input leaves."
+)
+
+
+def chat(
+    *, session: Annotated[str, Parameter(help="Which session to begin with.")] = "main", where: Where = HERE
+) -> int:
+    """Talk on this terminal: answers as they come, /commands, and the sessions there are."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(anywhere(where)) as client,
+        typing.history(where.source().home),
+    ):
+        return Chat(portal, client, session).talk()
+
+
+class Chat:
+    def __init__(self, portal: BlockingPortal, client: Client, session: str) -> None:
+        self._portal = portal
+        self._client = client
+        self._session = session
+
+    def talk(self) -> int:
+        """Until the input ends; the last answer is waited for."""
+        commands = self._portal.call(self._commands)
+        typing.complete((*commands, SWITCH, QUIT))
+        say(HELP)
+        self._portal.call(self._show_history)
+        while (line := typing.read_line(f"{self._session}> ")) is not None:
+            words = line.strip()
+            if words == QUIT:
+                break
+            if words == SWITCH or words.startswith(f"{SWITCH} "):
+                self._switch(words.removeprefix(SWITCH).strip())
+            elif words:
+                self._say(words)
+        return 0
+
+    def _say(self, words: str) -> None:
+        turn = self._portal.start_task_soon(print_turn, self._client, words, self._session, {})
+        try:
+            turn.result()
+        except KeyboardInterrupt:
+            self._portal.call(self._stop)
+            turn.result()
+
+    def _switch(self, session: str) -> None:
+        if not session:
+            self._portal.call(self._show_sessions)
+            return
+        self._session = session
+        self._portal.call(self._show_history)
+
+    async def _commands(self) -> tuple[str, ...]:
+        rows = (await self._client.call(COMMANDS))["commands"]
+        return tuple(f"/{row.get('name')}" for row in rows)
+
+    async def _stop(self) -> None:
+        await self._client.call(ABORT, {"sessionKey": self._session})
+
+    async def _show_history(self) -> None:
+        read = await self._client.call(HISTORY, {"sessionKey": self._session, "limit": SHOWN})
+        for row in read["messages"]:
+            say(message_line(row))
+
+    async def _show_sessions(self) -> None:
+        found = await self._client.call(LIST, {"limit": LISTED, "includeDerivedTitles": True})
+        sessions_table(found["sessions"], found["ts"])
+        sys.stdout.flush()

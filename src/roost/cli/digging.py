@@ -1,0 +1,100 @@
+"""`roost sessions search | tree | export | cleanup`: further into what is stored."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from roost.cli.show import ago, as_json, objects, say, table
+from roost.cli.where import HERE, Where, anywhere
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.protocol.families.own import CLEANUP, SEARCH, TREE, Cleaned
+
+
+async def search(
+    words: Annotated[str, Parameter(help='Every word must occur; "a phrase" stands in quotes.')],
+    *,
+    session: Annotated[str | None, Parameter(help="Only in this session.")] = None,
+    limit: Annotated[int, Parameter(help="At most so many hits.")] = 10,
+    where: Where = HERE,
+) -> int:
+    """Where something was said, newest first."""
+    params: dict[str, JsonValue] = {"query": words, "limit": limit}
+    if session is not None:
+        params["key"] = session
+    async with anywhere(where) as client:
+        found = await client.call(SEARCH, params)
+    if where.json:
+        as_json(found)
+    elif found["results"]:
+        table(
+            ("session", "when", "who", "what"),
+            [
+                (row.get("key"), ago(row.get("timestamp"), found["ts"]), row.get("role"), row.get("snippet"))
+                for row in found["results"]
+            ],
+        )
+    else:
+        say("nothing found")
+    return 0
+
+
+async def tree(
+    key: Annotated[str, Parameter(help="The session at the top.")] = "main", *, where: Where = HERE
+) -> int:
+    """A session and all that was spawned below it."""
+    async with anywhere(where) as client:
+        found = await client.call(TREE, {"key": key})
+    if where.json:
+        as_json(found)
+    else:
+        _branch(found["tree"], 0)
+    return 0
+
+
+def _branch(row: JsonObject, depth: int) -> None:
+    say(
+        f"{'  ' * depth}{row.get('key')}  {row.get('status') or 'idle'}  {row.get('derivedTitle') or ''}".rstrip()
+    )
+    for child in objects(row.get("children")):
+        _branch(child, depth + 1)
+
+
+async def export(
+    key: Annotated[str, Parameter(help="Which session.")],
+    *,
+    raw: Annotated[bool, Parameter(help="With secrets as they are.", negative="")] = False,
+    where: Where = HERE,
+) -> int:
+    """Write the transcripts of a session as files, where the gateway is; says where."""
+    async with anywhere(where) as client:
+        told = await client.ask("/export-session --raw" if raw else "/export-session", key)
+    if where.json:
+        as_json({"key": key, "text": told})
+    else:
+        say(told)
+    return 0
+
+
+async def cleanup(
+    *,
+    dry_run: Annotated[bool, Parameter(help="Only say what would be removed.", negative="")] = False,
+    where: Where = HERE,
+) -> int:
+    """Remove now what retention would remove in its time."""
+    async with anywhere(where) as client:
+        found = await client.call(CLEANUP, {"dryRun": dry_run})
+    if where.json:
+        as_json(found)
+    else:
+        show_cleaned(found)
+    return 0
+
+
+def show_cleaned(found: Cleaned) -> None:
+    would = found["dryRun"]
+    for key in found["removed"]:
+        say(f"{'would remove' if would else 'removed'}  {key}")
+    for key in found["archived"]:
+        say(f"{'would archive' if would else 'archived'}  {key}")
+    if not found["removed"] and not found["archived"]:
+        say("no session is old enough")

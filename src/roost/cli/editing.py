@@ -1,0 +1,79 @@
+"""One setting changed in the text of a configuration file; everything else stays as it was written, comments too."""
+
+import json
+
+from json5.loader import ModelLoader
+from json5.loader import loads as read_model
+from json5.model import JSONObject, Value
+
+from roost.config import ConfigSource
+from roost.core.errors import InvalidInput
+from roost.core.jsonvalue import JsonValue
+
+EMPTY = "{\n}\n"
+INDENT = "  "
+
+
+def changed(source: ConfigSource, path: str, value: str) -> str:
+    """The file's text with a value at a path."""
+    text = source.file.read_text(encoding="utf-8-sig") if source.file.exists() else EMPTY
+    # Whatever is wrong with it is named by the one who knows.
+    source.interpret(text, exists=True)
+    names = path.split(".")
+    if not all(names):
+        raise InvalidInput(f"{path!r} is no path", hint="write it like session.dmScope")
+    return edited(text, names, _value(value))
+
+
+def edited(text: str, names: list[str], value: JsonValue) -> str:
+    whole = read_model(text, loader=ModelLoader()).value
+    place, depth = whole, 0
+    while depth < len(names) and isinstance(place, JSONObject):
+        within = _member(place, names[depth])
+        if within is None:
+            return _inserted(text, place, names[depth:], value, depth + 1)
+        place, depth = within, depth + 1
+    if depth < len(names):
+        raise InvalidInput(f"{'.'.join(names[:depth])} is no object", hint="set it as a whole")
+    start, end = _span(text, place)
+    return f"{text[:start]}{json.dumps(value, ensure_ascii=False)}{text[end:]}"
+
+
+def _inserted(text: str, place: JSONObject, names: list[str], value: JsonValue, depth: int) -> str:
+    for name in reversed(names[1:]):
+        value = {name: value}
+    start, end = _span(text, place)
+    member = f"{json.dumps(names[0])}: {json.dumps(value, ensure_ascii=False)}"
+    rest = text[start + 1 : end]
+    closing = "" if rest.lstrip(" \t").startswith(("\n", "\r")) else f"\n{INDENT * (depth - 1)}"
+    comma = "," if place.key_value_pairs else ""
+    return f"{text[: start + 1]}\n{INDENT * depth}{member}{comma}{closing}{text[start + 1 :]}"
+
+
+def _member(place: JSONObject, name: str) -> Value | None:
+    """The last one of that name is the one in force."""
+    found = None
+    for pair in place.key_value_pairs:
+        key = getattr(pair.key, "name", None) or getattr(pair.key, "characters", None)
+        found = pair.value if key == name else found
+    return found
+
+
+def _span(text: str, node: Value) -> tuple[int, int]:
+    lines = text.splitlines(keepends=True)
+
+    def offset(line: int | None, column: int | None) -> int:
+        assert line is not None
+        assert column is not None
+        return sum(map(len, lines[: line - 1])) + column
+
+    return offset(node.lineno, node.col_offset), offset(node.end_lineno, node.end_col_offset)
+
+
+def _value(text: str) -> JsonValue:
+    """JSON where it is JSON, else the text itself."""
+    try:
+        found: JsonValue = json.loads(text)
+    except ValueError:
+        return text
+    return found

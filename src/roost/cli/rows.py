@@ -1,0 +1,50 @@
+"""Sessions and messages as people read them."""
+
+from collections.abc import Iterable
+
+from roost.cli.show import ago, objects, plain, table
+from roost.client.turns import message_text
+from roost.core.figures import dollars, thousands
+from roost.core.jsonvalue import JsonObject, JsonValue
+
+SHORT = 60
+_MICROS = 1_000_000
+
+
+def sessions_table(rows: Iterable[JsonObject], now: int) -> None:
+    table(
+        ("session", "status", "last", "tokens", "about"),
+        [
+            (
+                row.get("key"),
+                row.get("status") or "idle",
+                ago(row.get("updatedAt"), now),
+                _tokens(row.get("totalTokens")),
+                _short(row.get("label") or row.get("displayName") or row.get("derivedTitle")),
+            )
+            for row in rows
+        ],
+    )
+
+
+def message_line(row: JsonObject) -> str:
+    """Who said what, or which tool was asked for what."""
+    tools = [str(one.get("name")) for one in objects(row.get("content")) if one.get("type") == "toolCall"]
+    words = message_text(row).strip() or (f"[{', '.join(tools)}]" if tools else "")
+    who = row.get("toolName") if row.get("role") == "toolResult" else row.get("role")
+    return plain(f"{who}: {words}")
+
+
+def cost(value: JsonValue) -> str:
+    return dollars(round(value * _MICROS)) if isinstance(value, int | float) else "-"
+
+
+def _tokens(value: JsonValue) -> str | None:
+    return thousands(value) if isinstance(value, int) else None
+
+
+def _short(value: JsonValue) -> str | None:
+    if not isinstance(value, str):
+        return None
+    line = " ".join(value.split())
+    return line if len(line) <= SHORT else f"{line[: SHORT - 1]}…"

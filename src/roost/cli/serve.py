@@ -1,0 +1,41 @@
+"""`roost gateway run`: serve clients until interrupted."""
+
+import signal
+import sys
+
+import anyio
+
+from roost import __version__
+from roost.app import open_gateway
+from roost.config import Loaded
+from roost.config.gateway import Bind
+from roost.core.errors import RoostError
+
+
+async def serve(loaded: Loaded, port: int | None, address: Bind | None) -> int:
+    """Serve on the configured address, or on another that was asked for."""
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with open_gateway(
+            loaded, version=__version__, tell=_wait, port=port, address=address
+        ) as served:
+            token = (
+                f"the token is in {served.token_file}"
+                if served.token_file
+                else "with the configured credential"
+            )
+            _say(f"Roost {__version__} listens on {served.url}; {token}")
+            _say("any client of gateway protocol 4 can talk to it; docs/gateway.md says how")
+            _say("Ctrl-C stops it; `roost chat` talks to it on another terminal")
+            async for _ in signals:
+                break
+            _say("stopping")
+    return 0
+
+
+def _wait(error: RoostError) -> None:
+    _say(f"waiting: {error}")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()

@@ -1,0 +1,135 @@
+"""`roost sessions`: the conversations there are, and what was said in them."""
+
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from roost.cli.digging import cleanup, export, search, tree
+from roost.cli.rows import message_line, sessions_table
+from roost.cli.show import as_json, facts, say
+from roost.cli.where import HERE, Where, anywhere
+from roost.core.errors import NotFound
+from roost.core.jsonvalue import JsonValue
+from roost.protocol.families.changes import DELETE, PATCH, RESET
+from roost.protocol.families.chat import HISTORY
+from roost.protocol.families.sessions import DESCRIBE, LIST
+
+app = App(name="sessions", help="The conversations there are.")
+
+Key = Annotated[str, Parameter(help="A key from the list, main, or a session id.")]
+
+
+@app.command(name="list")
+@app.default
+async def list_sessions(
+    *,
+    active: Annotated[int | None, Parameter(help="Only those of the last so many minutes.")] = None,
+    agent: Annotated[str | None, Parameter(help="Only those of this agent.")] = None,
+    search: Annotated[str | None, Parameter(help="Only those with this in key, names or title.")] = None,
+    archived: Annotated[bool, Parameter(help="The archived ones instead.", negative="")] = False,
+    limit: Annotated[int, Parameter(help="At most so many.")] = 50,
+    where: Where = HERE,
+) -> int:
+    """The newest first."""
+    given: dict[str, JsonValue] = {"activeMinutes": active, "agentId": agent, "search": search}
+    params: dict[str, JsonValue] = {name: value for name, value in given.items() if value is not None}
+    asked = {**params, "archived": archived, "limit": limit, "includeDerivedTitles": True}
+    async with anywhere(where) as client:
+        found = await client.call(LIST, asked)
+    if where.json:
+        as_json(found)
+    elif found["sessions"]:
+        sessions_table(found["sessions"], found["ts"])
+        if found["hasMore"]:
+            say(f"… and more: --limit {limit * 2}")
+    else:
+        say('no sessions yet; begin one with `roost agent --message "hello"`')
+    return 0
+
+
+@app.command
+async def show(key: Key, *, where: Where = HERE) -> int:
+    """Everything that is known of one."""
+    async with anywhere(where) as client:
+        found = await client.call(
+            DESCRIBE, {"key": key, "includeDerivedTitles": True, "includeLastMessage": True}
+        )
+    row = found["session"]
+    if row is None:
+        raise NotFound(f"no session {key}", hint="`roost sessions list` shows those there are")
+    if where.json:
+        as_json(row)
+    else:
+        facts(row.items())
+    return 0
+
+
+@app.command
+async def history(
+    key: Key,
+    *,
+    limit: Annotated[int, Parameter(help="At most so many messages.")] = 50,
+    where: Where = HERE,
+) -> int:
+    """What was said, oldest first."""
+    async with anywhere(where) as client:
+        found = await client.call(HISTORY, {"sessionKey": key, "limit": limit})
+    if where.json:
+        as_json(found)
+    else:
+        for row in found["messages"]:
+            say(message_line(row))
+    return 0
+
+
+@app.command
+async def reset(key: Key, *, where: Where = HERE) -> int:
+    """Begin anew under the same key; what was said stays in the history."""
+    async with anywhere(where) as client:
+        found = await client.call(RESET, {"key": key, "reason": "reset"})
+    _done(where, found, f"{found['key']} begins anew")
+    return 0
+
+
+@app.command
+async def archive(
+    key: Key,
+    *,
+    undo: Annotated[bool, Parameter(help="Take it out of the archive.", negative="")] = False,
+    where: Where = HERE,
+) -> int:
+    """Put one away: it is listed no more, and nothing of it is removed."""
+    async with anywhere(where) as client:
+        found = await client.call(PATCH, {"key": key, "archived": not undo})
+    _done(where, found, f"{found['key']} is {'back' if undo else 'archived'}")
+    return 0
+
+
+@app.command
+async def delete(
+    key: Key,
+    *,
+    yes: Annotated[bool, Parameter(help="Without this nothing is removed.", negative="")] = False,
+    where: Where = HERE,
+) -> int:
+    """Remove one with all that was said in it, for good."""
+    if not yes:
+        say(f"this removes {key} and all that was said in it, for good: say --yes to do it")
+        return 1
+    async with anywhere(where) as client:
+        found = await client.call(DELETE, {"key": key})
+    if not found["deleted"]:
+        raise NotFound(f"no session {key}", hint="`roost sessions list` shows those there are")
+    _done(where, found, f"{found['key']} is gone")
+    return 0
+
+
+def _done(where: Where, found: object, words: str) -> None:
+    if where.json:
+        as_json(found)
+    else:
+        say(words)
+
+
+for further in (search, tree, export, cleanup):
+    app.command(further)

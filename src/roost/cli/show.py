@@ -1,0 +1,90 @@
+"""What a command says: tables and lines for people, JSON for programs. What others wrote is shown without control
+characters."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from roost.core.figures import age
+from roost.core.jsonvalue import JsonObject, JsonValue
+
+WIDE = 10_000
+_KEPT = frozenset("\n\t")
+
+
+def plain(text: str) -> str:
+    """Text that does nothing to a terminal but stand there."""
+    return "".join(char if char in _KEPT or char.isprintable() else "�" for char in text)
+
+
+def console(out: TextIO | None = None) -> Console:
+    """Colour on a terminal, unless NO_COLOR is set; elsewhere lines as long as they are."""
+    stream = out or sys.stdout
+    return Console(file=stream, highlight=False, markup=False, width=None if stream.isatty() else WIDE)
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{plain(text)}\n")
+    sys.stdout.flush()
+
+
+def as_json(value: object) -> None:
+    sys.stdout.write(f"{json.dumps(value, indent=2, ensure_ascii=False)}\n")
+    sys.stdout.flush()
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for head in heads:
+        shown.add_column(head, overflow="ellipsis", no_wrap=True)
+    for row in rows:
+        shown.add_row(*(Text(plain(cell(value))) for value in row))
+    console().print(shown)
+
+
+def facts(pairs: Iterable[tuple[str, object]]) -> None:
+    """One thing a line, its name first."""
+    shown = Table(box=None, pad_edge=False, show_header=False)
+    shown.add_column(style="bold", no_wrap=True)
+    shown.add_column(overflow="fold")
+    for name, value in pairs:
+        if value is not None:
+            shown.add_row(name, Text(plain(cell(value))))
+    console().print(shown)
+
+
+def cell(value: object) -> str:
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case str():
+            return value
+        case list() | dict():
+            return json.dumps(value, ensure_ascii=False)
+        case _:
+            return str(value)
+
+
+def ago(at: JsonValue, now: JsonValue) -> str | None:
+    """How long before `now` something was, both in UTC milliseconds."""
+    if not isinstance(at, int | float) or not isinstance(now, int | float):
+        return None
+    return age(int(now - at))
+
+
+def part(value: JsonValue, *path: str) -> JsonValue:
+    """What lies at a path in a JSON value; None if nothing does."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def objects(value: JsonValue) -> list[JsonObject]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -1,0 +1,44 @@
+"""`roost status`: how things stand, in a few lines."""
+
+from roost.cli.rows import sessions_table
+from roost.cli.show import as_json, facts, objects, part, say, table
+from roost.cli.where import HERE, Where, anywhere
+from roost.core.figures import duration
+from roost.core.jsonvalue import JsonValue
+from roost.protocol.families.sessions import LIST, Listed
+from roost.protocol.families.status import STATUS
+
+
+async def status(*, where: Where = HERE) -> int:
+    """How the gateway does, and what was going on last."""
+    async with anywhere(where) as client:
+        found = await client.call(STATUS)
+        recent = await client.call(LIST, {"limit": 5})
+    if where.json:
+        as_json(found)
+    else:
+        show(found, recent)
+    return 0
+
+
+def show(found: dict[str, JsonValue], recent: Listed) -> None:
+    uptime = found.get("uptimeMs")
+    facts(
+        [
+            ("version", found.get("runtimeVersion")),
+            ("process", found.get("pid")),
+            ("up", duration(uptime) if isinstance(uptime, int) else None),
+            ("clients", found.get("clients")),
+            ("sessions", part(found, "sessions", "count")),
+            ("model", part(found, "sessions", "defaults", "model")),
+        ]
+    )
+    broken = [one for one in objects(found.get("parts")) if one.get("error")]
+    if broken:
+        table(
+            ("part", "condition", "error"),
+            [(one.get("name"), one.get("condition"), one.get("error")) for one in broken],
+        )
+    if recent["sessions"]:
+        say("")
+        sessions_table(recent["sessions"], recent["ts"])

@@ -1,0 +1,47 @@
+"""Lines that a person types: with history and completion on a terminal, as they come from elsewhere."""
+
+import readline
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+FILE = "chat_history"
+MOST_LINES = 1_000
+
+
+def read_line(prompt: str) -> str | None:
+    """The next line; None at the end of the input, or when it is interrupted."""
+    try:
+        return input(prompt if sys.stdin.isatty() else "")
+    except (EOFError, KeyboardInterrupt):
+        return None
+
+
+def complete(words: Sequence[str]) -> None:
+    """Offer these for what begins like them."""
+
+    def offer(text: str, number: int) -> str | None:
+        fitting = [word for word in words if word.startswith(text)] if text else []
+        return fitting[number] if number < len(fitting) else None
+
+    readline.set_completer(offer)
+    readline.set_completer_delims(" \t\n")
+    readline.parse_and_bind("tab: complete")
+
+
+@contextmanager
+def history(home: Path) -> Iterator[None]:
+    """Remember what is typed on a terminal, for its owner only."""
+    if not sys.stdin.isatty():
+        yield
+        return
+    file = home / FILE
+    if file.exists():
+        readline.read_history_file(file)
+    readline.set_history_length(MOST_LINES)
+    try:
+        yield
+    finally:
+        file.touch(mode=0o600)
+        readline.write_history_file(file)

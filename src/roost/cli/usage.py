@@ -1,0 +1,44 @@
+"""`roost usage`: what the models cost."""
+
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from roost.cli.rows import cost
+from roost.cli.show import as_json, objects, part, say, table
+from roost.cli.where import HERE, Where, anywhere
+from roost.protocol.families.sessions import USAGE
+
+
+async def usage(
+    *,
+    range: Annotated[  # noqa: A002 — the name of the option
+        Literal["7d", "30d", "90d", "1y", "all"], Parameter(help="Which days are added up.")
+    ] = "30d",
+    limit: Annotated[int, Parameter(help="At most so many sessions.")] = 20,
+    where: Where = HERE,
+) -> int:
+    """What was spent within some days, and by each session so far."""
+    async with anywhere(where) as client:
+        found = await client.call(USAGE, {"range": range, "limit": limit})
+    if where.json:
+        as_json(found)
+        return 0
+    table(
+        ("session", "in", "out", "cost"),
+        [
+            (
+                row.get("key"),
+                part(row, "usage", "input"),
+                part(row, "usage", "output"),
+                cost(part(row, "usage", "totalCost")),
+            )
+            for row in objects(found.get("sessions"))
+        ],
+    )
+    totals = found.get("totals")
+    say(
+        f"{found.get('startDate')} to {found.get('endDate')}: {cost(part(totals, 'totalCost'))}, "
+        f"{part(totals, 'totalTokens')} tokens in {part(totals, 'calls')} calls"
+    )
+    return 0

@@ -1,0 +1,19 @@
+"""A typed client of a gateway: over a WebSocket, or over memory in the same process."""
+
+from roost.client.client import Client
+from roost.client.errors import ConnectionLost, Refused, TurnFailed, Unreachable
+from roost.client.events import Event, Gap
+from roost.client.turns import Answer, Delta, ToolStep
+
+__all__ = [
+    "Answer",
+    "Client",
+    "ConnectionLost",
+    "Delta",
+    "Event",
+    "Gap",
+    "Refused",
+    "ToolStep",
+    "TurnFailed",
+    "Unreachable",
+]

@@ -1,0 +1,134 @@
+"""`roost.Client`: everything a gateway can be asked."""
+
+import uuid
+from collections.abc import AsyncGenerator
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any, Self, TypeVar, cast, overload
+
+import anyio
+
+from roost.client.events import Feed, Gap, Listener
+from roost.client.handshake import Hello, Introduction
+from roost.client.line import Line, Sleep
+from roost.client.turns import Answer, Piece, Turn, waited
+from roost.client.wires import Dial, dialing
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.secrets import Secret
+from roost.protocol.families.agents import WAIT
+from roost.protocol.families.chat import SEND
+from roost.protocol.method import Method
+
+R = TypeVar("R")
+
+WAIT_MS = 25_000
+LOOK_S = 0.5
+
+
+class Client:
+    """A connection to a gateway for the length of an `async with` block; it is made anew when it is lost.
+
+    A request that was under way when the connection was lost is asked again if that does no harm, and otherwise raises
+    `ConnectionLost`. Listeners hear a `Gap` and read again what they care about.
+    """
+
+    def __init__(
+        self,
+        gateway: str | Dial,
+        *,
+        token: str | None = None,
+        password: str | None = None,
+        who: Introduction | None = None,
+        sleep: Sleep = anyio.sleep,
+    ) -> None:
+        """`gateway` is its address, `ws://127.0.0.1:18789`."""
+        who = who or Introduction(
+            token=Secret(token) if token else None, password=Secret(password) if password else None
+        )
+        self._feed = Feed()
+        dial = dialing(gateway) if isinstance(gateway, str) else gateway
+        self._line = Line(dial, who, self._feed, sleep)
+        self._sleep = sleep
+        self._group = anyio.create_task_group()
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        try:
+            await self._group.start(self._line.keep)
+        except BaseException:
+            await self._leave()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._leave()
+
+    async def _leave(self) -> None:
+        """What went wrong in the block goes on as it is: the group, which would wrap it, is not told."""
+        self._line.close()
+        self._group.cancel_scope.cancel()
+        await self._group.__aexit__(None, None, None)
+
+    @property
+    def hello(self) -> Hello:
+        """What the gateway said of itself when it let us in."""
+        assert self._line.hello is not None, "a client is used within its block"
+        return self._line.hello
+
+    @overload
+    async def call(self, method: Method[Any, R], params: JsonObject | None = None) -> R: ...
+    @overload
+    async def call(self, method: str, params: JsonObject | None = None) -> JsonValue: ...
+    async def call(self, method: "Method[Any, R] | str", params: JsonObject | None = None) -> R | JsonValue:
+        """Ask for something, in the spelling of the wire. Raises `Refused` with what the gateway said.
+
+        By a method of `roost.protocol` the answer has its type; by a name it is JSON.
+        """
+        name = method if isinstance(method, str) else method.name
+        return cast(R, await self._line.call(name, params or {}))
+
+    def events(self) -> AbstractContextManager[Listener]:
+        """What the gateway tells from now on: `with client.events() as heard: async for event in heard: ...`."""
+        return self._feed.listening()
+
+    async def chat(
+        self, message: str, session: str = "main", *, name: str | None = None, more: JsonObject | None = None
+    ) -> AsyncGenerator[Piece, None]:
+        """Say something and follow the turn to its `Answer`, which comes last; raises `TurnFailed` if there is none.
+
+        `name` makes it the same message when it is said again; `more` are other parameters of `chat.send`.
+        """
+        name = name or str(uuid.uuid4())
+        turn = Turn(name)
+        with self.events() as heard:
+            sent = await self.call(
+                SEND, {"sessionKey": session, "message": message, "idempotencyKey": name, **(more or {})}
+            )
+            if sent.get("status") == "started":
+                async for item in heard:
+                    if isinstance(item, Gap):
+                        break
+                    piece = turn.hear(item)
+                    if piece is not None:
+                        yield piece
+                    if isinstance(piece, Answer):
+                        return
+        yield await self._outcome(name)
+
+    async def ask(self, message: str, session: str = "main") -> str:
+        """Say something; the words of the answer."""
+        async for piece in self.chat(message, session):
+            if isinstance(piece, Answer):
+                return piece.text or ""
+        raise AssertionError("a turn ends with an answer")
+
+    async def _outcome(self, name: str) -> Answer:
+        """How a run ended, of which not everything was heard."""
+        while True:
+            answer = await self.call(WAIT, {"runId": name, "timeoutMs": WAIT_MS})
+            ended = waited(answer)
+            if ended is not None:
+                return ended
+            await self._sleep(LOOK_S)

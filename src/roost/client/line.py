@@ -1,0 +1,146 @@
+"""A connection that is made anew when it is lost. What was subscribed is subscribed again, and who listens hears of the
+gap."""
+
+import random
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+import anyio
+from anyio.abc import TaskStatus
+
+from roost.client.errors import ConnectionLost, Refused, Starting, Unreachable
+from roost.client.events import Event, Feed, Gap
+from roost.client.handshake import Hello, Introduction, shake_hands
+from roost.client.link import Link
+from roost.client.resuming import Subscriptions, repeatable
+from roost.client.wires import Dial, Wire
+from roost.core.backoff import restart_ms
+from roost.core.errors import RoostError
+from roost.core.jsonvalue import JsonObject, JsonValue
+
+MOST_STARTING = 20
+CLOSED = "this client is closed"
+
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+
+
+class Line:
+    def __init__(
+        self,
+        dial: Dial,
+        who: Introduction,
+        feed: Feed,
+        sleep: Sleep = anyio.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._dial = dial
+        self._jitter = jitter
+        self._who = who
+        self._feed = feed
+        self._sleep = sleep
+        self._subscriptions = Subscriptions()
+        self._link: Link | None = None
+        self._end: RoostError | None = None
+        self._news = anyio.Event()
+        self._seq = 0
+        self._was_open = False
+        self.hello: Hello | None = None
+
+    async def keep(self, *, task_status: TaskStatus[None]) -> None:
+        """Stay connected until cancelled, or until the gateway lets us in no more. The first attempt has to succeed,
+        unless the gateway is only starting."""
+        failures = 0
+        while True:
+            try:
+                async with self._dial() as wire:
+                    self.hello = await shake_hands(wire, self._who, self._hear)
+                    failures = 0
+                    await self._serve(wire, task_status)
+            except Unreachable as error:
+                patient = isinstance(error, Starting) and failures < MOST_STARTING
+                if not self._was_open and not patient:
+                    raise
+            except Refused as error:
+                if not self._was_open:
+                    raise
+                self._over(error)
+                return
+            failures += 1
+            await self._sleep(restart_ms(failures, self._jitter()) / 1000)
+
+    async def call(self, method: str, params: JsonObject) -> JsonValue:
+        """The answer, on whichever connection it comes. A request that cannot be repeated raises `ConnectionLost`."""
+        while True:
+            link = await self._linked()
+            try:
+                answer = await link.call(method, params)
+            except ConnectionLost:
+                if not repeatable(method, params):
+                    raise
+            else:
+                self._subscriptions.note(method, params)
+                return answer
+
+    def close(self) -> None:
+        self._over(ConnectionLost(CLOSED))
+
+    async def _serve(self, wire: Wire, task_status: TaskStatus[None]) -> None:
+        self._seq = 0
+        link = Link(wire, self._hear)
+        async with anyio.create_task_group() as group:
+
+            async def listen() -> None:
+                await link.listen()
+                # At once: who asks again must not be given this one.
+                self._link = None
+                group.cancel_scope.cancel()
+
+            group.start_soon(listen)
+            try:
+                if self._was_open and not await self._resume(link):
+                    return
+                self._link = link
+                self._wake()
+                if not self._was_open:
+                    self._was_open = True
+                    task_status.started()
+                await anyio.sleep_forever()
+            finally:
+                self._link = None
+
+    async def _resume(self, link: Link) -> bool:
+        """Whether the connection lived long enough to ask for everything again."""
+        for method, params in self._subscriptions.requests():
+            try:
+                await link.call(method, params)
+            except ConnectionLost:
+                return False
+            except Refused:
+                # What may no longer be heard is not.
+                continue
+        self._feed.tell(Gap())
+        return True
+
+    async def _linked(self) -> Link:
+        while self._link is None:
+            if self._end is not None:
+                raise self._end
+            await self._news.wait()
+        return self._link
+
+    def _hear(self, event: Event) -> None:
+        if event.seq is not None:
+            if event.seq != self._seq + 1:
+                self._feed.tell(Gap())
+            self._seq = event.seq
+        self._feed.tell(event)
+
+    def _over(self, error: RoostError) -> None:
+        self._end = error
+        self._link = None
+        self._feed.end()
+        self._wake()
+
+    def _wake(self) -> None:
+        self._news.set()
+        self._news = anyio.Event()

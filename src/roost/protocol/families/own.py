@@ -1,0 +1,56 @@
+"""What only Roost can be asked: search over what was said, the tree of a session, and what retention removes."""
+
+from typing import Annotated, TypedDict
+
+from pydantic import Field
+
+from roost.core.jsonvalue import JsonObject
+from roost.protocol.families.sessions import KeyParams
+from roost.protocol.method import Method
+from roost.protocol.params import Count, Name, Params
+from roost.protocol.scopes import Scope
+
+MOST_HITS = 100
+LONGEST_QUERY = 4_096
+
+
+class SearchParams(Params):
+    """Every word must occur; a phrase stands in double quotes."""
+
+    query: Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
+    key: Name | None = None
+    agent_id: Name | None = None
+    offset: Count = 0
+    limit: Annotated[int, Field(ge=1, le=MOST_HITS)] = 10
+
+
+class Found(TypedDict):
+    ts: int
+    results: list[JsonObject]
+    hasMore: bool
+
+
+class Tree(TypedDict):
+    """`tree` is a session row with its `children`, which are such rows too."""
+
+    ts: int
+    tree: JsonObject
+    truncated: bool
+
+
+class CleanupParams(Params):
+    dry_run: bool = False
+
+
+class Cleaned(TypedDict):
+    dryRun: bool
+    removed: list[str]
+    archived: list[str]
+    generations: int
+    events: int
+    records: int
+
+
+SEARCH = Method(name="sessions.search", params=SearchParams, result=Found, needs=Scope.READ)
+TREE = Method(name="sessions.tree", params=KeyParams, result=Tree, needs=Scope.READ)
+CLEANUP = Method(name="sessions.cleanup", params=CleanupParams, result=Cleaned, needs=Scope.ADMIN)

@@ -1,0 +1,106 @@
+"""What only Roost can be asked."""
+
+from roost.core.errors import NotFound
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.keys import SessionKey
+from roost.core.messages import AssistantMessage, UserMessage
+from roost.core.queries import SearchHit, SearchQuery, SessionQuery
+from roost.core.search import Query, parse_query, searchable_text, snippet
+from roost.core.sessions import Session
+from roost.core.visibility import Operation, scope
+from roost.protocol.families import own
+from roost.protocol.families.own import Cleaned, Found, Tree
+from roost.protocol.families.sessions import KeyParams
+from roost.server.calls import Call
+
+SNIPPET_CHARS = 300
+MOST_NODES = 1_000
+
+
+async def search(call: Call, params: own.SearchParams) -> Found:
+    """Newest first, in the sessions the caller may read."""
+    house, key = call.house, None
+    if params.key is not None:
+        session = await house.find(Operation.SEARCH, call.caller, params.key, params.agent_id)
+        if session is None:
+            raise NotFound(f"No session found: {params.key}")
+        key = session.key
+    query = SearchQuery(
+        query=parse_query(params.query),
+        scope=scope(Operation.SEARCH, call.caller),
+        key=key,
+        offset=params.offset,
+        limit=params.limit + 1,
+    )
+    hits = await house.store.search(query)
+    return Found(
+        ts=house.clock.now(),
+        results=[_hit(hit, query.query) for hit in hits[: params.limit]],
+        hasMore=len(hits) > params.limit,
+    )
+
+
+def _hit(hit: SearchHit, query: Query) -> JsonObject:
+    match hit.entry.body:
+        case UserMessage():
+            role = "user"
+        case AssistantMessage():
+            role = "assistant"
+        case _:
+            role = "toolResult"
+    return {
+        "key": str(hit.key),
+        "sessionId": hit.entry.session_id,
+        "messageId": hit.entry.id,
+        "role": role,
+        "timestamp": hit.entry.body.at,
+        "snippet": snippet(searchable_text(hit.entry.body), query, SNIPPET_CHARS),
+    }
+
+
+async def tree(call: Call, params: KeyParams) -> Tree:
+    """A session and all that was spawned below it, as far as the caller may see."""
+    house = call.house
+    root = await house.find(Operation.STATUS, call.caller, params.key, params.agent_id)
+    if root is None:
+        raise NotFound(f"No session found: {params.key}")
+    below, truncated = await _below(call, root)
+    return Tree(ts=house.clock.now(), tree=_branch(call, root, below), truncated=truncated)
+
+
+async def _below(call: Call, root: Session) -> tuple[dict[SessionKey, list[Session]], bool]:
+    """The children of each session, a generation a question."""
+    found: dict[SessionKey, list[Session]] = {}
+    parents, room = frozenset({root.key}), MOST_NODES
+    while parents and room:
+        query = SessionQuery(
+            scope=scope(Operation.LIST, call.caller), parents=parents, archived=None, limit=room
+        )
+        page = await call.house.store.list_sessions(query)
+        for row in sorted(page.rows, key=lambda row: (row.times.created, str(row.key))):
+            if row.lineage.parent is not None:
+                found.setdefault(row.lineage.parent, []).append(row)
+        room -= len(page.rows)
+        parents = frozenset(row.key for row in page.rows)
+        if page.more:
+            break
+    return found, bool(parents)
+
+
+def _branch(call: Call, session: Session, below: dict[SessionKey, list[Session]]) -> JsonObject:
+    children: list[JsonValue] = [_branch(call, child, below) for child in below.get(session.key, ())]
+    return {**call.house.rows.row(session, titles=True), "children": children}
+
+
+async def cleanup(call: Call, params: own.CleanupParams) -> Cleaned:
+    """What retention removes now, or would."""
+    sweeper = call.house.engine.sweeper
+    swept = await (sweeper.preview() if params.dry_run else sweeper.sweep())
+    return Cleaned(
+        dryRun=params.dry_run,
+        removed=[str(key) for key in swept.sessions],
+        archived=[str(key) for key in swept.archived],
+        generations=swept.generations,
+        events=swept.events,
+        records=swept.records,
+    )

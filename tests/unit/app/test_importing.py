@@ -1,0 +1,37 @@
+"""Conversations from elsewhere, into the store that is configured."""
+
+from pathlib import Path
+
+import pytest
+
+from roost.app import import_folder, open_held_store, open_store
+from roost.config import load
+from roost.core.errors import LeaseHeld
+from roost.core.leases import Gateway
+from roost.core.queries import SessionQuery
+from roost.transfer.report import ImportReport, Item
+
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "openclaw"
+
+
+async def imported(home: Path, *, dry_run: bool) -> tuple[ImportReport, int]:
+    loaded, seen = load({"ROOST_HOME": str(home)}), list[Item]()
+    report = await import_folder(loaded, FIXTURE, agent=None, dry_run=dry_run, progress=seen.append)
+    assert tuple(seen) == report.items
+    async with open_store(loaded) as store:
+        return report, len((await store.list_sessions(SessionQuery(archived=None, limit=100))).rows)
+
+
+async def test_a_trial_keeps_nothing_and_tells_the_same(tmp_path: Path) -> None:
+    tried, kept = await imported(tmp_path, dry_run=True)
+    assert kept == 0
+    done, kept = await imported(tmp_path, dry_run=False)
+    assert kept > 0
+    assert tried.lines() == done.lines()
+
+
+async def test_a_store_that_is_served_is_not_written_to(tmp_path: Path) -> None:
+    loaded = load({"ROOST_HOME": str(tmp_path)})
+    async with open_held_store(loaded, Gateway(name="other", holder="process 1")):
+        with pytest.raises(LeaseHeld, match="process 1"):
+            await imported(tmp_path, dry_run=False)

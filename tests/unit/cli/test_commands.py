@@ -1,0 +1,170 @@
+"""The commands, one by one, without a gateway that runs: they work all the same."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roost.app.serving import Served
+from roost.cli import devices, digging
+from roost.cli.main import main
+from roost.protocol.families.own import Cleaned
+
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "openclaw"
+
+Told = Callable[..., str]
+
+
+@pytest.fixture
+def told(capsys: pytest.CaptureFixture[str]) -> Told:
+    """What a command says, and that it ends well."""
+
+    def run(*arguments: str, code: int = 0) -> str:
+        assert main(arguments) == code, capsys.readouterr()
+        return capsys.readouterr().out
+
+    return run
+
+
+def as_json(told: Told, *arguments: str) -> Any:
+    return json.loads(told(*arguments, "--json"))
+
+
+def test_the_first_run_asks_nothing_and_works(told: Told) -> None:
+    assert "begin one" in told("sessions")
+    assert "one conversation" in told("agent", "--message", "what is a session?")
+    assert "agent:main:main" in told("sessions", "list", "--active", "5", "--limit", "1")
+    assert "assistant: A session is" in told("sessions", "history", "main")
+    assert "agent:main:main" in told("status")
+
+
+def test_programs_read_json(served: Served, told: Told) -> None:
+    final = as_json(told, "agent", "-m", "what is a session?", "--agent", "main")
+    assert "one conversation" in final["result"]["payloads"][0]["text"]
+    assert as_json(told, "sessions")["count"] == 1
+    assert as_json(told, "sessions", "show", "main")["key"] == "agent:main:main"
+    assert as_json(told, "sessions", "history", "main")["totalMessages"] == 2
+    assert as_json(told, "sessions", "search", "conversation")["results"][0]["role"] == "assistant"
+    assert as_json(told, "sessions", "tree")["tree"]["key"] == "agent:main:main"
+    assert as_json(told, "sessions", "cleanup", "--dry-run")["dryRun"] is True
+    assert as_json(told, "status")["runtimeVersion"] == "1"
+    assert as_json(told, "agents")["defaultId"] == "main"
+    assert as_json(told, "models")["models"][0]["provider"] == "demo"
+    assert as_json(told, "usage")["totals"]["calls"] == 1
+    assert "Session:" in as_json(told, "explain")["text"]
+    assert as_json(told, "send", "-m", "/status")["status"] == "started"
+    assert as_json(told, "logs")["lines"] == []
+    assert "Exported" in as_json(told, "sessions", "export", "main")["text"]
+    assert as_json(told, "sessions", "archive", "main", "--undo")["ok"] is True
+    assert all(one["well"] for one in as_json(told, "doctor", "--fix"))
+
+
+def test_people_read_tables_and_lines(served: Served, told: Told) -> None:
+    assert "has started" in told("agent", "-m", "spawn a helper to count to 5")
+    assert "demo/demo" in told("models")
+    assert "main" in told("agents")
+    assert "tokens in" in told("usage")
+    assert "Model:" in told("explain", "model")
+    assert "taken as" in told("send", "-m", "/status", "--key", "k1")
+    assert "nothing" in told("logs")
+    assert "count to 5" in told("sessions", "search", "helper", "--session", "main")
+    assert "nothing found" in told("sessions", "search", "zebra")
+    assert "  agent:main:subagent:" in told("sessions", "tree")
+    assert "with secrets as they are" in told("sessions", "export", "main", "--raw")
+    assert "old enough" in told("sessions", "cleanup")
+    assert "main" in told("sessions", "show", "main")
+    assert "and more" in told("sessions", "--limit", "1")
+
+
+def test_sessions_are_begun_anew_put_away_and_removed(served: Served, told: Told) -> None:
+    told("agent", "-m", "hello", "--session", "old")
+    assert "begins anew" in told("sessions", "reset", "old")
+    assert "is archived" in told("sessions", "archive", "old")
+    assert "agent:main:old" in told("sessions", "--archived")
+    assert "is back" in told("sessions", "archive", "old", "--undo")
+    assert "--yes" in told("sessions", "delete", "old", code=1)
+    assert "is gone" in told("sessions", "delete", "old", "--yes")
+    told("sessions", "delete", "old", "--yes", code=1)
+    told("sessions", "show", "old", code=1)
+
+
+def test_the_configuration_is_read_and_changed(home: Path, told: Told) -> None:
+    assert told("config", "get", "session.dmScope") == "main\n"
+    assert "is set in" in told("config", "set", "session.dmScope", "per-peer")
+    assert told("config", "get", "session.dmScope") == "per-peer\n"
+    assert as_json(told, "config", "set", "gateway.auth.token", "a-long-enough-token")["path"]
+    assert "a-long-enough-token" not in told("config", "get")
+    assert (home / "roost.json").stat().st_mode & 0o077 == 0
+    before = (home / "roost.json").read_text()
+    told("config", "set", "session.dmScope", "nonsense", code=1)
+    assert (home / "roost.json").read_text() == before
+    told("config", "get", "no.such", code=1)
+    assert "is right" in told("config", "check")
+    assert as_json(told, "config", "check")["file"] == str(home / "roost.json")
+    assert "session.dmScope" in told("config", "schema")
+    assert {one["path"] for one in as_json(told, "config", "schema")} >= {"gateway.port"}
+
+
+def test_warnings_about_the_configuration_are_told(home: Path, told: Told) -> None:
+    (home / "roost.json").write_text('{ session: { reset: { mode: "idle" } } }')
+    assert "warning" in told("config", "check")
+    (home / "roost.json").unlink()
+    assert "defaults" in told("config", "check")
+
+
+def test_what_is_wrong_here_is_found_and_mended(home: Path, told: Told) -> None:
+    (home / "roost.json").chmod(0o644)
+    assert "can be read by others" in told("doctor", code=1)
+    assert "private now" in told("doctor", "--fix")
+    assert "demo model" in told("doctor")
+    (home / "roost.json").write_text("{ nonsense: 1 }")
+    assert "nonsense" in told("doctor", code=1)
+
+
+def test_a_gateway_that_cannot_be_asked_is_a_finding(told: Told) -> None:
+    assert "no gateway answers" in told("doctor", "--url", "ws://127.0.0.1:1", "--fix", code=1)
+
+
+def test_conversations_come_from_elsewhere(tmp_path: Path, told: Told) -> None:
+    folder = shutil.copytree(FIXTURE, tmp_path / "elsewhere")
+    assert "nothing was kept" in told("import", "openclaw", str(folder), "--dry-run")
+    assert "imported" in told("import", "openclaw", str(folder))
+    assert as_json(told, "import", "openclaw", str(folder))["complete"] is True
+    assert "telegram" in told("sessions")
+    (folder / "agents" / "main" / "sessions" / "sessions.json").write_text("nonsense")
+    told("import", "openclaw", str(folder), code=1)
+
+
+def test_a_shell_can_complete(told: Told) -> None:
+    assert "roost" in told("completion", "bash")
+
+
+def test_devices_that_wait_and_that_are_in_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    devices.show({"pending": [{"requestId": "r1", "deviceId": "d1"}], "paired": [{"deviceId": "d2"}]})
+    said = capsys.readouterr().out
+    assert "waits   r1       d1" in said
+    assert "paired" in said
+    devices.show({})
+    assert "no devices" in capsys.readouterr().out
+
+
+def test_what_retention_removes_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    swept = Cleaned(dryRun=True, removed=["a"], archived=["b"], generations=0, events=0, records=0)
+    digging.show_cleaned(swept)
+    assert capsys.readouterr().out == "would remove  a\nwould archive  b\n"
+
+
+def test_devices_are_asked_of_the_gateway(
+    served: Served, told: Told, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where it knows none, it says so."""
+    for words in (
+        ["devices"],
+        ["devices", "approve", "r"],
+        ["devices", "reject", "r"],
+        ["devices", "remove", "d"],
+    ):
+        assert main(words) in {0, 1}

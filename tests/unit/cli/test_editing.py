@@ -1,0 +1,66 @@
+"""One setting changed in a file, the rest left as it was."""
+
+from pathlib import Path
+
+import pyjson5
+import pytest
+
+from roost.cli.editing import changed, edited
+from roost.config import ConfigSource
+from roost.core.errors import InvalidInput, RoostError
+
+TEXT = """{
+  // why this is so
+  session: {
+    dmScope: "main", // not for long
+  },
+  "gateway": { port: 1234 },
+}
+"""
+
+
+def test_a_value_is_replaced_where_it_stands() -> None:
+    assert edited(TEXT, ["session", "dmScope"], "per-peer") == TEXT.replace('"main"', '"per-peer"')
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (TEXT, "session.mainKey"),
+        (TEXT, "gateway.auth.token"),
+        (TEXT, "agents.defaults"),
+        ("{}", "a.b"),
+        ("{\n}\n", "a"),
+        ("{b: 1}", "a"),
+        ("{a: 1, a: 2}", "a"),
+    ],
+)
+def test_what_is_not_there_is_put_in_and_everything_else_stays(text: str, path: str) -> None:
+    names = path.split(".")
+    found = edited(text, names, "new")
+    value = before = pyjson5.decode(found)
+    for name in names:
+        value = value[name]
+    assert value == "new"
+    assert all(line in found for line in text.splitlines() if "//" in line)
+    assert pyjson5.decode(text).keys() <= before.keys()
+
+
+def test_a_path_through_a_value_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="is no object"):
+        edited(TEXT, ["session", "dmScope", "x"], 1)
+
+
+def test_a_file_that_is_wrong_is_not_touched(tmp_path: Path) -> None:
+    source = ConfigSource({"ROOST_HOME": str(tmp_path)})
+    with pytest.raises(InvalidInput, match="no path"):
+        changed(source, "a..b", "1")
+    source.file.write_text("{ nonsense: 1 }")
+    with pytest.raises(RoostError, match="nonsense"):
+        changed(source, "gateway.port", "1")
+
+
+def test_a_value_is_json_or_else_text(tmp_path: Path) -> None:
+    source = ConfigSource({"ROOST_HOME": str(tmp_path / "new")})
+    assert '"port": 1234' in changed(source, "gateway.port", "1234")
+    assert '"bind": "loopback"' in changed(source, "gateway.bind", "loopback")

@@ -1,0 +1,31 @@
+"""Sessions and messages as people read them."""
+
+import pytest
+
+from roost.cli.rows import cost, message_line, sessions_table
+from roost.core.jsonvalue import JsonObject
+
+
+@pytest.mark.parametrize(
+    ("row", "line"),
+    [
+        ({"role": "user", "content": "hello"}, "user: hello"),
+        ({"role": "assistant", "content": [{"type": "toolCall", "name": "exec"}]}, "assistant: [exec]"),
+        ({"role": "toolResult", "toolName": "exec", "content": [{"type": "text", "text": "ok"}]}, "exec: ok"),
+        ({"role": "system"}, "system: "),
+    ],
+)
+def test_a_message_says_who_said_what(row: JsonObject, line: str) -> None:
+    assert message_line(row) == line
+
+
+def test_a_long_title_is_cut_and_none_is_fine(capsys: pytest.CaptureFixture[str]) -> None:
+    sessions_table([{"key": "k", "label": "word " * 50, "totalTokens": 1500}, {"key": "l"}], 0)
+    said = capsys.readouterr().out
+    assert "…" in said
+    assert "1.5k" in said
+
+
+def test_costs_are_dollars() -> None:
+    assert cost(1.5) == "$1.5000"
+    assert cost(None) == "-"

@@ -1,0 +1,36 @@
+"""`roost gateway run` on the terminal."""
+
+import os
+import signal
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio import to_thread
+
+from roost.cli.serve import serve
+from roost.config import load
+from roost.config.gateway import Bind
+from roost.core.errors import ConfigInvalid
+from tests.unit.cli.conftest import Screen
+
+
+async def test_it_says_where_it_listens_and_stops_when_it_is_told_to(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = Screen()
+    monkeypatch.setattr("sys.stdout", screen)
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            group.start_soon(serve, load({"ROOST_HOME": str(home)}), 0, None)
+            await to_thread.run_sync(screen.shows, "Ctrl-C")
+            os.kill(os.getpid(), signal.SIGTERM)
+    assert "listens on ws://127.0.0.1:" in screen.getvalue()
+    assert str(home / "gateway.token") in screen.getvalue()
+    assert screen.getvalue().endswith("stopping\n")
+
+
+async def test_it_is_not_open_to_others_without_auth(home: Path) -> None:
+    (home / "roost.json").write_text('{ gateway: { auth: { mode: "none" } } }')
+    with pytest.raises(ConfigInvalid, match="beyond loopback"):
+        await serve(load({"ROOST_HOME": str(home)}), 0, Bind("lan"))

@@ -1,0 +1,41 @@
+"""Lines that a person types."""
+
+import io
+import readline
+from pathlib import Path
+
+import pytest
+
+from roost.cli.typing import FILE, complete, history, read_line
+from tests.unit.cli.conftest import Typed
+
+
+class Keyboard(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_lines_come_until_the_input_ends(typed: Typed) -> None:
+    typed("one\ntwo\n")
+    assert [read_line("> "), read_line("> "), read_line("> ")] == ["one", "two", None]
+
+
+def test_what_begins_like_a_command_is_completed() -> None:
+    complete(("/status", "/stop", "/new"))
+    offer = readline.get_completer()
+    assert offer is not None
+    assert [offer("/st", number) for number in range(3)] == ["/status", "/stop", None]
+    assert offer("", 0) is None
+
+
+def test_what_was_typed_on_a_terminal_is_remembered_for_its_owner_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with history(tmp_path):
+        pass
+    assert not (tmp_path / FILE).exists()
+    monkeypatch.setattr("sys.stdin", Keyboard())
+    for _ in range(2):
+        with history(tmp_path):
+            pass
+    assert (tmp_path / FILE).stat().st_mode & 0o077 == 0

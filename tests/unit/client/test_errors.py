@@ -1,0 +1,16 @@
+"""What a client's errors say."""
+
+import pytest
+
+from roost.client.errors import ConnectionLost, Refused, Starting, TurnFailed, Unreachable
+from roost.core.errors import RoostError
+
+
+@pytest.mark.parametrize("kind", [ConnectionLost, Starting, TurnFailed, Unreachable])
+def test_every_error_is_one_of_roosts(kind: type[RoostError]) -> None:
+    assert str(kind("what happened")) == "what happened"
+
+
+def test_a_refusal_keeps_what_the_gateway_said_of_it() -> None:
+    assert Refused("no", wire_code="FORBIDDEN", details={"code": "MISSING_SCOPE"}).reason == "MISSING_SCOPE"
+    assert Refused("no", wire_code="FORBIDDEN", details={}).reason is None

@@ -1,0 +1,139 @@
+"""A connection that is made anew when it is lost."""
+
+import anyio
+import pytest
+
+from roost.client import Client
+from roost.client.errors import ConnectionLost, Refused, Starting, Unreachable
+from roost.client.events import Event, Gap
+from tests.unit.client.gateways import FakeGateway, Refusal
+
+
+def client(gateway: FakeGateway) -> Client:
+    return Client(gateway.dial, sleep=gateway.sleep)
+
+
+async def test_what_was_subscribed_is_subscribed_again_and_the_gap_is_heard() -> None:
+    gateway = FakeGateway(
+        sessions_subscribe=lambda params: {"subscribed": True}, health=lambda params: {"ok": True}
+    )
+    with anyio.fail_after(5):
+        async with client(gateway) as one:
+            await one.call("sessions.subscribe")
+            with one.events() as heard:
+                gateway.refusals = [Unreachable("gone"), Starting("soon")]
+                gateway.hang_up()
+                assert await anext(aiter(heard)) == Gap()
+            assert await one.call("health") == {"ok": True}
+    assert gateway.count("sessions.subscribe") == 2
+    assert gateway.dialled == 4
+    assert len(gateway.slept) == 3
+    assert gateway.slept == sorted(gateway.slept)
+
+
+async def test_a_request_that_does_no_harm_twice_survives_the_loss_of_its_connection() -> None:
+    gateway = FakeGateway()
+
+    def answer_the_second(params: object) -> object:
+        if gateway.count("health") == 1:
+            gateway.hang_up()
+        return {"ok": True}
+
+    gateway.replies["health"] = answer_the_second
+    gateway.replies["sessions.reset"] = lambda params: gateway.hang_up()
+    with anyio.fail_after(5):
+        async with client(gateway) as one:
+            assert await one.call("health") == {"ok": True}
+            assert gateway.count("health") == 2
+            with pytest.raises(ConnectionLost):
+                await one.call("sessions.reset", {"key": "main"})
+            assert gateway.count("sessions.reset") == 1
+
+
+async def test_a_gateway_that_is_not_there_or_refuses_at_first_is_told_at_once() -> None:
+    gateway = FakeGateway()
+    gateway.refusals = [Unreachable("nobody there")]
+    with pytest.raises(Unreachable, match="nobody there"):
+        async with client(gateway):
+            pass
+
+    def refuse(params: object) -> None:
+        raise Refusal(code="INVALID_REQUEST", message="token mismatch")
+
+    gateway.replies["connect"] = refuse
+    with pytest.raises(Refused, match="token mismatch"):
+        async with client(gateway):
+            pass
+
+
+async def test_a_gateway_that_is_starting_is_waited_for() -> None:
+    gateway = FakeGateway()
+    gateway.refusals = [Starting("soon"), Starting("soon")]
+    with anyio.fail_after(5):
+        async with client(gateway) as one:
+            assert one.hello.version == "1"
+    gateway.refusals = [Starting("soon")] * 99
+    with pytest.raises(Starting):
+        async with client(gateway):
+            pass
+
+
+async def test_a_client_that_is_let_in_no_more_says_so_to_all_who_ask() -> None:
+    gateway = FakeGateway(sessions_subscribe=lambda params: {})
+    with anyio.fail_after(5):
+        async with client(gateway) as one:
+            with one.events() as heard:
+
+                def refuse(params: object) -> None:
+                    raise Refusal(code="INVALID_REQUEST", message="revoked")
+
+                gateway.replies["connect"] = refuse
+                gateway.hang_up()
+                assert [item async for item in heard] == []
+            with pytest.raises(Refused, match="revoked"):
+                await one.call("health")
+
+
+async def test_a_subscription_that_is_refused_the_second_time_is_let_go() -> None:
+    gateway = FakeGateway(sessions_subscribe=lambda params: {}, health=lambda params: {})
+    with anyio.fail_after(5):
+        async with client(gateway) as one:
+            await one.call("sessions.subscribe")
+
+            def refuse(params: object) -> None:
+                raise Refusal(code="FORBIDDEN", message="no")
+
+            gateway.replies["sessions.subscribe"] = refuse
+            with one.events() as heard:
+                gateway.hang_up()
+                assert await anext(aiter(heard)) == Gap()
+
+
+async def test_a_connection_that_dies_while_it_subscribes_again_is_made_once_more() -> None:
+    gateway = FakeGateway()
+
+    def die_the_second_time(params: object) -> object:
+        if gateway.count("sessions.subscribe") == 2:
+            gateway.hang_up()
+        return {}
+
+    gateway.replies["sessions.subscribe"] = die_the_second_time
+    with anyio.fail_after(5):
+        async with client(gateway) as one:
+            await one.call("sessions.subscribe")
+            with one.events() as heard:
+                gateway.hang_up()
+                assert await anext(aiter(heard)) == Gap()
+    assert gateway.count("sessions.subscribe") >= 3
+
+
+async def test_a_number_that_was_left_out_is_a_gap() -> None:
+    gateway = FakeGateway()
+    with anyio.fail_after(5):
+        async with client(gateway) as one:
+            with one.events() as heard:
+                for seq in (1, 2, 4):
+                    await gateway.tell("tick", {}, seq)
+                items = aiter(heard)
+                told = [await anext(items) for _ in range(4)]
+    assert [item.seq if isinstance(item, Event) else None for item in told] == [1, 2, None, 4]
