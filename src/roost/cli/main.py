@@ -42,6 +42,7 @@ PARTS = MappingProxyType(
         "logs": ("roost.cli.logs:logs", "The last lines of the gateway's log."),
         "models": ("roost.cli.models:models", "The models there are."),
         "repair": ("roost.cli.repair:repair", "Make anew what follows from other rows of the store."),
+        "security": ("roost.cli.security:app", "What is left open to others: audit."),
         "send": ("roost.cli.send:send", "Say something in a session without waiting for the answer."),
         "sessions": (
             "roost.cli.sessions:app",
