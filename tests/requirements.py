@@ -163,7 +163,7 @@ _DEFENCES: tuple[Row, ...] = (
     ("S9", PLANNED, 6, "Session tools are off on the generic tool endpoint unless the credential has their scope."),
     ("S10", PLANNED, 6, "A session key from a caller must resolve to a session that caller owns; otherwise it is not found."),
     ("S11", PLANNED, 8, "A hook's session is fixed by configuration or lies under its own prefix, checked after all templating."),
-    ("S12", PLANNED, 6, "A revoked secret stops working within a second, on open connections too."),
+    ("S12", MET, 6, "A revoked secret stops working within a second, on open connections too."),
     ("S13", PLANNED, 6, "No tool parameter chooses which gateway is contacted."),
     ("S14", PLANNED, 8, "Every outbound fetch resolves, checks and pins its address and checks each redirect again; private addresses are refused."),
     ("S15", MET, 4, "No child has a right that its parent lacks, in any runtime."),
