@@ -5,13 +5,16 @@ from pathlib import Path
 import anyio
 import pytest
 
-from roost.server.auth import Peer
+from roost.protocol.handshake import NO_CREDENTIAL, Connect, Refusal
+from roost.server.auth import Admitted, Peer
 from roost.server.clients import Outgoing
 from roost.server.house import Phase
 from roost.server.socket import HANDSHAKE_MS
+from roost.server.waiting import WaitingRoom
 from roost.testing.clock import FakeClock
 from roost.testing.wires import LocalWire, Refused, visiting
 from tests.flows.served import gates
+from tests.unit.protocol.test_handshake import CONNECT
 
 
 async def test_who_says_nothing_is_sent_away_in_time(tmp_path: Path) -> None:
@@ -67,3 +70,29 @@ async def test_who_does_not_read_is_not_waited_for(tmp_path: Path) -> None:
         wire.from_gateway.close()
         wire.hang_up()
         wire.leave()
+
+
+@pytest.mark.requirement("S23")
+async def test_who_waits_in_silence_makes_room_and_who_asks_does_not(tmp_path: Path) -> None:
+    with anyio.fail_after(10):
+        async with gates("memory", tmp_path) as gate:
+            gate.door._room = WaitingRoom(most=1, most_of_one=1)
+            async with visiting(gate.door) as silent, visiting(gate.door):
+                await silent.wire.ended.wait()
+                assert silent.wire.closed == (1008, "too many connections wait")
+            never = anyio.Event()
+
+            class Slow:
+                async def admit(self, connect: Connect, peer: Peer) -> Admitted | Refusal:
+                    await never.wait()
+                    return NO_CREDENTIAL
+
+            gate.door._authenticator = Slow()
+            async with visiting(gate.door) as asking:
+                asking.wire.ask("connect", CONNECT)
+                await anyio.wait_all_tasks_blocked()
+                async with visiting(gate.door) as late:
+                    await late.wire.ended.wait()
+                    assert late.wire.closed == (1013, "too many connections; retry shortly")
+                never.set()
+                await asking.wire.ended.wait()
