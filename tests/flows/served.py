@@ -56,7 +56,9 @@ class Gate:
         """One who asks over HTTP, without a port between."""
         own = {} if token is None else {"Authorization": f"Bearer {token}"}
         transport = httpx2.ASGITransport(self.app, client=("127.0.0.1", 1))
-        return httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers={**own, **headers})
+        return httpx2.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1", headers={**own, **headers}
+        )
 
     @asynccontextmanager
     async def client(self, **changes: object) -> AsyncIterator[LocalClient]:

@@ -104,7 +104,9 @@ async def test_without_the_credential_nothing_is_told(opened: Opened, verb: str,
             assert (await http.request(verb, path)).status_code == 403
         async with gate.browser(Origin="http://[") as http:
             assert (await http.request(verb, path)).status_code == 403
-        async with gate.browser(Origin="http://roost", **{"x-openclaw-scopes": "operator.pairing"}) as http:
+        async with gate.browser(
+            Origin="http://127.0.0.1", **{"x-openclaw-scopes": "operator.pairing"}
+        ) as http:
             answer = await http.request(verb, path)
             assert answer.status_code == 403
             assert "missing scope" in answer.json()["error"]["message"]

@@ -42,7 +42,7 @@ def _header(**known: tuple[str, ...]) -> st.SearchStrategy[dict[str, str]]:
 
 
 HEADERS = _header(
-    origin=("null", "http://roost", "http://["),
+    origin=("null", "http://127.0.0.1", "http://["),
     x_openclaw_scopes=("operator.write", "operator.tools.sessions,operator.write", ","),
     x_openclaw_session_key=("agent:main:main",),
     idempotency_key=("k",),

@@ -11,6 +11,7 @@ from roost.protocol.handshake import MAX_BEFORE_HELLO, MAX_PAYLOAD
 
 HEAD_S = 15.0
 MAX_HEAD = 64 * 1024
+HEAD_END = b"\r\n\r\n"
 MOST_SILENT = 4_096
 LINGER_S = 3.0
 LET_IN = "roost.let_in"
@@ -43,6 +44,7 @@ class Cautious(HttpToolsProtocol):
     head_s: ClassVar[float]
     _hurry: asyncio.TimerHandle | None = None
     _head = 0
+    _tail = b""
     _in_head = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -51,20 +53,25 @@ class Cautious(HttpToolsProtocol):
         self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
-        if self._in_head:
-            self._head += len(data)
-            if self._head > MAX_HEAD:
-                self.transport.abort()
-                return
+        if self._in_head and self._head_with(data) > MAX_HEAD:
+            self.transport.abort()
+            return
         super().data_received(data)
 
+    def _head_with(self, data: bytes) -> int:
+        """The length of the head so far; what comes behind its end is none of it."""
+        end = (self._tail + data).find(HEAD_END)
+        self._head += len(data) if end < 0 else max(0, end - len(self._tail))
+        self._tail = (self._tail + data)[-len(HEAD_END) + 1 :]
+        return self._head
+
     def on_message_begin(self) -> None:
-        self._head, self._in_head = 0, True
+        self._in_head = True
         self._wait_for_head()
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        self._in_head = False
+        self._head, self._tail, self._in_head = 0, b"", False
         self._stop_waiting()
         super().on_headers_complete()
 

@@ -11,6 +11,8 @@ from roost.cli.main import main
 @pytest.fixture(autouse=True)
 def closed(home: Path) -> None:
     home.chmod(0o700)
+    if (home / "roost.json").exists():
+        (home / "roost.json").chmod(0o600)
 
 
 def test_a_closed_gateway_has_nothing_to_hear(capsys: pytest.CaptureFixture[str]) -> None:

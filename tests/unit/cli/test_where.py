@@ -54,7 +54,9 @@ def test_a_gateway_that_was_named_must_be_there(capsys: pytest.CaptureFixture[st
 def test_an_address_for_all_is_reached_from_here(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for bound in ("lan", "::", "::1"):
         text = (home / "roost.json").read_text()
-        (home / "roost.json").write_text(text.replace("gateway: {", f'gateway: {{ bind: "{bound}",'))
+        (home / "roost.json").write_text(
+            text.replace("gateway: {", f'gateway: {{ dangerouslyAllowClearText: true, bind: "{bound}",')
+        )
         assert main(["gateway", "health"]) == 3
         assert ("[::1]" if ":" in bound else "127.0.0.1") in capsys.readouterr().err
         (home / "roost.json").write_text(text)

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from typing import TypeAlias
-from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection, Request
 
+from roost.core.entrance import origin_allowed
 from roost.protocol.handshake import PROTOCOL, Connect, Refusal
 from roost.protocol.scopes import EVERY, Scope, holds
 from roost.server.auth import Admitted, Authenticator, Peer
@@ -44,10 +44,12 @@ class Entry:
     async def _admitted(self, request: Request) -> Admitted:
         if self._house.phase is not Phase.SERVING:
             raise Turned(AWAY, f"the gateway is {self._house.phase}", "unavailable", retry_ms=1_000)
-        if _is_foreign(request):
+        peer = self._peer_of(request)
+        entrance = self._house.engine.rules.house.entrance
+        if peer.origin is not None and not origin_allowed(peer.origin, peer.called, entrance):
             # A web page of somebody else's: its reader did not send this.
             raise Turned(FORBIDDEN, "this origin may not call", "forbidden")
-        found = await self._authenticator.admit(_connect(request), self._peer_of(request))
+        found = await self._authenticator.admit(_connect(request), peer)
         if isinstance(found, Refusal):
             wait = found.failure.retry_after_ms if found.failure else None
             if wait is not None:
@@ -71,13 +73,3 @@ def _connect(request: Request) -> Connect:
             "auth": {"token": secret.strip() or None} if kind.lower() == "bearer" else {},
         }
     )
-
-
-def _is_foreign(request: Request) -> bool:
-    origin = request.headers.get("origin")
-    if origin is None:
-        return False
-    try:
-        return urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower()
-    except ValueError:
-        return True
