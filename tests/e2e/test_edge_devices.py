@@ -17,7 +17,9 @@ async def test_a_device_without_the_secret_pairs_by_approval_from_loopback_too(t
         assert (first["code"], first["details"]["code"]) == ("NOT_PAIRED", "PAIRING_REQUIRED")
         told = await caller.event("device.pair.requested")
         assert (told["requestId"], told["deviceId"]) == (first["details"]["requestId"], device.id)
-        assert told["code"] not in str(first)
+        (asked,) = (await caller.call("device.pair.list"))["payload"]["pending"]
+        assert "code" not in told
+        assert asked["code"] not in str(first)
         again = (await device.knock(gateway))["error"]
         assert again["details"]["requestId"] == told["requestId"]
 
@@ -82,6 +84,8 @@ async def test_who_may_only_pair_makes_nobody_stronger_than_himself(tmp_path: Pa
         async with owner(gateway, ["operator.pairing"]) as helper:
             refusal = (await helper.call("device.pair.approve", {"requestId": asked}))["error"]
             assert (refusal["code"], "operator.admin" in refusal["message"]) == ("FORBIDDEN", True)
+            (shown,) = (await helper.call("device.pair.list"))["payload"]["pending"]
+            assert (shown["requestId"], "code" in shown) == (asked, False)
             assert (await caller.call("device.pair.approve", {"requestId": asked}))["ok"]
             for scopes in (None, ["operator.admin"], ["operator.read"]):
                 params = {"deviceId": device.id, "role": "operator", "scopes": scopes}

@@ -37,6 +37,9 @@ CONTRADICTORY = frozenset(
         "alsoAllow",
         "dm",
         "bind",
+        "gateway.tls",
+        "gateway.tls.cert",
+        "gateway.tls.key",
         "gateway.auth.mode",
         "hooks.enabled",
         "highWaterBytes",
@@ -68,6 +71,7 @@ LEAVES: Mapping[str, st.SearchStrategy[Any]] = {
     "path": st.sampled_from(["~/a", "/a/{agentId}/b"]),
     "path below": st.sampled_from(["/a", "/a/b"]),
     "IP address": st.sampled_from(["10.0.0.1", "fd00::/8"]),
+    "host name": st.sampled_from(["a.example", "roost.lan"]),
     "origin": st.sampled_from(["https://a.example", "http://b.example:8080"]),
     "`http://`": st.sampled_from(["http://127.0.0.1:1/v1", "https://a.example"]),
     "object": st.dictionaries(
@@ -192,7 +196,12 @@ def test_two_configurations_differ_exactly_when_some_change_is_reported(
 
 EMPTY: tuple[object, ...] = (None, "", [], {})
 WHOLE: dict[str, Any] = {
-    "gateway": {"port": 1, "auth": {"mode": "password", "password": "p", "token": "t"}, "bind": "lan"},
+    "gateway": {
+        "port": 1,
+        "auth": {"mode": "password", "password": "p", "token": "t"},
+        "bind": "lan",
+        "tls": {"cert": "c", "key": "k"},
+    },
     "session": {"sendPolicy": {"default": "deny", "rules": [{"action": "deny", "match": {"channel": "x"}}]}},
     "agents": {
         "defaults": {"sandbox": {"mode": "all"}},

@@ -54,6 +54,7 @@ class Asking:
         )
         for row in work.bill():
             await work.store.record_usage(row)
+        work.billed()
         self._calls += 1
         call = self._call()
         await self._means.reserve(call, request)

@@ -54,7 +54,9 @@ class Context:
             )
             for place, body in enumerate(bodies)
         )
-        self._add(await work.store.append(work.run.key, drafts, claim=work.claim, spent=work.bill()))
+        entries = await work.store.append(work.run.key, drafts, claim=work.claim, spent=work.bill())
+        work.billed()
+        self._add(entries)
         work.move()
 
     def _add(self, entries: tuple[Entry, ...]) -> None:

@@ -86,6 +86,7 @@ class Runner:
             except Exception:  # noqa: BLE001 — a run without an end would hold its session for good
                 _log.exception("the end of run %s could not be kept as it was", run.id, extra=traced(run))
                 broken, words = self._failed(RunState.FAILED, RoostError(BROKEN)), None
+                broken = replace(broken, spent=end.spent)
                 ended = await until_kept(self._clock, partial(self._finish, run, broken))
             state = ended.outcome.state if ended.outcome else ended.state
             _log.info("run %s ended as %s", run.id, state, extra=traced(run))
@@ -100,8 +101,7 @@ class Runner:
             return await self._play(run, lent, voice, rules)
         except HasToWait:
             return None
-        except (Fenced, NothingToAnswer) as error:
-            # The claim is gone, or only the generation: the store knows which when the run is finished.
+        except Fenced as error:
             return self._failed(RunState.KILLED, error)
         except RoostError as error:
             return self._failed(RunState.FAILED, error)
@@ -139,7 +139,12 @@ class Runner:
         )
         player = self._player(work, rules)
         with self._stops.around(run.id) as stop:
-            return replace(await self._watched(work, player, rules), spent=work.bill())
+            try:
+                end = await self._watched(work, player, rules)
+            except (Fenced, NothingToAnswer) as error:
+                # The claim is gone, or only the generation: the store knows which when the run is finished.
+                end = self._failed(RunState.KILLED, error)
+            return replace(end, spent=work.bill())
         reason = stop.reason or "stopped"
         outcome = Outcome(state=RunState.KILLED, at=self._clock.now(), error=reason, code="stopped")
         words = player.left_off(StopReason.ABORTED, reason)

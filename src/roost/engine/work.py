@@ -60,10 +60,12 @@ class Work:
         self.moved_at = self.clock.now()
 
     def bill(self) -> tuple[LedgerRow, ...]:
-        """The calls that are not in the ledger yet, for whoever writes next."""
-        rows = tuple(self.spent)
+        """The calls that are not in the ledger yet, for whoever writes next; told twice, they are written once."""
+        return tuple(self.spent)
+
+    def billed(self) -> None:
+        """They are in the ledger now."""
         self.spent.clear()
-        return rows
 
     def move(self) -> None:
         """Something happened."""

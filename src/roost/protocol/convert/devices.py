@@ -1,13 +1,17 @@
 """Devices as clients are shown them: never a token or its digest, a code only to those who may approve."""
 
+from collections.abc import Collection
 from typing import Literal
 
 from roost.core.devices import Device, Identity, Request
+from roost.core.grants import Scope, lacking
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.events import PAIR_REQUESTED, PAIR_RESOLVED, Audience, WireEvent
 
 
-def pending(request: Request) -> JsonObject:
+def pending(request: Request, held: Collection[Scope]) -> JsonObject:
+    """With its code for those who hold all that is asked for: whoever has the code can approve."""
+    code: JsonObject = {"code": request.code} if lacking(request.scopes, held) is None else {}
     return {
         "requestId": request.id,
         **_identity(request.identity),
@@ -17,8 +21,8 @@ def pending(request: Request) -> JsonObject:
         "remoteIp": request.address,
         "silent": False,
         "isRepair": request.repair,
-        "code": request.code,
         "ts": request.at,
+        **code,
     }
 
 
@@ -56,7 +60,7 @@ def _identity(identity: Identity) -> JsonObject:
 
 
 def requested(request: Request) -> WireEvent:
-    return WireEvent(name=PAIR_REQUESTED, payload=pending(request), audience=Audience.PAIRERS)
+    return WireEvent(name=PAIR_REQUESTED, payload=pending(request, ()), audience=Audience.PAIRERS)
 
 
 def resolved(

@@ -17,8 +17,11 @@ from roost.server.pairing import new_token
 
 async def list_devices(call: Call, params: NoParams) -> Paired:
     found, now = await call.house.store.devices(), call.house.clock.now()
+    held = _issuer(call).scopes
     return Paired(
-        pending=[pending(one) for one in sorted(found.pending, key=lambda one: -one.at) if one.live(now)],
+        pending=[
+            pending(one, held) for one in sorted(found.pending, key=lambda one: -one.at) if one.live(now)
+        ],
         paired=[paired(one) for one in sorted(found.paired, key=lambda one: -one.approved_at)],
     )
 

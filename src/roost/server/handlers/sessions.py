@@ -187,6 +187,8 @@ class Hearing:
 
     async def unlisten(self, call: Call, params: sessions.KeyParams) -> Subscribed:
         key = call.house.key(params.key, params.agent_id)
+        session = await call.house.find(Operation.HISTORY, call.caller, params.key, params.agent_id)
+        key = key if session is None else session.key
         self._fanout.unlisten(call.client, key)
         return Subscribed(subscribed=False, key=str(key))
 

@@ -107,6 +107,7 @@ class SqliteStore(StoreVerbs):
 
     async def _mend(self, mend: Callable[[SqliteTables], Answer]) -> Answer:
         async def verb(unit: Unit) -> Answer:
+            self._tables.settle()
             self._tables.forget()
             return mend(self._tables)
 
