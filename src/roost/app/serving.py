@@ -65,6 +65,7 @@ async def open_gateway(
     certificate = _certificate(settings)
     listening = bind(_host(settings, address), settings.port if port is None else port)
     host, bound = listening.getsockname()[:2]
+    served = Served(host=host, port=bound, token_file=token_file, tls=certificate is not None)
     try:
         async with open_engine(loaded, [], {}, version=version) as engine:
             house = House(engine, _about(loaded, engine, version))
@@ -91,9 +92,9 @@ async def open_gateway(
             engine.accompany("ticks", beat)
             async with anyio.create_task_group() as group:
                 group.start_soon(server.serve, [listening])
-                async with engine.standing_by(_gateway(), tell):
+                async with engine.standing_by(_gateway(served), tell):
                     house.phase = Phase.SERVING
-                    yield Served(host=host, port=bound, token_file=token_file, tls=certificate is not None)
+                    yield served
                     await _leave(house)
                     server.should_exit = True
     finally:
@@ -195,6 +196,6 @@ def _about(loaded: Loaded, engine: Engine, version: str) -> About:
     )
 
 
-def _gateway() -> Gateway:
+def _gateway(served: Served) -> Gateway:
     """A name of its own: a second gateway on the same store waits, instead of taking it from the first."""
-    return Gateway(name=f"gateway-{os.getpid()}", holder=f"process {os.getpid()}")
+    return Gateway(name=f"gateway-{os.getpid()}", holder=f"process {os.getpid()}", address=served.url)
