@@ -1,14 +1,16 @@
 """Clients see what is theirs, through every method and every event, and miss nothing that was missed for them."""
 
+import anyio
 import pytest
 
-from roost.core.feeds import ListGap
+from roost.core.feeds import ListGap, SessionGone
 from roost.core.previews import RunBegan
 from roost.core.principals import OWNER
+from roost.core.runs import Run
 from roost.server.fanout import Fanout
 from roost.testing.scripts import Hang, Say
 from roost.testing.wires import Refused
-from tests.flows.served import Opened, send
+from tests.flows.served import Gate, Opened, send
 
 ALICE = {"auth": {"token": "alice-token"}}
 
@@ -54,11 +56,7 @@ async def test_a_run_that_ended_unheard_is_told_of_after_a_gap(opened: Opened) -
         gate.bench.model.add((Say("words"),))
         await client.call("chat.send", send("hello", "run-1"))
         await client.event("chat", state="final")
-        record = await gate.house.store.inbound_by_key(OWNER, None, "run-1")
-        assert record is not None
-        assert record.run_id is not None
-        run = await gate.house.store.run(record.run_id)
-        assert run is not None
+        run = await _run(gate, "run-1")
         late = Fanout(gate.house)
         await late._hear(RunBegan(run=run))
         assert [turn.name for turn in late.under_way(run.key)] == ["run-1"]
@@ -67,3 +65,64 @@ async def test_a_run_that_ended_unheard_is_told_of_after_a_gap(opened: Opened) -
         final = await client.event("chat", state="final")
         assert final["message"]["content"][0]["text"] == "words"
         assert late.under_way(run.key) == ()
+
+
+async def test_a_run_that_ended_while_nobody_listened_is_told_of_by_who_listens_next(opened: Opened) -> None:
+    async with opened() as (gate, client), anyio.create_task_group() as group:
+        gate.bench.model.add((Say("words"),))
+        await client.call("chat.send", send("hello", "run-1"))
+        await client.event("chat", state="final")
+        late = Fanout(gate.house)
+        await late._hear(RunBegan(run=await _run(gate, "run-1")))
+        client.events.clear()
+        group.start_soon(late.serve)
+        final = await client.event("chat", state="final")
+        assert final["message"]["content"][0]["text"] == "words"
+        group.cancel_scope.cancel()
+
+
+async def test_messages_that_were_stored_while_nobody_listened_are_told(opened: Opened) -> None:
+    async with opened() as (gate, client), anyio.create_task_group() as group:
+        gate.bench.model.add((Say("words"),))
+        await client.call("chat.send", send("hello", "run-1"))
+        await client.event("chat", state="final")
+        run = await _run(gate, "run-1")
+        (connected,) = gate.house.clients
+        late = Fanout(gate.house)
+        late.listen(connected, None, run.key)
+        client.events.clear()
+        group.start_soon(late.serve)
+        told = await client.event("session.message")
+        assert told["messageSeq"] == 1
+        group.cancel_scope.cancel()
+
+
+async def test_nothing_is_kept_of_a_turn_that_is_over(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("words"),))
+        (connected,) = gate.house.clients
+        await client.call("chat.send", send("hello", "run-1"))
+        await client.event("chat", state="final")
+        await client.call("chat.send", send("hello", "run-1"))
+        await client.call("chat.send", send("/status", "run-2"))
+        assert connected.began == set()
+        run = await _run(gate, "run-1")
+        late = Fanout(gate.house)
+        await late._hear(RunBegan(run=run))
+        await late._hear(ListGap())
+        assert late._ended == {}
+        connected.watches = True
+        await late._hear(RunBegan(run=run))
+        await late._hear(ListGap())
+        assert late._ended == {run.key: "run-1"}
+        await late._hear(SessionGone(key=run.key))
+        assert late._ended == {}
+
+
+async def _run(gate: Gate, name: str) -> Run:
+    record = await gate.house.store.inbound_by_key(OWNER, None, name)
+    assert record is not None
+    assert record.run_id is not None
+    run = await gate.house.store.run(record.run_id)
+    assert run is not None
+    return run

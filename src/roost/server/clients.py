@@ -143,6 +143,11 @@ class Clients:
                 head = head or frames.event_head(event.name, event.payload)
                 client.outgoing.put(client.connection.number(head))
 
+    def over(self, name: str) -> None:
+        """Nothing more will be told of a run of this name."""
+        for client in self._all.values():
+            client.began.discard(name)
+
     def close(self, code: int, reason: str) -> None:
         for client in self._all.values():
             client.outgoing.close(code, reason)

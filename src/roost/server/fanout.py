@@ -38,6 +38,8 @@ class Fanout:
     async def serve(self) -> None:
         """Tell clients until cancelled."""
         async with self._house.engine.feed.subscribe_all(PersonCaller(principal=OWNER)) as items:
+            # Whoever listened before may have ended, and missed something.
+            await self._catch_up()
             async for item in items:
                 await self._hear(item)
 
@@ -60,6 +62,7 @@ class Fanout:
     async def answered(self, name: str, key: SessionKey, text: str | None) -> None:
         """Tell the readers of a session of what no run answers."""
         await self._chat(name, key, answer(name, str(key), key.agent, text, self._house.clock.now()))
+        self._house.clients.over(name)
 
     async def injected(self, key: SessionKey, entry_id: str, text: str) -> None:
         """Tell them of a line that was put into a session."""
@@ -69,6 +72,7 @@ class Fanout:
     async def lost(self, name: str, key: SessionKey, reason: str) -> None:
         """Tell them of what will never be answered."""
         await self._chat(name, key, never_answered(name, str(key), key.agent, reason))
+        self._house.clients.over(name)
 
     # -- what the engine says ------------------------------------------------------------------------
 
@@ -96,7 +100,9 @@ class Fanout:
         await self._tell_of(preview.key, turn.tell(preview, self._house.clock.now()))
         if turn.over:
             del self._turns[preview.run_id]
-            self._ended[preview.key] = turn.name
+            self._house.clients.over(turn.name)
+            if self._watched():
+                self._ended[preview.key] = turn.name
 
     def _begin(self, run: Run) -> None:
         self._house.sends.begun(run.id)
@@ -110,11 +116,15 @@ class Fanout:
             await self._messages(key)
         for send in self._house.sends.waiting(key):
             await self._settle(send)
-        if any(client.watches for client in self._house.clients):
+        why = self._why(key)
+        if self._watched():
             row = self._house.rows.row(session, titles=True, last=True)
-            changed: dict[str, JsonValue] = {"ts": self._house.clock.now(), **self._why(key)}
+            changed: dict[str, JsonValue] = {"ts": self._house.clock.now(), **why}
             payload: JsonObject = {**row, "sessionKey": str(key), **changed, "session": row}
             self._tell(WireEvent(name=CHANGED, payload=payload, audience=Audience.WATCHERS, key=key), session)
+
+    def _watched(self) -> bool:
+        return any(client.watches for client in self._house.clients)
 
     def _why(self, key: SessionKey) -> JsonObject:
         ended, turns = self._ended.pop(key, None), self.under_way(key)
@@ -124,6 +134,7 @@ class Fanout:
 
     def _gone(self, key: SessionKey) -> None:
         self._read.pop(key, None)
+        self._ended.pop(key, None)
         payload: dict[str, JsonValue] = {"reason": "delete", "ts": self._house.clock.now()}
         named: JsonObject = {"sessionKey": str(key), "agentId": key.agent, **payload}
         # Only who may see every session hears of it: whose it was cannot be told any more.
@@ -175,6 +186,9 @@ class Fanout:
                 await self._preview(RunOver(run=run or turn.run, words=await self._last_words(turn.run)))
         for send in self._house.sends.expected():
             await self._settle(send)
+        for key in tuple(self._read):
+            if not self.under_way(key):
+                await self._messages(key)
 
     # ------------------------------------------------------------------------------------------------
 

@@ -1,9 +1,11 @@
 """Who comes in: first whether the page may knock, then the owner's secret, then devices. Who is wrong too often waits."""
 
+from collections import Counter
+
 import anyio
 
 from roost.core.devices import Devices
-from roost.core.entrance import origin_allowed
+from roost.core.entrance import origin_allowed, throttled_by
 from roost.protocol.handshake import NO_CREDENTIAL, Connect, Refusal
 from roost.protocol.turnedaway import FOREIGN_PAGE, throttled, unproven
 from roost.server.auth import Admitted, Peer, SharedSecret
@@ -15,6 +17,8 @@ from roost.server.throttle import Throttle
 
 SLOWED_MS = 1_000
 SLOWED_AT_ONCE = 16
+SLOWED_EACH = 4
+"""How many attempts of one source may wait."""
 CHECKED_EVERY_MS = 200
 REVOKED, REVOKED_REASON = 1008, "credential revoked"
 
@@ -26,6 +30,7 @@ class Gatekeeper:
         self._pairing = Pairing(house)
         self._throttle = Throttle()
         self._slowed = anyio.Semaphore(SLOWED_AT_ONCE)
+        self._waiting: Counter[str] = Counter()
 
     async def admit(self, connect: Connect, peer: Peer) -> Admitted | Refusal:
         entrance = self._house.engine.rules.house.entrance
@@ -34,14 +39,26 @@ class Gatekeeper:
         clock, limit = self._house.clock, entrance.attempts
         retry_ms = self._throttle.retry_ms(peer.host, clock.now(), limit)
         if retry_ms:
-            async with self._slowed:
-                await clock.sleep(SLOWED_MS)
+            name = throttled_by(peer.host)
+            if self._waiting[name] >= SLOWED_EACH:
+                return throttled(retry_ms)
+            await self._slow(name)
         found = await self._judge(connect, peer)
         # Who showed nothing has guessed nothing.
         if isinstance(found, Admitted) or found is NO_CREDENTIAL:
             return found
         self._throttle.count(peer.host, clock.now(), limit)
         return throttled(retry_ms) if retry_ms else found
+
+    async def _slow(self, name: str) -> None:
+        self._waiting[name] += 1
+        try:
+            async with self._slowed:
+                await self._house.clock.sleep(SLOWED_MS)
+        finally:
+            self._waiting[name] -= 1
+            if not self._waiting[name]:
+                del self._waiting[name]
 
     async def _judge(self, connect: Connect, peer: Peer) -> Admitted | Refusal:
         device = connect.device

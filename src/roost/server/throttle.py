@@ -2,6 +2,7 @@
 locked out, and nobody can guess fast."""
 
 from collections import OrderedDict, deque
+from dataclasses import dataclass, field
 
 from roost.core.entrance import Attempts, throttled_by
 
@@ -10,23 +11,35 @@ ALL_TIMES = 10
 """How many sources it takes, each at its limit, before everybody is slowed."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    """When one source was wrong, and when that counted against everybody."""
+
+    wrong: deque[int] = field(default_factory=deque)
+    shared: deque[int] = field(default_factory=deque)
+
+
 class Throttle:
     def __init__(self) -> None:
-        self._wrong: OrderedDict[str, deque[int]] = OrderedDict()
+        self._wrong: OrderedDict[str, _Source] = OrderedDict()
         self._all: deque[int] = deque()
 
     def count(self, address: str, now: int, limit: Attempts) -> None:
         """Somebody was wrong."""
         name = throttled_by(address)
-        _add(self._wrong.setdefault(name, deque()), now, limit.most)
-        _add(self._all, now, limit.most * ALL_TIMES)
+        source = self._wrong.setdefault(name, _Source())
+        _add(source.wrong, now, limit.most)
+        if not _left(source.shared, limit.most, now, limit.window_ms):
+            # Beyond its own limit one source slows itself, not everybody.
+            _add(source.shared, now, limit.most)
+            _add(self._all, now, limit.most * ALL_TIMES)
         self._wrong.move_to_end(name)
         if len(self._wrong) > MOST_SOURCES:
             self._wrong.popitem(last=False)
 
     def retry_ms(self, address: str, now: int, limit: Attempts) -> int:
         """How long until this source is not slowed any more; 0 where it is not."""
-        own = self._wrong.get(throttled_by(address), deque())
+        own = self._wrong.get(throttled_by(address), _Source()).wrong
         return max(
             _left(own, limit.most, now, limit.window_ms),
             _left(self._all, limit.most * ALL_TIMES, now, limit.window_ms),

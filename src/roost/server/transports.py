@@ -38,7 +38,7 @@ class Silent:
 
 
 class Cautious(HttpToolsProtocol):
-    """Closes who does not finish the head of a request in time, or sends too long a one."""
+    """Closes who does not finish the head of a request in time, the first or a later one, or sends too long a one."""
 
     silent: ClassVar[Silent]
     head_s: ClassVar[float]
@@ -46,6 +46,8 @@ class Cautious(HttpToolsProtocol):
     _head = 0
     _tail = b""
     _in_head = True
+    _unsent = 0
+    _leaving = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -53,6 +55,8 @@ class Cautious(HttpToolsProtocol):
         self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
+        if self._leaving:
+            return
         if self._in_head and self._head_with(data) > MAX_HEAD:
             self.transport.abort()
             return
@@ -75,13 +79,40 @@ class Cautious(HttpToolsProtocol):
         self._stop_waiting()
         super().on_headers_complete()
 
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        # Where another request waited behind this one, it is being answered now.
+        if self.transport.is_closing() or not self.cycle.response_complete:
+            return
+        self.silent.add(self.transport)
+        self._wait_for_head()
+        if self.cycle.more_body:
+            self._leave()
+
+    def _leave(self) -> None:
+        """Nobody reads the rest of this body. Closed at once, the answer could be lost with it."""
+        if self.transport.can_write_eof():
+            self._leaving = True
+            self.transport.write_eof()
+        else:
+            self.transport.close()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
         super().connection_lost(exc)
 
     def _wait_for_head(self) -> None:
         if self._hurry is None:
-            self._hurry = self.loop.call_later(self.head_s, self.transport.abort)
+            self._unsent = self.transport.get_write_buffer_size()
+            self._hurry = self.loop.call_later(self.head_s, self._out_of_time)
+
+    def _out_of_time(self) -> None:
+        self._hurry = None
+        if 0 < self.transport.get_write_buffer_size() < self._unsent:
+            # It reads what it was answered, slowly.
+            self._wait_for_head()
+        else:
+            self.transport.abort()
 
     def _stop_waiting(self) -> None:
         self.silent.drop(self.transport)

@@ -15,7 +15,7 @@ from roost.core.secrets import Secret
 from roost.protocol.handshake import Connect, Refusal
 from roost.protocol.params import read_params
 from roost.server.auth import Admitted, Peer, Secrets, SharedSecret
-from roost.server.gatekeeper import CHECKED_EVERY_MS, SLOWED_MS, Gatekeeper
+from roost.server.gatekeeper import CHECKED_EVERY_MS, SLOWED_EACH, SLOWED_MS, Gatekeeper
 from roost.testing.clock import FakeClock
 from tests.flows.served import gates
 from tests.unit.protocol.test_handshake import CONNECT
@@ -92,3 +92,26 @@ async def test_the_page_is_judged_before_the_credential(tmp_path: Path) -> None:
 @pytest.mark.requirement("S12")
 def test_what_is_taken_back_is_noticed_within_a_second() -> None:
     assert EVERY_MS + CHECKED_EVERY_MS < 1_000
+
+
+@pytest.mark.requirement("S2")
+async def test_a_crowd_from_one_place_does_not_stand_in_the_way_of_another(tmp_path: Path) -> None:
+    async with scenes(tmp_path) as scene:
+        for host in ("10.0.0.1", "10.0.0.2") * 2:
+            await scene.ask("wrong", host=host)
+        scene.found.clear()
+        async with anyio.create_task_group() as group:
+            for _ in range(SLOWED_EACH + 30):
+                group.start_soon(partial(scene.ask, "wrong", host="10.0.0.1"))
+            await anyio.wait_all_tasks_blocked()
+            assert len(scene.found) == 30
+            assert scene.code() == "AUTH_RATE_LIMITED"
+            group.start_soon(partial(scene.ask, "right", host="10.0.0.2"))
+            await anyio.wait_all_tasks_blocked()
+            scene.clock.advance(SLOWED_MS)
+        assert sum(isinstance(one, Admitted) for one in scene.found) == 1
+        async with anyio.create_task_group() as group:
+            group.start_soon(partial(scene.ask, "right", host="10.0.0.1"))
+            await anyio.wait_all_tasks_blocked()
+            scene.clock.advance(SLOWED_MS)
+        assert isinstance(scene.found[-1], Admitted)

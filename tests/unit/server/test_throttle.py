@@ -36,3 +36,20 @@ def test_the_places_that_are_remembered_are_bounded() -> None:
     now = MOST_SOURCES * 100 + 1
     assert throttle.retry_ms(f"source-{MOST_SOURCES}", now, strict) > 0
     assert len(throttle._wrong) == MOST_SOURCES
+
+
+@pytest.mark.requirement("S2")
+def test_one_place_alone_does_not_slow_everybody() -> None:
+    throttle = Throttle()
+    for _ in range(ALL_TIMES * LIMIT.most * 2):
+        throttle.count("a", 0, LIMIT)
+    assert throttle.retry_ms("a", 0, LIMIT) == 1_000
+    assert throttle.retry_ms("b", 0, LIMIT) == 0
+
+
+def test_who_goes_on_counts_again_in_the_next_window() -> None:
+    throttle = Throttle()
+    for now in range(0, 2_000, 100):
+        for number in range(ALL_TIMES):
+            throttle.count(f"source-{number}", now, LIMIT)
+    assert throttle.retry_ms("fresh", 1_900, LIMIT) > 0

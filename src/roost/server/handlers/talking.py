@@ -101,16 +101,22 @@ class Talk:
         try:
             accepted = await house.engine.inbox.say(said)
         except BaseException:
-            house.sends.withdraw(send)
+            self._withdraw(call, send)
             raise
         if isinstance(accepted, TurnedAway):
-            house.sends.withdraw(send)
+            self._withdraw(call, send)
             raise InvalidInput(NOT_TAKEN)
         if accepted.record.run_id != said.run_id:
             house.sends.withdraw(send)
             if not accepted.duplicate:
                 await self._tell(accepted.record, words)
+            elif await self._is_over(call, accepted.record):
+                call.client.began.discard(words.name)
         return accepted
+
+    def _withdraw(self, call: Call, send: Send) -> None:
+        call.house.sends.withdraw(send)
+        call.client.began.discard(send.name)
 
     async def _tell(self, record: InboundRecord, words: Words) -> None:
         if record.state is InboundState.DEAD:
