@@ -80,7 +80,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
 
     @asynccontextmanager
     async def open_gate() -> AsyncIterator[tuple[Gate, LocalClient]]:
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             async with gates(request.param, tmp_path) as gate, gate.client(caps=["tool-events"]) as client:
                 yield gate, client
 

@@ -1,12 +1,18 @@
 """Clients see what is theirs, through every method and every event, and miss nothing that was missed for them."""
 
+from typing import Any
+
 import anyio
 import pytest
 
-from roost.core.feeds import ListGap, SessionGone
-from roost.core.previews import RunBegan
+from roost.core.events import EventKind
+from roost.core.feeds import Anchor, ListGap, ListItem, SessionGone, Shown
+from roost.core.models import ModelRef
+from roost.core.previews import ModelAsked, Preview, RunBegan, RunOver
 from roost.core.principals import OWNER
+from roost.core.queries import HistoryQuery
 from roost.core.runs import Run
+from roost.core.visibility import PersonCaller
 from roost.server.fanout import Fanout
 from roost.testing.scripts import Hang, Say
 from roost.testing.wires import Refused
@@ -58,10 +64,10 @@ async def test_a_run_that_ended_unheard_is_told_of_after_a_gap(opened: Opened) -
         await client.event("chat", state="final")
         run = await _run(gate, "run-1")
         late = Fanout(gate.house)
-        await late._hear(RunBegan(run=run))
+        await hears(gate, late, began(run))
         assert [turn.name for turn in late.under_way(run.key)] == ["run-1"]
         client.events.clear()
-        await late._hear(ListGap())
+        await hears(gate, late, ListGap())
         final = await client.event("chat", state="final")
         assert final["message"]["content"][0]["text"] == "words"
         assert late.under_way(run.key) == ()
@@ -73,7 +79,7 @@ async def test_a_run_that_ended_while_nobody_listened_is_told_of_by_who_listens_
         await client.call("chat.send", send("hello", "run-1"))
         await client.event("chat", state="final")
         late = Fanout(gate.house)
-        await late._hear(RunBegan(run=await _run(gate, "run-1")))
+        await hears(gate, late, began(await _run(gate, "run-1")))
         client.events.clear()
         group.start_soon(late.serve)
         final = await client.event("chat", state="final")
@@ -108,15 +114,55 @@ async def test_nothing_is_kept_of_a_turn_that_is_over(opened: Opened) -> None:
         assert connected.began == set()
         run = await _run(gate, "run-1")
         late = Fanout(gate.house)
-        await late._hear(RunBegan(run=run))
-        await late._hear(ListGap())
+        await hears(gate, late, began(run), ListGap())
         assert late._ended == {}
         connected.watches = True
-        await late._hear(RunBegan(run=run))
-        await late._hear(ListGap())
+        await hears(gate, late, began(run), ListGap())
         assert late._ended == {run.key: "run-1"}
-        await late._hear(SessionGone(key=run.key))
+        await hears(gate, late, SessionGone(key=run.key))
         assert late._ended == {}
+
+
+async def test_what_was_stored_after_a_word_is_told_after_it(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("words"),))
+        await client.call("chat.send", send("hello", "run-1"))
+        await client.event("chat", state="final")
+        run = await _run(gate, "run-1")
+        (connected,) = gate.house.clients
+        late = Fanout(gate.house)
+        late.listen(connected, None, run.key)
+        client.events.clear()
+        asked = (await gate.house.store.history(HistoryQuery(key=run.key, limit=10))).entries[0]
+        model = ModelAsked(
+            key=run.key, run_id=run.id, answer=1, model=ModelRef(provider="scripted", model="one")
+        )
+        said = shown(model, EventKind.ENTRY, asked.id)
+        await hears(gate, late, began(run), said, shown(RunOver(run=run), EventKind.RUN_ENDED, run.id))
+        await client.event("chat", state="final")
+        told = [_brief(event["payload"]) for event in client.events]
+        assert [one for one in told if one] == ["user", "model", "assistant", "end"]
+
+
+def _brief(payload: dict[str, Any]) -> str | None:
+    if "message" in payload and "role" in payload["message"] and "state" not in payload:
+        return str(payload["message"]["role"])
+    phase = payload.get("data", {}).get("phase")
+    return phase if phase in ("model", "end") else None
+
+
+async def hears(gate: Gate, fanout: Fanout, *items: ListItem) -> None:
+    async with gate.engine.feed.subscribe_all(PersonCaller(principal=OWNER)) as feed:
+        for item in items:
+            await fanout._hear(item, feed)
+
+
+def began(run: Run) -> Shown:
+    return shown(RunBegan(run=run), EventKind.RUN_STARTED, run.id)
+
+
+def shown(preview: Preview, kind: EventKind, ref: str) -> Shown:
+    return Shown(preview=preview, after=Anchor(kind, ref))
 
 
 async def _run(gate: Gate, name: str) -> Run:

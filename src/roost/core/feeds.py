@@ -1,9 +1,9 @@
 """What a listener is given: what was stored, what is only shown, and where something was left out."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from roost.core.events import Event
+from roost.core.events import Event, EventKind
 from roost.core.keys import SessionKey
 from roost.core.previews import Preview
 from roost.core.sessions import Session
@@ -17,8 +17,28 @@ class Gap:
     after: int
 
 
+class Anchor(NamedTuple):
+    """The stored event after which a preview comes."""
+
+    kind: EventKind
+    ref: str
+
+    def marks(self, event: Event) -> bool:
+        return (event.kind, event.ref) == self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A preview, and what was stored before it: all that is stored later comes after it."""
+
+    preview: Preview
+    after: Anchor
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionChanged:
+    """A session as it was when none of its previews waited."""
+
     session: Session
 
 
@@ -33,4 +53,4 @@ class ListGap:
 
 
 FeedItem: TypeAlias = Event | Preview | Gap
-ListItem: TypeAlias = SessionChanged | SessionGone | Preview | ListGap
+ListItem: TypeAlias = SessionChanged | SessionGone | Shown | ListGap

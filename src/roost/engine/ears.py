@@ -6,11 +6,11 @@ Nobody who speaks ever waits for it.
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import anyio
 
-from roost.core.events import EventKind
+from roost.core.feeds import Anchor, Shown
 from roost.core.previews import Piece, Preview, SpokenText, SpokenThinking, ToolPrinted, stream_of, weight
 from roost.ports import Clock
 
@@ -20,13 +20,6 @@ MOST_CHARACTERS = 256 * 1024
 
 
 Stream: TypeAlias = tuple[str, ...]
-
-
-class Anchor(NamedTuple):
-    """The stored event after which a preview comes."""
-
-    kind: EventKind
-    ref: str
 
 
 @dataclass(slots=True)
@@ -41,7 +34,7 @@ class _Waiting:
 
 class Ears:
     """Pieces of a stream are joined while they wait, and come `PACE_MS` apart; the last one before something else of
-    its run comes with that."""
+    its run comes with that. `heard` counts the previews."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -51,6 +44,7 @@ class Ears:
         self._pace: dict[Stream, int] = {}
         self._news = anyio.Event()
         self.missed = False
+        self.heard = 0
 
     # -- the speaker's side --------------------------------------------------------------------------
 
@@ -86,7 +80,7 @@ class Ears:
         """That of the next preview."""
         return self._waiting[0].anchor if self._waiting else None
 
-    def take(self, *, hurry: bool = False) -> Preview | None:
+    def take(self, *, hurry: bool = False) -> Shown | None:
         """The next preview whose time has come; in a hurry, the next one."""
         place = 0 if hurry else self._due_now()
         if place is None or not self._waiting:
@@ -98,7 +92,11 @@ class Ears:
             self._taken(stream_of(preview), waiting)
             preview = _whole(preview, waiting.more)
         self._weight -= weight(preview)
-        return preview
+        return Shown(preview=preview, after=waiting.anchor)
+
+    def holds(self, run_id: str) -> bool:
+        """Whether something that a run said waits to be taken."""
+        return any(waiting.preview.run_id == run_id for waiting in self._waiting)
 
     async def wait(self) -> None:
         """Return when there may be something to take."""
@@ -145,6 +143,7 @@ class Ears:
 
     def _add(self, waiting: _Waiting) -> None:
         self._waiting.append(waiting)
+        self.heard += 1
         self.wake()
 
     def _taken(self, stream: Stream, waiting: _Waiting) -> None:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TypeAlias
 
-from roost.core.feeds import FeedItem, ListItem
+from roost.core.feeds import FeedItem
 from roost.core.keys import SessionKey
 from roost.core.runs import Run
 from roost.core.sessions import Session
@@ -48,10 +48,10 @@ class Feed:
                 yield feed
 
     @asynccontextmanager
-    async def subscribe_all(self, caller: PersonCaller) -> AsyncIterator[AsyncIterator[ListItem]]:
+    async def subscribe_all(self, caller: PersonCaller) -> AsyncIterator[ListFeed]:
         """Changes of all sessions that a person may see, from now on, and what their runs say."""
         with self._listening(lambda spoken: may_list(caller, spoken)) as ears:
-            feed = ListFeed(self._store, caller, ears, self._replay)
+            feed = ListFeed(self._store, caller, ears, self._replay, self._voices.__contains__)
             with self._store.watch(None, feed.changed):
                 yield feed
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Self, TypeAlias
 
 from roost.core.events import Event
-from roost.core.feeds import FeedItem, Gap, ListGap, ListItem, SessionChanged, SessionGone
+from roost.core.feeds import Anchor, FeedItem, Gap, ListGap, ListItem, SessionChanged, SessionGone
 from roost.core.keys import SessionKey
 from roost.core.sessions import Session
 from roost.core.visibility import Allowed, Operation, PersonCaller, Target, decide
-from roost.engine.ears import Anchor, Ears
+from roost.engine.ears import Ears
 from roost.ports import Store
 
 PAGE = 100
@@ -17,6 +17,7 @@ MOST_CHANGED = 1_000
 
 
 Replay: TypeAlias = Callable[[Ears], None]
+Speaks: TypeAlias = Callable[[str], bool]
 
 
 class SessionFeed:
@@ -55,7 +56,8 @@ class SessionFeed:
         """A preview stands after its anchor, which was stored before it was told, and before what was stored later."""
         anchor = self._ears.anchor
         if anchor is not None and self._looked == self._news and not self._is_ahead(anchor):
-            return self._ears.take(hurry=bool(self._stored))
+            shown = self._ears.take(hurry=bool(self._stored))
+            return None if shown is None else shown.preview
         if not self._stored:
             return None
         item = self._stored.popleft()
@@ -63,7 +65,7 @@ class SessionFeed:
         return item
 
     def _is_ahead(self, anchor: Anchor) -> bool:
-        return any(isinstance(item, Event) and (item.kind, item.ref) == anchor for item in self._stored)
+        return any(isinstance(item, Event) and anchor.marks(item) for item in self._stored)
 
     async def _look(self) -> None:
         news = self._news
@@ -80,11 +82,14 @@ class SessionFeed:
 class ListFeed:
     """Changes of every session a person may see, and what their runs say. One task at a time may listen."""
 
-    def __init__(self, store: Store, caller: PersonCaller, ears: Ears, replay: Replay) -> None:
+    def __init__(
+        self, store: Store, caller: PersonCaller, ears: Ears, replay: Replay, speaks: Speaks
+    ) -> None:
         self._store = store
         self._caller = caller
         self._ears = ears
         self._replay = replay
+        self._speaks = speaks
         self._changed: dict[SessionKey, int] = {}
 
     def changed(self, key: SessionKey) -> None:
@@ -96,6 +101,10 @@ class ListFeed:
             self._ears.forget()
         self._ears.wake()
 
+    def expects(self, run_id: str) -> bool:
+        """Whether a run may still be heard of here. Of one that another gateway ran only the store tells."""
+        return self._speaks(run_id) or self._ears.holds(run_id)
+
     def __aiter__(self) -> Self:
         return self
 
@@ -105,16 +114,20 @@ class ListFeed:
                 self._changed.clear()
                 self._replay(self._ears)
                 return ListGap()
-            preview = self._ears.take()
-            if preview is not None:
-                return preview
+            shown = self._ears.take()
+            if shown is not None:
+                return shown
             if not self._changed:
                 await self._ears.wait()
             elif change := await self._change(*next(iter(self._changed.items()))):
                 return change
 
     async def _change(self, key: SessionKey, times: int) -> SessionChanged | SessionGone | None:
+        heard = self._ears.heard
         session = await self._store.session(key)
+        if self._ears.heard > heard:
+            # What was said meanwhile comes before what was stored meanwhile.
+            return None
         # What came while it was read is told once more.
         if self._changed.get(key) == times:
             del self._changed[key]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from roost.core.events import EventKind
+from roost.core.feeds import Anchor
 from roost.core.messages import AssistantMessage, ToolCall
 from roost.core.models import ModelRef
 from roost.core.previews import (
@@ -22,7 +23,7 @@ from roost.core.runs import Run
 from roost.core.sentinels import could_become_silent, held_from, is_silent, strip_trailing
 from roost.core.sessions import Session
 from roost.core.tools import ToolOutcome
-from roost.engine.ears import Anchor, Ears
+from roost.engine.ears import Ears
 
 MOST_PRINTED = 64 * 1024
 MOST_HELD = 4096

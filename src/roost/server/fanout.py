@@ -1,10 +1,11 @@
 """From the engine's feed to the clients: one listener hears of everything, writes each event once, and gives it to those
 who may see the session it is about."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias, assert_never
 
-from roost.core.events import EventKind
-from roost.core.feeds import ListGap, ListItem, SessionChanged, SessionGone
+from roost.core.events import Event, EventKind
+from roost.core.feeds import Anchor, ListGap, ListItem, SessionChanged, SessionGone, Shown
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage
@@ -14,18 +15,19 @@ from roost.core.queries import HistoryQuery
 from roost.core.runs import Run, RunKind
 from roost.core.sessions import Session
 from roost.core.visibility import PersonCaller
-from roost.engine.subscriptions import may_list
+from roost.engine.subscriptions import ListFeed, may_list
 from roost.protocol.convert.messages import message_row
 from roost.protocol.convert.turns import Turn, answer, never_answered
 from roost.protocol.events import CHANGED, CHAT, MESSAGE, Audience, WireEvent
 from roost.server.clients import Connected
 from roost.server.house import House
-from roost.server.sends import Send
 
 PAGE = 100
 MOST_CHARS = 100_000
 UNTOLD = frozenset({RunKind.COMPACTION, RunKind.FLUSH})
 LOST = "it was not answered"
+
+Cut: TypeAlias = Callable[[tuple[Event, ...]], tuple[Event, ...]]
 
 
 class Fanout:
@@ -39,9 +41,9 @@ class Fanout:
         """Tell clients until cancelled."""
         async with self._house.engine.feed.subscribe_all(PersonCaller(principal=OWNER)) as items:
             # Whoever listened before may have ended, and missed something.
-            await self._catch_up()
+            await self._catch_up(items)
             async for item in items:
-                await self._hear(item)
+                await self._hear(item, items)
 
     # -- what handlers ask for -----------------------------------------------------------------------
 
@@ -76,18 +78,22 @@ class Fanout:
 
     # -- what the engine says ------------------------------------------------------------------------
 
-    async def _hear(self, item: ListItem) -> None:
+    async def _hear(self, item: ListItem, items: ListFeed) -> None:
         match item:
             case ListGap():
-                await self._catch_up()
+                await self._catch_up(items)
             case SessionChanged(session=session):
+                await self._settle(items, session.key)
                 await self._changed(session)
             case SessionGone(key=key):
+                await self._settle(items, key)
                 self._gone(key)
+            case Shown(preview=preview, after=anchor):
+                await self._preview(preview, _until(anchor))
             case _:
-                await self._preview(item)
+                assert_never(item)
 
-    async def _preview(self, preview: Preview) -> None:
+    async def _preview(self, preview: Preview, stored: Cut) -> None:
         if isinstance(preview, RunBegan):
             self._begin(preview.run)
         elif isinstance(preview, RunOver):
@@ -96,7 +102,7 @@ class Fanout:
         if turn is None:
             return
         if not isinstance(preview, Piece):
-            await self._messages(preview.key)
+            await self._messages(preview.key, stored)
         await self._tell_of(preview.key, turn.tell(preview, self._house.clock.now()))
         if turn.over:
             del self._turns[preview.run_id]
@@ -113,9 +119,7 @@ class Fanout:
         key = session.key
         if not self.under_way(key):
             # While a run is under way, what it stores is told between what it says.
-            await self._messages(key)
-        for send in self._house.sends.waiting(key):
-            await self._settle(send)
+            await self._messages(key, _as_of(session))
         why = self._why(key)
         if self._watched():
             row = self._house.rows.row(session, titles=True, last=True)
@@ -141,11 +145,12 @@ class Fanout:
         ruling = [client for client in self._house.clients if client.caller.rules_all]
         self._house.clients.tell(WireEvent(name=CHANGED, payload=named, audience=Audience.WATCHERS), ruling)
 
-    async def _messages(self, key: SessionKey) -> None:
-        """Tell those who listen to a session what was stored in it since they were told last."""
+    async def _messages(self, key: SessionKey, cut: Cut) -> None:
+        """Tell those who listen to a session what was stored in it since they were told last, as far as its turn has
+        come."""
         if key not in self._read:
             return
-        events = await self._house.store.events(key, after=self._read[key], limit=PAGE)
+        events = cut(await self._house.store.events(key, after=self._read[key], limit=PAGE))
         if not events or key not in self._read:
             return
         self._read[key] = events[-1].number
@@ -170,25 +175,34 @@ class Fanout:
                 event = WireEvent(name=MESSAGE, payload=payload, audience=Audience.LISTENERS, key=key)
                 self._tell(event, session)
 
-    async def _settle(self, send: Send) -> None:
-        """A message whose run ended before it began is told of nowhere else."""
-        run = await self._house.store.run(send.run_id)
-        if run is None or run.outcome is None:
-            return
-        self._house.sends.begun(send.run_id)
-        await self.lost(send.name, send.key, run.outcome.error or LOST)
-
-    async def _catch_up(self) -> None:
-        """Something was missed: what ended meanwhile is told now, what goes on is told anew by who says it."""
-        for run_id, turn in tuple(self._turns.items()):
+    async def _settle(self, items: ListFeed, key: SessionKey) -> None:
+        """Tell of what ended unheard: before it began, on another gateway, or while nobody listened."""
+        awaited = {turn.run.id for turn in self.under_way(key)}
+        awaited |= {send.run_id for send in self._house.sends.waiting(key)}
+        for run_id in awaited:
             run = await self._house.store.run(run_id)
-            if run is None or run.outcome is not None:
-                await self._preview(RunOver(run=run or turn.run, words=await self._last_words(turn.run)))
-        for send in self._house.sends.expected():
-            await self._settle(send)
+            if items.expects(run_id) or (run is not None and run.outcome is None):
+                continue
+            # A message may not be accepted yet; a run that was told of and is not there was deleted.
+            if run or run_id in self._turns:
+                await self._over(run or self._turns[run_id].run)
+
+    async def _over(self, run: Run) -> None:
+        if run.id not in self._turns and run.started_at is None:
+            self._house.sends.begun(run.id)
+            error = run.outcome.error if run.outcome else None
+            await self.lost(self._house.sends.name(run.id), run.key, error or LOST)
+            return
+        self._begin(run)
+        await self._preview(RunOver(run=run, words=await self._last_words(run)), _all)
+
+    async def _catch_up(self, items: ListFeed) -> None:
+        """Something was missed: what ended meanwhile is told now, what goes on is told anew by who says it."""
+        for key in {turn.run.key for turn in self._turns.values()} | self._house.sends.awaited():
+            await self._settle(items, key)
         for key in tuple(self._read):
             if not self.under_way(key):
-                await self._messages(key)
+                await self._messages(key, _all)
 
     # ------------------------------------------------------------------------------------------------
 
@@ -217,3 +231,24 @@ class Fanout:
 
     def _seeing(self, session: Session) -> Iterator[Connected]:
         return (client for client in self._house.clients if may_list(client.caller, session))
+
+
+def _all(events: tuple[Event, ...]) -> tuple[Event, ...]:
+    return events
+
+
+def _as_of(session: Session) -> Cut:
+    """What was stored when a session was read."""
+    return lambda events: tuple(event for event in events if event.number <= session.events)
+
+
+def _until(anchor: Anchor) -> Cut:
+    """What was stored before something was shown. If that was told already, the rest comes later."""
+
+    def cut(events: tuple[Event, ...]) -> tuple[Event, ...]:
+        found = [place for place, event in enumerate(events) if anchor.marks(event)]
+        if found:
+            return events[: found[-1] + 1]
+        return events if len(events) == PAGE else ()
+
+    return cut

@@ -53,8 +53,9 @@ class Sends:
         """What was sent to a session and of whose run nothing was heard."""
         return tuple(self._waiting.get(key, {}).values())
 
-    def expected(self) -> tuple[Send, ...]:
-        return tuple(send for sends in self._waiting.values() for send in sends.values())
+    def awaited(self) -> frozenset[SessionKey]:
+        """The sessions of all of them."""
+        return frozenset(self._waiting)
 
     def _settle(self, send: Send) -> None:
         waiting = self._waiting.get(send.key, {})

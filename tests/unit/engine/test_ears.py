@@ -4,9 +4,10 @@ import anyio
 import pytest
 
 from roost.core.events import EventKind
+from roost.core.feeds import Anchor, Shown
 from roost.core.messages import ToolCall
 from roost.core.previews import Piece, Preview, RunBegan, SpokenText, ToolBegan, ToolPrinted
-from roost.engine.ears import MOST_CHARACTERS, MOST_WAITING, PACE_MS, Anchor, Ears
+from roost.engine.ears import MOST_CHARACTERS, MOST_WAITING, PACE_MS, Ears
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
@@ -36,8 +37,8 @@ class Listener:
         return [one.text for one in self.taken() if isinstance(one, Piece)]
 
     def taken(self) -> Iterator[Preview]:
-        while (preview := self.ears.take()) is not None:
-            yield preview
+        while (shown := self.ears.take()) is not None:
+            yield shown.preview
 
 
 def test_pieces_are_joined_while_they_wait_for_their_time() -> None:
@@ -58,7 +59,7 @@ def test_what_follows_a_piece_lets_it_go_at_once_and_never_overtakes_it() -> Non
     assert listener.texts() == ["a"]
     listener.hear(piece("b", 1), MARK, piece("c", 2))
     assert list(listener.taken()) == [piece("b", 1), MARK]
-    assert listener.ears.take(hurry=True) == piece("c", 2)
+    assert listener.ears.take(hurry=True) == Shown(preview=piece("c", 2), after=ANCHOR)
     assert listener.ears.take(hurry=True) is None
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from roost.core.errors import Forbidden, NotFound, RoostError
 from roost.core.events import Event, EventKind
-from roost.core.feeds import FeedItem, SessionChanged
+from roost.core.feeds import FeedItem, ListItem, SessionChanged, Shown
 from roost.core.keys import SessionKey
-from roost.core.previews import RunBegan, RunOver, SpokenText, ToolOver, ToolPrinted
+from roost.core.previews import Preview, RunBegan, RunOver, SpokenText, ToolOver, ToolPrinted
 from roost.core.principals import OWNER, person
 from roost.core.runs import Request
 from roost.core.visibility import AgentCaller, Caller, PersonCaller
@@ -48,6 +48,10 @@ async def until_over(feed: Feed, found: list[FeedItem], started: anyio.Event) ->
             found.append(item)
             if isinstance(item, RunOver):
                 return
+
+
+def spoken(item: ListItem) -> Preview | None:
+    return item.preview if isinstance(item, Shown) else None
 
 
 async def test_a_turn_is_heard_in_the_order_in_which_it_happened() -> None:
@@ -192,7 +196,7 @@ async def test_everything_that_is_said_anywhere_is_heard_by_who_may_see_it_all()
     async with feed.subscribe_all(ME) as mine, feed.subscribe_all(ADA) as hers:
         await scene.run(feed, (Say("Hello"),))
         found = []
-        while not isinstance(item := await anext(mine), RunOver):
+        while not isinstance(item := spoken(await anext(mine)), RunOver):
             found.append(type(item).__name__)
         assert "SpokenText" in found
         assert isinstance(await anext(mine), SessionChanged)
@@ -251,6 +255,6 @@ async def test_a_listener_who_left_in_the_middle_is_no_longer_told() -> None:
     async with anyio.create_task_group() as group:
         async with feed.subscribe_all(ME) as items:
             group.start_soon(scene.run, feed, (Say("half"), Hang()))
-            while not isinstance(await anext(items), SpokenText):
+            while not isinstance(spoken(await anext(items)), SpokenText):
                 pass
         group.cancel_scope.cancel()

@@ -1,17 +1,20 @@
+from collections.abc import Callable
+from typing import cast
+
 import anyio
 import anyio.lowlevel
 import pytest
 
 from roost.core.effects import DeleteSession, Pin
 from roost.core.events import Event, EventKind
-from roost.core.feeds import FeedItem, Gap, ListGap, ListItem, SessionChanged, SessionGone
+from roost.core.feeds import Anchor, FeedItem, Gap, ListGap, ListItem, SessionChanged, SessionGone, Shown
 from roost.core.keys import SessionKey
 from roost.core.previews import SpokenText
 from roost.core.principals import OWNER, Principal, person
 from roost.core.retention import Cutoffs
 from roost.core.sessions import Session
 from roost.core.visibility import PersonCaller
-from roost.engine.ears import MOST_WAITING, Anchor, Ears
+from roost.engine.ears import MOST_WAITING, Ears
 from roost.engine.subscriptions import MOST_CHANGED, PAGE, ListFeed, SessionFeed
 from roost.ports import Store
 from roost.stores.memory import MemoryStore
@@ -32,6 +35,7 @@ class Desk:
         self.store: Store = MemoryStore(self.clock)
         self.ears = Ears(self.clock)
         self.replayed = 0
+        self.speaking = set[str]()
 
     def replay(self, ears: Ears) -> None:
         self.replayed += 1
@@ -41,7 +45,7 @@ class Desk:
         return SessionFeed(self.store, MAIN, after, self.ears, self.replay)
 
     def list_feed(self, caller: PersonCaller) -> ListFeed:
-        return ListFeed(self.store, caller, self.ears, self.replay)
+        return ListFeed(self.store, caller, self.ears, self.replay, self.speaking.__contains__)
 
     async def append(self, *names: str) -> None:
         await self.store.append(MAIN, tuple(builders.said(name, "x") for name in names))
@@ -189,7 +193,7 @@ async def test_words_and_changes_come_in_one_row() -> None:
     feed = desk.list_feed(PersonCaller(principal=OWNER))
     desk.speak("word", "e1")
     feed.changed(MAIN)
-    assert [type(item) for item in await ready(feed)] == [SpokenText, SessionChanged]
+    assert [type(item) for item in await ready(feed)] == [Shown, SessionChanged]
     for number in range(MOST_WAITING + 1):
         piece = SpokenText(key=MAIN, run_id=str(number), answer=1, offset=0, text="x")
         desk.ears.hear(piece, Anchor(EventKind.ENTRY, "e1"))
@@ -236,3 +240,43 @@ async def test_what_changes_while_it_is_read_is_told_again() -> None:
         await anyio.lowlevel.checkpoint()
         feed.changed(MAIN)
     assert [type(item) for item in await ready(feed)] == [SessionChanged]
+
+
+class SlowToRead:
+    """A store that says something while a session is read from it."""
+
+    def __init__(self, inner: Store, meanwhile: Callable[[], None]) -> None:
+        self._inner = inner
+        self._meanwhile = meanwhile
+
+    async def session(self, key: SessionKey) -> Session | None:
+        found = await self._inner.session(key)
+        self._meanwhile()
+        return found
+
+
+async def test_what_is_said_while_a_change_is_read_comes_before_the_change() -> None:
+    desk = Desk()
+    await opened(desk.store)
+    words = ["word"]
+
+    def speak() -> None:
+        if words:
+            desk.speak(words.pop(), "e1")
+
+    slow = cast("Store", SlowToRead(desk.store, speak))
+    feed = ListFeed(slow, PersonCaller(principal=OWNER), desk.ears, desk.replay, desk.speaking.__contains__)
+    feed.changed(MAIN)
+    assert [type(item) for item in await ready(feed)] == [Shown, SessionChanged]
+
+
+async def test_a_run_is_expected_while_it_speaks_and_until_its_last_word_was_heard() -> None:
+    desk = Desk()
+    feed = desk.list_feed(PersonCaller(principal=OWNER))
+    desk.speaking.add("r")
+    assert feed.expects("r")
+    desk.speak("word", "e1")
+    desk.speaking.clear()
+    assert feed.expects("r")
+    assert await ready(feed) != []
+    assert not feed.expects("r")

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core.events import EventKind
+from roost.core.feeds import Anchor
 from roost.core.messages import AssistantMessage, Text, ToolCall
 from roost.core.models import ModelRef
 from roost.core.previews import (
@@ -18,7 +19,7 @@ from roost.core.previews import (
 )
 from roost.core.sessions import Session
 from roost.core.tools import ToolOutcome
-from roost.engine.ears import Anchor, Ears
+from roost.engine.ears import Ears
 from roost.engine.voice import CUT_SHORT, MOST_HELD, MOST_PRINTED, Holdback, Voice
 from roost.testing import builders
 from roost.testing.clock import FakeClock

@@ -13,7 +13,7 @@ def test_a_run_goes_by_the_name_of_its_message_and_else_by_its_own() -> None:
     assert (sends.name("r-1"), sends.name("r-9")) == ("one", "r-9")
     sends.begun("r-1")
     sends.begun("r-9")
-    assert (sends.name("r-1"), sends.waiting(MAIN), sends.expected()) == ("one", (), ())
+    assert (sends.name("r-1"), sends.waiting(MAIN), sends.awaited()) == ("one", (), frozenset())
 
 
 def test_what_opened_no_run_is_forgotten() -> None:
@@ -23,7 +23,7 @@ def test_what_opened_no_run_is_forgotten() -> None:
     sends.withdraw(FIRST)
     sends.withdraw(FIRST)
     assert sends.name("r-1") == "r-1"
-    assert sends.waiting(MAIN) == sends.expected() == (SECOND,)
+    assert (sends.waiting(MAIN), sends.awaited()) == ((SECOND,), frozenset({MAIN}))
 
 
 def test_only_so_many_are_remembered() -> None:
