@@ -4,6 +4,8 @@ import pytest
 
 from roost.core.effects import (
     AcceptInput,
+    AppendEntries,
+    KeepInput,
     KillInput,
     MergeInput,
     MoveInput,
@@ -152,17 +154,33 @@ async def test_a_pending_input_can_end_inside_another_or_die(store: Store) -> No
     ]
 
 
+@pytest.mark.requirement("P1")
+async def test_a_pending_input_that_nobody_reads_can_become_an_entry(store: Store) -> None:
+    await accepted(store, "m-1", "r-1")
+    before = await known(store)
+    kept = builders.said("m-1", "a report")
+    await change(store, KeepInput(inbound_id="m-1"), AppendEntries(key=MAIN, drafts=(kept,)))
+    assert (await known_inbound(store, "m-1")).state is InboundState.TAKEN
+    assert (await store.change_session(MAIN, always())).pending == ()
+    events = await store.events(MAIN, after=before.events, limit=10)
+    assert [(event.kind, event.ref) for event in events] == [
+        (EventKind.INPUT_TAKEN, "m-1"),
+        (EventKind.ENTRY, "m-1"),
+    ]
+
+
 ENDS = (
     MoveInput(inbound_id="m-1", run_id="r-1", mode=InputMode.STEER),
     MergeInput(inbound_id="m-1", into="m-2", reason="late"),
     KillInput(inbound_id="m-1", reason="late"),
+    KeepInput(inbound_id="m-1"),
 )
 
 
 @pytest.mark.requirement("P3")
 @pytest.mark.parametrize("second", ENDS, ids=lambda effect: type(effect).__name__)
 async def test_a_message_in_a_transcript_gets_no_second_end(
-    store: Store, lease: Lease, second: MoveInput | MergeInput | KillInput
+    store: Store, lease: Lease, second: MoveInput | MergeInput | KillInput | KeepInput
 ) -> None:
     await accepted(store, "m-1", "r-1")
     (run,) = await store.claim_runs(lease, everything)
@@ -175,7 +193,7 @@ async def test_a_message_in_a_transcript_gets_no_second_end(
 
 @pytest.mark.parametrize("effect", ENDS, ids=lambda effect: type(effect).__name__)
 async def test_a_message_that_never_came_has_no_end(
-    store: Store, effect: MoveInput | MergeInput | KillInput
+    store: Store, effect: MoveInput | MergeInput | KillInput | KeepInput
 ) -> None:
     await opened(store)
     with pytest.raises(NotFound):

@@ -291,10 +291,10 @@ class Scene:
 
     async def _at_rest(self, batch: Batch, but: CompletionStatus | None = None) -> bool:
         requester = await self.requester(batch)
-        rows = {**await self.below(batch.top), **(await self.below(requester) if requester else {})}
-        top = await self.store.session(batch.top)
-        at_work = [name for name, row in {**rows, "": top}.items() if row and row.status in ACTIVE]
-        return [name for name in at_work if name != but] == []
+        rows = [*(await self.below(batch.top)).values(), await self.store.session(batch.top)]
+        rows += (await self.below(requester)).values() if requester else ()
+        at_work = [row.labels.label or "" for row in rows if row and row.status in ACTIVE]
+        return [label for label in at_work if label != but] == []
 
     async def _all_sent(self) -> bool | None:
         unsent = [await self.store.deliveries(state, 1) for state in UNSENT]

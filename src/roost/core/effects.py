@@ -171,6 +171,19 @@ class KillInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeepInput:
+    """A pending input that no run will read is an entry all the same, appended among the same effects."""
+
+    inbound_id: str
+
+    event: ClassVar[EventKind] = EventKind.INPUT_TAKEN
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (self.inbound_id,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerInput:
     """A message that was a command: it is done, and this was said to it. No run takes it."""
 
@@ -330,6 +343,7 @@ Effect: TypeAlias = (
     | MoveInput
     | MergeInput
     | KillInput
+    | KeepInput
     | AnswerInput
     | QueueRun
     | DelayRun

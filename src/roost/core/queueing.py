@@ -13,9 +13,11 @@ from roost.core.addresses import ChatType
 from roost.core.arrivals import Arrival, begin
 from roost.core.effects import (
     AcceptInput,
+    AppendEntries,
     DelayRun,
     Effects,
     EndRun,
+    KeepInput,
     KillInput,
     MergeInput,
     MoveInput,
@@ -24,6 +26,7 @@ from roost.core.effects import (
 )
 from roost.core.endings import continuation
 from roost.core.inbound import Inbound, InboundRecord, InputMode
+from roost.core.inputs import entries_of
 from roost.core.marking import STEER_TOOL
 from roost.core.messages import ProvenanceKind
 from roost.core.notices import cleared_line, derived_id, dropped_line, notice
@@ -80,8 +83,9 @@ def plan(snapshot: Snapshot, arrival: Arrival) -> Plan:
     surplus = _surplus(snapshot, arrival, settings)
     if surplus and settings.drop is DropPolicy.NEW:
         line = dropped_line(excerpt(inbound), settings.cap)
-        dead = bury(inbound, "queue full", line, at, on_arrival=True)
-        return Plan(effects=(*opened, *dead), disposition=Disposition.REJECTED)
+        dead = KillInput(inbound_id=inbound.id, reason="queue full", inbound=inbound)
+        told = notice(inbound.key, inbound.reply_to, line, at=at, about=inbound.id)
+        return Plan(effects=(*opened, dead, *told), disposition=Disposition.REJECTED)
     seat = _seat(snapshot, arrival, settings)
     accepted = AcceptInput(inbound=inbound, run_id=seat.run_id, mode=seat.mode)
     dropped = _drop(snapshot, surplus, inbound, seat, settings)
@@ -94,12 +98,12 @@ def plan(snapshot: Snapshot, arrival: Arrival) -> Plan:
 
 def hand_over(snapshot: Snapshot, run: Run, outcome: Outcome) -> Effects:
     """A run ends: what it could not serve is dead, what else it did not take goes into runs that follow it."""
-    dead = [
-        record.inbound for record in snapshot.pending if record.run_id == run.id and _dies(record, outcome)
-    ]
+    dead = [record for record in snapshot.pending if record.run_id == run.id and _dies(record, outcome)]
     why = f"the run ended as {outcome.state} before reading it"
-    buried = [bury(inbound, why, cleared_line(excerpt(inbound), why), outcome.at) for inbound in dead]
-    left = tuple(record for record in snapshot.pending if record.inbound not in dead)
+    # Who stops a session does not want to find there what comes of what was stopped.
+    put_away = bury if outcome.state is RunState.KILLED else lay_by
+    buried = [put_away(one, why, cleared_line(excerpt(one.inbound), why), outcome.at) for one in dead]
+    left = tuple(record for record in snapshot.pending if record not in dead)
     rest = carry_over(replace(snapshot, pending=left), run, outcome)
     return (*(effect for effects in buried for effect in effects), *rest)
 
@@ -147,11 +151,19 @@ def steers(inbound: Inbound) -> bool:
     return inbound.provenance.source_tool == STEER_TOOL
 
 
-def bury(inbound: Inbound, reason: str, line: str, at: int, *, on_arrival: bool = False) -> Effects:
+def lay_by(record: InboundRecord, reason: str, line: str, at: int) -> Effects:
+    """A message that no run will read. What a child reports is owed: it waits in the transcript for the next turn."""
+    inbound = record.inbound
+    if inbound.provenance.kind is not ProvenanceKind.SUBAGENT:
+        return bury(record, reason, line, at)
+    return (KeepInput(inbound_id=inbound.id), AppendEntries(key=inbound.key, drafts=entries_of((record,))))
+
+
+def bury(record: InboundRecord, reason: str, line: str, at: int) -> Effects:
     """A message that will never be answered, and the word to its sender."""
+    inbound = record.inbound
     told = notice(inbound.key, inbound.reply_to, line, at=at, about=inbound.id)
-    dead = KillInput(inbound_id=inbound.id, reason=reason, inbound=inbound if on_arrival else None)
-    return (dead, *told)
+    return (KillInput(inbound_id=inbound.id, reason=reason), *told)
 
 
 def _seat(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> _Seat:
@@ -244,7 +256,7 @@ def _interrupted(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) 
     return None
 
 
-def _surplus(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> tuple[Inbound, ...]:
+def _surplus(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> tuple[InboundRecord, ...]:
     """The oldest messages that must give way for this one. Nobody's message displaces another authority's.
 
     What opens the run under way waits no more: without it, that run would have nothing to answer.
@@ -253,7 +265,7 @@ def _surplus(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> t
         return ()
     under_way = snapshot.running.id if snapshot.running else None
     waiting = [
-        record.inbound
+        record
         for record in snapshot.pending
         if _by_person(record.inbound)
         and (record.run_id, record.mode) != (under_way, InputMode.OPEN)
@@ -264,20 +276,25 @@ def _surplus(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> t
 
 
 def _drop(
-    snapshot: Snapshot, surplus: tuple[Inbound, ...], arrived: Inbound, seat: _Seat, settings: QueueSettings
+    snapshot: Snapshot,
+    surplus: tuple[InboundRecord, ...],
+    arrived: Inbound,
+    seat: _Seat,
+    settings: QueueSettings,
 ) -> Effects:
     at = arrived.received_at
     effects: list[Effects] = []
-    for inbound in surplus:
+    for record in surplus:
+        inbound = record.inbound
         if settings.drop is DropPolicy.OLD:
             line = dropped_line(excerpt(inbound), settings.cap)
-            effects.append(bury(inbound, "queue full", line, at))
+            effects.append(bury(record, "queue full", line, at))
         else:
             # It moves first: what is left of it is shown by the run that takes the message it ends in.
             moved = MoveInput(inbound_id=inbound.id, run_id=seat.run_id, mode=seat.mode)
             merged = MergeInput(inbound_id=inbound.id, into=arrived.id, reason=excerpt(inbound))
             effects.append((moved, merged))
-    gone = {inbound.id for inbound in surplus}
+    gone = {record.inbound.id for record in surplus}
     return (
         *(effect for group in effects for effect in group),
         *_end_emptied(snapshot, gone, at, keep=seat.run_id),

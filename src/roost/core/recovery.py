@@ -7,10 +7,10 @@ from roost.core.effects import AddDelivery, AppendEntries, Effects, RequeueRun, 
 from roost.core.endings import Announce, Ending
 from roost.core.entries import EntryDraft
 from roost.core.finishing import finish
-from roost.core.inbound import Inbound, InputMode
+from roost.core.inbound import InboundRecord, InputMode
 from roost.core.messages import Text, ToolResult
 from roost.core.notices import INTERRUPTED_LINE, cleared_line, derived_id, notice
-from roost.core.queueing import bury
+from roost.core.queueing import lay_by
 from roost.core.queuetext import excerpt
 from roost.core.runs import Outcome, Run, RunState, Step, StepKind
 from roost.core.stopping import killed
@@ -121,15 +121,14 @@ def _interrupt(snapshot: RunSnapshot, recovery: Recovery, why: str) -> Effects:
     run, now = snapshot.run, recovery.now
     outcome = Outcome(state=RunState.INTERRUPTED, at=now, code="interrupted", error=f"interrupted: {why}")
     unread = [
-        record.inbound
+        record
         for record in snapshot.session.pending
         if record.run_id == run.id and record.mode is InputMode.OPEN
     ]
-    told = tuple(effect for inbound in unread for effect in _bury(inbound, now))
+    told = tuple(effect for record in unread for effect in _lay_by(record, now))
     if not any(isinstance(effect, AddDelivery) for effect in told):
         told += notice(run.key, run.request.reply_to, INTERRUPTED_LINE, at=now, about=run.id)
-    gone = {inbound.id for inbound in unread}
-    left = tuple(one for one in snapshot.session.pending if one.inbound.id not in gone)
+    left = tuple(one for one in snapshot.session.pending if one not in unread)
     rest = replace(snapshot, session=replace(snapshot.session, pending=left))
     return (*told, *finish(rest, _ending(outcome, recovery)))
 
@@ -138,5 +137,6 @@ def _ending(outcome: Outcome, recovery: Recovery) -> Ending:
     return Ending(outcome=outcome, announce=recovery.announce)
 
 
-def _bury(inbound: Inbound, at: int) -> Effects:
-    return bury(inbound, "interrupted", cleared_line(excerpt(inbound), "the gateway was away too long"), at)
+def _lay_by(record: InboundRecord, at: int) -> Effects:
+    line = cleared_line(excerpt(record.inbound), "the gateway was away too long")
+    return lay_by(record, "interrupted", line, at)

@@ -154,6 +154,12 @@ async def kill_input(unit: Unit, effect: fx.KillInput) -> SessionKey:
     return record.inbound.key
 
 
+async def keep_input(unit: Unit, effect: fx.KeepInput) -> SessionKey:
+    record = await unit.pending_input(effect.inbound_id)
+    await unit.tables.update_inbound(replace(record, state=InboundState.TAKEN))
+    return record.inbound.key
+
+
 async def answer_input(unit: Unit, effect: fx.AnswerInput) -> SessionKey:
     await unit.existing(effect.inbound.key)
     await unit.tables.insert_inbound(
@@ -314,6 +320,7 @@ _APPLY: dict[type[Effect], Apply] = {
     fx.MoveInput: move_input,
     fx.MergeInput: merge_input,
     fx.KillInput: kill_input,
+    fx.KeepInput: keep_input,
     fx.AnswerInput: answer_input,
     fx.QueueRun: queue_run,
     fx.DelayRun: delay_run,

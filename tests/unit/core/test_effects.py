@@ -46,6 +46,7 @@ SAID = [
     (fx.MoveInput(inbound_id="m1", run_id="r1", mode=InputMode.OPEN), None, ()),
     (fx.MergeInput(inbound_id="m1", into="m2", reason="x"), "input.merged", ("m1",)),
     (fx.KillInput(inbound_id="m1", reason="x"), "input.dead", ("m1",)),
+    (fx.KeepInput(inbound_id="m1"), "input.taken", ("m1",)),
     (
         fx.AnswerInput(inbound=samples.inbound(), command="/status", answer="well"),
         "input.answered",

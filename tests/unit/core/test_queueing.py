@@ -6,8 +6,10 @@ from roost.core.arrivals import Arrival
 from roost.core.effects import (
     AcceptInput,
     AddDelivery,
+    AppendEntries,
     DelayRun,
     EndRun,
+    KeepInput,
     KillInput,
     MergeInput,
     MoveInput,
@@ -16,6 +18,7 @@ from roost.core.effects import (
 )
 from roost.core.exchanges import Completion
 from roost.core.inbound import Inbound, InputMode
+from roost.core.inputs import entries_of
 from roost.core.marking import STEER_TOOL
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER, Principal
@@ -323,6 +326,23 @@ def test_what_an_ended_run_could_not_serve_is_dead_and_told(
     wanted = [KillInput, AddDelivery] if dies else [QueueRun, MoveInput]
     assert [type(effect) for effect in effects] == wanted
     assert all(getattr(effect, "inbound_id", "m1") == "m1" for effect in effects)
+
+
+@pytest.mark.requirement("P1")
+@pytest.mark.parametrize("state", [RunState.FAILED, RunState.TIMEOUT])
+def test_what_a_child_reports_is_kept_for_the_next_turn(state: RunState) -> None:
+    report = pending(inbound("m1", kind=ProvenanceKind.SUBAGENT), "r1")
+    effects = hand_over(replace(BUSY, pending=(report,)), samples.run(), Outcome(state=state, at=LATER))
+    kept = AppendEntries(key=MAIN, drafts=entries_of((report,)))
+    assert effects == (KeepInput(inbound_id="m1"), kept)
+
+
+@pytest.mark.requirement("P13")
+def test_what_a_child_reports_to_a_session_that_was_stopped_is_dead() -> None:
+    report = pending(inbound("m1", kind=ProvenanceKind.SUBAGENT), "r1")
+    stopped = Outcome(state=RunState.KILLED, at=LATER)
+    effects = hand_over(replace(BUSY, pending=(report,)), samples.run(), stopped)
+    assert [type(effect) for effect in effects] == [KillInput, AddDelivery]
 
 
 @pytest.mark.requirement("P3")

@@ -7,6 +7,7 @@ from roost.core.effects import (
     AppendEntries,
     Effect,
     EndRun,
+    KeepInput,
     KillInput,
     MoveInput,
     QueueRun,
@@ -136,9 +137,9 @@ def test_what_an_interrupted_run_never_read_dies_with_a_notice_and_what_steered_
 def test_a_chat_is_told_also_when_what_was_never_read_came_from_no_chat() -> None:
     findings = pending(inbound("m1", kind=ProvenanceKind.SUBAGENT, reply_to=None), "r1")
     effects = recover(snapshot(lost(recoveries=2), findings), RECOVERY)
-    assert kinds(effects) == [KillInput, AddDelivery, EndRun]
-    assert isinstance(effects[1], AddDelivery)
-    assert effects[1].delivery.address == samples.CHAT
+    assert kinds(effects) == [KeepInput, AppendEntries, AddDelivery, EndRun]
+    assert isinstance(effects[2], AddDelivery)
+    assert effects[2].delivery.address == samples.CHAT
 
 
 @pytest.mark.requirement("P5", "P10")
