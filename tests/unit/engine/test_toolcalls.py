@@ -281,3 +281,32 @@ async def test_where_nobody_can_play_any_more_no_tool_acts() -> None:
 
     scene = Scene(tools=(Doing("act", partial(says, "done")),))
     assert await played_on(scene, gone) == [("act", "there is no agent main", True)]
+
+
+async def test_calls_that_may_all_run_again_are_one_step_and_every_other_call_is_its_own() -> None:
+    scene = Scene()
+    at_work: dict[str, str | None] = {}
+
+    def noting(name: str, traits: ToolTraits) -> Doing:
+        async def act() -> str:
+            run = await scene.store.run("r1")
+            at_work[name] = run.progress.step.call_id if run and run.progress.step else None
+            return name
+
+        return Doing(name, act, traits)
+
+    again = ToolTraits(reenterable=True)
+    scene.tools = (
+        noting("a", again),
+        noting("b", again),
+        noting("once", ToolTraits()),
+        noting("waiting", replace(again, waits=True)),
+        noting("also waiting", replace(again, waits=True)),
+        noting("c", again),
+        noting("last", replace(again, ends_turn=True)),
+    )
+    names = [tool.spec.name for tool in scene.tools]
+    scene.model.add(calls(*map(call, names)))
+    await (await scene.turn(await scene.claimed())).play()
+    assert at_work == {name: "a" if name == "b" else name for name in names}
+    assert [name for name, _, _ in results(await scene.bodies())] == names
