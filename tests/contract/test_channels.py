@@ -19,7 +19,7 @@ from roost.core.splitting import split
 from roost.ports import Channel, Receive
 from roost.testing import builders
 
-BOUND = 5
+BOUND = 60
 ALICE = Sender(id="alice", name="Alice")
 BOB = Sender(id="bob", name="Bob")
 DIRECT = Conversation(chat_type=ChatType.DIRECT)

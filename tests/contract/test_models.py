@@ -23,7 +23,7 @@ from tests.contract.model_kits import KITS, Kit
 USAGE = Usage(input=90, output=20, cache_read=10, total=120)
 READ_A = ToolCall(id="call_a", name="read", arguments={"path": "a.txt", "lines": [1, 2]})
 READ_B = ToolCall(id="call_b", name="read", arguments={"path": "b"})
-SECONDS = 5
+SECONDS = 60
 
 
 @pytest.fixture(params=KITS)

@@ -23,7 +23,7 @@ SIDE = SessionKey.named("main", "side")
 HOOK = SessionKey.parse("agent:main:hook:one")
 RUNS, DELIVERIES = Topic(TopicKind.RUNS), Topic(TopicKind.DELIVERIES)
 OF_MAIN = Topic(TopicKind.SESSION, str(MAIN))
-BOUND = 5
+BOUND = 60
 
 
 class Watcher:

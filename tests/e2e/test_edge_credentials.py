@@ -64,7 +64,7 @@ async def test_a_secret_replaced_in_the_configuration_ends_who_came_with_it(
     async with served(home) as gateway, knocking(gateway) as caller:
         assert (await caller.ask(auth={"token": "the-first-secret"}))["ok"]
         configured(home, {"auth": {"mode": kind, kind: "the-second-secret"}})
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             assert await caller.ended() == (1008, "credential revoked")
         assert (await refused(gateway, auth={"token": "the-first-secret"})).endswith("_MISMATCH")
         async with knocking(gateway) as later:
@@ -81,7 +81,7 @@ async def test_a_token_file_that_is_replaced_or_spoilt_holds_at_once(tmp_path: P
             new.touch(0o600)
             new.write_text("the-second-token\n")
             os.replace(new, file)
-            with anyio.fail_after(10):
+            with anyio.fail_after(60):
                 assert (await caller.ended())[0] == 1008
         assert await refused(gateway, auth={"token": before}) == "AUTH_TOKEN_MISMATCH"
         async with owner(gateway):
@@ -134,7 +134,7 @@ async def test_before_the_handshake_a_message_is_small_and_afterwards_large(tmp_
 async def test_a_head_without_end_is_cut_off(tmp_path: Path) -> None:
     async with served(tmp_path) as gateway, await anyio.connect_tcp("127.0.0.1", gateway.port) as stream:
         await stream.send(b"GET / HTTP/1.1\r\n")
-        with anyio.fail_after(10), pytest.raises(anyio.BrokenResourceError):
+        with anyio.fail_after(60), pytest.raises(anyio.BrokenResourceError):
             await _fill(stream)
 
 
@@ -181,7 +181,7 @@ async def test_who_asks_and_does_not_read_is_disconnected(tmp_path: Path) -> Non
             await socket.send(json.dumps({"type": "req", "id": "0", "method": "connect", "params": hello}))
             await socket.recv()
             asked = json.dumps({"type": "req", "method": "health", "id": "x" * (4 << 20)})
-            with anyio.fail_after(20), pytest.raises(ConnectionClosed):
+            with anyio.fail_after(60), pytest.raises(ConnectionClosed):
                 await _send_all(socket, asked, times=100)
         assert (await other.call("health"))["ok"]
 

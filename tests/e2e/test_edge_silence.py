@@ -44,7 +44,7 @@ async def port() -> AsyncIterator[Port]:
     async def call() -> ByteStream:
         return await anyio.connect_tcp("127.0.0.1", listening.getsockname()[1])
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as group:
             group.start_soon(server.serve, [listening])
             while not server.started:

@@ -33,7 +33,7 @@ CONNECT = {
 
 @asynccontextmanager
 async def served(home: Path, port: int = 0, address: Bind | None = None) -> AsyncIterator[Served]:
-    with anyio.fail_after(30):
+    with anyio.fail_after(60):
         async with open_gateway(
             load({"ROOST_HOME": str(home)}),
             version="1",
@@ -217,7 +217,7 @@ async def test_while_another_gateway_has_the_store_clients_are_told_to_come_agai
             there.set()
 
     try:
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             async with anyio.create_task_group() as group:
                 group.start_soon(start)
                 await waiting.wait()

@@ -54,7 +54,7 @@ WITH_ADA = Conversation(chat_type=ChatType.DIRECT, peer="ada")
 CHAT = Address(channel="loopback", to="ada")
 SPEC = ModelSpec(ref=ModelRef("scripted", "one"), context_window=100_000, max_tokens=4_096)
 DOOR = ChannelPolicy(dm_policy=DmPolicy.OPEN, owner_ids=("loopback:ada",))
-WITHIN_S = 20
+WITHIN_S = 60
 AT_WORK = frozenset({SessionStatus.QUEUED, SessionStatus.RUNNING})
 UNSENT = (DeliveryState.INTENT, DeliveryState.SENDING)
 

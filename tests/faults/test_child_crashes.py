@@ -61,7 +61,7 @@ from tests.scale import FULL, count
 DOWN = Fail(FailureKind.PERMANENT, "the provider is down")
 KINDS = tuple(status for status in CompletionStatus if status is not CompletionStatus.PENDING)
 LIMIT_S = 5
-WITHIN_S = 20
+WITHIN_S = 60
 SPAWNS = count(50, 1_000)
 BLOCK = re.compile(r"^\d+\. (\S+)\nStatus: (\w+)", re.MULTILINE)
 WORDS = {"success": CompletionStatus.OK}

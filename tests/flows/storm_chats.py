@@ -47,7 +47,7 @@ ADA, BOB = Sender(id="ada", name="Ada"), Sender(id="bob", name="Bob")
 HOME, WORK, OTHER = ("loopback", "default"), ("loopback", "work"), ("other", "default")
 MESSAGE, TASK = re.compile(r"m-\d{3}"), re.compile(r"[kx]-\d{3}")
 BEAT = "beat"
-WITHIN_S = 30
+WITHIN_S = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -104,7 +104,7 @@ async def waits(bench: Bench, key: SessionKey = MAIN) -> None:
         session = await bench.store.session(key)
         return (session is not None and session.status is SessionStatus.PARKED) or None
 
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         await bench.store.wait_for(Topic(TopicKind.SESSION, str(key)), check)
 
 

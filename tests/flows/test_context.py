@@ -264,7 +264,7 @@ async def test_compact_ends_the_answer_under_way_and_what_waits_is_answered_afte
         await bench.say("and this?")
         await bench.say("/compact")
         await bench.channel.wait_acknowledged()
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             await engine.settled()
     told = bench.channel.replies(place(ADA))[4:]
     assert told[0] == "Stopped the run under way. Condensing this conversation now."

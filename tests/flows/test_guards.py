@@ -250,7 +250,7 @@ async def test_the_feed_of_all_sessions_tells_a_person_of_their_own_only(store: 
             for key in (*(everything - own), *own):
                 await store.append(key, (builders.said(f"{caller.principal}-{key}", "more"),))
             told: set[SessionKey] = set()
-            with anyio.fail_after(10):
+            with anyio.fail_after(60):
                 while told != expected:
                     change = await anext(changes)
                     assert isinstance(change, SessionChanged)

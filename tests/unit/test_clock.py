@@ -20,7 +20,7 @@ def test_it_tells_the_machines_time_in_utc_milliseconds() -> None:
 async def test_it_sleeps_at_least_as_long_as_asked_and_not_a_thousand_times_longer() -> None:
     clock = SystemClock()
     before = time.monotonic_ns()
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         await clock.sleep(20)
     assert time.monotonic_ns() - before >= 19_000_000
 

@@ -7,8 +7,7 @@ import pytest
 
 import roost
 
-BUDGET_S = 0.05
-READ = "import time, sys; a = time.process_time(); import roost; print(time.process_time() - a, 'anyio' in sys.modules)"
+READ = "import sys, roost; print(*(name for name in ('anyio', 'pydantic', 'starlette', 'apsw') if name in sys.modules))"
 
 
 def test_what_it_offers_is_there_when_it_is_asked_for() -> None:
@@ -20,7 +19,4 @@ def test_what_it_offers_is_there_when_it_is_asked_for() -> None:
 
 def test_an_import_loads_nothing_that_is_not_needed() -> None:
     ran = subprocess.run([sys.executable, "-c", READ], capture_output=True, text=True, check=True)
-    seconds, loaded = ran.stdout.split()
-    sys.stdout.write(f"import roost: {float(seconds) * 1000:.0f} ms of CPU\n")
-    assert loaded == "False"
-    assert float(seconds) <= 2 * BUDGET_S
+    assert ran.stdout.split() == []

@@ -14,7 +14,7 @@ from roost.protocol.families.sessions import LIST, SUBSCRIBE
 
 async def test_a_turn_is_said_followed_and_found_again(tmp_path: Path) -> None:
     home = {"ROOST_HOME": str(tmp_path)}
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         async with roost.open(home) as client:
             pieces = [piece async for piece in client.chat("what is a session?")]
             assert isinstance(pieces[-1], Answer)
@@ -28,7 +28,7 @@ async def test_a_turn_is_said_followed_and_found_again(tmp_path: Path) -> None:
 
 
 async def test_changes_are_heard(tmp_path: Path) -> None:
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         async with roost.open({"ROOST_HOME": str(tmp_path)}) as client:
             await client.call(SUBSCRIBE)
             with client.events() as heard:

@@ -14,7 +14,7 @@ from roost.ports import Channel, Receive
 from roost.testing import builders
 from roost.testing.builders import CHAT
 
-BOUND = 5
+BOUND = 60
 ALICE = Sender(id="alice", name="Alice")
 TOPIC = Conversation(chat_type=ChatType.GROUP, peer="g-1", topic="7")
 

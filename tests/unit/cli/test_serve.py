@@ -20,7 +20,7 @@ async def test_it_says_where_it_listens_and_stops_when_it_is_told_to(
 ) -> None:
     screen = Screen()
     monkeypatch.setattr("sys.stdout", screen)
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as group:
             group.start_soon(serve, load({"ROOST_HOME": str(home)}), 0, None)
             await to_thread.run_sync(screen.shows, "Ctrl-C")

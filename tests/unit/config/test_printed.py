@@ -12,7 +12,7 @@ from roost.config.settings import Settings
 from roost.core.errors import ConfigInvalid
 from tests.unit.config.given import settings
 
-SECONDS = 20
+SECONDS = 60
 LEAKED = "sk-must-not-be-seen"
 
 

@@ -54,7 +54,7 @@ async def test_work_goes_on_after_the_lease_was_renewed(bench: Bench, clock: Fak
             await anyio.wait_all_tasks_blocked()
             clock.advance(RENEW_MS)
         await bench.say("hi")
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             assert await bench.replies() == ("still here",)
 
 
@@ -81,7 +81,7 @@ async def test_a_gateway_that_lost_its_lease_ends_and_says_so(bench: Bench, cloc
             clock.advance(RENEW_MS)
             await anyio.sleep_forever()
 
-    with anyio.fail_after(5), pytest.raises(Fenced, match="home lost the store"):
+    with anyio.fail_after(60), pytest.raises(Fenced, match="home lost the store"):
         await lose_it()
 
 
@@ -107,7 +107,7 @@ async def test_what_an_earlier_life_left_has_its_fate_before_anything_is_served(
         await bench.model.asked(1)
     clock.advance(bench.rules.house.recovery_max_age_ms + 1)
     async with bench.engine().serving(HOME):
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             (told,) = await bench.replies()
         assert "could not go on" in told
     assert len(bench.model.requests) == 1
@@ -161,7 +161,7 @@ async def test_the_lease_is_renewed_while_channels_are_asked_about_what_was_cut_
 
     async with anyio.create_task_group() as group:
         group.start_soon(pass_time)
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             async with bench.engine().serving(HOME):
                 (held_lease,) = await bench.store.gateways()
                 assert held_lease.live(clock.now())
@@ -180,7 +180,7 @@ async def test_it_is_settled_once_all_is_answered_and_sent(bench: Bench) -> None
         await bench.say("first")
         await bench.say("second", BOB)
         await bench.channel.wait_acknowledged()
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             await engine.settled()
         assert len(bench.channel.replies(place(ADA))) + len(bench.channel.replies(place(BOB))) == 2
 
@@ -192,7 +192,7 @@ async def test_a_run_that_breaks_is_told_and_the_gateway_goes_on(bench: Bench) -
     bench.model.add(broken, (Say("better"),))
     async with bench.engine().serving(HOME):
         await bench.say("first")
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             assert "something broke" in (await bench.replies())[0]
             await bench.say("second")
             assert (await bench.replies(at_least=2))[1] == "better"
@@ -264,7 +264,7 @@ async def test_a_store_that_is_away_for_a_while_ends_nothing(verb: str, clock: F
         await anyio.wait_all_tasks_blocked()
         assert condition(engine, PARTS[verb]) == (Condition.RETRYING, "the disk is full")
         await pass_time(clock, 8_000)
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             assert await bench.replies() == ("after all",)
         await pass_time(clock, STEADY_MS, step=1_000)
         assert engine.health().ok
@@ -288,7 +288,7 @@ async def test_a_store_that_is_away_for_longer_than_the_lease_ends_the_gateway_w
             await pass_time(clock, 2 * LEASE_MS)
             await anyio.sleep_forever()
 
-    with anyio.fail_after(5), pytest.raises(Fenced, match="could not be written in time"):
+    with anyio.fail_after(60), pytest.raises(Fenced, match="could not be written in time"):
         await serve()
 
 
@@ -314,14 +314,14 @@ async def test_a_channel_that_breaks_is_begun_again_and_the_others_do_not_notice
     engine = Engine(bench.store, clock, FreshIds(clock), bench.rules, [shaky, bench.channel], lambda: 0.0)
     async with engine.serving(HOME):
         await bench.say("hi")
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             assert await bench.replies() == ("from the other",)
         await anyio.wait_all_tasks_blocked()
         assert condition(engine, "channel shaky") == (Condition.RETRYING, "reset by peer")
         assert condition(engine, "channel loopback") == (Condition.OK, None)
         await shaky.say("hi", sender=BOB, chat=chat(BOB))
         await pass_time(clock, 2_000)
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             assert await shaky.wait_replies(place(BOB, "shaky")) == ("from the shaky one",)
 
 
@@ -352,7 +352,7 @@ async def test_a_channel_that_cannot_be_asked_does_not_keep_the_gateway_from_sta
         async with engine.serving(HOME):
             assert condition(engine, "reconciler")[0] is Condition.RETRYING
             await bench.say("more", BOB)
-            with anyio.fail_after(5):
+            with anyio.fail_after(60):
                 assert await bench.replies(BOB) == ("and now",)
             assert len(await bench.store.deliveries(DeliveryState.UNCERTAIN, 10)) == 1
             mute.away = False
@@ -369,7 +369,7 @@ async def test_each_channel_gets_answers_by_its_own_limit(bench: Bench, clock: F
     engine = Engine(bench.store, clock, FreshIds(clock), bench.rules, [short, bench.channel], lambda: 0.0)
     async with engine.serving(HOME):
         await bench.say("hi")
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             assert await bench.replies() == ("one two three four",)
             await short.say("hi", sender=BOB, chat=chat(BOB))
             assert len(await short.wait_replies(place(BOB, "short"), 2)) == 2

@@ -53,7 +53,7 @@ async def waited(scene: Waiting, name: str, meanwhile: Callable[[], Awaitable[No
     async def wait() -> None:
         found.append(await scene.waits.for_message(name, 60_000))
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as group:
             group.start_soon(wait)
             await anyio.wait_all_tasks_blocked()

@@ -23,7 +23,7 @@ from roost.testing.scripts import Fail, Hang, Say, Until, says
 from tests.asking import request
 
 KEY = Secret("sk-unit-secret")
-SECONDS = 5
+SECONDS = 60
 HELLO = (delta(content="hel"), delta(content="lo"), delta(finish="stop"))
 JSON = (("content-type", "application/json; charset=utf-8"),)
 

@@ -43,7 +43,7 @@ class Scene:
 
 @asynccontextmanager
 async def scenes(folder: Path) -> AsyncIterator[Scene]:
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         async with gates("memory", folder) as gate:
             clock = FakeClock()
             gate.house.clock = clock

@@ -11,7 +11,7 @@ from tests.flows.served import gates
 
 
 async def test_it_ticks_for_everyone_and_tells_readers_how_it_does(tmp_path: Path) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         async with gates("memory", tmp_path) as gate:
             clock = FakeClock()
             gate.house.clock = clock
@@ -31,7 +31,7 @@ async def test_it_ticks_for_everyone_and_tells_readers_how_it_does(tmp_path: Pat
 
 
 async def test_goodbye_is_told_and_nothing_more_is_done(tmp_path: Path) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         async with gates("memory", tmp_path) as gate, gate.client() as client:
             say_goodbye(gate.house)
             assert gate.house.phase is Phase.STOPPING

@@ -7,7 +7,7 @@ from roost.ports import Topic, TopicKind
 from roost.stores.topics import Topics
 
 RUNS, DELIVERIES = Topic(TopicKind.RUNS), Topic(TopicKind.DELIVERIES)
-BOUND = 5
+BOUND = 60
 
 
 class Answers:

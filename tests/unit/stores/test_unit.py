@@ -11,6 +11,7 @@ from roost.core.events import EventKind
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
+from roost.core.principals import OWNER
 from roost.core.runs import Claim, RunState
 from roost.core.sessions import Session, SessionStatus
 from roost.ports import Topic, TopicKind
@@ -183,3 +184,18 @@ def test_a_claim_holds_as_long_as_the_lease_it_was_made_under(
     else:
         with pytest.raises(Fenced):
             drive(unit.claimed_run(claim))
+
+
+def test_what_leaves_its_place_is_news_for_who_does_the_work_only_if_more_waits(
+    unit: Unit, tables: CountingTables
+) -> None:
+    runs, deliveries = Topic(TopicKind.RUNS_DUE), Topic(TopicKind.DELIVERIES_DUE)
+    drive(unit.run_left())
+    drive(unit.delivery_left())
+    assert not {runs, deliveries} & unit.topics
+    drive(tables.insert_run(builders.run("r-1")))
+    drive(unit.run_left())
+    assert {runs, deliveries} & unit.topics == {runs}
+    drive(tables.insert_delivery(builders.delivery("d-1"), OWNER))
+    drive(unit.delivery_left())
+    assert {runs, deliveries} & unit.topics == {runs, deliveries}
