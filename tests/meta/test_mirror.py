@@ -14,7 +14,6 @@ DECLARATIONS = frozenset(
         "src/roost/core/channels.py",
         "src/roost/core/entries.py",
         "src/roost/core/events.py",
-        "src/roost/core/feeds.py",
         "src/roost/core/inbound.py",
         "src/roost/core/ledger.py",
         "src/roost/core/tools.py",

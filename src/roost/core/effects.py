@@ -33,6 +33,15 @@ class _OfSession:
         return (str(self.key),)
 
 
+class _OfInput:
+    __slots__ = ()
+    inbound_id: str
+
+    @property
+    def refs(self) -> tuple[str, ...]:
+        return (self.inbound_id,)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenSession:
     """A key that had no row gets one, with its first generation."""
@@ -140,7 +149,7 @@ class MoveInput(Silent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergeInput:
+class MergeInput(_OfInput):
     """A pending input ends inside another message."""
 
     inbound_id: str
@@ -149,13 +158,9 @@ class MergeInput:
 
     event: ClassVar[EventKind] = EventKind.INPUT_MERGED
 
-    @property
-    def refs(self) -> tuple[str, ...]:
-        return (self.inbound_id,)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KillInput:
+class KillInput(_OfInput):
     """A message that will never be answered; its sender is told by a notice among the same effects. With `inbound` the
     message is recorded dead on arrival."""
 
@@ -165,22 +170,14 @@ class KillInput:
 
     event: ClassVar[EventKind] = EventKind.INPUT_DEAD
 
-    @property
-    def refs(self) -> tuple[str, ...]:
-        return (self.inbound_id,)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeepInput:
+class KeepInput(_OfInput):
     """A pending input that no run will read is an entry all the same, appended among the same effects."""
 
     inbound_id: str
 
     event: ClassVar[EventKind] = EventKind.INPUT_TAKEN
-
-    @property
-    def refs(self) -> tuple[str, ...]:
-        return (self.inbound_id,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

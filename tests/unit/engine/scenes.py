@@ -4,18 +4,22 @@ from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
-from roost.core.effects import AcceptInput, QueueRun
+from roost.core.effects import AcceptInput, Advance, QueueRun
 from roost.core.inbound import InputMode
 from roost.core.leases import Gateway, Lease
 from roost.core.messages import Text, ToolCall
 from roost.core.models import ToolSpec
 from roost.core.queries import HistoryQuery
-from roost.core.runs import Request, Run
+from roost.core.runs import Claim, Request, Run, RunState
 from roost.core.scheduling import Backlog
 from roost.core.sessions import Session
 from roost.core.tools import Invocation, Place, ToolOutcome, ToolTraits
 from roost.core.workspacefiles import WorkspaceFile
+from roost.engine.feed import Feed
+from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Part, Rules
+from roost.engine.runner import Runner
+from roost.engine.stops import Stops
 from roost.engine.turn import Turn
 from roost.engine.voice import Voice
 from roost.engine.work import Work
@@ -115,3 +119,28 @@ def everything(backlog: Backlog) -> tuple[str, ...]:
 
 def call(name: str, call_id: str | None = None) -> ToolCall:
     return ToolCall(id=call_id or name, name=name, arguments={})
+
+
+def runner(scene: Scene, stops: Stops | None = None) -> Runner:
+    feed = Feed(scene.store, scene.clock)
+    return Runner(scene.store, scene.clock, Rulebook(scene.rules), stops or Stops(), feed)
+
+
+async def outcome(scene: Scene, run: Run) -> tuple[RunState, str | None]:
+    after = await scene.store.run(run.id)
+    assert after is not None
+    assert after.outcome is not None
+    return after.outcome.state, after.outcome.code
+
+
+class Failing(MemoryStore):
+    """Does not keep the end of a run, for these reasons first."""
+
+    def __init__(self, clock: FakeClock, *errors: Exception) -> None:
+        super().__init__(clock)
+        self.errors = list(errors)
+
+    async def finish_run(self, claim: Claim, advance: Advance) -> Run:
+        if self.errors:
+            raise self.errors.pop(0)
+        return await super().finish_run(claim, advance)

@@ -1,4 +1,4 @@
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -7,43 +7,24 @@ import pytest
 
 from roost.core.budgets import BudgetScope, Limit, Measure
 from roost.core.deliveries import Delivery, DeliveryKind, DeliveryState
-from roost.core.effects import Advance, Effects, KillInput, OpenGeneration, RequestStop, Snapshot
-from roost.core.entries import Entry, EntryDraft
+from roost.core.effects import Effects, KillInput, OpenGeneration, RequestStop, Snapshot
 from roost.core.errors import InvalidInput, StoreUnavailable
 from roost.core.exchanges import Completion, CompletionStatus
-from roost.core.keys import SessionKey
-from roost.core.ledger import LedgerRow
-from roost.core.messages import AssistantMessage, StopReason, Usage, text_of
+from roost.core.messages import AssistantMessage, StopReason, text_of
 from roost.core.models import FailureKind, ModelEvent, ModelRequest, TextDelta
 from roost.core.principals import OWNER
-from roost.core.queries import LedgerQuery
-from roost.core.runs import Claim, Request, Run, RunKind, RunState, StopRequest
+from roost.core.runs import Request, Run, RunKind, RunState, StopRequest
 from roost.core.sessions import Session
 from roost.core.tools import WorkspaceAccess
 from roost.core.upkeep import ContextSettings
-from roost.engine.feed import Feed
-from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Part
-from roost.engine.runner import Runner, announcement
+from roost.engine.runner import announcement
 from roost.engine.stops import Stops
-from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
-from roost.testing.clock import NOON, FakeClock
-from roost.testing.scripts import Fail, Hang, Say, Script, Spend, Until, calls
-from tests.unit.engine.scenes import HOME, Doing, Scene, call
-
-
-def runner(scene: Scene, stops: Stops | None = None) -> Runner:
-    feed = Feed(scene.store, scene.clock)
-    return Runner(scene.store, scene.clock, Rulebook(scene.rules), stops or Stops(), feed)
-
-
-async def outcome(scene: Scene, run: Run) -> tuple[RunState, str | None]:
-    after = await scene.store.run(run.id)
-    assert after is not None
-    assert after.outcome is not None
-    return after.outcome.state, after.outcome.code
+from roost.testing.clock import NOON
+from roost.testing.scripts import Fail, Hang, Say, Script, Until, calls
+from tests.unit.engine.scenes import HOME, Doing, Failing, Scene, call, outcome, runner
 
 
 async def waiting(scene: Scene) -> tuple[Delivery, ...]:
@@ -352,19 +333,6 @@ async def test_a_run_that_has_to_wait_for_its_budget_has_not_ended() -> None:
     assert told.kind is DeliveryKind.NOTICE
 
 
-class Failing(MemoryStore):
-    """Does not keep the end of a run, for these reasons first."""
-
-    def __init__(self, clock: FakeClock, *errors: Exception) -> None:
-        super().__init__(clock)
-        self.errors = list(errors)
-
-    async def finish_run(self, claim: Claim, advance: Advance) -> Run:
-        if self.errors:
-            raise self.errors.pop(0)
-        return await super().finish_run(claim, advance)
-
-
 async def test_the_end_of_a_run_is_kept_once_the_store_can_keep_it() -> None:
     scene = Scene()
     scene.store = Failing(scene.clock, *[StoreUnavailable("full")] * 2)
@@ -388,41 +356,3 @@ async def test_a_run_whose_end_cannot_be_written_as_it_was_ends_all_the_same() -
     await runner(scene).run(run)
     assert await outcome(scene, run) == (RunState.FAILED, "internal")
     assert ["something broke" in delivery.text for delivery in await waiting(scene)] == [True]
-
-
-class NotAppending(MemoryStore):
-    """Does not keep what a run writes on its way."""
-
-    async def append(
-        self,
-        key: SessionKey,
-        drafts: tuple[EntryDraft, ...],
-        *,
-        claim: Claim | None = None,
-        spent: tuple[LedgerRow, ...] = (),
-    ) -> tuple[Entry, ...]:
-        raise InvalidInput("not that")
-
-
-SPENT = Spend(Usage(input=40, output=2))
-
-
-@pytest.mark.requirement("P19")
-@pytest.mark.parametrize(
-    ("store", "script"),
-    [
-        pytest.param(NotAppending, (*calls(call("nothing")), SPENT), id="while it goes on"),
-        pytest.param(lambda clock: Failing(clock, ZeroDivisionError()), (Say("Hi."), SPENT), id="at its end"),
-    ],
-)
-async def test_what_a_call_cost_is_in_the_ledger_once_though_what_came_of_it_could_not_be_kept(
-    store: Callable[[FakeClock], MemoryStore], script: Script
-) -> None:
-    scene = Scene()
-    scene.store = store(scene.clock)
-    scene.model.add(script)
-    run = await scene.claimed()
-    await runner(scene).run(run)
-    assert (await outcome(scene, run))[0] is RunState.FAILED
-    total = await scene.store.usage(LedgerQuery(key=run.key))
-    assert (total.calls, total.usage.input, total.usage.output) == (1, 40, 2)
