@@ -88,6 +88,7 @@ class Talk:
             text=words.text,
             run_id=house.new_id(),
             idempotency_key=words.name,
+            scopes=call.client.admitted.scopes,
             images=words.images,
             reply_to=route,
             request=words.request,
