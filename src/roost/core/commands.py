@@ -40,6 +40,18 @@ class Name(StrEnum):
     EXPORT = "export-session"
 
 
+class Aspect(StrEnum):
+    """What `/explain` can be asked about."""
+
+    ROUTE = "route"
+    MODEL = "model"
+    RESET = "reset"
+    SILENCE = "silence"
+    DENIAL = "denial"
+    TRACE = "trace"
+    COST = "cost"
+
+
 class Family(StrEnum):
     """What a list of commands puts together."""
 
@@ -97,8 +109,8 @@ COMMANDS = (
         name=Name.EXPLAIN,
         family=_SEE,
         operation=Operation.STATUS,
-        arguments="[route|model|reset|silence|denial|trace]",
-        summary="why: this session, this model, this reset, this silence, this denial, this trace",
+        arguments=f"[{'|'.join(Aspect)}]",
+        summary="why: this session, this model, this reset, this silence, this denial, this trace, this cost",
     ),
     Command(
         name=Name.CONTEXT,

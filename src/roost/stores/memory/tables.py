@@ -275,6 +275,10 @@ class MemoryTables(FactTables):
     async def exchanges(self, requester: SessionKey, target: SessionKey) -> tuple[Exchange, ...]:
         return tuple(one for one in self._exchanges if (one.requester, one.target) == (requester, target))
 
+    async def exchanges_of(self, key: SessionKey, limit: int) -> tuple[Exchange, ...]:
+        found = [one for one in self._exchanges if key in (one.requester, one.target)]
+        return tuple(reversed(found))[:limit]
+
     async def put_exchange(self, exchange: Exchange) -> None:
         self._exchanges.put(exchange.id, exchange)
 
