@@ -10,7 +10,6 @@ from roost.core.addressed import Addressed
 from roost.core.errors import InvalidInput, RoostError
 from roost.core.events import Event, EventKind
 from roost.core.feeds import FeedItem
-from roost.core.inbound import InboundState
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, Usage
 from roost.core.previews import RunOver, SpokenText
@@ -22,10 +21,10 @@ from roost.engine.inbox import TurnedAway
 from roost.engine.waits import Waited
 from roost.ports import Accepted
 from roost.protocol.completions import Wanted
+from roost.server.endings import NOT_TAKEN, Fate, ending
 from roost.server.house import House
 
 LONGEST_MS = 24 * 3_600_000
-NOT_TAKEN = "the message was not taken"
 BREAK = "\n\n"
 NOTHING = Usage()
 
@@ -142,11 +141,11 @@ class Question:
                     await spoken.add(item)
 
     async def _reply(self, waited: Waited) -> Reply:
-        failure = _failure(waited)
-        if failure is not None:
-            return Reply(failure=failure)
+        end = ending(waited)
+        if end.fate is not Fate.OK:
+            return Reply(failure=end.reason)
         usage = await self._usage(waited.run) if waited.run else NOTHING
-        return Reply(text=waited.reply or waited.record.answer or "", usage=usage)
+        return Reply(text=end.said or "", usage=usage)
 
     async def _usage(self, run: Run) -> Usage:
         page = await self.house.store.history(HistoryQuery(key=run.key, session_id=run.session_id))
@@ -167,11 +166,3 @@ def _ends(item: FeedItem, run_id: str) -> bool:
     if isinstance(item, Event):
         return item.kind is EventKind.RUN_ENDED and item.ref == run_id
     return isinstance(item, RunOver) and item.run_id == run_id
-
-
-def _failure(waited: Waited) -> str | None:
-    outcome = waited.run.outcome if waited.run else None
-    if outcome is None:
-        answered = waited.record.state is InboundState.ANSWERED
-        return None if answered else waited.record.reason or NOT_TAKEN
-    return None if outcome.succeeded else outcome.error or f"the run ended as {outcome.state}"
