@@ -1,4 +1,4 @@
-"""One question to an agent, by a caller who waits for the answer and for nothing else. Who hangs up stops it."""
+"""One question to an agent, by a caller who waits for the answer and for nothing else. Who hangs up stops it, unless he gave it a name to ask again by."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -74,7 +74,8 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """`name` makes it the same question when it comes again. A session that is `thrown_away` ends with it."""
+    """`name` makes it the same question when it comes again; one that its caller `named` is not stopped when he hangs
+    up, since he may come back for its answer. A session that is `thrown_away` ends with it."""
 
     house: House
     caller: PersonCaller
@@ -82,6 +83,7 @@ class Question:
     name: str
     trace: str | None
     thrown_away: bool
+    named: bool
 
     async def ask(self, wanted: Wanted, say: Say | None = None) -> Reply:
         """The answer; `say` is told it piece by piece."""
@@ -158,7 +160,7 @@ class Question:
     async def _leave(self, run_id: str, *, over: bool) -> None:
         if self.thrown_away:
             await self.house.engine.operations.delete(self.caller, self.key)
-        elif not over:
+        elif not over and not self.named:
             await self.house.engine.operations.stop(self.caller, self.key, run_id)
 
 
