@@ -4,8 +4,6 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import anyio
-import httpx2
 import pytest
 
 from roost.core.events import EventKind
@@ -15,7 +13,7 @@ from roost.core.queries import SessionQuery
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.ports import Report
 from roost.server.house import Phase
-from roost.testing.scripts import CallTool, Fail, Hang, Say, Spend, Until
+from roost.testing.scripts import CallTool, Fail, Say, Spend
 from tests.flows.served import Gate, Opened
 
 COMPLETIONS = "/v1/chat/completions"
@@ -200,74 +198,6 @@ async def test_what_the_caller_calls_system_is_no_command_either(opened: Opened)
         gate.bench.model.add((Say("no"),))
         answer = await http.post(COMPLETIONS, json=asked("/reset", user="ada"))
         assert answer.json()["choices"][0]["message"]["content"] == "no"
-
-
-async def test_the_same_question_again_is_answered_by_the_same_run(opened: Opened) -> None:
-    async with opened() as (gate, _), gate.browser(**{"Idempotency-Key": "k"}) as http:
-        await enable(gate)
-        gate.bench.model.add((Say("once"),))
-        for stream in (False, True):
-            answer = await http.post(COMPLETIONS, json=asked("hi", user="ada", stream=stream))
-            assert "once" in answer.text
-        assert len(gate.bench.model.requests) == 1
-
-
-async def test_a_named_question_without_a_user_is_answered_once_too(opened: Opened) -> None:
-    async with opened() as (gate, _), gate.browser(**{"Idempotency-Key": "k"}) as http:
-        await enable(gate)
-        gate.bench.model.add((Say("once"),))
-        for stream in (False, True, False):
-            answer = await http.post(COMPLETIONS, json=asked("hi", stream=stream))
-            assert "once" in answer.text
-        assert len(gate.bench.model.requests) == 1
-        async with gate.browser("alice-token", **{"Idempotency-Key": "k"}) as other:
-            assert "once" not in (await other.post(COMPLETIONS, json=asked("hi"))).text
-
-
-async def test_a_named_question_goes_on_when_its_caller_hangs_up_and_is_told_when_he_asks_again(
-    opened: Opened,
-) -> None:
-    async with opened() as (gate, _), gate.browser(**{"Idempotency-Key": "k"}) as http:
-        await enable(gate)
-        thought = anyio.Event()
-        gate.bench.model.add((Until(thought), Say("at last")))
-        async with anyio.create_task_group() as group:
-
-            async def ask() -> None:
-                await http.post(COMPLETIONS, json=asked("hi"))
-
-            group.start_soon(ask)
-            await gate.bench.model.asked(1)
-            group.cancel_scope.cancel()
-        thought.set()
-        assert "at last" in (await http.post(COMPLETIONS, json=asked("hi"))).text
-        assert len(gate.bench.model.requests) == 1
-
-
-@pytest.mark.requirement("S12")
-@pytest.mark.parametrize("stream", [False, True])
-async def test_a_credential_that_is_taken_back_ends_what_is_under_way_with_it(
-    opened: Opened, stream: bool
-) -> None:
-    async with opened() as (gate, _), gate.browser() as http, anyio.create_task_group() as group:
-        await enable(gate)
-        gate.bench.model.add((Hang(),))
-        told: list[httpx2.Response] = []
-
-        async def ask() -> None:
-            told.append(await http.post(COMPLETIONS, json=asked("hi", stream=stream)))
-            group.cancel_scope.cancel()
-
-        group.start_soon(ask)
-        await gate.bench.model.asked(1)
-        ((scope, admitted),) = gate.house.callers
-        assert admitted.principal.is_owner
-        scope.cancel()
-        await gate.bench.model.left()
-        await anyio.sleep_forever()
-    (answer,) = told
-    assert answer.status_code == (200 if stream else 401)
-    assert "credential revoked" in answer.text
 
 
 @pytest.mark.requirement("S10")

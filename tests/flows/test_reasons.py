@@ -14,11 +14,11 @@ from tests.flows.served import Gate, Opened, send
 
 ALICE = {"auth": {"token": "alice-token"}}
 KEYED = (
-    ("sessions.explain", {}),
-    ("sessions.timeline", {}),
-    ("sessions.denials", {}),
-    ("sessions.ledger", {}),
-    ("sessions.exchanges", {}),
+    "sessions.explain",
+    "sessions.timeline",
+    "sessions.denials",
+    "sessions.ledger",
+    "sessions.exchanges",
 )
 
 
@@ -117,6 +117,10 @@ async def test_what_was_spent_is_told_call_by_call_and_added_up(opened: Opened) 
         assert used["aggregates"]["byAgent"][0]["agentId"] == "main"
         (day,) = used["aggregates"]["costDaily"]
         assert (day["date"], day["totalCost"]) == (used["endDate"], 3.0)
+        said = used["aggregates"]["messages"]
+        assert (said["total"], said["user"], said["assistant"], said["toolResults"]) == (6, 3, 3, 0)
+        (daily,) = used["aggregates"]["daily"]
+        assert (daily["messages"], daily["cost"], daily["date"]) == (6, 3.0, used["endDate"])
 
 
 async def test_what_was_refused_is_told_to_the_owner_and_to_whom_it_was_refused(opened: Opened) -> None:
@@ -152,22 +156,22 @@ async def test_what_sessions_sent_each_other_is_listed(opened: Opened) -> None:
 async def test_none_of_it_is_told_of_a_session_that_is_not_the_clients(opened: Opened) -> None:
     async with opened() as (gate, owner), gate.client(**ALICE) as alice:
         await talk(gate, owner, "hello")
-        for method, params in KEYED:
+        for method in KEYED:
             with pytest.raises(Refused) as others:
-                await alice.call(method, {"key": "main", **params})
+                await alice.call(method, {"key": "main"})
             with pytest.raises(Refused) as nobodys:
-                await alice.call(method, {"key": "agent:main:nowhere", **params})
+                await alice.call(method, {"key": "agent:main:nowhere"})
             assert _code(others.value) == _code(nobodys.value)
             with pytest.raises(Refused, match="No session found"):
-                await owner.call(method, {"key": "agent:main:nowhere", **params})
+                await owner.call(method, {"key": "agent:main:nowhere"})
         assert (await alice.call("sessions.ledger", {}))["calls"] == []
 
 
 async def test_all_of_it_needs_to_read(opened: Opened) -> None:
     async with opened() as (gate, _), gate.client(scopes=["operator.pairing"]) as client:
-        for method, params in KEYED:
+        for method in KEYED:
             with pytest.raises(Refused, match=r"missing scope: operator\.read"):
-                await client.call(method, {"key": "main", **params})
+                await client.call(method, {"key": "main"})
 
 
 def _shown(row: dict[str, object]) -> str:

@@ -16,7 +16,6 @@ DECLARATIONS = frozenset(
         "src/roost/core/events.py",
         "src/roost/core/feeds.py",
         "src/roost/core/inbound.py",
-        "src/roost/core/ledger.py",
         "src/roost/core/tools.py",
         "src/roost/core/topics.py",
         "src/roost/core/transfer.py",
@@ -82,6 +81,7 @@ ENTRY_POINTS = frozenset(
         "roost.channels.loopback",
         "roost.config.reference",
         "roost.ports",
+        "roost.protocol.reference",
     }
 )
 

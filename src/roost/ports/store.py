@@ -26,6 +26,7 @@ from roost.core.queries import (
     SearchHit,
     SearchQuery,
     SessionQuery,
+    Spoken,
 )
 from roost.core.retention import Cutoffs, Fullness, Swept
 from roost.core.runs import Claim, Run, Step
@@ -159,6 +160,10 @@ class Store(Protocol):
 
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
         """Entries that hold every phrase, newest first, of sessions in scope only."""
+        ...
+
+    async def spoken(self, keys: frozenset[SessionKey], since: int, until: int) -> tuple[Spoken, ...]:
+        """How much was said in these sessions, day by day."""
         ...
 
     # -- inbound -------------------------------------------------------------------------------------

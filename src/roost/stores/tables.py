@@ -19,7 +19,7 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent
 from roost.core.principals import Principal
-from roost.core.queries import LedgerQuery, Position, SearchHit, SearchQuery, SessionQuery
+from roost.core.queries import LedgerQuery, Position, SearchHit, SearchQuery, SessionQuery, Spoken
 from roost.core.retention import Candidate, Fullness, Record
 from roost.core.runs import Run
 from roost.core.sessions import Generation, Session
@@ -87,6 +87,7 @@ class Tables(Protocol):
         self, generation: Generation, before: Position | None, limit: int, *, tools: bool
     ) -> Sequence[Entry]: ...
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]: ...
+    async def spoken(self, keys: frozenset[SessionKey], since: int, until: int) -> tuple[Spoken, ...]: ...
 
     async def same_inbound(self, inbound: Inbound) -> InboundRecord | None: ...
     async def inbound(self, inbound_id: str) -> InboundRecord | None: ...

@@ -128,9 +128,7 @@ async def test_while_the_store_is_out_a_secret_is_taken_back_and_no_device_is_be
             gate.house.store = store = Out(clock, answer)
             secrets = Secrets(token=Secret("secret-token"))
             keeper = Gatekeeper(gate.house, SharedSecret(lambda: secrets))
-            owner = await keeper.admit(
-                read_params("connect", Connect, {**CONNECT, "auth": {"token": "secret-token"}}), Peer()
-            )
+            owner = await Scene(keeper, clock).ask("secret-token")
             assert isinstance(owner, Admitted)
             device = replace(owner, method="device-token", device="d-1", proof="p")
             ended: list[str] = []

@@ -100,8 +100,38 @@ class Exchanges(TypedDict):
     exchanges: list[JsonObject]
 
 
-EXPLAIN = Method(name="sessions.explain", params=ExplainParams, result=Explained, needs=Scope.READ)
-TIMELINE = Method(name="sessions.timeline", params=TimelineParams, result=Timeline, needs=Scope.READ)
-DENIALS = Method(name="sessions.denials", params=DenialsParams, result=Denials, needs=Scope.READ)
-LEDGER = Method(name="sessions.ledger", params=LedgerParams, result=Ledger, needs=Scope.READ)
-EXCHANGES = Method(name="sessions.exchanges", params=ExchangesParams, result=Exchanges, needs=Scope.READ)
+EXPLAIN = Method(
+    name="sessions.explain",
+    about="Why a session is as it is, from the reasons that were stored when it happened.",
+    params=ExplainParams,
+    result=Explained,
+    needs=Scope.READ,
+)
+TIMELINE = Method(
+    name="sessions.timeline",
+    about="What was said in a session, through every reset and compaction, whole and by a cursor.",
+    params=TimelineParams,
+    result=Timeline,
+    needs=Scope.READ,
+)
+DENIALS = Method(
+    name="sessions.denials",
+    about="What was refused, and the rule that said so; to the owner everything, to others what was refused to them.",
+    params=DenialsParams,
+    result=Denials,
+    needs=Scope.READ,
+)
+LEDGER = Method(
+    name="sessions.ledger",
+    about="What each call of a model cost, newest first; to the owner everything, to others what they caused.",
+    params=LedgerParams,
+    result=Ledger,
+    needs=Scope.READ,
+)
+EXCHANGES = Method(
+    name="sessions.exchanges",
+    about="What a session sent to others and was sent by them, newest first, with how far each message is.",
+    params=ExchangesParams,
+    result=Exchanges,
+    needs=Scope.READ,
+)

@@ -7,7 +7,7 @@ from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.ledger import LedgerTotal, Spent
 from roost.core.messages import Usage
-from roost.core.queries import LedgerQuery, SessionQuery
+from roost.core.queries import LedgerQuery, SessionQuery, Spoken
 from roost.core.sessions import Session
 from roost.core.visibility import Operation, scope
 from roost.protocol.convert.facts import spent, totals
@@ -34,6 +34,7 @@ async def usage(call: Call, params: sessions.UsageParams) -> dict[str, JsonValue
     )
     page = await house.store.list_sessions(query)
     until = last + timedelta(days=1)
+    shown = frozenset(session.key for session in page.rows)
     principal = None if call.caller.rules_all else call.caller.principal
     wanted = LedgerQuery(
         key=next(iter(keys)) if keys else None,
@@ -51,6 +52,7 @@ async def usage(call: Call, params: sessions.UsageParams) -> dict[str, JsonValue
         "totals": totals(_sum(groups)),
         "aggregates": {
             "sessionCount": len(page.rows),
+            **_said(await house.store.spoken(shown, _moment(first), _moment(until)), groups),
             "byModel": _apart(groups, lambda one: {"provider": one.provider, "model": one.model}),
             "byProvider": _apart(groups, lambda one: {"provider": one.provider}),
             "byAgent": _apart(groups, lambda one: {"agentId": one.agent}),
@@ -96,12 +98,43 @@ def _apart(groups: Sequence[Spent], name_of: Callable[[Spent], JsonObject]) -> l
     return [{**name, "count": total.calls, "totals": totals(total)} for name, total in dearest]
 
 
+def _said(days: Sequence[Spoken], groups: Sequence[Spent]) -> JsonObject:
+    """How much was said in the sessions that are shown, in all and day by day with what each day cost."""
+    known = {one.day: one for one in days}
+    rows = [known.get(day, Spoken(day=day)) for day in sorted({*known, *(one.day for one in groups)})]
+    cost = {one.day: spent(_sum(it for it in groups if it.day == one.day).usage) for one in rows}
+    daily: list[JsonValue] = [
+        {
+            "date": _date(one.day),
+            "messages": one.user + one.assistant,
+            "toolCalls": one.tools,
+            "tokens": cost[one.day]["totalTokens"],
+            "cost": cost[one.day]["totalCost"],
+        }
+        for one in rows
+    ]
+    user, assistant = sum(one.user for one in days), sum(one.assistant for one in days)
+    tools = sum(one.tools for one in days)
+    messages: JsonObject = {
+        "total": user + assistant,
+        "user": user,
+        "assistant": assistant,
+        "toolCalls": tools,
+        "toolResults": tools,
+    }
+    return {"messages": messages, "daily": daily}
+
+
+def _date(day: int) -> str:
+    return (_FIRST_DAY + timedelta(days=day)).isoformat()
+
+
 def _daily(groups: Sequence[Spent]) -> list[JsonValue]:
     """Those days on which something was spent."""
     days = sorted({one.day for one in groups})
     return [
         {
-            "date": (_FIRST_DAY + timedelta(days=day)).isoformat(),
+            "date": _date(day),
             **totals(_sum(one for one in groups if one.day == day)),
         }
         for day in days

@@ -88,7 +88,8 @@ class FactRows(Rows):
             "until": ("where_until", query.until),
         }
         asked = {name: (where, value) for name, (where, value) in given.items() if value is not None}
-        bindings = {"tenant": self._tenant, **{name: value for name, (_, value) in asked.items()}}
+        bindings: dict[str, Binding] = {"tenant": self._tenant}
+        bindings |= {name: value for name, (_, value) in asked.items()}
         return filtered(self.sql, statement, [where for where, _ in asked.values()]), bindings
 
     async def insert_denial(self, denial: Denial) -> None:
