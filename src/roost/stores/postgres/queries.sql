@@ -147,4 +147,4 @@ DELETE FROM exchanges WHERE id IN (
 SELECT body FROM exchanges WHERE requester = ? AND target = ? ORDER BY seq;
 
 -- name: exchanges_of
-SELECT body FROM exchanges WHERE requester = ?1 OR target = ?1 ORDER BY seq DESC LIMIT ?2;
+SELECT body FROM exchanges WHERE requester = ? OR target = ? ORDER BY seq DESC LIMIT ?;

@@ -54,4 +54,4 @@ AND entry_search MATCH :match;
 SELECT body FROM exchanges WHERE requester = ? AND target = ? ORDER BY rowid;
 
 -- name: exchanges_of
-SELECT body FROM exchanges WHERE requester = ?1 OR target = ?1 ORDER BY rowid DESC LIMIT ?2;
+SELECT body FROM exchanges WHERE requester = ? OR target = ? ORDER BY rowid DESC LIMIT ?;
