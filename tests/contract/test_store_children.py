@@ -197,3 +197,21 @@ async def test_a_child_run_is_owed_once(store: Store, lease: Lease) -> None:
     await with_children(store, lease)
     with pytest.raises(Conflict):
         await change(store, OweCompletion(completion=owed("c-1", CHILD, "r-9")))
+
+
+@pytest.mark.requirement("F1")
+async def test_what_a_session_sent_and_was_sent_is_listed_newest_first(store: Store) -> None:
+    other = SessionKey.named("ops", "main")
+    for key in (MAIN, SIDE, other):
+        await opened(store, key)
+    sent = [
+        Exchange(
+            id=f"x-{number}", requester=a, target=b, request="say", created_at=NOON + number, max_turns=5
+        )
+        for number, (a, b) in enumerate([(MAIN, SIDE), (SIDE, MAIN), (SIDE, other), (MAIN, other)])
+    ]
+    for one in sent:
+        await change(store, PutExchange(exchange=one), key=one.requester)
+    assert await store.exchanges_of(MAIN, 10) == (sent[3], sent[1], sent[0])
+    assert await store.exchanges_of(MAIN, 2) == (sent[3], sent[1])
+    assert await store.exchanges_of(SessionKey.named("ops", "nobody"), 2) == ()

@@ -9,10 +9,11 @@ from roost.core.errors import NotFound
 from roost.core.events import Event, EventKind
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
-from roost.core.ledger import Denial, LedgerRow, LedgerTotal
+from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent
 from roost.core.messages import Usage
 from roost.core.principals import OWNER, Principal, person
 from roost.core.queries import LedgerQuery
+from roost.core.retention import DAY_MS
 from roost.core.runs import RunKind
 from roost.ports import Store
 from roost.testing import builders
@@ -104,7 +105,46 @@ async def test_a_total_is_the_sum_of_what_every_given_part_admits(
 ) -> None:
     await spent(store)
     store = await reopen()
-    assert await store.usage(query) == total(*(ROWS[number] for number in numbers))
+    rows = [ROWS[number] for number in numbers]
+    assert await store.usage(query) == total(*rows)
+    assert await store.ledger(query, offset=0, limit=100) == tuple(reversed(rows))
+    assert await store.ledger(query, offset=1, limit=2) == tuple(reversed(rows))[1:3]
+    agents = sorted({row.key.agent for row in rows})
+    assert await store.spending(query) == tuple(
+        Spent(
+            day=NOON // DAY_MS,
+            agent=agent,
+            provider="demo",
+            model="demo-1",
+            total=total(*(row for row in rows if row.key.agent == agent)),
+        )
+        for agent in agents
+    )
+
+
+@pytest.mark.requirement("P19")
+async def test_what_was_spent_is_told_apart_by_day_agent_and_model(store: Store) -> None:
+    rows = (
+        call(0),
+        replace(call(1), at=NOON + DAY_MS),
+        replace(call(2), model="demo-0"),
+        replace(call(3), provider="another"),
+        call(4, OPS),
+        replace(call(5), at=NOON + 1, estimated=True),
+    )
+    for row in rows:
+        await store.record_usage(row)
+    day = NOON // DAY_MS
+    assert [
+        (one.day - day, one.agent, one.provider, one.model, one.total)
+        for one in await store.spending(LedgerQuery())
+    ] == [
+        (0, "main", "another", "demo-1", total(rows[3])),
+        (0, "main", "demo", "demo-0", total(rows[2])),
+        (0, "main", "demo", "demo-1", total(rows[0], rows[5])),
+        (0, "ops", "demo", "demo-1", total(rows[4])),
+        (1, "main", "demo", "demo-1", total(rows[1])),
+    ]
 
 
 @pytest.mark.requirement("P19")

@@ -200,16 +200,6 @@ async def test_what_the_caller_calls_system_is_no_command_either(opened: Opened)
         assert answer.json()["choices"][0]["message"]["content"] == "no"
 
 
-async def test_the_same_question_again_is_answered_by_the_same_run(opened: Opened) -> None:
-    async with opened() as (gate, _), gate.browser(**{"Idempotency-Key": "k"}) as http:
-        await enable(gate)
-        gate.bench.model.add((Say("once"),))
-        for stream in (False, True):
-            answer = await http.post(COMPLETIONS, json=asked("hi", user="ada", stream=stream))
-            assert "once" in answer.text
-        assert len(gate.bench.model.requests) == 1
-
-
 @pytest.mark.requirement("S10")
 async def test_a_caller_names_no_session_but_by_user(opened: Opened) -> None:
     async with opened() as (gate, _), gate.browser(**{"x-openclaw-session-key": "agent:main:main"}) as http:

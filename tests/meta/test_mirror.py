@@ -15,7 +15,6 @@ DECLARATIONS = frozenset(
         "src/roost/core/entries.py",
         "src/roost/core/events.py",
         "src/roost/core/inbound.py",
-        "src/roost/core/ledger.py",
         "src/roost/core/tools.py",
         "src/roost/core/topics.py",
         "src/roost/core/transfer.py",
@@ -57,12 +56,14 @@ STAND_INS: Mapping[str, str] = {
                 "digging",
                 "doctor",
                 "explain",
+                "happened",
                 "imports",
             ),
             *("logs", "models", "send", "sessions", "status", "usage"),
         )
     },
     "src/roost/app/serving.py": "tests/e2e/test_gateway.py",
+    "src/roost/app/housing.py": "tests/unit/app/test_embedding.py",
     "src/roost/protocol/convert/devices.py": "tests/e2e/test_edge_devices.py",
     **{f"src/roost/server/{part}.py": "tests/e2e/test_edge_devices.py" for part in ("pairing", "signatures")},
     "src/roost/server/edge.py": "tests/e2e/test_edge_pages.py",
@@ -79,6 +80,7 @@ ENTRY_POINTS = frozenset(
         "roost.channels.loopback",
         "roost.config.reference",
         "roost.ports",
+        "roost.protocol.reference",
     }
 )
 

@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 import anyio
 from anyio.abc import TaskGroup
 
-from roost.app.opening import database_file, open_engine
+from roost.app.housing import housed
+from roost.app.opening import open_engine
 from roost.client import Client
 from roost.client.handshake import Introduction
 from roost.client.memory import ends
@@ -16,9 +17,7 @@ from roost.config import Loaded, from_environment, load
 from roost.core.leases import Gateway
 from roost.engine.gateway import Engine
 from roost.server.auth import Peer, Secrets, SharedSecret
-from roost.server.fanout import Fanout
-from roost.server.handlers.table import table
-from roost.server.house import About, House, Phase
+from roost.server.house import Phase
 from roost.server.socket import Door
 
 NAME = "embedded"
@@ -58,25 +57,12 @@ def _loaded(config: Loaded | Mapping[str, str] | None) -> Loaded:
 
 @asynccontextmanager
 async def _door(loaded: Loaded, engine: Engine, version: str) -> AsyncIterator[Door]:
-    about = About(
-        version=version,
-        boot_id=engine.new_id(),
-        started_at=engine.clock.now(),
-        store_path=str(database_file(loaded.sources.home)),
-        auth_mode="none",
-    )
-    house = House(engine, about)
-    fanout = Fanout(house)
-
-    async def hear(engine: Engine) -> None:
-        await fanout.serve()
-
-    engine.accompany("clients", hear)
+    inside = housed(loaded, engine, version=version, auth_mode="none")
     # A name of its own: two in one process do not take the store from each other.
     own = Gateway(name=f"{NAME}-{engine.new_id()}", holder=f"process {os.getpid()}")
     async with engine.serving(own):
-        house.phase = Phase.SERVING
-        yield Door(house, fanout, SharedSecret(lambda: Secrets(open=True)), table(fanout))
+        inside.house.phase = Phase.SERVING
+        yield inside.door(SharedSecret(lambda: Secrets(open=True)))
 
 
 def _dialing(door: Door, group: TaskGroup) -> Dial:

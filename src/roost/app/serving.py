@@ -10,7 +10,8 @@ from pathlib import Path
 
 import anyio
 
-from roost.app.opening import database_file, open_engine
+from roost.app.housing import housed
+from roost.app.opening import open_engine
 from roost.config import Loaded
 from roost.config import gateway as config
 from roost.config.gateway import CLEAR_TEXT, TOKEN_FILE, AuthMode, Bind
@@ -23,12 +24,9 @@ from roost.engine.gateway import Engine
 from roost.engine.standby import Tell
 from roost.server.asgi import application
 from roost.server.auth import Secrets, SharedSecret
-from roost.server.fanout import Fanout
 from roost.server.gatekeeper import Gatekeeper
-from roost.server.handlers.table import table
-from roost.server.house import About, House, Phase
+from roost.server.house import House, Phase
 from roost.server.listening import Certificate, bind, listener
-from roost.server.socket import Door
 from roost.server.ticking import say_goodbye, tick
 
 TOKEN_BYTES = 24
@@ -68,14 +66,10 @@ async def open_gateway(
     served = Served(host=host, port=bound, token_file=token_file, tls=certificate is not None)
     try:
         async with open_engine(loaded, [], {}, version=version) as engine:
-            house = House(engine, _about(loaded, engine, version))
-            fanout = Fanout(house)
+            inside = housed(loaded, engine, version=version, auth_mode=str(settings.auth.mode))
+            house = inside.house
             keeper = Gatekeeper(house, SharedSecret(lambda: _secrets(engine.rules.house.entrance, own)))
-            door = Door(house, fanout, keeper, table(fanout))
-            server = listener(application(house, door, keeper), certificate)
-
-            async def hear(engine: Engine) -> None:
-                await fanout.serve()
+            server = listener(application(house, inside.door(keeper), keeper), certificate)
 
             async def beat(engine: Engine) -> None:
                 await tick(house)
@@ -86,7 +80,6 @@ async def open_gateway(
             async def watch(engine: Engine) -> None:
                 await keeper.watch()
 
-            engine.accompany("clients", hear)
             engine.accompany("event loop", look)
             engine.accompany("credentials", watch)
             engine.accompany("ticks", beat)
@@ -184,16 +177,6 @@ def own_token(file: Path) -> Secret:
     with os.fdopen(descriptor, "w", encoding="utf-8") as out:
         out.write(f"{token}\n")
     return Secret(token)
-
-
-def _about(loaded: Loaded, engine: Engine, version: str) -> About:
-    return About(
-        version=version,
-        boot_id=engine.new_id(),
-        started_at=engine.clock.now(),
-        store_path=str(database_file(loaded.sources.home)),
-        auth_mode=str(loaded.settings.gateway.auth.mode),
-    )
 
 
 def _gateway(served: Served) -> Gateway:

@@ -28,17 +28,20 @@ PARTS = MappingProxyType(
             "A script that makes your shell complete commands.",
         ),
         "config": ("roost.cli.config:app", "The configuration: get, set, check, schema."),
+        "denials": ("roost.cli.happened:denials", "What was refused, and why."),
         "devices": ("roost.cli.devices:app", "Devices that may connect: list, approve, reject, remove."),
         "doctor": ("roost.cli.doctor:doctor", "What is wrong here, and what to do about it."),
         "explain": (
             "roost.cli.explain:explain",
-            "Why a session is as it is: route, model, reset, silence, refusals.",
+            "Why a session is as it is: route, model, reset, silence, denial, trace, cost.",
         ),
+        "exchanges": ("roost.cli.happened:exchanges", "What a session sent to others and was sent."),
         "gateway": (
             "roost.cli.gateway:app",
             "The gateway that clients connect to: run, status, health, call.",
         ),
         "import": ("roost.cli.imports:app", "Conversations from elsewhere: openclaw."),
+        "ledger": ("roost.cli.happened:ledger", "What each call of a model cost."),
         "logs": ("roost.cli.logs:logs", "The last lines of the gateway's log."),
         "models": ("roost.cli.models:models", "The models there are."),
         "repair": ("roost.cli.repair:repair", "Make anew what follows from other rows of the store."),
@@ -49,6 +52,7 @@ PARTS = MappingProxyType(
             "Sessions: list, show, history, search, tree, export, reset, archive, delete, cleanup.",
         ),
         "status": ("roost.cli.status:status", "How things stand."),
+        "timeline": ("roost.cli.happened:timeline", "What was said in a session, through every reset."),
         "usage": ("roost.cli.usage:usage", "What the models cost."),
     }
 )

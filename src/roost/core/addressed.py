@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from roost.core.addresses import Address, ChatType
 from roost.core.envelopes import Conversation, Envelope, Sender
 from roost.core.facts import chat_type, classify
+from roost.core.grants import Scope
 from roost.core.inbound import Source
 from roost.core.keys import SessionKey
 from roost.core.messages import Image, Text, UserBlock
@@ -19,15 +20,17 @@ RULE = "named by the client"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addressed:
-    """`run_id` is that of the run it opens, if it opens one. `idempotency_key` makes it the same message when it comes again. Without a `reply_to` its answer is the entry in the
-    transcript. With `plain` nothing in it is a command. `trace` is one
-    that its sender began."""
+    """`scopes` are those of the credential it came with: a command in it can do no more. `run_id` is that of the run it
+    opens, if it opens one. `idempotency_key` makes it the same message when it comes again. Without a `reply_to` its
+    answer is the entry in the transcript. With `plain` nothing in it is a command. `trace` is one that its sender began.
+    """
 
     key: SessionKey
     principal: Principal
     text: str
     run_id: str
     idempotency_key: str
+    scopes: tuple[Scope, ...] = ()
     images: tuple[Image, ...] = ()
     reply_to: Address | None = None
     request: Request = field(default_factory=Request)

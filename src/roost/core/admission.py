@@ -3,13 +3,14 @@
 What is empty, missing or malformed admits nobody.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias, assert_never
 
 from roost.core.addresses import ChatType
 from roost.core.envelopes import Envelope
+from roost.core.grants import EVERY, Scope
 from roost.core.identities import Identity, Links, person_of
 from roost.core.keytext import CONTROL
 from roost.core.principals import OWNER, Principal
@@ -73,8 +74,11 @@ class ChannelPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admitted:
+    """`scopes` are those of the credential; in a chat there is none, and who writes there is bound by who he is alone."""
+
     principal: Principal
     rule: AdmissionRule
+    scopes: Collection[Scope] = EVERY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,14 +35,13 @@ class Finding:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
     """One account of a channel: who may write to it, directly and in groups. `account` is None where the channel has
-    only one; `scope` is how its direct messages share sessions; `paired` counts the approved pairings."""
+    only one; `scope` is how its direct messages share sessions."""
 
     channel: str
     dm_policy: DmPolicy
     scope: DmScope
     account: str | None = None
     allow_from: tuple[str, ...] = ()
-    paired: int = 0
     group_policy: GroupPolicy = GroupPolicy.ALLOWLIST
     group_allow_from: tuple[str, ...] = ()
 
@@ -279,7 +278,6 @@ def _collisions(doors: tuple[Door, ...]) -> Iterator[Finding]:
         whys = (
             ("open", any(one.lets_in_anyone for one in shared), "anyone may write"),
             ("allow_from", any(len(set(one.allow_from)) > 1 for one in shared), "several people are listed"),
-            ("paired", sum(one.paired for one in shared) > 1, "several people are paired"),
             ("accounts", len(shared) > 1, "there are several accounts"),
         )
         for name, holds, why in whys:

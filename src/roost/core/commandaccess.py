@@ -1,11 +1,12 @@
 """Who may use chat commands. It says nothing about sessions: what a command does to one is the guard's to allow."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from roost.core.admission import ANYONE
-from roost.core.commands import Command
+from roost.core.commandlines import Line
+from roost.core.grants import Scope, holds
 from roost.core.identities import Identity
 from roost.core.principals import Principal
 from roost.core.traits import KNOWN_CHANNELS, Traits
@@ -40,21 +41,36 @@ class Ignored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnerOnly:
-    """The sender may use commands, but not this one."""
+class Withheld:
+    """The sender may use commands, but not this one: the owner alone may, or his credential is too small for it."""
 
     rule: str
     message: str
 
 
-Access: TypeAlias = Granted | Ignored | OwnerOnly
+Access: TypeAlias = Granted | Ignored | Withheld
 
 
-def decide(command: Command, principal: Principal, sender: Identity, policy: CommandPolicy) -> Access:
+def decide(
+    line: Line, principal: Principal, scopes: Collection[Scope], sender: Identity, policy: CommandPolicy
+) -> Access:
+    """What the speaker may, as far as the scopes that he came with hold it."""
+    access = _decide(line, principal, sender, policy)
+    if not isinstance(access, Granted) or holds(scopes, line.needs):
+        return access
+    message = (
+        f"{line.word} needs the scope {line.needs}, which this client does not have. "
+        "Connect with it, if the credential holds it, or ask the owner."
+    )
+    return Withheld(rule=f"missing scope: {line.needs}", message=message)
+
+
+def _decide(line: Line, principal: Principal, sender: Identity, policy: CommandPolicy) -> Access:
     """The owner may always. Others may if the list for their channel names them, where there is a list.
 
     To start afresh it is enough to be let in by the channel.
     """
+    command = line.command
     if principal.is_owner:
         return Granted(rule=OWNER_SETTING)
     rule = "the channel let the sender in"
@@ -69,5 +85,5 @@ def decide(command: Command, principal: Principal, sender: Identity, policy: Com
             f"/{command.name} is the owner's alone. If you are the owner, add "
             f"{sender.channel}:{sender.id} to {OWNER_SETTING}."
         )
-        return OwnerOnly(rule=OWNER_SETTING, message=message)
+        return Withheld(rule=OWNER_SETTING, message=message)
     return Granted(rule=rule)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from roost.core import thinking
 from roost.core.codespans import mask_code
 from roost.core.commands import COMMANDS, Command, Form, Name, find, named
+from roost.core.grants import Scope
 
 STOP_WORDS = frozenset({"stop", "abort"})
 
@@ -32,6 +33,11 @@ class Line:
     argument: str = ""
     message: str = ""
     bare: bool = False
+
+    @property
+    def needs(self) -> Scope:
+        """What the credential of a client must hold for it."""
+        return Scope.READ if self.argument.lower() in self.command.shows else self.command.needs
 
 
 def unmentioned(text: str) -> str:

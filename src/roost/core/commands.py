@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
+from roost.core.grants import Scope
 from roost.core.visibility import Operation
 
 
@@ -39,6 +40,18 @@ class Name(StrEnum):
     EXPORT = "export-session"
 
 
+class Aspect(StrEnum):
+    """What `/explain` can be asked about."""
+
+    ROUTE = "route"
+    MODEL = "model"
+    RESET = "reset"
+    SILENCE = "silence"
+    DENIAL = "denial"
+    TRACE = "trace"
+    COST = "cost"
+
+
 class Family(StrEnum):
     """What a list of commands puts together."""
 
@@ -60,7 +73,11 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """`operation` is what the guard is asked; `owner` commands are the gateway owner's alone."""
+    """`operation` is what the guard is asked; `owner` commands are the gateway owner's alone.
+
+    `needs` is what the credential of a client must hold, as much as the method that does the same; with an argument of
+    `shows` a command changes nothing, and to read is enough.
+    """
 
     name: Name
     family: Family
@@ -70,6 +87,8 @@ class Command:
     aliases: tuple[str, ...] = ()
     form: Form = Form.ALONE
     owner: bool = False
+    needs: Scope = Scope.READ
+    shows: tuple[str, ...] = ()
 
     @property
     def usage(self) -> str:
@@ -90,8 +109,8 @@ COMMANDS = (
         name=Name.EXPLAIN,
         family=_SEE,
         operation=Operation.STATUS,
-        arguments="[route|model|reset|silence|denial|trace]",
-        summary="why: this session, this model, this reset, this silence, this denial, this trace",
+        arguments=f"[{'|'.join(Aspect)}]",
+        summary="why: this session, this model, this reset, this silence, this denial, this trace, this cost",
     ),
     Command(
         name=Name.CONTEXT,
@@ -111,6 +130,8 @@ COMMANDS = (
         name=Name.USAGE,
         family=_SEE,
         operation=Operation.PATCH,
+        needs=Scope.ADMIN,
+        shows=("cost",),
         arguments="[off|tokens|full|reset|cost]",
         summary="figures below every answer; `cost` sums up what was spent",
     ),
@@ -140,6 +161,7 @@ COMMANDS = (
         name=Name.NEW,
         family=_TALK,
         operation=Operation.RESET,
+        needs=Scope.ADMIN,
         arguments="[model] [message]",
         summary="start afresh; the old conversation is kept",
     ),
@@ -147,6 +169,7 @@ COMMANDS = (
         name=Name.RESET,
         family=_TALK,
         operation=Operation.RESET,
+        needs=Scope.ADMIN,
         arguments="[model] [message]",
         summary="the same as /new",
     ),
@@ -154,12 +177,14 @@ COMMANDS = (
         name=Name.BACK,
         family=_TALK,
         operation=Operation.RESET,
+        needs=Scope.ADMIN,
         summary="return to the conversation before the last fresh start",
     ),
     Command(
         name=Name.STOP,
         family=_TALK,
         operation=Operation.STOP,
+        needs=Scope.WRITE,
         aliases=("abort",),
         summary="end the run, clear what waits, stop sub-agents and their programs",
     ),
@@ -167,6 +192,7 @@ COMMANDS = (
         name=Name.STEER,
         family=_TALK,
         operation=Operation.SEND,
+        needs=Scope.WRITE,
         arguments="<message>",
         aliases=("tell",),
         summary="say something to the run under way; without one, an ordinary message",
@@ -175,6 +201,7 @@ COMMANDS = (
         name=Name.COMPACT,
         family=_TALK,
         operation=Operation.PATCH,
+        needs=Scope.ADMIN,
         arguments="[what to keep]",
         summary="condense the conversation now",
     ),
@@ -182,6 +209,7 @@ COMMANDS = (
         name=Name.MODEL,
         family=_SET,
         operation=Operation.PATCH,
+        needs=Scope.WRITE,
         arguments="[name|default|list|status]",
         form=Form.DIRECTIVE,
         summary="the model that answers here",
@@ -190,6 +218,7 @@ COMMANDS = (
         name=Name.THINK,
         family=_SET,
         operation=Operation.PATCH,
+        needs=Scope.WRITE,
         arguments="[level|default]",
         aliases=("t", "thinking"),
         form=Form.DIRECTIVE,
@@ -199,6 +228,8 @@ COMMANDS = (
         name=Name.REASONING,
         family=_SET,
         operation=Operation.PATCH,
+        needs=Scope.ADMIN,
+        shows=("",),
         arguments="[on|off|stream|default]",
         summary="whether the model's reasoning is shown",
     ),
@@ -206,6 +237,8 @@ COMMANDS = (
         name=Name.VERBOSE,
         family=_SET,
         operation=Operation.PATCH,
+        needs=Scope.ADMIN,
+        shows=("",),
         arguments="[on|off|full|default]",
         aliases=("v",),
         summary="whether tool calls are shown as they happen; `full` with what they gave",
@@ -214,6 +247,8 @@ COMMANDS = (
         name=Name.QUEUE,
         family=_SET,
         operation=Operation.PATCH,
+        needs=Scope.ADMIN,
+        shows=("",),
         arguments="[mode|default] [debounce:500ms] [cap:20] [drop:summarize]",
         summary="what a message does while a run is active",
     ),
@@ -221,6 +256,7 @@ COMMANDS = (
         name=Name.NAME,
         family=_SET,
         operation=Operation.PATCH,
+        needs=Scope.WRITE,
         arguments="[name|default]",
         summary="what this session is called",
     ),
@@ -228,6 +264,7 @@ COMMANDS = (
         name=Name.SUBAGENTS,
         family=_CHILDREN,
         operation=Operation.STATUS,
+        needs=Scope.WRITE,
         arguments="[list|info <#>|log <#> [lines] [tools]|kill <#|all>]",
         summary="the sub-agents of this session",
     ),
@@ -241,6 +278,8 @@ COMMANDS = (
         name=Name.SESSION,
         family=_CHILDREN,
         operation=Operation.PATCH,
+        needs=Scope.ADMIN,
+        shows=("",),
         arguments="[idle <time|off>|max-age <time|off>|unbind]",
         summary="the binding of this thread to its session",
     ),
@@ -248,6 +287,7 @@ COMMANDS = (
         name=Name.SEND,
         family=_OWNER,
         operation=Operation.PATCH,
+        needs=Scope.ADMIN,
         arguments="on|off|inherit",
         owner=True,
         summary="whether answers of this session are sent",
@@ -256,6 +296,7 @@ COMMANDS = (
         name=Name.ACTIVATION,
         family=_OWNER,
         operation=Operation.PATCH,
+        needs=Scope.ADMIN,
         arguments="[mention|always|default]",
         owner=True,
         summary="whether this group must mention the agent",
@@ -264,6 +305,7 @@ COMMANDS = (
         name=Name.EXPORT,
         family=_OWNER,
         operation=Operation.EXPORT,
+        needs=Scope.ADMIN,
         arguments="[--raw]",
         aliases=("export",),
         owner=True,

@@ -1,6 +1,6 @@
 """Append-only facts: what every model call cost, and what was refused and why."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from roost.core.keys import SessionKey
 from roost.core.messages import Usage
@@ -28,8 +28,22 @@ class LedgerRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerTotal:
-    calls: int
-    usage: Usage
+    calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+    def plus(self, other: "LedgerTotal") -> "LedgerTotal":
+        return LedgerTotal(calls=self.calls + other.calls, usage=self.usage.plus(other.usage))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What one model cost one agent on one day; `day` counts those of UTC since 1970."""
+
+    day: int
+    agent: str
+    provider: str
+    model: str
+    total: LedgerTotal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

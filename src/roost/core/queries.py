@@ -124,6 +124,17 @@ class SearchHit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """How much was said in some sessions on one day; `day` counts those of UTC since 1970. `tools` are what tools
+    answered."""
+
+    day: int
+    user: int = 0
+    assistant: int = 0
+    tools: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerQuery:
     """Whose model calls to add up; every given part holds. `tree_of` takes a session and its descendants."""
 

@@ -83,7 +83,7 @@ class Inbox:
         arrival = self._addressed(said, rules)
         if said.plain:
             return await self._accept(arrival)
-        admitted = Admitted(principal=said.principal, rule=AdmissionRule.CREDENTIAL)
+        admitted = Admitted(principal=said.principal, rule=AdmissionRule.CREDENTIAL, scopes=said.scopes)
         return await self._take(said.envelope, admitted, arrival, rules)
 
     async def _take(

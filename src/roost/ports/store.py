@@ -15,7 +15,7 @@ from roost.core.exchanges import Completion, Exchange
 from roost.core.inbound import Accepted, Inbound, InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
-from roost.core.ledger import Denial, LedgerRow, LedgerTotal
+from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent
 from roost.core.parking import Rule
 from roost.core.principals import Principal
 from roost.core.queries import (
@@ -26,6 +26,7 @@ from roost.core.queries import (
     SearchHit,
     SearchQuery,
     SessionQuery,
+    Spoken,
 )
 from roost.core.retention import Cutoffs, Fullness, Swept
 from roost.core.runs import Claim, Run, Step
@@ -161,6 +162,10 @@ class Store(Protocol):
         """Entries that hold every phrase, newest first, of sessions in scope only."""
         ...
 
+    async def spoken(self, keys: frozenset[SessionKey], since: int, until: int) -> tuple[Spoken, ...]:
+        """How much was said in these sessions, day by day."""
+        ...
+
     # -- inbound -------------------------------------------------------------------------------------
 
     async def accept_inbound(self, inbound: Inbound, decide: Decide) -> Accepted:
@@ -242,6 +247,10 @@ class Store(Protocol):
         """What one session sent to another, as far as it is kept."""
         ...
 
+    async def exchanges_of(self, key: SessionKey, limit: int) -> tuple[Exchange, ...]:
+        """What a session sent and was sent, newest first."""
+        ...
+
     async def leave_exchange(self, exchange_id: str) -> Exchange | None:
         """Stop waiting for a reply; the exchange as it is then. Its end tells the requester by itself from now on."""
         ...
@@ -290,6 +299,13 @@ class Store(Protocol):
         ...
 
     async def usage(self, query: LedgerQuery) -> LedgerTotal: ...
+    async def spending(self, query: LedgerQuery) -> tuple[Spent, ...]:
+        """The same, apart by day, agent and model; in that order."""
+        ...
+
+    async def ledger(self, query: LedgerQuery, *, offset: int, limit: int) -> tuple[LedgerRow, ...]:
+        """The calls themselves, newest first."""
+        ...
 
     async def record_denial(self, denial: Denial) -> None: ...
 

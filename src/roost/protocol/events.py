@@ -10,7 +10,6 @@ TICK, SHUTDOWN, PRESENCE, HEALTH = "tick", "shutdown", "presence", "health"
 CHAT, AGENT = "chat", "agent"
 PAIR_REQUESTED, PAIR_RESOLVED = "device.pair.requested", "device.pair.resolved"
 MESSAGE, TOOL, CHANGED = "session.message", "session.tool", "sessions.changed"
-EVERY = (AGENT, CHAT, PAIR_REQUESTED, PAIR_RESOLVED, HEALTH, PRESENCE, MESSAGE, TOOL, CHANGED, SHUTDOWN, TICK)
 
 
 class Audience(StrEnum):
@@ -23,6 +22,53 @@ class Audience(StrEnum):
     LISTENERS = "listeners"
     WATCHERS = "watchers"
     PAIRERS = "pairers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """An event there is: who hears it, and what it says."""
+
+    name: str
+    audience: Audience
+    about: str
+
+
+TABLE = (
+    Told(
+        name=AGENT,
+        audience=Audience.READERS,
+        about="What a run does, by `stream`: run_status, lifecycle, assistant, item, command_output, usage. `tool` "
+        "goes to who began the run only, if it has the capability `tool-events`.",
+    ),
+    Told(
+        name=CHAT,
+        audience=Audience.READERS,
+        about="What a run says, by `state`: status, delta, then one of final, aborted, error. A delta has the increment "
+        "and all of it so far.",
+    ),
+    Told(name=PAIR_REQUESTED, audience=Audience.PAIRERS, about="A device asks to be paired."),
+    Told(name=PAIR_RESOLVED, audience=Audience.PAIRERS, about="Somebody decided on it."),
+    Told(name=HEALTH, audience=Audience.READERS, about="What `health` answers, every minute."),
+    Told(
+        name=PRESENCE,
+        audience=Audience.READERS,
+        about="What `system-presence` answers, when a device came or went; at most once a second.",
+    ),
+    Told(name=MESSAGE, audience=Audience.LISTENERS, about="A message was stored."),
+    Told(name=TOOL, audience=Audience.LISTENERS, about="What `agent` says in its stream `tool`."),
+    Told(
+        name=CHANGED,
+        audience=Audience.WATCHERS,
+        about="A session changed, with its row; or it is gone, which who may see all sessions is told.",
+    ),
+    Told(
+        name=SHUTDOWN,
+        audience=Audience.EVERYONE,
+        about="The gateway stops; the connection is closed with 1012.",
+    ),
+    Told(name=TICK, audience=Audience.EVERYONE, about="Every 30 seconds."),
+)
+EVERY = tuple(one.name for one in TABLE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ P = TypeVar("P", bound=Params)
 R = TypeVar("R")
 
 Needs: TypeAlias = Scope | Callable[[P], Scope | None] | None
-"""A scope, None for whoever is connected, or what depends on the parameters."""
+"""A scope, None for whoever is connected, or what depends on the parameters, as its docstring says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +20,7 @@ class Method(Generic[P, R]):
     params: type[P]
     result: type[R]
     needs: Needs[P]
+    about: str = ""
     hidden: bool = False
     """Not advertised: clients call it without asking whether it is there."""
 

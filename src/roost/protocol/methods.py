@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from roost.protocol.families import agents, changes, chat, devices, own, sessions, status
+from roost.protocol.families import agents, changes, chat, devices, own, reasons, sessions, status
 
 EVERY = (
     status.HEALTH,
@@ -49,6 +49,11 @@ EVERY = (
     own.SEARCH,
     own.TREE,
     own.CLEANUP,
+    reasons.EXPLAIN,
+    reasons.TIMELINE,
+    reasons.DENIALS,
+    reasons.LEDGER,
+    reasons.EXCHANGES,
 )
 METHODS = MappingProxyType({method.name: method for method in EVERY})
 ADVERTISED = tuple(method.name for method in EVERY if not method.hidden)

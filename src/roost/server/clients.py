@@ -75,6 +75,8 @@ class Connected:
     caps: frozenset[str]
     since: int
     outgoing: Outgoing
+    device: str | None = None
+    """The device that proved its key when this client came."""
     watches: bool = False
     listens: set[SessionKey] = field(default_factory=set)
     began: set[str] = field(default_factory=set)
@@ -113,6 +115,7 @@ class Clients:
     def __init__(self) -> None:
         self._all: dict[str, Connected] = {}
         self._left = anyio.Event()
+        self._moved = anyio.Event()
 
     def __iter__(self) -> Iterator[Connected]:
         return iter(tuple(self._all.values()))
@@ -122,11 +125,22 @@ class Clients:
 
     def add(self, client: Connected) -> None:
         self._all[client.id] = client
+        self._move(client)
 
     def remove(self, client: Connected) -> None:
         self._all.pop(client.id, None)
         self._left.set()
         self._left = anyio.Event()
+        self._move(client)
+
+    def _move(self, client: Connected) -> None:
+        if client.device is not None:
+            self._moved.set()
+
+    async def moved(self) -> None:
+        """Return once a device came or went since this was asked last."""
+        await self._moved.wait()
+        self._moved = anyio.Event()
 
     async def all_gone(self) -> None:
         while self._all:

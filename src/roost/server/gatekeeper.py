@@ -1,15 +1,18 @@
 """Who comes in: first whether the page may knock, then the owner's secret, then devices. Who is wrong too often waits."""
 
 from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import anyio
 
 from roost.core.devices import Devices
 from roost.core.entrance import origin_allowed, throttled_by
+from roost.core.errors import StoreUnavailable
+from roost.ports.limits import OutOfTime, within
 from roost.protocol.handshake import NO_CREDENTIAL, Connect, Refusal
 from roost.protocol.turnedaway import FOREIGN_PAGE, throttled, unproven
 from roost.server.auth import Admitted, Peer, SharedSecret
-from roost.server.clients import Connected
 from roost.server.house import House
 from roost.server.pairing import Pairing
 from roost.server.signatures import flaw
@@ -20,6 +23,7 @@ SLOWED_AT_ONCE = 16
 SLOWED_EACH = 4
 """How many attempts of one source may wait."""
 CHECKED_EVERY_MS = 200
+UNSURE_MS = 700
 REVOKED, REVOKED_REASON = 1008, "credential revoked"
 
 
@@ -75,17 +79,30 @@ class Gatekeeper:
         """Until cancelled, see that whoever is in may still be."""
         while True:
             await self._house.clock.sleep(CHECKED_EVERY_MS)
-            clients = tuple(self._house.clients)
-            devices = Devices()
-            if any(client.admitted.device is not None for client in clients):
-                devices = await self._house.store.devices()
-            for client in clients:
-                if not self._stands(client, devices):
-                    client.connection.end()
-                    client.outgoing.cut(REVOKED, REVOKED_REASON)
+            # Secrets first: whether they hold is known without the store.
+            self._end(lambda admitted: admitted.device is None and not self._secret.stands(admitted))
+            if any(admitted.device is not None for admitted in self._inside()):
+                self._end(partial(self._is_no_more, await self._devices()))
 
-    def _stands(self, client: Connected, devices: Devices) -> bool:
-        admitted = client.admitted
-        if admitted.device is not None:
-            return self._pairing.stands(admitted, devices)
-        return self._secret.stands(admitted)
+    def _inside(self) -> Iterator[Admitted]:
+        yield from (client.admitted for client in self._house.clients)
+        yield from (admitted for _, admitted in self._house.callers)
+
+    def _end(self, gone: Callable[[Admitted], bool]) -> None:
+        for client in self._house.clients:
+            if gone(client.admitted):
+                client.connection.end()
+                client.outgoing.cut(REVOKED, REVOKED_REASON)
+        for scope, admitted in self._house.callers:
+            if gone(admitted):
+                scope.cancel()
+
+    async def _devices(self) -> Devices:
+        """Those that are paired. While nobody can say, none is: one could have been taken back elsewhere."""
+        try:
+            return await within(self._house.clock, UNSURE_MS, self._house.store.devices)
+        except (OutOfTime, StoreUnavailable):
+            return Devices()
+
+    def _is_no_more(self, devices: Devices, admitted: Admitted) -> bool:
+        return admitted.device is not None and not self._pairing.stands(admitted, devices)

@@ -11,6 +11,7 @@ from roost.core.visibility import Operation, PersonCaller
 from roost.engine.gateway import Engine
 from roost.engine.reaching import existing, reach
 from roost.protocol.convert.rows import Rows
+from roost.server.callers import Callers
 from roost.server.clients import Clients
 from roost.server.metrics import Meters
 from roost.server.sends import Sends
@@ -44,6 +45,7 @@ class House:
         self.store, self.clock, self.new_id = engine.store, engine.clock, engine.new_id
         self.about = about
         self.clients = Clients()
+        self.callers = Callers()
         self.sends = Sends()
         self.meters = Meters()
         self.phase = Phase.STARTING

@@ -33,7 +33,7 @@ def snapshot(house: House, client: Connected) -> JsonObject:
     if client.may(Scope.ADMIN):
         private = {"authMode": house.about.auth_mode, "configPath": rules.house.shown.path}
     return {
-        "presence": presence(house) if client.may(Scope.READ) else [],
+        "presence": presence(house, client) if client.may(Scope.READ) else [],
         "health": health(house),
         "stateVersion": {"presence": 1, "health": 1},
         "uptimeMs": max(0, now - house.about.started_at),
@@ -64,8 +64,8 @@ def health(house: House) -> JsonObject:
     }
 
 
-def presence(house: House) -> list[JsonValue]:
-    """This gateway, then who is connected."""
+def presence(house: House, viewer: Connected) -> list[JsonValue]:
+    """This gateway, then who is connected: whoever does not rule all sees those of his own."""
     about, now = house.about, house.clock.now()
     own: JsonObject = {
         "host": platform.node() or "gateway",
@@ -77,7 +77,8 @@ def presence(house: House) -> list[JsonValue]:
         "text": f"Roost {about.version}, process {os.getpid()}",
         "ts": now,
     }
-    return [own, *(_entry(client, now) for client in house.clients)]
+    seen = (one for one in house.clients if viewer.caller.rules_all or one.caller == viewer.caller)
+    return [own, *(_entry(client, now) for client in seen)]
 
 
 def _entry(client: Connected, now: int) -> JsonObject:
@@ -86,7 +87,7 @@ def _entry(client: Connected, now: int) -> JsonObject:
         "host": said.display_name,
         "deviceFamily": said.device_family,
         "instanceId": said.instance_id,
-        "deviceId": client.admitted.device,
+        "deviceId": client.device,
     }
     return {
         "clientId": said.id,

@@ -123,6 +123,7 @@ class Door:
             caps=frozenset(connect.caps),
             since=self._house.clock.now(),
             outgoing=visit.outgoing,
+            device=None if connect.device is None else connect.device.id,
         )
         self._house.clients.add(client)
         self._room.leave(visit)

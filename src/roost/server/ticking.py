@@ -1,11 +1,13 @@
 """What clients are told so that they know the gateway lives, and when it leaves."""
 
-from roost.protocol.events import HEALTH, SHUTDOWN, TICK, Audience, WireEvent
+from roost.core.jsonvalue import JsonObject
+from roost.protocol.events import HEALTH, PRESENCE, SHUTDOWN, TICK, Audience, WireEvent
 from roost.protocol.handshake import SERVICE_RESTART, TICK_MS
 from roost.server.house import House, Phase
-from roost.server.snapshots import health
+from roost.server.snapshots import health, presence
 
 HEALTH_EVERY = 2
+PRESENCE_MS = 1_000
 
 
 async def tick(house: House) -> None:
@@ -18,6 +20,18 @@ async def tick(house: House) -> None:
         house.clients.tell(event)
         if beats % HEALTH_EVERY == 0:
             house.clients.tell(WireEvent(name=HEALTH, payload=health(house), audience=Audience.READERS))
+
+
+async def announce(house: House) -> None:
+    """Until cancelled, tell who is there whenever a device came or went; several at once are told of once."""
+    while True:
+        await house.clients.moved()
+        for client in house.clients:
+            payload: JsonObject = {"presence": presence(house, client)}
+            house.clients.tell(
+                WireEvent(name=PRESENCE, payload=payload, audience=Audience.READERS), (client,)
+            )
+        await house.clock.sleep(PRESENCE_MS)
 
 
 def say_goodbye(house: House) -> None:

@@ -118,7 +118,19 @@ class _CrashingUpkeep:
         self.close = crashes.around("store.close", store.close)
 
 
-class _CrashingDeliveries(_CrashingUpkeep):
+class _CrashingFacts(_CrashingUpkeep):
+    def __init__(self, store: Store, crashes: Crashes) -> None:
+        super().__init__(store, crashes)
+        self.record_usage = crashes.around("store.record_usage", store.record_usage)
+        self.usage = crashes.around("store.usage", store.usage)
+        self.spending = crashes.around("store.spending", store.spending)
+        self.ledger = crashes.around("store.ledger", store.ledger)
+        self.record_denial = crashes.around("store.record_denial", store.record_denial)
+        self.denials = crashes.around("store.denials", store.denials)
+        self.events = crashes.around("store.events", store.events)
+
+
+class _CrashingDeliveries(_CrashingFacts):
     def __init__(self, store: Store, crashes: Crashes) -> None:
         super().__init__(store, crashes)
         self.limit_messages = store.limit_messages
@@ -157,6 +169,7 @@ class CrashingStore(_CrashingDeliveries):
         self.entries = crashes.around("store.entries", store.entries)
         self.history = crashes.around("store.history", store.history)
         self.search = crashes.around("store.search", store.search)
+        self.spoken = crashes.around("store.spoken", store.spoken)
         self.accept_inbound = crashes.around("store.accept_inbound", store.accept_inbound)
         self.accept_command = crashes.around("store.accept_command", store.accept_command)
         self.inbound = crashes.around("store.inbound", store.inbound)
@@ -174,13 +187,9 @@ class CrashingStore(_CrashingDeliveries):
         self.wake_parked = crashes.around("store.wake_parked", store.wake_parked)
         self.exchange = crashes.around("store.exchange", store.exchange)
         self.exchanges = crashes.around("store.exchanges", store.exchanges)
+        self.exchanges_of = crashes.around("store.exchanges_of", store.exchanges_of)
         self.leave_exchange = crashes.around("store.leave_exchange", store.leave_exchange)
         self.completions = crashes.around("store.completions", store.completions)
-        self.record_usage = crashes.around("store.record_usage", store.record_usage)
-        self.usage = crashes.around("store.usage", store.usage)
-        self.record_denial = crashes.around("store.record_denial", store.record_denial)
-        self.denials = crashes.around("store.denials", store.denials)
-        self.events = crashes.around("store.events", store.events)
         self.wait_for = crashes.around("store.wait_for", store.wait_for)
         self.watch = store.watch
 

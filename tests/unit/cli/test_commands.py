@@ -54,7 +54,12 @@ def test_programs_read_json(served: Served, told: Told) -> None:
     assert as_json(told, "agents")["defaultId"] == "main"
     assert as_json(told, "models")["models"][0]["provider"] == "demo"
     assert as_json(told, "usage")["totals"]["calls"] == 1
-    assert "Session:" in as_json(told, "explain")["text"]
+    assert "Session:" in as_json(told, "explain")["reasons"][0]["text"]
+    assert [one["about"] for one in as_json(told, "explain", "main", "Reset")["reasons"]] == ["reset"]
+    assert len(as_json(told, "timeline")["messages"]) == 2
+    assert as_json(told, "denials")["denials"] == []
+    assert as_json(told, "ledger", "main")["totals"]["calls"] == 1
+    assert as_json(told, "exchanges")["exchanges"] == []
     assert as_json(told, "send", "-m", "/status")["status"] == "started"
     assert as_json(told, "logs")["lines"] == []
     assert "Exported" in as_json(told, "sessions", "export", "main")["text"]
@@ -67,7 +72,19 @@ def test_people_read_tables_and_lines(served: Served, told: Told) -> None:
     assert "demo/demo" in told("models")
     assert "main" in told("agents")
     assert "tokens in" in told("usage")
-    assert "Model:" in told("explain", "model")
+    assert told("explain", "model").startswith("Model:")
+    assert told("explain", "main", "route").startswith("Session: agent:main:main")
+    assert told("explain", "agent:main:main").count(":") > 6
+    assert told("explain", "route", "--session", "main").startswith("Session: agent:main:main")
+    told("explain", "main", "weather", code=1)
+    told("explain", "weather", code=1)
+    assert "assistant: " in told("timeline", "main")
+    early = told("timeline", "--limit", "1")
+    assert "--before 1:" in early
+    assert "user: " in told("timeline", "--before", early.split("--before ")[1].split(")")[0])
+    assert "demo/demo" in told("ledger", "--tree", "main")
+    assert "nothing was sent" in told("exchanges")
+    assert "nothing was refused" in told("denials", "main")
     assert "taken as" in told("send", "-m", "/status", "--key", "k1")
     assert "nothing" in told("logs")
     assert "count to 5" in told("sessions", "search", "helper", "--session", "main")

@@ -56,7 +56,6 @@ def test_what_reaches_the_network_is_worse() -> None:
         ((replace(MAIN, dm_policy=DmPolicy.OPEN),), "open"),
         ((replace(MAIN, allow_from=("*",)),), "open"),
         ((replace(MAIN, allow_from=("1", "2")),), "allow_from"),
-        ((replace(MAIN, paired=2),), "paired"),
         ((replace(MAIN, account="a"), replace(MAIN, account="b")), "accounts"),
     ],
 )
@@ -75,7 +74,6 @@ def test_several_people_in_one_session_of_direct_messages_are_found(
 @pytest.mark.parametrize(
     "doors",
     [
-        (replace(MAIN, paired=1),),
         (replace(MAIN, allow_from=("1", "1")),),
         (replace(MAIN, channel="signal", allow_from=("1",)), replace(MAIN, allow_from=("2",))),
         (replace(MAIN, dm_policy=DmPolicy.DISABLED, allow_from=("1", "2", "*")),),

@@ -1,4 +1,4 @@
-from roost.core.ledger import LedgerRow
+from roost.core.ledger import LedgerRow, LedgerTotal
 from roost.core.messages import Usage
 from roost.core.principals import OWNER
 from roost.core.runs import RunKind
@@ -19,3 +19,8 @@ def test_a_model_call_counts_as_exact_unless_it_is_marked() -> None:
         usage=Usage(input=3),
     )
     assert row.estimated is False
+
+
+def test_totals_are_added_up() -> None:
+    one = LedgerTotal(calls=1, usage=Usage(input=3, cost_micros=5))
+    assert LedgerTotal().plus(one).plus(one) == LedgerTotal(calls=2, usage=Usage(input=6, cost_micros=10))

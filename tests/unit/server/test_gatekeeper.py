@@ -1,6 +1,6 @@
 """Who comes in, in which order it is judged, and how fast a credential that was taken back is noticed."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -10,12 +10,15 @@ import anyio
 import pytest
 
 from roost.app.reloading import EVERY_MS
+from roost.core.devices import Devices
 from roost.core.entrance import Attempts, Entrance
+from roost.core.errors import StoreUnavailable
 from roost.core.secrets import Secret
 from roost.protocol.handshake import Connect, Refusal
 from roost.protocol.params import read_params
 from roost.server.auth import Admitted, Peer, Secrets, SharedSecret
-from roost.server.gatekeeper import CHECKED_EVERY_MS, SLOWED_EACH, SLOWED_MS, Gatekeeper
+from roost.server.gatekeeper import CHECKED_EVERY_MS, SLOWED_EACH, SLOWED_MS, UNSURE_MS, Gatekeeper
+from roost.stores.memory import MemoryStore
 from roost.testing.clock import FakeClock
 from tests.flows.served import gates
 from tests.unit.protocol.test_handshake import CONNECT
@@ -92,6 +95,66 @@ async def test_the_page_is_judged_before_the_credential(tmp_path: Path) -> None:
 @pytest.mark.requirement("S12")
 def test_what_is_taken_back_is_noticed_within_a_second() -> None:
     assert EVERY_MS + CHECKED_EVERY_MS < 1_000
+    assert CHECKED_EVERY_MS + UNSURE_MS < 1_000
+
+
+class Out(MemoryStore):
+    """A store that cannot be asked for devices."""
+
+    def __init__(self, clock: FakeClock, answer: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(clock, clock)
+        self._answer = answer
+        self.asked = anyio.Event()
+
+    async def devices(self) -> Devices:
+        self.asked.set()
+        await self._answer()
+        return await super().devices()
+
+
+async def unavailable() -> None:
+    raise StoreUnavailable("it is out")
+
+
+@pytest.mark.requirement("S12")
+@pytest.mark.parametrize("answer", [unavailable, anyio.sleep_forever], ids=["refuses", "hangs"])
+async def test_while_the_store_is_out_a_secret_is_taken_back_and_no_device_is_believed(
+    answer: Callable[[], Awaitable[None]], tmp_path: Path
+) -> None:
+    with anyio.fail_after(60):
+        async with gates("memory", tmp_path) as gate:
+            clock = FakeClock()
+            gate.house.clock = clock
+            gate.house.store = store = Out(clock, answer)
+            secrets = Secrets(token=Secret("secret-token"))
+            keeper = Gatekeeper(gate.house, SharedSecret(lambda: secrets))
+            owner = await Scene(keeper, clock).ask("secret-token")
+            assert isinstance(owner, Admitted)
+            device = replace(owner, method="device-token", device="d-1", proof="p")
+            ended: list[str] = []
+
+            async def stay(name: str, admitted: Admitted) -> None:
+                with gate.house.callers.staying(admitted):
+                    await anyio.sleep_forever()
+                ended.append(name)
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(stay, "secret", owner)
+                group.start_soon(stay, "device", device)
+                group.start_soon(keeper.watch)
+                await anyio.wait_all_tasks_blocked()
+                clock.advance(CHECKED_EVERY_MS)
+                await store.asked.wait()
+                await anyio.wait_all_tasks_blocked()
+                clock.advance(UNSURE_MS)
+                await anyio.wait_all_tasks_blocked()
+                assert ended == ["device"]
+                secrets = Secrets(token=Secret("another"))
+                await anyio.wait_all_tasks_blocked()
+                clock.advance(CHECKED_EVERY_MS)
+                await anyio.wait_all_tasks_blocked()
+                assert ended == ["device", "secret"]
+                group.cancel_scope.cancel()
 
 
 @pytest.mark.requirement("S2")

@@ -111,8 +111,12 @@ class Means:
 
     def part(self, asked: Asked) -> Part:
         """What the next turn of this session would be played with."""
+        return self.rules.cast(asked.session, self.turn(asked))
+
+    def turn(self, asked: Asked) -> Run:
+        """The turn that would be next, if this were a message."""
         inbound = asked.arrival.inbound
-        turn = Run(
+        return Run(
             id=asked.arrival.run_id,
             key=asked.key,
             state=RunState.QUEUED,
@@ -121,7 +125,6 @@ class Means:
             queued_at=asked.at,
             ready_at=asked.at,
         )
-        return self.rules.cast(asked.session, turn)
 
 
 Handler: TypeAlias = Callable[[Means, Asked], Awaitable[Answer]]

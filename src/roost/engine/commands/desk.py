@@ -9,7 +9,7 @@ from roost.core import commandaccess, commandlines, queueing, visibility
 from roost.core.addresses import ChatType
 from roost.core.admission import Admitted
 from roost.core.arrivals import Arrival, opened
-from roost.core.commandaccess import Granted, Ignored, OwnerOnly
+from roost.core.commandaccess import Granted, Ignored, Withheld
 from roost.core.commandlines import Line
 from roost.core.commands import Form, Name, named
 from roost.core.deliveries import Delivery, DeliveryKind
@@ -47,7 +47,7 @@ class Desk:
             rule=admitted.rule,
         )
         policy = self._means.rules.commands.policy
-        access = commandaccess.decide(line.command, speaker.principal, speaker.identity, policy)
+        access = commandaccess.decide(line, speaker.principal, admitted.scopes, speaker.identity, policy)
         if isinstance(access, Ignored):
             return await self._ignore(line, arrival, access)
         session = await self._means.store.session(arrival.inbound.key)
@@ -88,8 +88,8 @@ class Desk:
         )
         return access
 
-    async def _answer(self, asked: Asked, access: Granted | OwnerOnly) -> Answer:
-        if isinstance(access, OwnerOnly):
+    async def _answer(self, asked: Asked, access: Granted | Withheld) -> Answer:
+        if isinstance(access, Withheld):
             return _refusing(asked, access.message, access.rule)
         denied = denial(asked)
         if denied is not None:

@@ -66,15 +66,56 @@ class Commands(TypedDict):
 
 
 def agent_scope(params: AgentParams) -> Scope:
+    """`operator.write`; `operator.admin` to name a model or provider."""
     return Scope.ADMIN if params.model or params.provider else Scope.WRITE
 
 
-AGENT = Method(name="agent", params=AgentParams, result=dict[str, JsonValue], needs=agent_scope)
-WAIT = Method(name="agent.wait", params=WaitParams, result=dict[str, JsonValue], needs=Scope.WRITE)
-IDENTITY = Method(
-    name="agent.identity.get", params=IdentityParams, result=dict[str, JsonValue], needs=Scope.READ
+AGENT = Method(
+    name="agent",
+    about="Runs an agent. Answered when the run is taken on, and again when it has ended.",
+    params=AgentParams,
+    result=dict[str, JsonValue],
+    needs=agent_scope,
 )
-AGENTS = Method(name="agents.list", params=NoParams, result=dict[str, JsonValue], needs=Scope.READ)
-MODELS = Method(name="models.list", params=ModelsParams, result=Models, needs=Scope.READ)
-COMMANDS = Method(name="commands.list", params=CommandsParams, result=Commands, needs=Scope.READ)
-CONFIG = Method(name="config.get", params=NoParams, result=dict[str, JsonValue], needs=Scope.READ)
+WAIT = Method(
+    name="agent.wait",
+    about="How a run ended, or `timeout`; a run that nobody knows has not ended.",
+    params=WaitParams,
+    result=dict[str, JsonValue],
+    needs=Scope.WRITE,
+)
+IDENTITY = Method(
+    name="agent.identity.get",
+    about="The name of an agent.",
+    params=IdentityParams,
+    result=dict[str, JsonValue],
+    needs=Scope.READ,
+)
+AGENTS = Method(
+    name="agents.list",
+    about="The agents there are.",
+    params=NoParams,
+    result=dict[str, JsonValue],
+    needs=Scope.READ,
+)
+MODELS = Method(
+    name="models.list",
+    about="The models there are.",
+    params=ModelsParams,
+    result=Models,
+    needs=Scope.READ,
+)
+COMMANDS = Method(
+    name="commands.list",
+    about="The chat commands there are.",
+    params=CommandsParams,
+    result=Commands,
+    needs=Scope.READ,
+)
+CONFIG = Method(
+    name="config.get",
+    about="The configuration in force, with secrets masked.",
+    params=NoParams,
+    result=dict[str, JsonValue],
+    needs=Scope.READ,
+)

@@ -129,17 +129,61 @@ class Aborted(TypedDict):
 
 
 def patch_scope(params: PatchParams) -> Scope:
+    """`operator.write` for label, archived, pinned, unread, model and thinkingLevel; `operator.admin` for the rest."""
     return Scope.WRITE if params.model_fields_set <= _WRITER_MAY_SET | _CONDITIONS else Scope.ADMIN
 
 
 def delete_scope(params: DeleteParams) -> Scope:
+    """`operator.admin`; `operator.write` with archivedOnly."""
     return Scope.WRITE if params.archived_only else Scope.ADMIN
 
 
-CREATE = Method(name="sessions.create", params=CreateParams, result=Created, needs=Scope.WRITE)
-PATCH = Method(name="sessions.patch", params=PatchParams, result=Changed, needs=patch_scope)
-RESET = Method(name="sessions.reset", params=ResetParams, result=Changed, needs=Scope.ADMIN)
-DELETE = Method(name="sessions.delete", params=DeleteParams, result=Deleted, needs=delete_scope)
-COMPACT = Method(name="sessions.compact", params=CompactParams, result=Compacted, needs=Scope.ADMIN)
-SEND = Method(name="sessions.send", params=SendParams, result=dict[str, JsonValue], needs=Scope.WRITE)
-ABORT = Method(name="sessions.abort", params=AbortParams, result=Aborted, needs=Scope.WRITE)
+CREATE = Method(
+    name="sessions.create",
+    about="Opens a session, with its first message if one is given.",
+    params=CreateParams,
+    result=Created,
+    needs=Scope.WRITE,
+)
+PATCH = Method(
+    name="sessions.patch",
+    about="Changes settings of a session; one that is not there is opened.",
+    params=PatchParams,
+    result=Changed,
+    needs=patch_scope,
+)
+RESET = Method(
+    name="sessions.reset",
+    about="Starts a conversation afresh; the old one is kept.",
+    params=ResetParams,
+    result=Changed,
+    needs=Scope.ADMIN,
+)
+DELETE = Method(
+    name="sessions.delete",
+    about="Removes a session with its transcripts; the main session cannot be.",
+    params=DeleteParams,
+    result=Deleted,
+    needs=delete_scope,
+)
+COMPACT = Method(
+    name="sessions.compact",
+    about="Queues the condensing of a conversation.",
+    params=CompactParams,
+    result=Compacted,
+    needs=Scope.ADMIN,
+)
+SEND = Method(
+    name="sessions.send",
+    about="Says something in a session; as `chat.send`.",
+    params=SendParams,
+    result=dict[str, JsonValue],
+    needs=Scope.WRITE,
+)
+ABORT = Method(
+    name="sessions.abort",
+    about="Stops a run, or everything in a session.",
+    params=AbortParams,
+    result=Aborted,
+    needs=Scope.WRITE,
+)

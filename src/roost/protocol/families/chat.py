@@ -110,9 +110,45 @@ class Injected(TypedDict):
     messageId: str
 
 
-SEND = Method(name="chat.send", params=SendParams, result=dict[str, JsonValue], needs=Scope.WRITE)
-HISTORY = Method(name="chat.history", params=HistoryParams, result=History, needs=Scope.READ)
-STARTUP = Method(name="chat.startup", params=HistoryParams, result=Startup, needs=Scope.READ)
-METADATA = Method(name="chat.metadata", params=MetadataParams, result=Metadata, needs=Scope.READ)
-ABORT = Method(name="chat.abort", params=AbortParams, result=Aborted, needs=Scope.WRITE)
-INJECT = Method(name="chat.inject", params=InjectParams, result=Injected, needs=Scope.ADMIN)
+SEND = Method(
+    name="chat.send",
+    about="Says something in a session. `idempotencyKey` names the run; the same key again is the same message. A chat command in it can do what the caller's scopes allow by a call.",
+    params=SendParams,
+    result=dict[str, JsonValue],
+    needs=Scope.WRITE,
+)
+HISTORY = Method(
+    name="chat.history",
+    about="The conversation as it is now; older pages go on into those before it.",
+    params=HistoryParams,
+    result=History,
+    needs=Scope.READ,
+)
+STARTUP = Method(
+    name="chat.startup",
+    about="`chat.history`, with the models, commands and agents there are.",
+    params=HistoryParams,
+    result=Startup,
+    needs=Scope.READ,
+)
+METADATA = Method(
+    name="chat.metadata",
+    about="The models and commands there are.",
+    params=MetadataParams,
+    result=Metadata,
+    needs=Scope.READ,
+)
+ABORT = Method(
+    name="chat.abort",
+    about="Stops a run, or everything in a session.",
+    params=AbortParams,
+    result=Aborted,
+    needs=Scope.WRITE,
+)
+INJECT = Method(
+    name="chat.inject",
+    about="Puts a line of the agent into a session without a run.",
+    params=InjectParams,
+    result=Injected,
+    needs=Scope.ADMIN,
+)

@@ -61,9 +61,45 @@ class Revoked(TypedDict):
     revokedAtMs: int
 
 
-LIST = Method(name="device.pair.list", params=NoParams, result=Paired, needs=Scope.PAIRING)
-APPROVE = Method(name="device.pair.approve", params=RequestParams, result=Approved, needs=Scope.PAIRING)
-REJECT = Method(name="device.pair.reject", params=RequestParams, result=Rejected, needs=Scope.PAIRING)
-REMOVE = Method(name="device.pair.remove", params=DeviceParams, result=Removed, needs=Scope.PAIRING)
-ROTATE = Method(name="device.token.rotate", params=RotateParams, result=Rotated, needs=Scope.PAIRING)
-REVOKE = Method(name="device.token.revoke", params=TokenParams, result=Revoked, needs=Scope.PAIRING)
+LIST = Method(
+    name="device.pair.list",
+    about="Devices that are paired, and those that ask to be.",
+    params=NoParams,
+    result=Paired,
+    needs=Scope.PAIRING,
+)
+APPROVE = Method(
+    name="device.pair.approve",
+    about="Lets a device in that asked; nobody hands out a scope he has not.",
+    params=RequestParams,
+    result=Approved,
+    needs=Scope.PAIRING,
+)
+REJECT = Method(
+    name="device.pair.reject",
+    about="Turns a request down.",
+    params=RequestParams,
+    result=Rejected,
+    needs=Scope.PAIRING,
+)
+REMOVE = Method(
+    name="device.pair.remove",
+    about="Forgets a device; its connections end within a second.",
+    params=DeviceParams,
+    result=Removed,
+    needs=Scope.PAIRING,
+)
+ROTATE = Method(
+    name="device.token.rotate",
+    about="Gives a device another token, with no more scopes than before.",
+    params=RotateParams,
+    result=Rotated,
+    needs=Scope.PAIRING,
+)
+REVOKE = Method(
+    name="device.token.revoke",
+    about="Takes the token of a device back; its connections end within a second.",
+    params=TokenParams,
+    result=Revoked,
+    needs=Scope.PAIRING,
+)

@@ -51,6 +51,24 @@ class Cleaned(TypedDict):
     records: int
 
 
-SEARCH = Method(name="sessions.search", params=SearchParams, result=Found, needs=Scope.READ)
-TREE = Method(name="sessions.tree", params=KeyParams, result=Tree, needs=Scope.READ)
-CLEANUP = Method(name="sessions.cleanup", params=CleanupParams, result=Cleaned, needs=Scope.ADMIN)
+SEARCH = Method(
+    name="sessions.search",
+    about="Where something was said, newest first, in the sessions the caller may read.",
+    params=SearchParams,
+    result=Found,
+    needs=Scope.READ,
+)
+TREE = Method(
+    name="sessions.tree",
+    about="A session and all that was spawned below it.",
+    params=KeyParams,
+    result=Tree,
+    needs=Scope.READ,
+)
+CLEANUP = Method(
+    name="sessions.cleanup",
+    about="Removes what retention would remove, or says what that is.",
+    params=CleanupParams,
+    result=Cleaned,
+    needs=Scope.ADMIN,
+)

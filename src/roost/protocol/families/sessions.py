@@ -30,7 +30,7 @@ class Filter(Params):
 
 
 class ListParams(Filter):
-    """`owner_first`, people and summaries of activity change nothing: there is one owner, and none are kept."""
+    """`ownerFirst`, people and summaries of activity change nothing: there is one owner, and none are kept."""
 
     limit: Positive | None = None
     offset: Count = 0
@@ -144,14 +144,67 @@ class ListenParams(KeyParams):
     include_approvals: bool = False
 
 
-LIST = Method(name="sessions.list", params=ListParams, result=Listed, needs=Scope.READ)
-DESCRIBE = Method(name="sessions.describe", params=DescribeParams, result=Described, needs=Scope.READ)
-RESOLVE = Method(
-    name="sessions.resolve", params=ResolveParams, result=Resolved, needs=Scope.READ, hidden=True
+LIST = Method(
+    name="sessions.list",
+    about="Sessions the caller may see, newest activity first, a page at a time.",
+    params=ListParams,
+    result=Listed,
+    needs=Scope.READ,
 )
-PREVIEW = Method(name="sessions.preview", params=PreviewParams, result=Previews, needs=Scope.READ)
-GET = Method(name="sessions.get", params=GetParams, result=Got, needs=Scope.READ)
-USAGE = Method(name="sessions.usage", params=UsageParams, result=dict[str, JsonValue], needs=Scope.READ)
-SUBSCRIBE = Method(name="sessions.subscribe", params=SubscribeParams, result=Subscribed, needs=Scope.READ)
-LISTEN = Method(name="sessions.messages.subscribe", params=ListenParams, result=Subscribed, needs=Scope.READ)
-UNLISTEN = Method(name="sessions.messages.unsubscribe", params=KeyParams, result=Subscribed, needs=Scope.READ)
+DESCRIBE = Method(
+    name="sessions.describe",
+    about="One session as a row; null where there is none.",
+    params=DescribeParams,
+    result=Described,
+    needs=Scope.READ,
+)
+RESOLVE = Method(
+    name="sessions.resolve",
+    about="The key of a session that is meant by a key, an id or a label.",
+    params=ResolveParams,
+    result=Resolved,
+    needs=Scope.READ,
+    hidden=True,
+)
+PREVIEW = Method(
+    name="sessions.preview",
+    about="The last words of several sessions.",
+    params=PreviewParams,
+    result=Previews,
+    needs=Scope.READ,
+)
+GET = Method(
+    name="sessions.get",
+    about="The newest messages of a session's conversation.",
+    params=GetParams,
+    result=Got,
+    needs=Scope.READ,
+)
+USAGE = Method(
+    name="sessions.usage",
+    about="What each session cost so far, and what was spent within some days by model, provider, agent and day.",
+    params=UsageParams,
+    result=dict[str, JsonValue],
+    needs=Scope.READ,
+)
+SUBSCRIBE = Method(
+    name="sessions.subscribe",
+    about="From now on `sessions.changed`; with parameters also the list they ask for.",
+    params=SubscribeParams,
+    result=Subscribed,
+    needs=Scope.READ,
+)
+LISTEN = Method(
+    name="sessions.messages.subscribe",
+    about="From now on `session.message` and `session.tool` of a session, which need not exist yet.",
+    params=ListenParams,
+    result=Subscribed,
+    needs=Scope.READ,
+)
+UNLISTEN = Method(
+    name="sessions.messages.unsubscribe",
+    about="No more of them.",
+    params=KeyParams,
+    result=Subscribed,
+    needs=Scope.READ,
+)

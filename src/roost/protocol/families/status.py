@@ -51,9 +51,45 @@ class Channels(TypedDict):
     statusIssues: list[JsonValue]
 
 
-HEALTH = Method(name="health", params=HealthParams, result=dict[str, JsonValue], needs=None)
-STATUS = Method(name="status", params=StatusParams, result=dict[str, JsonValue], needs=Scope.READ)
-PRESENCE = Method(name="system-presence", params=NoParams, result=list[JsonValue], needs=Scope.READ)
-CHANNELS = Method(name="channels.status", params=ChannelsParams, result=Channels, needs=Scope.READ)
-LAST_HEARTBEAT = Method(name="last-heartbeat", params=NoParams, result=type(None), needs=Scope.READ)
-LOGS = Method(name="logs.tail", params=TailParams, result=Tail, needs=Scope.READ)
+HEALTH = Method(
+    name="health",
+    about="That the gateway lives. It names no session.",
+    params=HealthParams,
+    result=dict[str, JsonValue],
+    needs=None,
+)
+STATUS = Method(
+    name="status",
+    about="How things stand: sessions, clients, the parts of the gateway.",
+    params=StatusParams,
+    result=dict[str, JsonValue],
+    needs=Scope.READ,
+)
+PRESENCE = Method(
+    name="system-presence",
+    about="The gateway and who is connected; whoever does not rule all sees those of his own.",
+    params=NoParams,
+    result=list[JsonValue],
+    needs=Scope.READ,
+)
+CHANNELS = Method(
+    name="channels.status",
+    about="The channels that are served, with their accounts.",
+    params=ChannelsParams,
+    result=Channels,
+    needs=Scope.READ,
+)
+LAST_HEARTBEAT = Method(
+    name="last-heartbeat",
+    about="The last heartbeat; null where none was.",
+    params=NoParams,
+    result=type(None),
+    needs=Scope.READ,
+)
+LOGS = Method(
+    name="logs.tail",
+    about="The end of the log, or what was added since a cursor.",
+    params=TailParams,
+    result=Tail,
+    needs=Scope.READ,
+)

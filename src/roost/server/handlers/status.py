@@ -62,7 +62,7 @@ async def stand(call: Call, params: status.StatusParams) -> dict[str, JsonValue]
 
 
 async def presence(call: Call, params: NoParams) -> list[JsonValue]:
-    return snapshots.presence(call.house)
+    return snapshots.presence(call.house, call.client)
 
 
 async def channels(call: Call, params: status.ChannelsParams) -> Channels:

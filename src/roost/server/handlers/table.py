@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Any
 
-from roost.protocol.families import agents, changes, chat, devices, own, sessions, status
+from roost.protocol.families import agents, changes, chat, devices, own, reasons, sessions, status
 from roost.server.calls import Bound, Table
 from roost.server.fanout import Fanout
 from roost.server.handlers import catalogue, changing, usage
 from roost.server.handlers import devices as pairing
 from roost.server.handlers import own as roosts
+from roost.server.handlers import reasons as why
 from roost.server.handlers import sessions as reading
 from roost.server.handlers import status as standing
 from roost.server.handlers.changing import Changes
@@ -91,3 +92,8 @@ def _own() -> Iterable[Bound[Any, Any]]:
     yield Bound(method=own.SEARCH, handle=roosts.search)
     yield Bound(method=own.TREE, handle=roosts.tree)
     yield Bound(method=own.CLEANUP, handle=roosts.cleanup)
+    yield Bound(method=reasons.EXPLAIN, handle=why.explain)
+    yield Bound(method=reasons.TIMELINE, handle=why.timeline)
+    yield Bound(method=reasons.DENIALS, handle=why.denials)
+    yield Bound(method=reasons.LEDGER, handle=why.ledger)
+    yield Bound(method=reasons.EXCHANGES, handle=why.exchanges)

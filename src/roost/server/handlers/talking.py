@@ -1,6 +1,7 @@
 """Saying something in a session, waiting for what becomes of it, and stopping it."""
 
 from dataclasses import dataclass, field
+from typing import assert_never
 
 from roost.core.addressed import Addressed
 from roost.core.errors import InvalidInput, NotFound
@@ -9,7 +10,7 @@ from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.messages import Image
 from roost.core.queuesettings import QueueMode
-from roost.core.runs import Request, Run, RunState
+from roost.core.runs import Request, Run
 from roost.core.visibility import Operation
 from roost.engine.inbox import TurnedAway
 from roost.engine.reaching import existing
@@ -18,11 +19,11 @@ from roost.ports import Accepted
 from roost.protocol.families import agents, changes, chat
 from roost.protocol.frames import ErrorCode, Failure
 from roost.server.calls import Call, Unanswered
+from roost.server.endings import NOT_TAKEN, Ending, Fate, ending
 from roost.server.fanout import Fanout
 from roost.server.sends import Send
 
 LONGEST_WAIT_MS = 24 * 3_600_000
-NOT_TAKEN = "the message was not taken"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +89,7 @@ class Talk:
             text=words.text,
             run_id=house.new_id(),
             idempotency_key=words.name,
+            scopes=call.client.admitted.scopes,
             images=words.images,
             reply_to=route,
             request=words.request,
@@ -167,10 +169,9 @@ class Talk:
             )
         waited = await house.engine.waits.for_message(accepted.record.inbound.id, LONGEST_WAIT_MS)
         final = _final(words.name, waited)
-        if final["status"] != "error":
+        if final["status"] != Fate.ERROR:
             return final
-        reason = _reason(waited)
-        call.refuse(Failure(code=ErrorCode.UNAVAILABLE, message=reason), final)
+        call.refuse(Failure(code=ErrorCode.UNAVAILABLE, message=str(final["summary"])), final)
         raise Unanswered
 
     async def _agent_key(self, call: Call, params: agents.AgentParams) -> SessionKey:
@@ -192,16 +193,16 @@ class Talk:
             waited = await house.engine.waits.for_key(principal, None, params.run_id, limit)
         except NotFound:
             return {"runId": params.run_id, "status": "timeout"}
-        run, status = waited.run, _status(waited)
+        run, end = waited.run, ending(waited)
         told: dict[str, JsonValue] = {
             "startedAt": run.started_at if run else None,
             "endedAt": run.outcome.at if run and run.outcome else None,
-            "error": _reason(waited) if status == "error" else None,
-            "stopReason": "stop" if status == "ok" else None,
-            "terminalReply": _reply(waited) if status == "ok" else None,
+            "error": end.reason if end.fate is Fate.ERROR else None,
+            "stopReason": "stop" if end.fate is Fate.OK else None,
+            "terminalReply": _reply(end) if end.fate is Fate.OK else None,
         }
         shown = {name: value for name, value in told.items() if value is not None}
-        return {"runId": params.run_id, "status": status, **shown}
+        return {"runId": params.run_id, "status": str(end.fate), **shown}
 
     # -- stopping ------------------------------------------------------------------------------------
 
@@ -251,49 +252,24 @@ def _request(thinking: str | None, model: str | None, timeout_ms: int | None) ->
     return Request(thinking=thinking or None, model=model, longest_ms=timeout_ms or None)
 
 
-def _status(waited: Waited) -> str:
-    if not waited.over:
-        return "timeout"
-    if waited.run is None or waited.run.outcome is None:
-        return "ok" if waited.record.state is InboundState.ANSWERED else "error"
-    match waited.run.outcome.state:
-        case RunState.DONE:
-            return "ok"
-        case RunState.KILLED | RunState.TIMEOUT:
-            return "timeout"
-        case _:
-            return "error"
-
-
-def _reason(waited: Waited) -> str:
-    outcome = waited.run.outcome if waited.run else None
-    return (outcome.error if outcome else None) or waited.record.reason or NOT_TAKEN
-
-
-def _said(waited: Waited) -> str | None:
-    return waited.reply if waited.run else waited.record.answer
-
-
-def _reply(waited: Waited) -> JsonObject:
-    text = _said(waited)
-    return {"disposition": "visible", "text": text} if text else {"disposition": "silent"}
+def _reply(end: Ending) -> JsonObject:
+    return {"disposition": "visible", "text": end.said} if end.said else {"disposition": "silent"}
 
 
 def _final(name: str, waited: Waited) -> dict[str, JsonValue]:
-    status = _status(waited)
-    if status == "error":
-        return {"runId": name, "status": status, "summary": _reason(waited)}
-    if status == "timeout":
-        return {"runId": name, "status": status, "summary": "aborted", "stopReason": "rpc"}
-    text = _said(waited)
-    payloads: list[JsonValue] = [{"text": text, "mediaUrl": None}] if text else []
-    meta = _meta(waited.run) if waited.run else {"durationMs": 0}
-    return {
-        "runId": name,
-        "status": status,
-        "summary": "completed",
-        "result": {"payloads": payloads, "meta": meta},
-    }
+    end = ending(waited)
+    told: dict[str, JsonValue] = {"runId": name, "status": str(end.fate)}
+    match end.fate:
+        case Fate.ERROR:
+            return {**told, "summary": end.reason}
+        case Fate.TIMEOUT:
+            return {**told, "summary": "aborted", "stopReason": "rpc"}
+        case Fate.OK:
+            payloads: list[JsonValue] = [{"text": end.said, "mediaUrl": None}] if end.said else []
+            meta = _meta(waited.run) if waited.run else {"durationMs": 0}
+            return {**told, "summary": "completed", "result": {"payloads": payloads, "meta": meta}}
+        case other:
+            assert_never(other)
 
 
 def _meta(run: Run) -> JsonObject:

@@ -1,17 +1,20 @@
 """What models cost."""
 
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
-from roost.core.ledger import LedgerTotal
-from roost.core.queries import LedgerQuery, SessionQuery
+from roost.core.ledger import LedgerTotal, Spent
+from roost.core.messages import Usage
+from roost.core.queries import LedgerQuery, SessionQuery, Spoken
 from roost.core.sessions import Session
 from roost.core.visibility import Operation, scope
+from roost.protocol.convert.facts import spent, totals
 from roost.protocol.families import sessions
 from roost.server.calls import Call
 
-_MICROS = 1_000_000
+_FIRST_DAY = date(1970, 1, 1)
 _DAYS = {"7d": 7, "30d": 30, "90d": 90, "1y": 365}
 _DEFAULT_DAYS = 30
 _MOST = 200
@@ -31,67 +34,111 @@ async def usage(call: Call, params: sessions.UsageParams) -> dict[str, JsonValue
     )
     page = await house.store.list_sessions(query)
     until = last + timedelta(days=1)
+    shown = frozenset(session.key for session in page.rows)
     principal = None if call.caller.rules_all else call.caller.principal
-    spent = LedgerQuery(
+    wanted = LedgerQuery(
         key=next(iter(keys)) if keys else None,
         agent=params.agent_id,
         principal=principal,
         since=_moment(first),
         until=_moment(until),
     )
-    total = await house.store.usage(spent)
+    groups = await house.store.spending(wanted)
     return {
         "updatedAt": house.clock.now(),
         "startDate": first.isoformat(),
         "endDate": last.isoformat(),
         "sessions": [_row(session) for session in page.rows],
-        "totals": _totals(total),
+        "totals": totals(_sum(groups)),
         "aggregates": {
             "sessionCount": len(page.rows),
-            "messages": dict.fromkeys(
-                ("total", "user", "assistant", "toolCalls", "toolResults", "errors"), 0
-            ),
-            "tools": {"totalCalls": 0, "uniqueTools": 0, "tools": []},
-            "byModel": [],
-            "byProvider": [],
-            "byAgent": [],
-            "byChannel": [],
-            "costDaily": [],
-            "daily": [],
+            **_said(await house.store.spoken(shown, _moment(first), _moment(until)), groups),
+            "byModel": _apart(groups, lambda one: {"provider": one.provider, "model": one.model}),
+            "byProvider": _apart(groups, lambda one: {"provider": one.provider}),
+            "byAgent": _apart(groups, lambda one: {"agentId": one.agent}),
+            "costDaily": _daily(groups),
         },
     }
 
 
 def _row(session: Session) -> JsonObject:
     counters = session.counters
+    used = Usage(
+        input=counters.input,
+        output=counters.output,
+        cache_read=counters.cache_read,
+        cache_write=counters.cache_write,
+        cost_micros=counters.cost_micros,
+    )
     return {
         "key": str(session.key),
         "sessionId": session.session_id,
         "scope": "instance",
         "updatedAt": session.times.updated,
         "agentId": session.key.agent,
-        "usage": {
-            "input": counters.input,
-            "output": counters.output,
-            "cacheRead": counters.cache_read,
-            "cacheWrite": counters.cache_write,
-            "totalTokens": counters.input + counters.output + counters.cache_read + counters.cache_write,
-            "totalCost": counters.cost_micros / _MICROS,
-        },
+        "usage": spent(used),
     }
 
 
-def _totals(total: LedgerTotal) -> JsonObject:
-    spent = total.usage
-    return {
-        "input": spent.input,
-        "output": spent.output,
-        "cacheRead": spent.cache_read,
-        "cacheWrite": spent.cache_write,
-        "totalTokens": spent.total,
-        "totalCost": spent.cost_micros / _MICROS,
-        "calls": total.calls,
+def _sum(groups: Iterable[Spent]) -> LedgerTotal:
+    total = LedgerTotal()
+    for one in groups:
+        total = total.plus(one.total)
+    return total
+
+
+def _apart(groups: Sequence[Spent], name_of: Callable[[Spent], JsonObject]) -> list[JsonValue]:
+    """The sum of each of those that are named alike, the dearest first."""
+    names = {tuple(name_of(one).values()): name_of(one) for one in groups}
+    sums = [
+        (name, _sum(one for one in groups if tuple(name_of(one).values()) == values))
+        for values, name in names.items()
+    ]
+    dearest = sorted(sums, key=lambda pair: (-pair[1].usage.cost_micros, -pair[1].calls))
+    return [{**name, "count": total.calls, "totals": totals(total)} for name, total in dearest]
+
+
+def _said(days: Sequence[Spoken], groups: Sequence[Spent]) -> JsonObject:
+    """How much was said in the sessions that are shown, in all and day by day with what each day cost."""
+    known = {one.day: one for one in days}
+    rows = [known.get(day, Spoken(day=day)) for day in sorted({*known, *(one.day for one in groups)})]
+    cost = {one.day: spent(_sum(it for it in groups if it.day == one.day).usage) for one in rows}
+    daily: list[JsonValue] = [
+        {
+            "date": _date(one.day),
+            "messages": one.user + one.assistant,
+            "toolCalls": one.tools,
+            "tokens": cost[one.day]["totalTokens"],
+            "cost": cost[one.day]["totalCost"],
+        }
+        for one in rows
+    ]
+    user, assistant = sum(one.user for one in days), sum(one.assistant for one in days)
+    tools = sum(one.tools for one in days)
+    messages: JsonObject = {
+        "total": user + assistant,
+        "user": user,
+        "assistant": assistant,
+        "toolCalls": tools,
+        "toolResults": tools,
     }
+    return {"messages": messages, "daily": daily}
+
+
+def _date(day: int) -> str:
+    return (_FIRST_DAY + timedelta(days=day)).isoformat()
+
+
+def _daily(groups: Sequence[Spent]) -> list[JsonValue]:
+    """Those days on which something was spent."""
+    days = sorted({one.day for one in groups})
+    return [
+        {
+            "date": _date(day),
+            **totals(_sum(one for one in groups if one.day == day)),
+        }
+        for day in days
+    ]
 
 
 def _days(params: sessions.UsageParams, now: int) -> tuple[date, date]:
@@ -100,7 +147,7 @@ def _days(params: sessions.UsageParams, now: int) -> tuple[date, date]:
     if params.start_date:
         return _day(params.start_date) or today, last
     if params.range == "all":
-        return date(1970, 1, 1), last
+        return _FIRST_DAY, last
     days = _DAYS[params.range] if params.range else _DEFAULT_DAYS
     return last - timedelta(days=days - 1), last
 

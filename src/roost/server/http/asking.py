@@ -1,4 +1,4 @@
-"""One question to an agent, by a caller who waits for the answer and for nothing else. Who hangs up stops it."""
+"""One question to an agent, by a caller who waits for the answer and for nothing else. Who hangs up stops it, unless he gave it a name to ask again by."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -10,7 +10,6 @@ from roost.core.addressed import Addressed
 from roost.core.errors import InvalidInput, RoostError
 from roost.core.events import Event, EventKind
 from roost.core.feeds import FeedItem
-from roost.core.inbound import InboundState
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, Usage
 from roost.core.previews import RunOver, SpokenText
@@ -22,10 +21,10 @@ from roost.engine.inbox import TurnedAway
 from roost.engine.waits import Waited
 from roost.ports import Accepted
 from roost.protocol.completions import Wanted
+from roost.server.endings import NOT_TAKEN, Fate, ending
 from roost.server.house import House
 
 LONGEST_MS = 24 * 3_600_000
-NOT_TAKEN = "the message was not taken"
 BREAK = "\n\n"
 NOTHING = Usage()
 
@@ -75,7 +74,8 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """`name` makes it the same question when it comes again. A session that is `thrown_away` ends with it."""
+    """`name` makes it the same question when it comes again; one that its caller `named` is not stopped when he hangs
+    up, since he may come back for its answer. A session that is `thrown_away` ends with it."""
 
     house: House
     caller: PersonCaller
@@ -83,6 +83,7 @@ class Question:
     name: str
     trace: str | None
     thrown_away: bool
+    named: bool
 
     async def ask(self, wanted: Wanted, say: Say | None = None) -> Reply:
         """The answer; `say` is told it piece by piece."""
@@ -142,11 +143,11 @@ class Question:
                     await spoken.add(item)
 
     async def _reply(self, waited: Waited) -> Reply:
-        failure = _failure(waited)
-        if failure is not None:
-            return Reply(failure=failure)
+        end = ending(waited)
+        if end.fate is not Fate.OK:
+            return Reply(failure=end.reason)
         usage = await self._usage(waited.run) if waited.run else NOTHING
-        return Reply(text=waited.reply or waited.record.answer or "", usage=usage)
+        return Reply(text=end.said or "", usage=usage)
 
     async def _usage(self, run: Run) -> Usage:
         page = await self.house.store.history(HistoryQuery(key=run.key, session_id=run.session_id))
@@ -159,7 +160,7 @@ class Question:
     async def _leave(self, run_id: str, *, over: bool) -> None:
         if self.thrown_away:
             await self.house.engine.operations.delete(self.caller, self.key)
-        elif not over:
+        elif not over and not self.named:
             await self.house.engine.operations.stop(self.caller, self.key, run_id)
 
 
@@ -167,11 +168,3 @@ def _ends(item: FeedItem, run_id: str) -> bool:
     if isinstance(item, Event):
         return item.kind is EventKind.RUN_ENDED and item.ref == run_id
     return isinstance(item, RunOver) and item.run_id == run_id
-
-
-def _failure(waited: Waited) -> str | None:
-    outcome = waited.run.outcome if waited.run else None
-    if outcome is None:
-        answered = waited.record.state is InboundState.ANSWERED
-        return None if answered else waited.record.reason or NOT_TAKEN
-    return None if outcome.succeeded else outcome.error or f"the run ended as {outcome.state}"

@@ -8,15 +8,18 @@ from starlette.responses import Response
 
 from roost.core.errors import InvalidInput
 from roost.core.keys import KeyKind, SessionKey
+from roost.core.notices import derived_id
 from roost.core.principals import Principal
 from roost.core.visibility import PersonCaller
 from roost.protocol.completions import NAME, Shape, Wanted, agent_of, model_rows, read_wanted
 from roost.protocol.scopes import Scope
 from roost.protocol.traces import trace_of
+from roost.server.auth import Admitted
+from roost.server.gatekeeper import REVOKED_REASON
 from roost.server.house import House
-from roost.server.http.asking import Question
+from roost.server.http.asking import Question, Reply
 from roost.server.http.entry import Entry
-from roost.server.http.pages import NOT_FOUND, Json, Turned, read_json
+from roost.server.http.pages import NOT_FOUND, UNAUTHORIZED, Json, Turned, read_json
 from roost.server.http.streams import DONE, Emit, EventStream, event, while_there
 
 MOST = 20 * 1024 * 1024
@@ -51,45 +54,58 @@ class Completions:
         agent = agent_of(wanted.model, self._house.engine.rules.routing.default_agent)
         if agent is None or agent not in self._agents:
             raise InvalidInput(f"there is no model {wanted.model[:200]!r}", hint=f"say `{NAME}/<agent>`")
+        name = request.headers.get("idempotency-key") or None
         question = Question(
             house=self._house,
             caller=PersonCaller(principal=admitted.principal),
-            key=self._key(agent, wanted.user, admitted.principal),
-            name=request.headers.get("idempotency-key") or self._house.new_id(),
+            key=self._key(agent, wanted.user, name, admitted.principal),
+            name=name or self._house.new_id(),
             trace=trace_of(request.headers.get("traceparent")),
-            thrown_away=wanted.user is None,
+            # What may be asked for again is kept as long as any such session.
+            thrown_away=wanted.user is None and name is None,
+            named=name is not None,
         )
-        return await self._answer(request, question, wanted)
+        return await self._answer(request, question, wanted, admitted)
 
     @property
     def _agents(self) -> tuple[str, ...]:
         return self._house.engine.rules.commands.agents
 
-    def _key(self, agent: str, user: str | None, principal: Principal) -> SessionKey:
-        """Below the caller's own principal; the owner's own names stand alone."""
+    def _key(self, agent: str, user: str | None, name: str | None, principal: Principal) -> SessionKey:
+        """Below the caller's own principal; the owner's own names stand alone. A question with a name and no user has a
+        session that is found by it."""
         if user is None:
-            return SessionKey(agent=agent, kind=KeyKind.DASHBOARD, name=self._house.new_id())
+            own = self._house.new_id() if name is None else derived_id("completion", str(principal), name)
+            return SessionKey(agent=agent, kind=KeyKind.DASHBOARD, name=own)
         names = ("openai-user", *(() if principal.is_owner else (_quoted(str(principal)),)), _quoted(user))
         return SessionKey.named(agent, ":".join(names))
 
-    async def _answer(self, request: Request, question: Question, wanted: Wanted) -> Response:
+    async def _answer(
+        self, request: Request, question: Question, wanted: Wanted, admitted: Admitted
+    ) -> Response:
         house = self._house
         now = house.clock.now() // 1000
         shape = Shape(id=f"chatcmpl_{house.new_id()}", model=wanted.model, created=now)
         if wanted.stream:
-            return EventStream(partial(_stream, question, wanted, shape))
-        reply = await while_there(request.receive, partial(question.ask, wanted))
+            return EventStream(partial(_stream, question, wanted, shape, admitted))
+        reply = None
+        with house.callers.staying(admitted):
+            reply = await while_there(request.receive, partial(question.ask, wanted))
+        if reply is None:
+            raise Turned(UNAUTHORIZED, REVOKED_REASON, "unauthorized")
         if reply.failure is not None:
             raise Turned(_UNFIT, reply.failure, "api_error")
         return Json(shape.whole(reply.text, reply.usage))
 
 
-async def _stream(question: Question, wanted: Wanted, shape: Shape, emit: Emit) -> None:
+async def _stream(question: Question, wanted: Wanted, shape: Shape, admitted: Admitted, emit: Emit) -> None:
     async def say(text: str) -> None:
         await emit(event(shape.chunk({"content": text})))
 
     await emit(event(shape.chunk({"role": "assistant", "content": ""})))
-    reply = await question.ask(wanted, say)
+    reply = Reply(failure=REVOKED_REASON)
+    with question.house.callers.staying(admitted):
+        reply = await question.ask(wanted, say)
     if reply.failure is not None:
         await emit(event({"error": {"message": reply.failure, "type": "api_error"}}))
     else:

@@ -1,7 +1,7 @@
 """Leases, devices, the ledger, denials, the feed and what retention removes, in memory."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from operator import itemgetter
 from typing import Any, assert_never
@@ -13,10 +13,9 @@ from roost.core.events import Event
 from roost.core.inbound import InboundState
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
-from roost.core.ledger import Denial, LedgerRow, LedgerTotal
-from roost.core.messages import Usage
+from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent
 from roost.core.queries import LedgerQuery
-from roost.core.retention import Candidate, Fullness, Record, sort_of
+from roost.core.retention import DAY_MS, Candidate, Fullness, Record, sort_of
 from roost.core.workload import UNDONE, Workload
 from roost.stores.bodies import dump_body
 from roost.stores.memory.filters import (
@@ -69,7 +68,23 @@ class FactTables(State):
             self._ledger.put(row.id, row)
 
     async def usage(self, query: LedgerQuery) -> LedgerTotal:
-        calls, usage = 0, Usage()
+        return _total(self._calls(query))
+
+    async def spending(self, query: LedgerQuery) -> tuple[Spent, ...]:
+        groups: dict[tuple[int, str, str, str], list[LedgerRow]] = {}
+        for row in self._calls(query):
+            name = (row.at // DAY_MS, row.key.agent, row.provider, row.model)
+            groups.setdefault(name, []).append(row)
+        return tuple(
+            Spent(day=day, agent=agent, provider=provider, model=model, total=_total(rows))
+            for (day, agent, provider, model), rows in groups.items()
+        )
+
+    async def ledger(self, query: LedgerQuery, offset: int, limit: int) -> tuple[LedgerRow, ...]:
+        found = sorted(self._calls(query), key=lambda row: (row.at, row.id), reverse=True)
+        return tuple(found[offset : offset + limit])
+
+    def _calls(self, query: LedgerQuery) -> Iterator[LedgerRow]:
         for row in self._ledger:
             tree = (row.key, *(self._trees.get(row.key) or ()))
             if (
@@ -80,8 +95,7 @@ class FactTables(State):
                 and (query.since is None or row.at >= query.since)
                 and (query.until is None or row.at < query.until)
             ):
-                calls, usage = calls + 1, usage.plus(row.usage)
-        return LedgerTotal(calls=calls, usage=usage)
+                yield row
 
     async def lock_balances(self, names: Sequence[str]) -> dict[str, Balance]:
         return {name: self._balances.get(name) or Balance() for name in names}
@@ -266,3 +280,10 @@ class FactTables(State):
 
 def _bytes(entry: Entry) -> int:
     return len(dump_body(entry.body).encode()) + len((entry.source or "").encode())
+
+
+def _total(rows: Iterable[LedgerRow]) -> LedgerTotal:
+    total = LedgerTotal()
+    for row in rows:
+        total = total.plus(LedgerTotal(calls=1, usage=row.usage))
+    return total

@@ -11,10 +11,10 @@ from roost.core.errors import Conflict
 from roost.core.exchanges import Completion, Exchange
 from roost.core.inbound import Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
-from roost.core.messages import ToolResult
+from roost.core.messages import AssistantMessage, Body, ToolResult, UserMessage
 from roost.core.principals import Principal
-from roost.core.queries import Position, SearchHit, SearchQuery, SessionQuery
-from roost.core.retention import SYNTHETIC
+from roost.core.queries import Position, SearchHit, SearchQuery, SessionQuery, Spoken
+from roost.core.retention import DAY_MS, SYNTHETIC
 from roost.core.runs import Lane, Run, RunState
 from roost.core.scheduling import asker
 from roost.core.search import matches, searchable_text, segment
@@ -156,6 +156,22 @@ class MemoryTables(FactTables):
         ]
         return [_apart(entry) for entry in rows[::-1][:limit]]
 
+    async def spoken(self, keys: frozenset[SessionKey], since: int, until: int) -> tuple[Spoken, ...]:
+        days: dict[int, list[Body]] = {}
+        for entry in self._entries:
+            session = await self.session_by_id(entry.session_id)
+            if session is not None and session.key in keys and since <= entry.body.at < until:
+                days.setdefault(entry.body.at // DAY_MS, []).append(entry.body)
+        return tuple(
+            Spoken(
+                day=day,
+                user=sum(isinstance(body, UserMessage) for body in bodies),
+                assistant=sum(isinstance(body, AssistantMessage) for body in bodies),
+                tools=sum(isinstance(body, ToolResult) for body in bodies),
+            )
+            for day, bodies in sorted(days.items())
+        )
+
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
         hits = []
         for entry in reversed(tuple(self._entries)):
@@ -274,6 +290,10 @@ class MemoryTables(FactTables):
 
     async def exchanges(self, requester: SessionKey, target: SessionKey) -> tuple[Exchange, ...]:
         return tuple(one for one in self._exchanges if (one.requester, one.target) == (requester, target))
+
+    async def exchanges_of(self, key: SessionKey, limit: int) -> tuple[Exchange, ...]:
+        found = [one for one in self._exchanges if key in (one.requester, one.target)]
+        return tuple(reversed(found))[:limit]
 
     async def put_exchange(self, exchange: Exchange) -> None:
         self._exchanges.put(exchange.id, exchange)

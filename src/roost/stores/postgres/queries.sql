@@ -145,3 +145,6 @@ DELETE FROM exchanges WHERE id IN (
 
 -- name: exchanges
 SELECT body FROM exchanges WHERE requester = ? AND target = ? ORDER BY seq;
+
+-- name: exchanges_of
+SELECT body FROM exchanges WHERE requester = ? OR target = ? ORDER BY seq DESC LIMIT ?;

@@ -4,9 +4,10 @@ from abc import abstractmethod
 from typing import Any
 
 from roost.core.leases import Gateway, Lease
-from roost.core.ledger import Denial, LedgerRow, LedgerTotal
+from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent
 from roost.core.messages import Usage
 from roost.core.queries import LedgerQuery
+from roost.core.runs import RunKind
 from roost.stores.codec import key_text, parse_key, parse_principal, sound
 from roost.stores.sql.rows import Binding, Rows, filtered
 
@@ -63,6 +64,21 @@ class FactRows(Rows):
         await self._do("put_usage", values)
 
     async def usage(self, query: LedgerQuery) -> LedgerTotal:
+        return _read_total(await self._row(*self._asked("usage", query)))
+
+    async def spending(self, query: LedgerQuery) -> tuple[Spent, ...]:
+        return tuple(
+            Spent(day=day, agent=agent, provider=provider, model=model, total=_read_total(figures))
+            for day, agent, provider, model, *figures in await self._rows(*self._asked("spending", query))
+        )
+
+    async def ledger(self, query: LedgerQuery, offset: int, limit: int) -> tuple[LedgerRow, ...]:
+        statement, bindings = self._asked("ledger", query)
+        rows = await self._rows(statement, {**bindings, "offset": offset, "limit": limit})
+        return tuple(_read_call(row) for row in rows)
+
+    def _asked(self, statement: str, query: LedgerQuery) -> tuple[str, dict[str, Binding]]:
+        """A statement over the calls that are meant, and what it binds."""
         given: dict[str, tuple[str, Binding | None]] = {
             "key": ("where_key", key_text(query.key) if query.key else None),
             "tree_of": ("where_tree", key_text(query.tree_of) if query.tree_of else None),
@@ -71,25 +87,10 @@ class FactRows(Rows):
             "since": ("where_since", query.since),
             "until": ("where_until", query.until),
         }
-        asked = {name: pair for name, pair in given.items() if pair[1] is not None}
-        bindings = {"tenant": self._tenant, **{name: value for name, (_, value) in asked.items()}}
-        statement = filtered(self.sql, "usage", [condition for condition, _ in asked.values()])
-        row = await self._row(statement, bindings)
-        calls, *halves = [int(part or 0) for part in row]
-        tokens_in, tokens_out, cache_read, cache_write, total, cost = [
-            (high << 32) + low for high, low in zip(halves[:6], halves[6:], strict=True)
-        ]
-        return LedgerTotal(
-            calls=calls,
-            usage=Usage(
-                input=tokens_in,
-                output=tokens_out,
-                cache_read=cache_read,
-                cache_write=cache_write,
-                total=total,
-                cost_micros=cost,
-            ),
-        )
+        asked = {name: (where, value) for name, (where, value) in given.items() if value is not None}
+        bindings: dict[str, Binding] = {"tenant": self._tenant}
+        bindings |= {name: value for name, (_, value) in asked.items()}
+        return filtered(self.sql, statement, [where for where, _ in asked.values()]), bindings
 
     async def insert_denial(self, denial: Denial) -> None:
         values = (
@@ -112,6 +113,50 @@ def read_lease(row: Any) -> Lease:
     name, holder, address, config_hash, epoch, expires_at = row
     gateway = Gateway(name=name, holder=holder, address=address, config_hash=config_hash)
     return Lease(gateway=gateway, epoch=epoch, expires_at=expires_at)
+
+
+def _read_total(row: Any) -> LedgerTotal:
+    calls, *halves = [int(part or 0) for part in row]
+    tokens_in, tokens_out, cache_read, cache_write, total, cost = [
+        (high << 32) + low for high, low in zip(halves[:6], halves[6:], strict=True)
+    ]
+    return LedgerTotal(
+        calls=calls,
+        usage=Usage(
+            input=tokens_in,
+            output=tokens_out,
+            cache_read=cache_read,
+            cache_write=cache_write,
+            total=total,
+            cost_micros=cost,
+        ),
+    )
+
+
+@sound
+def _read_call(row: Any) -> LedgerRow:
+    call_id, principal, at, key, session_id, run_id, run_kind, provider, model, *figures, estimated = row
+    tokens_in, tokens_out, cache_read, cache_write, total, cost = figures
+    return LedgerRow(
+        id=call_id,
+        at=at,
+        key=parse_key(key),
+        session_id=session_id,
+        principal=parse_principal(principal),
+        run_id=run_id,
+        run_kind=RunKind(run_kind),
+        provider=provider,
+        model=model,
+        usage=Usage(
+            input=tokens_in,
+            output=tokens_out,
+            cache_read=cache_read,
+            cache_write=cache_write,
+            total=total,
+            cost_micros=cost,
+        ),
+        estimated=bool(estimated),
+    )
 
 
 @sound

@@ -332,6 +332,28 @@ SELECT count(*), sum(input >> 32), sum(output >> 32), sum(cache_read >> 32), sum
     sum(cost_micros & 4294967295)
 FROM ledger s WHERE s.tenant = :tenant /* filters */;
 
+-- name: spending
+SELECT s.at / 86400000, s.agent, s.provider, s.model, count(*),
+    sum(input >> 32), sum(output >> 32), sum(cache_read >> 32), sum(cache_write >> 32),
+    sum(total >> 32), sum(cost_micros >> 32), sum(input & 4294967295), sum(output & 4294967295),
+    sum(cache_read & 4294967295), sum(cache_write & 4294967295), sum(total & 4294967295),
+    sum(cost_micros & 4294967295)
+FROM ledger s WHERE s.tenant = :tenant /* filters */
+GROUP BY s.at / 86400000, s.agent, s.provider, s.model;
+
+-- name: ledger
+SELECT id, principal, at, key, session_id, run_id, run_kind, provider, model, input, output, cache_read, cache_write,
+    total, cost_micros, estimated
+FROM ledger s WHERE s.tenant = :tenant /* filters */
+ORDER BY s.at DESC, s.id DESC LIMIT :limit OFFSET :offset;
+
+-- name: spoken
+SELECT e.at / 86400000, sum(CASE WHEN e.role = 'user' THEN 1 ELSE 0 END),
+    sum(CASE WHEN e.role = 'assistant' THEN 1 ELSE 0 END), sum(CASE WHEN e.role = 'tool' THEN 1 ELSE 0 END)
+FROM sessions s JOIN generations g ON g.session = s.id JOIN entries e ON e.generation = g.id
+WHERE s.tenant = :tenant AND s.key IN (SELECT value FROM json_each(:keys)) AND e.at >= :since AND e.at < :until
+GROUP BY e.at / 86400000 ORDER BY e.at / 86400000;
+
 -- name: where_tree
 AND s.key IN (SELECT :tree_of UNION SELECT descendant FROM lineage WHERE ancestor = :tree_of);
 

@@ -52,3 +52,6 @@ AND entry_search MATCH :match;
 
 -- name: exchanges
 SELECT body FROM exchanges WHERE requester = ? AND target = ? ORDER BY rowid;
+
+-- name: exchanges_of
+SELECT body FROM exchanges WHERE requester = ? OR target = ? ORDER BY rowid DESC LIMIT ?;

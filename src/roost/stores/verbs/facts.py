@@ -3,7 +3,7 @@
 from roost.core.effects import RecordUsage
 from roost.core.events import Event
 from roost.core.keys import SessionKey
-from roost.core.ledger import Denial, LedgerRow, LedgerTotal
+from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent
 from roost.core.queries import LedgerQuery
 from roost.stores.applying import apply
 from roost.stores.verbs.base import Verbs
@@ -15,6 +15,13 @@ class FactVerbs(Verbs):
 
     async def usage(self, query: LedgerQuery) -> LedgerTotal:
         return await self._read(lambda tables: tables.usage(query))
+
+    async def spending(self, query: LedgerQuery) -> tuple[Spent, ...]:
+        found = await self._read(lambda tables: tables.spending(query))
+        return tuple(sorted(found, key=lambda one: (one.day, one.agent, one.provider, one.model)))
+
+    async def ledger(self, query: LedgerQuery, *, offset: int, limit: int) -> tuple[LedgerRow, ...]:
+        return await self._read(lambda tables: tables.ledger(query, offset, limit))
 
     async def record_denial(self, denial: Denial) -> None:
         await self._write(lambda unit: unit.tables.insert_denial(denial))

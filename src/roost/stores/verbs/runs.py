@@ -36,6 +36,9 @@ class RunVerbs(Verbs):
     async def exchanges(self, requester: SessionKey, target: SessionKey) -> tuple[Exchange, ...]:
         return await self._read(lambda tables: tables.exchanges(requester, target))
 
+    async def exchanges_of(self, key: SessionKey, limit: int) -> tuple[Exchange, ...]:
+        return await self._read(lambda tables: tables.exchanges_of(key, limit))
+
     async def leave_exchange(self, exchange_id: str) -> Exchange | None:
         async def verb(unit: Unit) -> Exchange | None:
             known = await unit.tables.exchange(exchange_id)

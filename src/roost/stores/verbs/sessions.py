@@ -20,6 +20,7 @@ from roost.core.queries import (
     SearchHit,
     SearchQuery,
     SessionQuery,
+    Spoken,
 )
 from roost.core.runs import Claim, Run
 from roost.core.sessions import Generation, Session
@@ -124,6 +125,9 @@ class SessionVerbs(Verbs):
 
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
         return await self._read(lambda tables: tables.search(query))
+
+    async def spoken(self, keys: frozenset[SessionKey], since: int, until: int) -> tuple[Spoken, ...]:
+        return await self._read(lambda tables: tables.spoken(keys, since, until))
 
 
 def _ends_step(run: Run, drafts: tuple[EntryDraft, ...]) -> bool:

@@ -137,5 +137,6 @@ async def test_all_of_it_at_once_and_nothing_else(room: Room) -> None:
         "Silence",
         "Denials",
         "Trace",
+        "Cost",
     ]
     assert "Say one of route, model" in await room.ask("/explain life")

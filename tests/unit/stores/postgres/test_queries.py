@@ -24,6 +24,8 @@ WHOLE = {
     "lock_leases",
     "denials",
     "usage",
+    "spending",
+    "ledger",
     "used_bytes",
     "count_unarchived",
     "unindexed_entries",

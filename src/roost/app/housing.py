@@ -1,0 +1,45 @@
+"""What every gateway is for its clients, however they reach it: a house, and who tells them what happens in it."""
+
+from dataclasses import dataclass
+
+from roost.app.opening import database_file
+from roost.config import Loaded
+from roost.engine.gateway import Engine
+from roost.server.auth import Authenticator
+from roost.server.fanout import Fanout
+from roost.server.handlers.table import table
+from roost.server.house import About, House
+from roost.server.socket import Door
+from roost.server.ticking import announce
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Housed:
+    house: House
+    fanout: Fanout
+
+    def door(self, authenticator: Authenticator) -> Door:
+        return Door(self.house, self.fanout, authenticator, table(self.fanout))
+
+
+def housed(loaded: Loaded, engine: Engine, *, version: str, auth_mode: str) -> Housed:
+    """Clients are told of everything as soon as the engine serves."""
+    about = About(
+        version=version,
+        boot_id=engine.new_id(),
+        started_at=engine.clock.now(),
+        store_path=str(database_file(loaded.sources.home)),
+        auth_mode=auth_mode,
+    )
+    house = House(engine, about)
+    fanout = Fanout(house)
+
+    async def hear(engine: Engine) -> None:
+        await fanout.serve()
+
+    async def tell(engine: Engine) -> None:
+        await announce(house)
+
+    engine.accompany("clients", hear)
+    engine.accompany("presence", tell)
+    return Housed(house=house, fanout=fanout)

@@ -1,0 +1,181 @@
+"""Why a session is as it is, in words, from the reasons that were stored when it happened."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from roost.core import lifecycle
+from roost.core.commands import Aspect
+from roost.core.deliveries import DeliveryState
+from roost.core.entries import Entry
+from roost.core.errors import RoostError
+from roost.core.events import EventKind
+from roost.core.figures import age, counted, dollars, moment
+from roost.core.ledger import Denial, LedgerTotal
+from roost.core.messages import AssistantMessage, text_of
+from roost.core.principals import Principal
+from roost.core.queries import HistoryQuery, LedgerQuery
+from roost.core.runs import Run
+from roost.core.sentinels import sentinel_of
+from roost.core.sessions import Session
+from roost.core.threads import ThreadBinding
+from roost.engine.rules import Rules
+from roost.ports import Store
+
+_EVENTS, _DENIALS, _SHOWN, _UNSENT = 200, 1_000, 5, 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inquiry:
+    """A session as it is now, who asks about it, and what would answer him next: the turn and the thread of his chat, if
+    that is bound."""
+
+    session: Session
+    principal: Principal
+    at: int
+    turn: Run
+    thread: ThreadBinding | None = None
+
+
+class Explainer:
+    def __init__(self, store: Store, rules: Rules) -> None:
+        self._store = store
+        self._rules = rules
+        self._why: Mapping[Aspect, Callable[[Inquiry], Awaitable[str]]] = MappingProxyType(
+            {
+                Aspect.ROUTE: self._route,
+                Aspect.MODEL: self._model,
+                Aspect.RESET: self._reset,
+                Aspect.SILENCE: self._silence,
+                Aspect.DENIAL: self._denial,
+                Aspect.TRACE: self._trace,
+                Aspect.COST: self._cost,
+            }
+        )
+
+    async def why(self, aspect: Aspect, inquiry: Inquiry) -> str:
+        return await self._why[aspect](inquiry)
+
+    async def _route(self, asked: Inquiry) -> str:
+        key, bound = asked.session.key, asked.thread
+        if bound is not None and bound.key == key:
+            return f"Session: {key}, because {bound.bound_by} bound this thread to it."
+        return f"Session: {key}, because of {asked.session.facts.rule or 'no stored rule'}."
+
+    async def _model(self, asked: Inquiry) -> str:
+        last = await self._last_run(asked)
+        if last and last.outcome and last.outcome.model:
+            outcome = last.outcome
+            return f"Model: the last answer came from {outcome.model}, because: {outcome.model_reason}."
+        try:
+            part = self._rules.cast(asked.session, asked.turn)
+        except RoostError as error:
+            return f"Model: none can answer, {error}"
+        return f"Model: the next answer comes from {part.spec.ref}, because: {part.reason}."
+
+    async def _trace(self, asked: Inquiry) -> str:
+        """The thread through everything that one message led to, in other sessions and in the log too."""
+        last = await self._last_run(asked)
+        if last is None:
+            return "Trace: no run has ended here."
+        cause = last.cause
+        return (
+            f"Trace: {cause.trace}, from a {cause.kind} message of {cause.principal}; "
+            f"the last run was {last.id}."
+        )
+
+    async def _reset(self, asked: Inquiry) -> str:
+        zone, session = self._rules.zone, asked.session
+        generations = await self._store.generations(session.key)
+        current = next((one for one in generations if one.session_id == session.session_id), None)
+        opened = "Reset: this conversation has just begun."
+        if current is not None:
+            rule = f" by {current.rule}" if current.rule else ""
+            began = f"{moment(current.opened_at, zone)} ({current.opened_by})"
+            opened = f"Reset: this conversation began {began}{rule}."
+        kind = lifecycle.reset_type(session.key, session.facts)
+        rule_now = lifecycle.resolve(self._rules.resets, kind, session.facts.channel)
+        due = lifecycle.next_reset(rule_now, session.times.interacted, zone)
+        when = f"from {moment(due.boundary, zone)}" if due else "never"
+        return f"{opened} The next message resets it {when} ({rule_now.name})."
+
+    async def _silence(self, asked: Inquiry) -> str:
+        last = await self._last_run(asked)
+        if last is None or last.outcome is None:
+            return "Silence: no run has ended here."
+        outcome = last.outcome
+        when = age(asked.at - outcome.at)
+        if not outcome.succeeded:
+            return f"Silence: the last run ended as {outcome.state} {when}: {outcome.error or outcome.code}."
+        denial = await self._denied_send(last)
+        if denial is not None:
+            return f"Silence: the last answer was not sent, because of {denial.rule}."
+        token = sentinel_of(await self._last_words(asked, last))
+        if token is not None:
+            return f"Silence: the model answered {token} {when}, which means that nothing is sent."
+        for state in (DeliveryState.FAILED, DeliveryState.UNCERTAIN):
+            for delivery in await self._store.deliveries(state, _UNSENT):
+                if delivery.key == asked.session.key:
+                    return f"Silence: a message is {state}: {delivery.error or 'its outcome is unknown'}."
+        return f"Silence: none; the last answer was given {when}."
+
+    async def _denial(self, asked: Inquiry) -> str:
+        """The owner sees what was refused here or at the door, others what was refused to them."""
+        found = [denial for denial in await self._store.denials(_DENIALS) if _concerns(denial, asked)]
+        if not found:
+            return "Denials: none."
+        lines = [
+            f"- {age(asked.at - denial.at)}: {denial.operation} by {denial.principal}, because of {denial.rule}: "
+            f"{denial.reason}"
+            for denial in found[:_SHOWN]
+        ]
+        return "\n".join(("Denials:", *lines))
+
+    async def _cost(self, asked: Inquiry) -> str:
+        """What most was paid for, and what the children of a session add to it."""
+        key = asked.session.key
+        own, tree = LedgerTotal(), await self._store.usage(LedgerQuery(tree_of=key))
+        models: dict[str, LedgerTotal] = {}
+        for spent in await self._store.spending(LedgerQuery(key=key)):
+            name, own = f"{spent.provider}/{spent.model}", own.plus(spent.total)
+            models[name] = models.get(name, LedgerTotal()).plus(spent.total)
+        if not tree.calls:
+            return "Cost: no model was called here."
+        told = [f"Cost: {_priced(own)}"]
+        if models:
+            name, most = max(models.items(), key=lambda item: (item[1].usage.cost_micros, item[1].calls))
+            told.append(f"most of it for {name}: {_priced(most)}")
+        if tree != own:
+            told.append(f"with sub-agents {_priced(tree)}")
+        return f"{'; '.join(told)}."
+
+    async def _last_run(self, asked: Inquiry) -> Run | None:
+        after = max(0, asked.session.events - _EVENTS)
+        events = await self._store.events(asked.session.key, after=after, limit=_EVENTS)
+        ended = [event.ref for event in events if event.kind is EventKind.RUN_ENDED]
+        return await self._store.run(ended[-1]) if ended else None
+
+    async def _denied_send(self, run: Run) -> Denial | None:
+        for denial in await self._store.denials(_DENIALS):
+            if denial.operation == "send" and denial.target == run.id:
+                return denial
+        return None
+
+    async def _last_words(self, asked: Inquiry, run: Run) -> str:
+        page = await self._store.history(HistoryQuery(key=asked.session.key, limit=_SHOWN))
+        return next((text for text in map(_words, reversed(page.entries), [run.id] * _SHOWN) if text), "")
+
+
+def _concerns(denial: Denial, asked: Inquiry) -> bool:
+    if asked.principal.is_owner:
+        return denial.caller in (None, asked.session.key)
+    return denial.principal == asked.principal
+
+
+def _words(entry: Entry, run_id: str) -> str:
+    ours = entry.run_id == run_id and isinstance(entry.body, AssistantMessage)
+    return text_of(entry.body) if ours and isinstance(entry.body, AssistantMessage) else ""
+
+
+def _priced(total: LedgerTotal) -> str:
+    return f"{dollars(total.usage.cost_micros)} in {counted(total.calls, 'model call')}"

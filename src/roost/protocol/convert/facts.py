@@ -1,0 +1,79 @@
+"""What was spent, refused and sent between sessions, as clients read it."""
+
+from roost.core.exchanges import Exchange
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.keys import SessionKey
+from roost.core.ledger import Denial, LedgerRow, LedgerTotal
+from roost.core.messages import Usage
+
+_MICROS = 1_000_000
+
+
+def spent(usage: Usage) -> JsonObject:
+    return {
+        "input": usage.input,
+        "output": usage.output,
+        "cacheRead": usage.cache_read,
+        "cacheWrite": usage.cache_write,
+        "totalTokens": usage.total or usage.input + usage.output + usage.cache_read + usage.cache_write,
+        "totalCost": usage.cost_micros / _MICROS,
+    }
+
+
+def totals(total: LedgerTotal) -> JsonObject:
+    return {**spent(total.usage), "calls": total.calls}
+
+
+def call_row(row: LedgerRow) -> JsonObject:
+    return {
+        "id": row.id,
+        "at": row.at,
+        "key": str(row.key),
+        "sessionId": row.session_id,
+        "agentId": row.key.agent,
+        "principal": str(row.principal),
+        "runId": row.run_id,
+        "runKind": str(row.run_kind),
+        "provider": row.provider,
+        "model": row.model,
+        "usage": spent(row.usage),
+        "estimated": row.estimated,
+    }
+
+
+def denial_row(denial: Denial) -> JsonObject:
+    named: dict[str, JsonValue] = {
+        "sessionKey": str(denial.caller) if denial.caller else None,
+        "target": denial.target,
+    }
+    return {
+        "at": denial.at,
+        "operation": denial.operation,
+        "principal": str(denial.principal),
+        "rule": denial.rule,
+        "reason": denial.reason,
+        **{name: value for name, value in named.items() if value is not None},
+    }
+
+
+def exchange_row(exchange: Exchange, seen_from: SessionKey) -> JsonObject:
+    told: dict[str, JsonValue] = {
+        "firstReply": exchange.first_reply,
+        "latestReply": exchange.latest_reply,
+        "error": exchange.error,
+        "deadline": exchange.deadline,
+        "runId": exchange.sent.run_id,
+    }
+    return {
+        "id": exchange.id,
+        "direction": "sent" if exchange.requester == seen_from else "received",
+        "requester": str(exchange.requester),
+        "target": str(exchange.target),
+        "request": exchange.request,
+        "createdAt": exchange.created_at,
+        "phase": str(exchange.phase),
+        "state": str(exchange.state),
+        "turn": exchange.turn,
+        "maxTurns": exchange.max_turns,
+        **{name: value for name, value in told.items() if value is not None},
+    }

@@ -1,0 +1,144 @@
+"""Why a session is as it is, and what happened in it from its beginning."""
+
+from roost.core.commands import Aspect
+from roost.core.entries import Entry
+from roost.core.errors import NotFound
+from roost.core.jsonvalue import JsonObject
+from roost.core.messages import ProvenanceKind
+from roost.core.queries import HistoryPage, HistoryQuery, LedgerQuery, Position
+from roost.core.runs import Cause, Request, Run, RunState
+from roost.core.sessions import Session
+from roost.core.visibility import Operation
+from roost.engine.explaining import Explainer, Inquiry
+from roost.protocol.convert.facts import call_row, denial_row, exchange_row, totals
+from roost.protocol.convert.messages import past
+from roost.protocol.families import reasons
+from roost.protocol.families.reasons import Denials, Exchanges, Explained, Ledger, Timeline
+from roost.server.calls import Call
+
+MOST_DENIALS = 1_000
+MOST_BYTES = 6 * 1024 * 1024
+
+
+async def explain(call: Call, params: reasons.ExplainParams) -> Explained:
+    session = await _found(call, Operation.STATUS, params.key, params.agent_id)
+    now, who = call.house.clock.now(), call.caller.principal
+    turn = Run(
+        id=call.house.new_id(),
+        key=session.key,
+        state=RunState.QUEUED,
+        cause=Cause(principal=who, kind=ProvenanceKind.HUMAN, trace=call.trace or ""),
+        request=Request(),
+        queued_at=now,
+        ready_at=now,
+    )
+    inquiry = Inquiry(session=session, principal=who, at=now, turn=turn)
+    explainer = Explainer(call.house.store, call.house.engine.rules)
+    chosen = tuple(Aspect) if params.about is None else (params.about,)
+    return Explained(
+        ts=now,
+        key=str(session.key),
+        sessionId=session.session_id,
+        reasons=[{"about": str(one), "text": await explainer.why(one, inquiry)} for one in chosen],
+    )
+
+
+async def timeline(call: Call, params: reasons.TimelineParams) -> Timeline:
+    house = call.house
+    session = await _found(call, Operation.HISTORY, params.key, params.agent_id)
+    query = HistoryQuery(key=session.key, before=_position(params.before), limit=params.limit)
+    page = await house.store.history(query)
+    read = past(
+        page.entries,
+        page.generations,
+        house.sends.name,
+        most_chars=params.max_chars,
+        most_bytes=MOST_BYTES,
+    )
+    told = page.entries[len(page.entries) - read.entries :]
+    more = page.before is not None or len(told) < len(page.entries)
+    return Timeline(
+        ts=house.clock.now(),
+        key=str(session.key),
+        sessionId=session.session_id,
+        messages=[row for row in read.rows if _wanted(row, params)],
+        before=_cursor(told[0], page) if more else None,
+    )
+
+
+def _position(cursor: str | None) -> Position | None:
+    if cursor is None:
+        return None
+    generation, _, seq = cursor.partition(":")
+    return Position(int(generation), int(seq))
+
+
+def _cursor(oldest: Entry, page: HistoryPage) -> str:
+    number = next(one.number for one in page.generations if one.session_id == oldest.session_id)
+    return f"{number}:{oldest.seq}"
+
+
+def _wanted(row: JsonObject, params: reasons.TimelineParams) -> bool:
+    at = row["timestamp"]
+    assert isinstance(at, int)
+    return (
+        (not params.roles or row["role"] in params.roles)
+        and (params.tool is None or row.get("toolName") == params.tool)
+        and (not params.errors or row.get("isError") is True or row.get("stopReason") == "error")
+        and (params.since is None or at >= params.since)
+        and (params.until is None or at < params.until)
+    )
+
+
+async def denials(call: Call, params: reasons.DenialsParams) -> Denials:
+    """The owner sees what was refused to anybody, others what was refused to them."""
+    key = None
+    if params.key is not None:
+        key = (await _found(call, Operation.STATUS, params.key, params.agent_id)).key
+    caller = call.caller
+    found = [
+        denial_row(one)
+        for one in await call.house.store.denials(MOST_DENIALS)
+        if (caller.rules_all or one.principal == caller.principal) and key in (None, one.caller)
+    ]
+    return Denials(ts=call.house.clock.now(), denials=found[: params.limit])
+
+
+async def ledger(call: Call, params: reasons.LedgerParams) -> Ledger:
+    """The owner sees every call of a model, others those they caused."""
+    key = None
+    if params.key is not None:
+        key = (await _found(call, Operation.STATUS, params.key, params.agent_id)).key
+    query = LedgerQuery(
+        key=None if params.tree else key,
+        tree_of=key if params.tree else None,
+        agent=params.agent_id if key is None else None,
+        principal=None if call.caller.rules_all else call.caller.principal,
+        since=params.since,
+        until=params.until,
+    )
+    store = call.house.store
+    rows = await store.ledger(query, offset=params.offset, limit=params.limit + 1)
+    return Ledger(
+        ts=call.house.clock.now(),
+        calls=[call_row(row) for row in rows[: params.limit]],
+        totals=totals(await store.usage(query)),
+        hasMore=len(rows) > params.limit,
+    )
+
+
+async def exchanges(call: Call, params: reasons.ExchangesParams) -> Exchanges:
+    session = await _found(call, Operation.HISTORY, params.key, params.agent_id)
+    found = await call.house.store.exchanges_of(session.key, params.limit)
+    return Exchanges(
+        ts=call.house.clock.now(),
+        key=str(session.key),
+        exchanges=[exchange_row(one, session.key) for one in found],
+    )
+
+
+async def _found(call: Call, operation: Operation, name: str, agent: str | None) -> Session:
+    session = await call.house.find(operation, call.caller, name, agent)
+    if session is None:
+        raise NotFound(f"No session found: {name}")
+    return session

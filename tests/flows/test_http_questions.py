@@ -1,0 +1,77 @@
+"""Questions over HTTP that are asked again, and those whose caller loses his credential meanwhile."""
+
+import anyio
+import httpx2
+import pytest
+
+from roost.testing.scripts import Hang, Say, Until
+from tests.flows.served import Opened
+from tests.flows.test_http import COMPLETIONS, asked, enable
+
+
+async def test_the_same_question_again_is_answered_by_the_same_run(opened: Opened) -> None:
+    async with opened() as (gate, _), gate.browser(**{"Idempotency-Key": "k"}) as http:
+        await enable(gate)
+        gate.bench.model.add((Say("once"),))
+        for stream in (False, True):
+            answer = await http.post(COMPLETIONS, json=asked("hi", user="ada", stream=stream))
+            assert "once" in answer.text
+        assert len(gate.bench.model.requests) == 1
+
+
+async def test_a_named_question_without_a_user_is_answered_once_too(opened: Opened) -> None:
+    async with opened() as (gate, _), gate.browser(**{"Idempotency-Key": "k"}) as http:
+        await enable(gate)
+        gate.bench.model.add((Say("once"),))
+        for stream in (False, True, False):
+            answer = await http.post(COMPLETIONS, json=asked("hi", stream=stream))
+            assert "once" in answer.text
+        assert len(gate.bench.model.requests) == 1
+        async with gate.browser("alice-token", **{"Idempotency-Key": "k"}) as other:
+            assert "once" not in (await other.post(COMPLETIONS, json=asked("hi"))).text
+
+
+async def test_a_named_question_goes_on_when_its_caller_hangs_up_and_is_told_when_he_asks_again(
+    opened: Opened,
+) -> None:
+    async with opened() as (gate, _), gate.browser(**{"Idempotency-Key": "k"}) as http:
+        await enable(gate)
+        thought = anyio.Event()
+        gate.bench.model.add((Until(thought), Say("at last")))
+        async with anyio.create_task_group() as group:
+
+            async def ask() -> None:
+                await http.post(COMPLETIONS, json=asked("hi"))
+
+            group.start_soon(ask)
+            await gate.bench.model.asked(1)
+            group.cancel_scope.cancel()
+        thought.set()
+        assert "at last" in (await http.post(COMPLETIONS, json=asked("hi"))).text
+        assert len(gate.bench.model.requests) == 1
+
+
+@pytest.mark.requirement("S12")
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_credential_that_is_taken_back_ends_what_is_under_way_with_it(
+    opened: Opened, stream: bool
+) -> None:
+    async with opened() as (gate, _), gate.browser() as http, anyio.create_task_group() as group:
+        await enable(gate)
+        gate.bench.model.add((Hang(),))
+        told: list[httpx2.Response] = []
+
+        async def ask() -> None:
+            told.append(await http.post(COMPLETIONS, json=asked("hi", stream=stream)))
+            group.cancel_scope.cancel()
+
+        group.start_soon(ask)
+        await gate.bench.model.asked(1)
+        ((scope, admitted),) = gate.house.callers
+        assert admitted.principal.is_owner
+        scope.cancel()
+        await gate.bench.model.left()
+        await anyio.sleep_forever()
+    (answer,) = told
+    assert answer.status_code == (200 if stream else 401)
+    assert "credential revoked" in answer.text

@@ -1,0 +1,185 @@
+"""Why a session is as it is and what happened in it, through the door of clients, over each store."""
+
+import pytest
+
+from roost.core.effects import PutExchange
+from roost.core.exchanges import Exchange
+from roost.core.messages import ToolCall, Usage
+from roost.core.queries import LedgerQuery
+from roost.testing.builders import MAIN
+from roost.testing.scripts import CallTool, Say, Spend
+from roost.testing.wires import LocalClient, Refused
+from tests.contract.scenes import change
+from tests.flows.served import Gate, Opened, send
+
+ALICE = {"auth": {"token": "alice-token"}}
+KEYED = (
+    "sessions.explain",
+    "sessions.timeline",
+    "sessions.denials",
+    "sessions.ledger",
+    "sessions.exchanges",
+)
+
+
+async def talk(gate: Gate, client: LocalClient, *texts: str) -> None:
+    for number, text in enumerate(texts):
+        gate.bench.model.add((Say(f"re: {text}"), Spend(Usage(input=10, output=5, cost_micros=1_000_000))))
+        name = f"{text}-{number}"
+        await client.call("chat.send", send(text, name))
+        await client.event("chat", runId=name, state="final")
+    await gate.engine.settled()
+
+
+@pytest.mark.requirement("F9", "P29")
+async def test_the_reasons_of_a_session_are_given_one_or_all(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        await talk(gate, client, "hello")
+        told = await client.call("sessions.explain", {"key": "main"})
+        assert told["key"] == "agent:main:main"
+        assert [one["about"] for one in told["reasons"]] == [
+            "route",
+            "model",
+            "reset",
+            "silence",
+            "denial",
+            "trace",
+            "cost",
+        ]
+        (route,) = (await client.call("sessions.explain", {"key": "main", "about": "route"}))["reasons"]
+        assert route["text"] == "Session: agent:main:main, because of named by the client."
+        (cost,) = (await client.call("sessions.explain", {"key": "main", "about": "cost"}))["reasons"]
+        assert cost["text"].startswith("Cost: $1.0000 in 1 model call")
+        with pytest.raises(Refused, match="about"):
+            await client.call("sessions.explain", {"key": "main", "about": "weather"})
+
+
+@pytest.mark.requirement("F4", "P26")
+async def test_one_timeline_goes_through_resets_by_its_cursor(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        await talk(gate, client, "one", "two")
+        await client.call("sessions.reset", {"key": "main"})
+        await talk(gate, client, "three")
+        whole = await client.call("sessions.timeline", {"key": "main"})
+        assert whole["before"] is None
+        said = [_shown(row) for row in whole["messages"]]
+        assert said == ["one", "re: one", "two", "re: two", "(reset)", "three", "re: three"]
+        paged: list[str] = []
+        cursor: dict[str, str] = {}
+        while True:
+            page = await client.call("sessions.timeline", {"key": "main", "limit": 2, **cursor})
+            paged[:0] = [_shown(row) for row in page["messages"]]
+            if page["before"] is None:
+                break
+            cursor = {"before": page["before"]}
+        assert paged == said
+
+
+async def test_a_timeline_is_narrowed_by_role_tool_error_and_time(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((CallTool(ToolCall(id="c1", name="nothing", arguments={})),), (Say("done"),))
+        await client.call("chat.send", send("go", "run-1"))
+        await client.event("chat", state="final")
+
+        async def roles(**more: object) -> list[str]:
+            page = await client.call("sessions.timeline", {"key": "main", **more})
+            return [row["role"] for row in page["messages"]]
+
+        assert await roles() == ["user", "assistant", "toolResult", "assistant"]
+        assert await roles(roles=["user", "toolResult"]) == ["user", "toolResult"]
+        assert await roles(tool="nothing") == ["toolResult"]
+        assert await roles(tool="other") == []
+        assert await roles(errors=True) == ["toolResult"]
+        now = gate.bench.clock.now()
+        assert await roles(since=now + 1) == []
+        assert len(await roles(until=now + 1)) == 4
+        for cursor in ("x", "1", "1:2:3", ":"):
+            with pytest.raises(Refused, match="before"):
+                await client.call("sessions.timeline", {"key": "main", "before": cursor})
+
+
+async def test_what_was_spent_is_told_call_by_call_and_added_up(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        await talk(gate, client, "one", "two", "three")
+        page = await client.call("sessions.ledger", {"key": "main", "limit": 2})
+        assert (len(page["calls"]), page["hasMore"], page["totals"]["calls"]) == (2, True, 3)
+        rest = await client.call("sessions.ledger", {"key": "main", "tree": True, "offset": 2})
+        assert (len(rest["calls"]), rest["hasMore"]) == (1, False)
+        assert rest["calls"][0]["usage"]["totalCost"] == 1.0
+        everything = await client.call("sessions.ledger", {"agentId": "main"})
+        assert everything["totals"]["totalCost"] == 3.0
+        assert (await gate.house.store.usage(LedgerQuery())).calls == 3
+        used = await client.call("sessions.usage", {})
+        assert used["totals"]["totalCost"] == 3.0
+        (model,) = used["aggregates"]["byModel"]
+        assert (model["provider"], model["model"], model["count"]) == ("scripted", "one", 3)
+        assert used["aggregates"]["byProvider"][0]["totals"] == model["totals"]
+        assert used["aggregates"]["byAgent"][0]["agentId"] == "main"
+        (day,) = used["aggregates"]["costDaily"]
+        assert (day["date"], day["totalCost"]) == (used["endDate"], 3.0)
+        said = used["aggregates"]["messages"]
+        assert (said["total"], said["user"], said["assistant"], said["toolResults"]) == (6, 3, 3, 0)
+        (daily,) = used["aggregates"]["daily"]
+        assert (daily["messages"], daily["cost"], daily["date"]) == (6, 3.0, used["endDate"])
+
+
+async def test_what_was_refused_is_told_to_the_owner_and_to_whom_it_was_refused(opened: Opened) -> None:
+    async with opened() as (gate, owner), gate.client(**ALICE) as alice:
+        await talk(gate, owner, "hello")
+        with pytest.raises(Refused, match=r"no such session|No session found"):
+            await alice.call("chat.history", {"sessionKey": "main"})
+        async with gate.client(scopes=["operator.write"]) as writer:
+            await writer.call("chat.send", send("/reset", "run-2"))
+        seen = (await owner.call("sessions.denials", {}))["denials"]
+        assert [one["operation"] for one in seen] == ["/new", "history"]
+        here = (await owner.call("sessions.denials", {"key": "main"}))["denials"]
+        assert [one["rule"] for one in here] == ["missing scope: operator.admin"]
+        assert len((await owner.call("sessions.denials", {"limit": 1}))["denials"]) == 1
+        hers = (await alice.call("sessions.denials", {}))["denials"]
+        assert [one["principal"] for one in hers] == ["person:telegram:7"]
+
+
+async def test_what_sessions_sent_each_other_is_listed(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        await talk(gate, client, "hello")
+        await client.call("sessions.create", {"key": "agent:helper:main"})
+        target = gate.house.key("agent:helper:main")
+        one = Exchange(id="x", requester=MAIN, target=target, request="say", created_at=1, max_turns=5)
+        await change(gate.house.store, PutExchange(exchange=one), key=MAIN)
+        (sent,) = (await client.call("sessions.exchanges", {"key": "main"}))["exchanges"]
+        assert (sent["direction"], sent["request"], sent["state"]) == ("sent", "say", "accepted")
+        (got,) = (await client.call("sessions.exchanges", {"key": "agent:helper:main"}))["exchanges"]
+        assert got["direction"] == "received"
+
+
+@pytest.mark.requirement("S7", "S10")
+async def test_none_of_it_is_told_of_a_session_that_is_not_the_clients(opened: Opened) -> None:
+    async with opened() as (gate, owner), gate.client(**ALICE) as alice:
+        await talk(gate, owner, "hello")
+        for method in KEYED:
+            with pytest.raises(Refused) as others:
+                await alice.call(method, {"key": "main"})
+            with pytest.raises(Refused) as nobodys:
+                await alice.call(method, {"key": "agent:main:nowhere"})
+            assert _code(others.value) == _code(nobodys.value)
+            with pytest.raises(Refused, match="No session found"):
+                await owner.call(method, {"key": "agent:main:nowhere"})
+        assert (await alice.call("sessions.ledger", {}))["calls"] == []
+
+
+async def test_all_of_it_needs_to_read(opened: Opened) -> None:
+    async with opened() as (gate, _), gate.client(scopes=["operator.pairing"]) as client:
+        for method in KEYED:
+            with pytest.raises(Refused, match=r"missing scope: operator\.read"):
+                await client.call(method, {"key": "main"})
+
+
+def _shown(row: dict[str, object]) -> str:
+    if row["role"] == "system":
+        return "(reset)"
+    content = row["content"]
+    return content if isinstance(content, str) else str(content[0]["text"])  # type: ignore[index]
+
+
+def _code(refused: Refused) -> tuple[str, object]:
+    return refused.error["code"], refused.error.get("details")
