@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import anyio
 from anyio.abc import TaskGroup
 
-from roost.app.opening import database_file, open_engine
+from roost.app.opening import database_file, log_file, open_engine
 from roost.client import Client
 from roost.client.handshake import Introduction
 from roost.client.memory import ends
@@ -64,6 +64,7 @@ async def _door(loaded: Loaded, engine: Engine, version: str) -> AsyncIterator[D
         started_at=engine.clock.now(),
         store_path=str(database_file(loaded.sources.home)),
         auth_mode="none",
+        log=str(log_file(loaded.sources.home)),
     )
     house = House(engine, about)
     fanout = Fanout(house)

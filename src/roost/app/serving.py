@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 
-from roost.app.opening import database_file, open_engine
+from roost.app.opening import database_file, log_file, open_engine
 from roost.config import Loaded
 from roost.config import gateway as config
 from roost.config.gateway import CLEAR_TEXT, TOKEN_FILE, AuthMode, Bind
@@ -67,7 +67,8 @@ async def open_gateway(
     host, bound = listening.getsockname()[:2]
     served = Served(host=host, port=bound, token_file=token_file, tls=certificate is not None)
     try:
-        async with open_engine(loaded, [], {}, version=version) as engine:
+        log = log_file(loaded.sources.home)
+        async with open_engine(loaded, [], {}, version=version, log=log) as engine:
             house = House(engine, _about(loaded, engine, version))
             fanout = Fanout(house)
             keeper = Gatekeeper(house, SharedSecret(lambda: _secrets(engine.rules.house.entrance, own)))
@@ -193,6 +194,7 @@ def _about(loaded: Loaded, engine: Engine, version: str) -> About:
         started_at=engine.clock.now(),
         store_path=str(database_file(loaded.sources.home)),
         auth_mode=str(loaded.settings.gateway.auth.mode),
+        log=str(log_file(loaded.sources.home)),
     )
 
 

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,7 @@ from roost.client.trust import fingerprint_of
 from roost.config import Loaded
 from roost.config.amounts import SpellingError
 from roost.config.gateway import Bind
+from roost.config.logs import ConsoleStyle
 from roost.core.errors import InvalidInput, RoostError
 
 PORTS = 65_535
@@ -25,12 +27,18 @@ def run(
     *,
     port: Annotated[int | None, Parameter(help="TCP port; 0 takes one that is free.")] = None,
     bind: Annotated[str | None, Parameter(help="loopback, lan or an IP address.")] = None,
+    log_format: Annotated[
+        ConsoleStyle | None, Parameter(help="The form of the lines on the error output.")
+    ] = None,
     where: Where = HERE,
 ) -> int:
     """Serve until interrupted."""
     if port is not None and not 0 <= port <= PORTS:
         raise InvalidInput(f"{port} is no port", hint=f"choose one up to {PORTS}")
-    serving = partial(serve, where.loaded(), port, None if bind is None else _bind(bind))
+    loaded = where.loaded()
+    if log_format is not None:
+        loaded = _with_style(loaded, log_format)
+    serving = partial(serve, loaded, port, None if bind is None else _bind(bind))
     return anyio.run(serving, backend_options={"use_uvloop": True})
 
 
@@ -63,6 +71,12 @@ def _wait(error: RoostError) -> None:
 def _say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
+
+
+def _with_style(loaded: Loaded, style: ConsoleStyle) -> Loaded:
+    settings = loaded.settings
+    wanted = settings.logging.model_copy(update={"console_style": style})
+    return replace(loaded, settings=settings.model_copy(update={"logging": wanted}))
 
 
 def _bind(text: str) -> Bind:
