@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from roost.app.auditing import audited, close_files
     from roost.app.embedding import open_embedded
     from roost.app.finding import serving_addresses
-    from roost.app.importing import import_folder
+    from roost.app.importing import import_folder, import_session
     from roost.app.opening import database_file, open_engine, open_held_store, open_store
     from roost.app.scanning import secret_scanner
     from roost.app.serving import open_gateway
@@ -18,6 +18,7 @@ __all__ = [
     "close_files",
     "database_file",
     "import_folder",
+    "import_session",
     "open_embedded",
     "open_engine",
     "open_gateway",
@@ -33,6 +34,7 @@ _PLACES = MappingProxyType(
         "close_files": "auditing",
         "database_file": "opening",
         "import_folder": "importing",
+        "import_session": "importing",
         "open_embedded": "embedding",
         "open_engine": "opening",
         "open_gateway": "serving",

@@ -7,9 +7,10 @@ from typing import Annotated
 from cyclopts import App, Parameter
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
-from roost.app import import_folder
+from roost.app import import_folder, import_session
 from roost.cli.show import as_json, console, say
 from roost.cli.where import HERE, Where
+from roost.transfer.report import ImportReport
 
 app = App(name="import", help="Conversations from elsewhere.")
 
@@ -33,10 +34,27 @@ async def openclaw(
         report = await import_folder(
             where.loaded(), folder, agent=agent, dry_run=dry_run, progress=lambda item: bar.advance(task)
         )
+    return _told(report, where, kept=not dry_run)
+
+
+async def session(
+    path: Annotated[Path, Parameter(help="A transcript, or the folder that an export wrote.")],
+    *,
+    key: Annotated[str | None, Parameter(help="The key it gets; by default one of its own.")] = None,
+    agent: Annotated[str | None, Parameter(help="Whose session it is; by default the default one's.")] = None,
+    dry_run: Annotated[bool, Parameter(help="Read everything and keep nothing.", negative="")] = False,
+    where: Where = HERE,
+) -> int:
+    """Take in one conversation from its transcripts; 1 if it could not be read. No gateway may run meanwhile."""
+    report = await import_session(where.loaded(), path, key=key, agent=agent, dry_run=dry_run)
+    return _told(report, where, kept=not dry_run)
+
+
+def _told(report: ImportReport, where: Where, *, kept: bool) -> int:
     if where.json:
         as_json({"complete": report.complete, "entries": report.entries, "lines": report.lines()})
     else:
         say("\n".join(report.lines()))
-        if dry_run:
+        if not kept:
             say("nothing was kept")
     return 0 if report.complete else 1

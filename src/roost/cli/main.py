@@ -46,7 +46,7 @@ PARTS = MappingProxyType(
         "send": ("roost.cli.send:send", "Say something in a session without waiting for the answer."),
         "sessions": (
             "roost.cli.sessions:app",
-            "Sessions: list, show, history, search, tree, export, reset, archive, delete, cleanup.",
+            "Sessions: list, show, history, search, tree, export, import, reset, archive, delete, cleanup.",
         ),
         "status": ("roost.cli.status:status", "How things stand."),
         "usage": ("roost.cli.usage:usage", "What the models cost."),
