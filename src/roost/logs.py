@@ -100,7 +100,8 @@ def logging_to(
 def logging_into(file: Path, scanner: SecretScanner, level: int, most_bytes: int) -> Iterator[None]:
     """Within the block every line of Roost from a level on, and what others warn of, is kept in a file as JSON; one that
     is full is put aside."""
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for folder in (file.parent.parent, file.parent):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     handler = _OwnersFile(file, maxBytes=most_bytes, backupCount=KEPT_FILES, encoding="utf-8")
     handler.setFormatter(MaskedJson(scanner))
     with _heard(handler, level, logging.getLogger()):

@@ -1,4 +1,4 @@
-"""`roost import`: conversations from elsewhere."""
+"""`roost import`: conversations from elsehere."""
 
 import sys
 from pathlib import Path
@@ -9,10 +9,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from roost.app import import_folder, import_session
 from roost.cli.show import as_json, console, say
-from roost.cli.where import HERE, Where
+from roost.cli.where import LOCAL, Local
 from roost.transfer.report import ImportReport
 
-app = App(name="import", help="Conversations from elsewhere.")
+app = App(name="import", help="Conversations from elsehere.")
 
 
 @app.command
@@ -23,18 +23,18 @@ async def openclaw(
         str | None, Parameter(help="Whose sessions they are, if the folder does not say.")
     ] = None,
     dry_run: Annotated[bool, Parameter(help="Read everything and keep nothing.", negative="")] = False,
-    where: Where = HERE,
+    here: Local = LOCAL,
 ) -> int:
     """Take in the conversations of an OpenClaw folder, which is not changed; 1 if one could not be read. No gateway may
     run meanwhile."""
-    quiet = where.json or not sys.stdout.isatty()
+    quiet = here.json or not sys.stdout.isatty()
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console(), transient=True, disable=quiet) as bar:
         task = bar.add_task("reading", total=None)
         report = await import_folder(
-            where.loaded(), folder, agent=agent, dry_run=dry_run, progress=lambda item: bar.advance(task)
+            here.loaded(), folder, agent=agent, dry_run=dry_run, progress=lambda item: bar.advance(task)
         )
-    return _told(report, where, kept=not dry_run)
+    return _told(report, here, kept=not dry_run)
 
 
 async def session(
@@ -43,15 +43,15 @@ async def session(
     key: Annotated[str | None, Parameter(help="The key it gets; by default one of its own.")] = None,
     agent: Annotated[str | None, Parameter(help="Whose session it is; by default the default one's.")] = None,
     dry_run: Annotated[bool, Parameter(help="Read everything and keep nothing.", negative="")] = False,
-    where: Where = HERE,
+    here: Local = LOCAL,
 ) -> int:
     """Take in one conversation from its transcripts; 1 if it could not be read. No gateway may run meanwhile."""
-    report = await import_session(where.loaded(), path, key=key, agent=agent, dry_run=dry_run)
-    return _told(report, where, kept=not dry_run)
+    report = await import_session(here.loaded(), path, key=key, agent=agent, dry_run=dry_run)
+    return _told(report, here, kept=not dry_run)
 
 
-def _told(report: ImportReport, where: Where, *, kept: bool) -> int:
-    if where.json:
+def _told(report: ImportReport, here: Local, *, kept: bool) -> int:
+    if here.json:
         as_json({"complete": report.complete, "entries": report.entries, "lines": report.lines()})
     else:
         say("\n".join(report.lines()))

@@ -41,6 +41,10 @@ PARTS = MappingProxyType(
         "import": ("roost.cli.imports:app", "Conversations from elsewhere: openclaw."),
         "logs": ("roost.cli.logs:logs", "The last lines of the gateway's log."),
         "models": ("roost.cli.models:models", "The models there are."),
+        "onboard": (
+            "roost.cli.onboard:onboard",
+            "Set up a model, who shares a conversation, and who you are.",
+        ),
         "repair": ("roost.cli.repair:repair", "Make anew what follows from other rows of the store."),
         "security": ("roost.cli.security:app", "What is left open to others: audit."),
         "send": ("roost.cli.send:send", "Say something in a session without waiting for the answer."),

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from roost import __version__
 from roost.app import open_gateway
-from roost.cli.where import HERE, Where
+from roost.cli.where import LOCAL, Local
 from roost.client.trust import fingerprint_of
 from roost.config import Loaded
 from roost.config.amounts import SpellingError
@@ -30,12 +30,12 @@ def run(
     log_format: Annotated[
         ConsoleStyle | None, Parameter(help="The form of the lines on the error output.")
     ] = None,
-    where: Where = HERE,
+    here: Local = LOCAL,
 ) -> int:
     """Serve until interrupted."""
     if port is not None and not 0 <= port <= PORTS:
         raise InvalidInput(f"{port} is no port", hint=f"choose one up to {PORTS}")
-    loaded = where.loaded()
+    loaded = here.loaded()
     if log_format is not None:
         loaded = _with_style(loaded, log_format)
     serving = partial(serve, loaded, port, None if bind is None else _bind(bind))

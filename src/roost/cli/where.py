@@ -25,17 +25,9 @@ from roost.core.secrets import Secret
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
-    url: Annotated[str | None, Parameter(help="A gateway elsewhere: wss://HOST:PORT.")] = None
-    token: Annotated[
-        str | None, Parameter(help="Its token; the variable ROOST_GATEWAY_TOKEN is seen by nobody else.")
-    ] = None
-    tls_fingerprint: Annotated[
-        str | None, Parameter(help="The certificate it must have, whoever signed it: sha256:….")
-    ] = None
-    dangerously_allow_clear_text: Annotated[
-        bool, Parameter(help="Speak to it over ws:// although others can listen in.", negative="")
-    ] = False
+class Local:
+    """What a command needs that works on this machine's own files."""
+
     config: Annotated[Path | None, Parameter(help="The configuration file.")] = None
     json: Annotated[bool, Parameter(help="Print JSON.", negative="")] = False
 
@@ -49,6 +41,24 @@ class Where:
         return self.source().read()
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where(Local):
+    """What a command needs that asks a gateway."""
+
+    url: Annotated[str | None, Parameter(help="A gateway elsewhere: wss://HOST:PORT.")] = None
+    token: Annotated[
+        str | None, Parameter(help="Its token; the variable ROOST_GATEWAY_TOKEN is seen by nobody else.")
+    ] = None
+    tls_fingerprint: Annotated[
+        str | None, Parameter(help="The certificate it must have, whoever signed it: sha256:….")
+    ] = None
+    dangerously_allow_clear_text: Annotated[
+        bool, Parameter(help="Speak to it over ws:// although others can listen in.", negative="")
+    ] = False
+
+
+LOCAL = Local()
 HERE = Where()
 _INTRODUCTION = Introduction(version=__version__)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from roost.core.errors import InvalidInput
-from roost.core.jsonvalue import compact
+from roost.core.jsonvalue import JsonObject, compact
 from roost.core.keys import SessionKey
 from roost.stores.memory import MemoryStore
 from roost.testing.builders import MAIN
@@ -18,8 +18,13 @@ OLDER, NEWER = "ffff0000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-
 
 
 def transcript(folder: Path, session_id: str, day: int, *texts: str) -> Path:
-    head = {"type": "session", "version": 3, "id": session_id, "timestamp": f"2026-01-0{day}T00:00:00.000Z"}
-    lines = [
+    head: JsonObject = {
+        "type": "session",
+        "version": 3,
+        "id": session_id,
+        "timestamp": f"2026-01-0{day}T00:00:00.000Z",
+    }
+    lines: list[JsonObject] = [
         {
             "type": "message",
             "id": f"{day}{n:07x}",
