@@ -12,7 +12,9 @@ from typing import Self
 from roost.config import from_environment
 
 KEPT = ("PATH", "PYTHONPATH", "HOME", "COVERAGE_PROCESS_START")
-LIMIT_S = 120.0
+LIMIT_S = 60.0
+READY = "ready"
+OPENING = f'exec <"$TTY" >"$TTY" 2>&1; echo {READY}; exec "$0" -m roost "$@"'
 
 
 class Terminal:
@@ -25,14 +27,14 @@ class Terminal:
         self._end, theirs = pty.openpty()
         around = from_environment().environ
         kept = {name: around[name] for name in KEPT if name in around}
+        # The first terminal that a new session opens is its own: Ctrl-C reaches it.
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "roost", *self._arguments],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env={**kept, "TERM": "xterm", **self._environ},
+            ["sh", "-c", OPENING, sys.executable, *self._arguments],
+            stdin=subprocess.DEVNULL,
+            env={**kept, "TERM": "xterm", "TTY": os.ttyname(theirs), **self._environ},
             start_new_session=True,
         )
+        self.shows(READY)
         os.close(theirs)
         return self
 
