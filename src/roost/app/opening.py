@@ -18,8 +18,9 @@ from roost.config.printed import printed, printing
 from roost.core.addresses import Account
 from roost.core.admission import ChannelPolicy
 from roost.core.errors import ConfigInvalid
+from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
-from roost.engine.gateway import Engine
+from roost.engine.gateway import Companion, Engine
 from roost.engine.ids import FreshIds
 from roost.engine.leasing import holding
 from roost.engine.rules import Rules
@@ -28,6 +29,7 @@ from roost.logs import Form, logging_into, logging_to
 from roost.models.registry import Registry
 from roost.ports import Channel, Clock, Store
 from roost.stores.sqlite import SqliteStore
+from roost.transfer.mirror import Mirror
 
 
 def log_file(home: Path) -> Path:
@@ -108,7 +110,21 @@ async def open_engine(
                 store, clock, FreshIds(clock), edition.rules, channels, jitter=random.random, stops=stops
             )
             engine.accompany(FOLLOWER, Follower(press, edition, clock).follow)
+            if loaded.transcript_folder(loaded.settings.agents.default.id) is not None:
+                engine.accompany("mirror", _mirroring(loaded, store, clock, masks))
             yield engine
+
+
+def _mirroring(loaded: Loaded, store: Store, clock: Clock, masks: Masks) -> Companion:
+    def place(key: SessionKey) -> Path | None:
+        return loaded.transcript_folder(key.agent or loaded.settings.agents.default.id)
+
+    mirror = Mirror(store, clock, place, masks, loaded.sources.home)
+
+    async def follow(engine: Engine) -> None:
+        await mirror.follow()
+
+    return follow
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """A conversation on the terminal."""
 
-import io
 import signal
 import threading
 from collections.abc import Iterator
@@ -125,19 +124,26 @@ def test_on_a_terminal_commands_and_sessions_are_completed_gone_to_and_remembere
         assert terminal.ends() == 0
 
 
-class Interrupted(io.StringIO):
+class Interrupted:
     """A line that is given up by Ctrl-C, and what is typed after it."""
 
-    def readline(self, size: int | None = -1, /) -> str:
-        if not self.tell():
-            self.seek(1)
+    def __init__(self, *lines: str) -> None:
+        self._lines = iter(lines)
+        self._begun = False
+
+    def isatty(self) -> bool:
+        return False
+
+    def readline(self) -> str:
+        if not self._begun:
+            self._begun = True
             raise KeyboardInterrupt
-        return super().readline()
+        return next(self._lines, "")
 
 
 def test_an_interrupt_at_the_prompt_gives_up_the_line_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.stdin", Interrupted("-/status\n"))
+    monkeypatch.setattr("sys.stdin", Interrupted("/status\n"))
     assert main(["chat"]) == 0
     assert "Session: agent:main:main" in capsys.readouterr().out
