@@ -20,5 +20,7 @@ def overview(*, here: Local = LOCAL) -> int:
             *(("warning", str(warning)) for warning in loaded.warnings),
         ]
     )
+    if not sources.exists:
+        say("`roost onboard` sets up a model and who you are; until then a demo answers.")
     say("`roost gateway run` serves clients, `roost chat` talks here; see `roost --help`.")
     return 0
