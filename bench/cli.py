@@ -63,6 +63,7 @@ def running(environ: Mapping[str, str]) -> Iterator[tuple[subprocess.Popen[str],
         assert gateway.stdout is not None
         yield gateway, gateway.stdout.readline().partition(" listens on ")[2].partition(";")[0]
         gateway.terminate()
+        gateway.communicate()
 
 
 async def measure(folder: Path) -> list[Figure]:

@@ -1,6 +1,7 @@
 """`roost import`: conversations from elsehere."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from roost.app import import_folder, import_session
 from roost.cli.show import as_json, console, say
 from roost.cli.where import LOCAL, Local
-from roost.transfer.report import ImportReport
 
 app = App(name="import", help="Conversations from elsehere.")
 
@@ -34,7 +34,8 @@ async def openclaw(
         report = await import_folder(
             here.loaded(), folder, agent=agent, dry_run=dry_run, progress=lambda item: bar.advance(task)
         )
-    return _told(report, here, kept=not dry_run)
+    _tell(report.entries, report.complete, report.lines(), here, kept=not dry_run)
+    return 0 if report.complete else 1
 
 
 async def session(
@@ -47,14 +48,14 @@ async def session(
 ) -> int:
     """Take in one conversation from its transcripts; 1 if it could not be read. No gateway may run meanwhile."""
     report = await import_session(here.loaded(), path, key=key, agent=agent, dry_run=dry_run)
-    return _told(report, here, kept=not dry_run)
-
-
-def _told(report: ImportReport, here: Local, *, kept: bool) -> int:
-    if here.json:
-        as_json({"complete": report.complete, "entries": report.entries, "lines": report.lines()})
-    else:
-        say("\n".join(report.lines()))
-        if not kept:
-            say("nothing was kept")
+    _tell(report.entries, report.complete, report.lines(), here, kept=not dry_run)
     return 0 if report.complete else 1
+
+
+def _tell(entries: int, complete: bool, lines: Sequence[str], here: Local, *, kept: bool) -> None:
+    if here.json:
+        as_json({"complete": complete, "entries": entries, "lines": lines})
+        return
+    say("\n".join(lines))
+    if not kept:
+        say("nothing was kept")
