@@ -8,7 +8,7 @@ from pathlib import Path
 
 import uvloop
 
-from bench import delegation, reads, recall, startup, stores, tools, turns
+from bench import cli, delegation, reads, recall, startup, stores, tools, turns
 from bench.figures import Figure
 
 REPORT = Path(__file__).parent / "reports" / "latest.json"
@@ -18,6 +18,7 @@ PARTS: Mapping[str, Callable[[Path], Awaitable[list[Figure]]]] = {
     "recall": recall.measure,
     "tools": tools.measure,
     "startup": startup.measure,
+    "cli": cli.measure,
     "turns": turns.measure,
     "delegation": delegation.measure,
 }

@@ -68,7 +68,7 @@ _DEMANDS: tuple[Row, ...] = (
     ("D33", MET, 2, "An identity link that lists channel:id gives one key to that person under each of the three isolating scopes."),
     ("D34", MET, 6, "`roost security audit` reports when several people could share one session of direct messages."),
     ("D35", MET, 6, "Clients ask the gateway for sessions, and token counts are the fields inputTokens, outputTokens, totalTokens and contextTokens of the row."),
-    ("D36", PLANNED, 6, "Store and transcript files lie where configured, in the documented JSONL form; a topic's file name ends in -topic-<threadId>."),
+    ("D36", MET, 6, "Store and transcript files lie where configured, in the documented JSONL form; a topic's file name ends in -topic-<threadId>."),
     ("D37", MET, 2, "Deleting a session or its transcript is safe: the next message creates it anew."),
     ("D38", MET, 2, "Sessions of groups carry displayName, channel, subject, room and space; every session carries its origin."),
     ("D39", MET, 3, "Old tool results are trimmed from what the model sees, by default, and the transcript stays as it was."),
@@ -80,7 +80,7 @@ _DEMANDS: tuple[Row, ...] = (
     ("D45", PLANNED, 8, "Each run of an isolated cron job has a session id of its own."),
     ("D46", MET, 2, "A send rule's keyPrefix also matches the key without its agent head; rawKeyPrefix matches only the whole key."),
     ("D47", MET, 3, "/send on, off and inherit work for the owner only, as a message of its own."),
-    ("D48", PLANNED, 6, "The command line has status, sessions --json [--active] and gateway call sessions.list, each with --url and --token."),
+    ("D48", MET, 6, "The command line has status, sessions --json [--active] and gateway call sessions.list, each with --url and --token."),
     ("D49", MET, 3, "/status tells whether the agent answers, how full its context is, thinking and verbosity, and a channel's credential age where known."),
     ("D50", MET, 3, "/context list and /context detail show what makes up the context, and how large each part is."),
     ("D51", MET, 3, "/stop ends the run, empties the queue, stops the children, and answers with the counts."),
@@ -175,9 +175,9 @@ _DEFENCES: tuple[Row, ...] = (
     ("S21", PLANNED, 6, "Each security setting that is empty, missing or malformed refuses."),
     ("S22", PLANNED, 6, "Wire types differ from internal ones, and unknown fields are refused."),
     ("S23", PLANNED, 6, "Connections, bytes and time are capped before authentication, sessions and events after it; clients submit no tool results or history."),
-    ("S24", PLANNED, 6, "A secret is a type that cannot be serialised, and no planted one shows in any answer, log, export or error."),
+    ("S24", MET, 6, "A secret is a type that cannot be serialised, and no planted one shows in any answer, log, export or error."),
     ("S25", MET, 2, "An import takes no path, policy or owner from its input."),
-    ("S26", PLANNED, 6, "Clear text beyond loopback is refused by client and server unless a named dangerous flag is set, and the audit shows the flag."),
+    ("S26", MET, 6, "Clear text beyond loopback is refused by client and server unless a named dangerous flag is set, and the audit shows the flag."),
 )
 # fmt: on
 

@@ -1,16 +1,30 @@
-"""Where log lines go, and that no secret goes with them."""
+"""Where log lines go, in which form, and that no secret goes with them."""
 
+import json
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from enum import StrEnum
+from io import BufferedWriter, FileIO, TextIOWrapper
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
 from typing import TextIO
 
 from roost.core.redaction import redact
 from roost.ports import SecretScanner
 
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-NAMED = ("trace", "run")
+OWN = "roost"
+NAMED = ("trace", "run", "session")
 """What a line may be found by, given as its `extra`."""
+KEPT_FILES = 3
+
+
+class Form(StrEnum):
+    TEXT = "text"
+    JSON = "json"
 
 
 class Masked(logging.Formatter):
@@ -21,25 +35,91 @@ class Masked(logging.Formatter):
         self._scanner = scanner
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 — the name that the base class gave it
-        named = (f" {name}={record.__dict__[name]}" for name in NAMED if record.__dict__.get(name))
+        named = (f" {name}={value}" for name, value in _named(record))
         return super().formatMessage(record) + "".join(named)
 
     def format(self, record: logging.LogRecord) -> str:
         return redact(super().format(record), self._scanner)[0]
 
 
+class MaskedJson(logging.Formatter):
+    """A line as one JSON object, its texts without secrets."""
+
+    def __init__(self, scanner: SecretScanner) -> None:
+        super().__init__()
+        self._scanner = scanner
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC)
+        fields = {
+            "time": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": self._clean(record.getMessage()),
+            **{name: self._clean(str(value)) for name, value in _named(record)},
+        }
+        if record.exc_info:
+            fields["error"] = self._clean(self.formatException(record.exc_info))
+        return json.dumps(fields, ensure_ascii=False)
+
+    def _clean(self, text: str) -> str:
+        return redact(text, self._scanner)[0]
+
+
+def _named(record: logging.LogRecord) -> Iterator[tuple[str, object]]:
+    for name in NAMED:
+        if value := record.__dict__.get(name):
+            yield name, value
+
+
+def formatter(form: Form, scanner: SecretScanner) -> logging.Formatter:
+    return MaskedJson(scanner) if form is Form.JSON else Masked(scanner)
+
+
+class _OwnersFile(RotatingFileHandler):
+    """A file that nobody but its owner can read, nor those that it is rotated into."""
+
+    def _open(self) -> TextIOWrapper:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        opened = FileIO(os.open(self.baseFilename, flags, 0o600), "a")
+        return TextIOWrapper(BufferedWriter(opened), encoding=self.encoding)
+
+
 @contextmanager
-def logging_to(stream: TextIO, scanner: SecretScanner, level: int = logging.WARNING) -> Iterator[None]:
+def logging_to(
+    stream: TextIO, scanner: SecretScanner, level: int = logging.WARNING, form: Form = Form.TEXT
+) -> Iterator[None]:
     """Within the block every line of Roost from a level on goes to a stream; those of others do as they did."""
-    logger = logging.getLogger("roost")
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(Masked(scanner))
+    handler.setFormatter(formatter(form, scanner))
+    with _heard(handler, level, logging.getLogger(OWN)):
+        yield
+
+
+@contextmanager
+def logging_into(file: Path, scanner: SecretScanner, level: int, most_bytes: int) -> Iterator[None]:
+    """Within the block every line of Roost from a level on, and what others warn of, is kept in a file as JSON; one that
+    is full is put aside."""
+    for folder in (file.parent.parent, file.parent):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handler = _OwnersFile(file, maxBytes=most_bytes, backupCount=KEPT_FILES, encoding="utf-8")
+    handler.setFormatter(MaskedJson(scanner))
+    with _heard(handler, level, logging.getLogger()):
+        try:
+            yield
+        finally:
+            handler.close()
+
+
+@contextmanager
+def _heard(handler: logging.Handler, level: int, by: logging.Logger) -> Iterator[None]:
+    own = logging.getLogger(OWN)
     handler.setLevel(level)
-    before = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(min(level, before) if before else level)
+    before = own.level
+    by.addHandler(handler)
+    own.setLevel(min(level, before) if before else level)
     try:
         yield
     finally:
-        logger.removeHandler(handler)
-        logger.setLevel(before)
+        by.removeHandler(handler)
+        own.setLevel(before)

@@ -1,23 +1,18 @@
 """Strangers at a gateway's port: pages of others, names that were made up, proxies, clear text."""
 
 import ssl
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 
 import anyio
 import httpx2
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus, WebSocketException
 
 from roost.app.serving import Served
 from roost.config.gateway import Bind
 from roost.core.errors import ConfigInvalid
+from tests.certificates import certificate
 from tests.e2e.edges import CLIENT, configured, knocking, refused, secret_of
 from tests.e2e.test_gateway import CONNECT, Caller, served
 
@@ -114,33 +109,6 @@ async def test_beyond_loopback_a_gateway_in_clear_text_does_not_start(tmp_path: 
     configured(tmp_path, {"bind": "lan", "dangerouslyAllowClearText": True})
     async with served(tmp_path) as gateway:
         assert gateway.url.startswith("ws://0.0.0.0:")
-
-
-def certificate(folder: Path) -> tuple[Path, Path]:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "gateway")])
-    start = datetime(2020, 1, 1, tzinfo=UTC)
-    signed = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(start)
-        .not_valid_after(start + timedelta(days=36_500))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    cert, secret = folder / "cert.pem", folder / "key.pem"
-    cert.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
-    secret.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
-    return cert, secret
 
 
 @pytest.mark.requirement("S26")

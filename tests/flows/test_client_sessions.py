@@ -205,6 +205,8 @@ async def test_the_log_is_read_from_its_end_and_on(opened: Opened, tmp_path: Pat
         assert (end["lines"], end["cursor"], end["truncated"]) == (["two", "three"], 14, True)
         assert (await client.call("logs.tail", {"cursor": 8}))["lines"] == ["three"]
         assert (await client.call("logs.tail", {"cursor": 99}))["reset"] is True
+        cut = await client.call("logs.tail", {"maxBytes": 8})
+        assert (cut["lines"], cut["truncated"]) == (["three"], True)
 
 
 async def test_nothing_is_done_without_the_scope_for_it(opened: Opened) -> None:

@@ -89,3 +89,6 @@ async def test_children_sends_and_deliveries_are_of_the_trace_of_the_message(
         record.__dict__.get("run") for record in caplog.records if record.__dict__.get("trace") == trace
     }
     assert logged >= {run.id for run in runs}
+    delivered = [one for one in caplog.records if one.getMessage().startswith("delivery ")]
+    assert trace in {one.__dict__.get("trace") for one in delivered}
+    assert {one.__dict__.get("trace") for one in delivered if one.__dict__.get("run")} == {trace}

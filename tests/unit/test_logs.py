@@ -1,10 +1,13 @@
 import io
+import json
 import logging
+import stat
+from pathlib import Path
 
 import pytest
 
 from roost.core.redaction import ExactValues
-from roost.logs import logging_to
+from roost.logs import Form, logging_into, logging_to
 from roost.scanners.stdlib import StdlibScanner
 
 SECRET = "plain words of the owner"
@@ -48,3 +51,54 @@ def test_a_line_ends_with_what_it_is_found_by() -> None:
     first, second = stream.getvalue().splitlines()
     assert first.endswith("roost.somewhere: one trace=t-1 run=r-1")
     assert second.endswith("two")
+
+
+@pytest.mark.requirement("P24", "S24", "P29")
+def test_a_line_of_json_says_the_same_in_fields_without_secrets() -> None:
+    stream = io.StringIO()
+    log = logging.getLogger("roost.somewhere")
+    quoted = 'a "quoted" secret'
+    with logging_to(stream, ExactValues([SECRET, quoted], StdlibScanner()), form=Form.JSON):
+        log.warning("with %s and %s", quoted, FORMED, extra={"trace": "t-1", "run": "r-1", "session": "main"})
+        log.error("it\nbroke", exc_info=ValueError(SECRET))
+    first, second = map(json.loads, stream.getvalue().splitlines())
+    assert {
+        "level": "warning",
+        "logger": "roost.somewhere",
+        "trace": "t-1",
+        "run": "r-1",
+    }.items() <= first.items()
+    assert first["time"].endswith("Z")
+    assert second["message"] == "it\nbroke"
+    assert "ValueError" in second["error"]
+    for planted in (SECRET, quoted, FORMED, '\\"quoted\\" secret'):
+        assert planted not in stream.getvalue()
+
+
+@pytest.mark.requirement("S24")
+def test_a_file_is_its_owners_is_put_aside_when_full_and_hears_what_others_warn_of(tmp_path: Path) -> None:
+    file = tmp_path / "logs" / "gateway.log"
+    with logging_into(file, ExactValues([SECRET], StdlibScanner()), logging.INFO, 2_000):
+        logging.getLogger("uvicorn.error").warning("of another: %s", SECRET)
+        logging.getLogger("uvicorn.error").info("unheard")
+        for number in range(40):
+            logging.getLogger("roost.somewhere").info("line %s %s", number, "x" * 100)
+        logging.getLogger("roost.somewhere").debug("unheard")
+    logging.getLogger("roost.somewhere").error("after")
+    files = sorted(file.parent.iterdir())
+    assert [one.name for one in files] == ["gateway.log", *(f"gateway.log.{n}" for n in (1, 2, 3))]
+    assert {stat.S_IMODE(one.stat().st_mode) for one in files} == {0o600}
+    assert all(one.stat().st_size <= 2_000 for one in files)
+    text = "".join(one.read_text() for one in files)
+    assert '"line 39 ' in text
+    assert "unheard" not in text
+    assert "after" not in text
+
+
+@pytest.mark.requirement("S24")
+def test_what_others_warn_of_is_masked_too(tmp_path: Path) -> None:
+    file = tmp_path / "gateway.log"
+    with logging_into(file, ExactValues([SECRET], StdlibScanner()), logging.INFO, 10_000):
+        logging.getLogger("uvicorn.error").warning("of another: %s", SECRET)
+    assert "of another: " in file.read_text()
+    assert SECRET not in file.read_text()

@@ -1,21 +1,52 @@
-"""The composition root: the only part that names concrete adapters."""
+"""The composition root: the only part that names concrete adapters. Each entrance is loaded when it is first used."""
 
-from roost.app.auditing import audited, close_files
-from roost.app.embedding import open_embedded
-from roost.app.importing import import_folder
-from roost.app.opening import database_file, open_engine, open_held_store, open_store
-from roost.app.scanning import secret_scanner
-from roost.app.serving import open_gateway
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from roost.app.auditing import audited, close_files
+    from roost.app.embedding import open_embedded
+    from roost.app.finding import serving_addresses
+    from roost.app.importing import import_folder, import_session
+    from roost.app.opening import database_file, open_engine, open_held_store, open_store
+    from roost.app.scanning import secret_scanner
+    from roost.app.serving import open_gateway
 
 __all__ = [
     "audited",
     "close_files",
     "database_file",
     "import_folder",
+    "import_session",
     "open_embedded",
     "open_engine",
     "open_gateway",
     "open_held_store",
     "open_store",
     "secret_scanner",
+    "serving_addresses",
 ]
+
+_PLACES = MappingProxyType(
+    {
+        "audited": "auditing",
+        "close_files": "auditing",
+        "database_file": "opening",
+        "import_folder": "importing",
+        "import_session": "importing",
+        "open_embedded": "embedding",
+        "open_engine": "opening",
+        "open_gateway": "serving",
+        "open_held_store": "opening",
+        "open_store": "opening",
+        "secret_scanner": "scanning",
+        "serving_addresses": "finding",
+    }
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

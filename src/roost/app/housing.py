@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from roost.app.opening import database_file
+from roost.app.opening import database_file, log_file
 from roost.config import Loaded
 from roost.engine.gateway import Engine
 from roost.server.auth import Authenticator
@@ -30,6 +30,7 @@ def housed(loaded: Loaded, engine: Engine, *, version: str, auth_mode: str) -> H
         started_at=engine.clock.now(),
         store_path=str(database_file(loaded.sources.home)),
         auth_mode=auth_mode,
+        log=str(log_file(loaded.sources.home)),
     )
     house = House(engine, about)
     fanout = Fanout(house)

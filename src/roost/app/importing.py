@@ -12,6 +12,7 @@ from roost.config.policies import identity_links
 from roost.core.leases import Gateway
 from roost.ports import Store
 from roost.stores.memory import MemoryStore
+from roost.transfer.bundles import import_bundle
 from roost.transfer.openclaw import import_openclaw
 from roost.transfer.options import ImportOptions
 from roost.transfer.report import ImportReport, Progress
@@ -21,15 +22,28 @@ async def import_folder(
     loaded: Loaded, folder: Path, *, agent: str | None, dry_run: bool, progress: Progress
 ) -> ImportReport:
     """What was imported. A dry run reads all of it and keeps nothing, so it does not know what is there already."""
-    clock = SystemClock()
-    options = ImportOptions(
-        now=clock.now(),
+    async with _nowhere() if dry_run else _held(loaded) as store:
+        return await import_openclaw(store, folder, _options(loaded, agent), progress)
+
+
+async def import_session(
+    loaded: Loaded, path: Path, *, key: str | None, agent: str | None, dry_run: bool
+) -> ImportReport:
+    """One conversation from its transcripts, under a key as people write it."""
+    agent = agent or loaded.settings.agents.default.id
+    options = _options(loaded, agent)
+    chosen = None if key is None else options.key(agent, key)
+    async with _nowhere() if dry_run else _held(loaded) as store:
+        return await import_bundle(store, path, options, chosen)
+
+
+def _options(loaded: Loaded, agent: str | None) -> ImportOptions:
+    return ImportOptions(
+        now=SystemClock().now(),
         agent=agent,
         main_name=loaded.settings.session.main_key,
         links=identity_links(loaded.settings),
     )
-    async with _nowhere() if dry_run else _held(loaded) as store:
-        return await import_openclaw(store, folder, options, progress)
 
 
 @asynccontextmanager

@@ -2,8 +2,8 @@
 
 import random
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,16 +18,23 @@ from roost.config.printed import printed, printing
 from roost.core.addresses import Account
 from roost.core.admission import ChannelPolicy
 from roost.core.errors import ConfigInvalid
+from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
-from roost.engine.gateway import Engine
+from roost.engine.gateway import Companion, Engine
 from roost.engine.ids import FreshIds
 from roost.engine.leasing import holding
 from roost.engine.rules import Rules
 from roost.engine.stops import Stops
-from roost.logs import logging_to
+from roost.logs import Form, logging_into, logging_to
 from roost.models.registry import Registry
 from roost.ports import Channel, Clock, Store
 from roost.stores.sqlite import SqliteStore
+from roost.transfer.mirror import Mirror
+
+
+def log_file(home: Path) -> Path:
+    """Where a gateway keeps the lines of its log."""
+    return home / "logs" / "gateway.log"
 
 
 def database_file(home: Path) -> Path:
@@ -69,12 +76,17 @@ async def open_held_store(loaded: Loaded, gateway: Gateway) -> AsyncIterator[Sto
 
 @asynccontextmanager
 async def open_engine(
-    loaded: Loaded, channels: Sequence[Channel], doors: Mapping[str, ChannelPolicy], *, version: str = ""
+    loaded: Loaded,
+    channels: Sequence[Channel],
+    doors: Mapping[str, ChannelPolicy],
+    *,
+    version: str = "",
+    log: Path | None = None,
 ) -> AsyncIterator[Engine]:
     """An engine over the configured store and models, which follows the configuration as it changes.
 
     `doors` are those of channels the file does not name, and `version` is what `/status` says. Warnings and errors
-    go to the error output, without secrets.
+    go to the error output, and to `log` as JSON with the rest, without secrets.
     """
     clock, masks, stops = SystemClock(), Masks(), Stops()
     threads = {Account(one.name, one.account) for one in channels if one.abilities.threads}
@@ -93,9 +105,36 @@ async def open_engine(
 
         press = Press(clock, compose, masks, connections)
         edition = await press.edition(loaded, programs)
-        with logging_to(sys.stderr, masks):
+        with _logging(loaded, masks, log):
             engine = Engine(
                 store, clock, FreshIds(clock), edition.rules, channels, jitter=random.random, stops=stops
             )
             engine.accompany(FOLLOWER, Follower(press, edition, clock).follow)
+            if loaded.transcript_folder(loaded.settings.agents.default.id) is not None:
+                engine.accompany("mirror", _mirroring(loaded, store, clock, masks))
             yield engine
+
+
+def _mirroring(loaded: Loaded, store: Store, clock: Clock, masks: Masks) -> Companion:
+    def place(key: SessionKey) -> Path | None:
+        return loaded.transcript_folder(key.agent or loaded.settings.agents.default.id)
+
+    mirror = Mirror(store, clock, place, masks, loaded.sources.home)
+
+    async def follow(engine: Engine) -> None:
+        await mirror.follow()
+
+    return follow
+
+
+@contextmanager
+def _logging(loaded: Loaded, masks: Masks, file: Path | None) -> Iterator[None]:
+    wanted = loaded.settings.logging
+    with ExitStack() as stack:
+        stack.enter_context(
+            logging_to(sys.stderr, masks, wanted.console_level.number, Form(wanted.console_style))
+        )
+        if file is not None:
+            kept = wanted.level.number, wanted.max_file_bytes.bytes
+            stack.enter_context(logging_into(file, masks, *kept))
+        yield

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from roost.app.casting import Director, SessionTools
 from roost.app.scanning import secret_scanner
 from roost.clock import host_zone
-from roost.config import Loaded, as_document, config_hash, policies
+from roost.config import Loaded, as_document, config_hash, configured_secrets, policies
 from roost.core.admission import ChannelPolicy
 from roost.core.keys import SessionKey
+from roost.core.redaction import to_cover
 from roost.core.scheduling import Limits
 from roost.engine.rules import CommandRules, House, KnownAgent, Rules, Shown
 from roost.models.demo import SPEC as DEMO
@@ -42,6 +43,7 @@ def engine_rules(
             recovery_max_age_ms=settings.recovery.max_age.milliseconds,
             announce_ms=settings.agents.defaults.subagents.announce_timeout_ms,
             shown=shown(loaded),
+            hidden=to_cover(one.reveal() for one in configured_secrets(settings).values()),
             completions=settings.gateway.http.endpoints.chat_completions.enabled,
             entrance=policies.entrance(settings),
         ),

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 
 from roost.app.housing import housed
-from roost.app.opening import open_engine
+from roost.app.opening import log_file, open_engine
 from roost.config import Loaded
 from roost.config import gateway as config
 from roost.config.gateway import CLEAR_TEXT, TOKEN_FILE, AuthMode, Bind
@@ -65,7 +65,8 @@ async def open_gateway(
     host, bound = listening.getsockname()[:2]
     served = Served(host=host, port=bound, token_file=token_file, tls=certificate is not None)
     try:
-        async with open_engine(loaded, [], {}, version=version) as engine:
+        log = log_file(loaded.sources.home)
+        async with open_engine(loaded, [], {}, version=version, log=log) as engine:
             inside = housed(loaded, engine, version=version, auth_mode=str(settings.auth.mode))
             house = inside.house
             keeper = Gatekeeper(house, SharedSecret(lambda: _secrets(engine.rules.house.entrance, own)))

@@ -17,13 +17,13 @@ from roost.cli.where import HERE, Where, anywhere
 from roost.client import Client
 from roost.protocol.families.agents import COMMANDS
 from roost.protocol.families.chat import ABORT, HISTORY
-from roost.protocol.families.sessions import LIST
+from roost.protocol.families.sessions import LIST, Listed
 
 SWITCH, QUIT = "/switch", "/quit"
 SHOWN, LISTED = 6, 20
 HELP = (
-    f"{SWITCH} shows the sessions and {SWITCH} KEY goes to one, /help shows the commands, Ctrl-C stops an answer, "
-    f"{QUIT} or the end of the input leaves."
+    f"{SWITCH} shows the sessions and {SWITCH} NUMBER or KEY goes to one, /help shows the commands, Tab completes them, "
+    f"Ctrl-C stops an answer, {QUIT} or Ctrl-D leaves."
 )
 
 
@@ -44,14 +44,16 @@ class Chat:
         self._portal = portal
         self._client = client
         self._session = session
+        self._listed: list[str] = []
 
     def talk(self) -> int:
         """Until the input ends; the last answer is waited for."""
         commands = self._portal.call(self._commands)
-        typing.complete((*commands, SWITCH, QUIT))
+        self._portal.call(self._list)
+        typing.complete((*commands, SWITCH, QUIT), lambda: self._listed)
         say(HELP)
         self._portal.call(self._show_history)
-        while (line := typing.read_line(f"{self._session}> ")) is not None:
+        while (line := self._line()) is not None:
             words = line.strip()
             if words == QUIT:
                 break
@@ -60,6 +62,14 @@ class Chat:
             elif words:
                 self._say(words)
         return 0
+
+    def _line(self) -> str | None:
+        try:
+            return typing.read_line(f"{self._session}> ")
+        except KeyboardInterrupt:
+            # As in a shell: the line is given up, not the conversation.
+            say("")
+            return ""
 
     def _say(self, words: str) -> None:
         turn = self._portal.start_task_soon(print_turn, self._client, words, self._session, {})
@@ -73,6 +83,8 @@ class Chat:
         if not session:
             self._portal.call(self._show_sessions)
             return
+        if session.isdecimal() and 0 < int(session) <= len(self._listed):
+            session = self._listed[int(session) - 1]
         self._session = session
         self._portal.call(self._show_history)
 
@@ -88,7 +100,12 @@ class Chat:
         for row in read["messages"]:
             say(message_line(row))
 
-    async def _show_sessions(self) -> None:
+    async def _list(self) -> Listed:
         found = await self._client.call(LIST, {"limit": LISTED, "includeDerivedTitles": True})
-        sessions_table(found["sessions"], found["ts"])
+        self._listed = [str(row.get("key")) for row in found["sessions"]]
+        return found
+
+    async def _show_sessions(self) -> None:
+        found = await self._list()
+        sessions_table(found["sessions"], found["ts"], numbered=True)
         sys.stdout.flush()

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from roost.cli.editing import changed
+from roost.cli.editing import changed, replaced
 from roost.cli.show import as_json, cell, part, say, table
-from roost.cli.where import HERE, Where
+from roost.cli.where import LOCAL, Local
 from roost.config import as_document
 from roost.config.catalogue import keys
 from roost.core.errors import NotFound
@@ -17,13 +17,13 @@ Path = Annotated[str, Parameter(help="For example session.dmScope.")]
 
 
 @app.command
-def get(path: Path = "", *, where: Where = HERE) -> int:
+def get(path: Path = "", *, here: Local = LOCAL) -> int:
     """A setting, or all of them, as they are in force; secrets are not shown."""
-    document = as_document(where.loaded().settings)
+    document = as_document(here.loaded().settings)
     found = part(document, *path.split(".")) if path else document
     if found is None:
         raise NotFound(f"nothing is set at {path}", hint="`roost config schema` shows what there is")
-    if where.json or isinstance(found, dict | list):
+    if here.json or isinstance(found, dict | list):
         as_json(found)
     else:
         say(cell(found))
@@ -35,18 +35,12 @@ def put(
     path: Path,
     value: Annotated[str, Parameter(help="JSON, or plain text.", allow_leading_hyphen=True)],
     *,
-    where: Where = HERE,
+    here: Local = LOCAL,
 ) -> int:
     """Change a setting in the file, with its comments kept; a change that would be refused is not made."""
-    source = where.source()
-    text = changed(source, path, value)
-    source.interpret(text, exists=True)
-    source.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    beside = source.file.with_suffix(".new")
-    beside.touch(mode=0o600)
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(source.file)
-    if where.json:
+    source = here.source()
+    replaced(source, changed(source, path, value))
+    if here.json:
         as_json({"path": path, "file": str(source.file)})
     else:
         say(f"{path} is set in {source.file}; a gateway that runs takes it over")
@@ -54,10 +48,10 @@ def put(
 
 
 @app.command
-def check(*, where: Where = HERE) -> int:
+def check(*, here: Local = LOCAL) -> int:
     """Whether the file is right; everything that is wrong is named."""
-    loaded = where.loaded()
-    if where.json:
+    loaded = here.loaded()
+    if here.json:
         as_json({"file": str(loaded.sources.file), "warnings": [str(one) for one in loaded.warnings]})
         return 0
     for warning in loaded.warnings:
@@ -67,10 +61,10 @@ def check(*, where: Where = HERE) -> int:
 
 
 @app.command
-def schema(*, where: Where = HERE) -> int:
+def schema(*, here: Local = LOCAL) -> int:
     """Every setting there is."""
     found = list(keys())
-    if where.json:
+    if here.json:
         as_json(
             [
                 {

@@ -89,6 +89,6 @@ async def _gateway(where: Where) -> Finding:
             about="gateway",
             well=True,
             said=f"{said}: only the demo model",
-            fix="see docs/models.md to add one",
+            fix="run `roost onboard` to set one up",
         )
     return Finding(about="gateway", well=True, said=said)

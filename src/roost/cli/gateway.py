@@ -1,18 +1,13 @@
 """`roost gateway`: run one, or ask the one that runs."""
 
 import json
-from functools import partial
 from typing import Annotated
 
-import anyio
 from cyclopts import App, Parameter
 
-from roost.cli.serve import serve
 from roost.cli.show import as_json, say
 from roost.cli.status import show
 from roost.cli.where import HERE, Where, gateway
-from roost.config.amounts import SpellingError
-from roost.config.gateway import Bind
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.families.sessions import LIST
@@ -20,21 +15,8 @@ from roost.protocol.families.status import HEALTH, STATUS
 
 app = App(name="gateway", help="The gateway that clients connect to.")
 
-PORTS = 65_535
-
-
-@app.command
-def run(
-    *,
-    port: Annotated[int | None, Parameter(help="TCP port; 0 takes one that is free.")] = None,
-    bind: Annotated[str | None, Parameter(help="loopback, lan or an IP address.")] = None,
-    where: Where = HERE,
-) -> int:
-    """Serve until interrupted."""
-    if port is not None and not 0 <= port <= PORTS:
-        raise InvalidInput(f"{port} is no port", hint=f"choose one up to {PORTS}")
-    serving = partial(serve, where.loaded(), port, None if bind is None else _bind(bind))
-    return anyio.run(serving, backend_options={"use_uvloop": True})
+# Only who serves loads what serves.
+app.command("roost.cli.serve:run", name="run", help="Serve until interrupted.")
 
 
 @app.command
@@ -83,10 +65,3 @@ def _object(text: str) -> JsonObject:
     if not isinstance(found, dict):
         raise InvalidInput("the parameters are no JSON object", hint="write '{\"limit\": 5}'")
     return found
-
-
-def _bind(text: str) -> Bind:
-    try:
-        return Bind.parse(text)
-    except SpellingError:
-        raise InvalidInput(f"{text!r} is not loopback, lan or an IP address") from None

@@ -1,17 +1,18 @@
-"""`roost import`: conversations from elsewhere."""
+"""`roost import`: conversations from elsehere."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
-from roost.app import import_folder
+from roost.app import import_folder, import_session
 from roost.cli.show import as_json, console, say
-from roost.cli.where import HERE, Where
+from roost.cli.where import LOCAL, Local
 
-app = App(name="import", help="Conversations from elsewhere.")
+app = App(name="import", help="Conversations from elsehere.")
 
 
 @app.command
@@ -22,21 +23,39 @@ async def openclaw(
         str | None, Parameter(help="Whose sessions they are, if the folder does not say.")
     ] = None,
     dry_run: Annotated[bool, Parameter(help="Read everything and keep nothing.", negative="")] = False,
-    where: Where = HERE,
+    here: Local = LOCAL,
 ) -> int:
     """Take in the conversations of an OpenClaw folder, which is not changed; 1 if one could not be read. No gateway may
     run meanwhile."""
-    quiet = where.json or not sys.stdout.isatty()
+    quiet = here.json or not sys.stdout.isatty()
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console(), transient=True, disable=quiet) as bar:
         task = bar.add_task("reading", total=None)
         report = await import_folder(
-            where.loaded(), folder, agent=agent, dry_run=dry_run, progress=lambda item: bar.advance(task)
+            here.loaded(), folder, agent=agent, dry_run=dry_run, progress=lambda item: bar.advance(task)
         )
-    if where.json:
-        as_json({"complete": report.complete, "entries": report.entries, "lines": report.lines()})
-    else:
-        say("\n".join(report.lines()))
-        if dry_run:
-            say("nothing was kept")
+    _tell(report.entries, report.complete, report.lines(), here, kept=not dry_run)
     return 0 if report.complete else 1
+
+
+async def session(
+    path: Annotated[Path, Parameter(help="A transcript, or the folder that an export wrote.")],
+    *,
+    key: Annotated[str | None, Parameter(help="The key it gets; by default one of its own.")] = None,
+    agent: Annotated[str | None, Parameter(help="Whose session it is; by default the default one's.")] = None,
+    dry_run: Annotated[bool, Parameter(help="Read everything and keep nothing.", negative="")] = False,
+    here: Local = LOCAL,
+) -> int:
+    """Take in one conversation from its transcripts; 1 if it could not be read. No gateway may run meanwhile."""
+    report = await import_session(here.loaded(), path, key=key, agent=agent, dry_run=dry_run)
+    _tell(report.entries, report.complete, report.lines(), here, kept=not dry_run)
+    return 0 if report.complete else 1
+
+
+def _tell(entries: int, complete: bool, lines: Sequence[str], here: Local, *, kept: bool) -> None:
+    if here.json:
+        as_json({"complete": complete, "entries": entries, "lines": lines})
+        return
+    say("\n".join(lines))
+    if not kept:
+        say("nothing was kept")

@@ -1,25 +1,66 @@
-"""`roost logs`: the last lines of the gateway's log."""
+"""`roost logs`: what the gateway wrote down of its work."""
 
+import json
+from collections.abc import Iterable
 from typing import Annotated
 
+import anyio
 from cyclopts import Parameter
 
 from roost.cli.show import as_json, say
-from roost.cli.where import HERE, Where, gateway
+from roost.cli.where import HERE, Where, anywhere
+from roost.core.jsonvalue import JsonObject
 from roost.protocol.families.status import LOGS
+
+FOLLOW_S = 1.0
+_NAMED = ("trace", "run", "session")
+_HEAD = ("time", "level", "logger", "message", "error")
 
 
 async def logs(
-    *, limit: Annotated[int, Parameter(help="At most so many lines.")] = 100, where: Where = HERE
+    *,
+    limit: Annotated[int, Parameter(help="At most so many lines.")] = 100,
+    trace: Annotated[str | None, Parameter(help="Only the lines of this trace.")] = None,
+    follow: Annotated[
+        bool, Parameter(name=("--follow", "-f"), help="And those to come.", negative="")
+    ] = False,
+    where: Where = HERE,
 ) -> int:
-    """The last lines of the log of the gateway that runs, without secrets."""
-    async with gateway(where) as client:
+    """The last lines of the gateway's log, without secrets; --json prints them as they are kept."""
+    async with anywhere(where) as client:
         found = await client.call(LOGS, {"limit": limit})
-    if where.json:
-        as_json(found)
-        return 0
-    for line in found["lines"]:
-        say(line)
-    if not found["lines"]:
-        say("nothing: the gateway writes its log where it was started")
+        _show(found["lines"], trace, where)
+        if not found["lines"] and not where.json:
+            say(f"nothing yet in {found['file']}")
+        while follow:
+            await anyio.sleep(FOLLOW_S)
+            found = await client.call(LOGS, {"cursor": found["cursor"]})
+            _show(found["lines"], trace, where)
     return 0
+
+
+def _show(lines: Iterable[str], trace: str | None, where: Where) -> None:
+    for line in lines:
+        fields = _fields(line)
+        if trace is not None and fields.get("trace") != trace:
+            continue
+        if where.json:
+            as_json(fields, indent=None)
+        else:
+            say(line_of(fields))
+
+
+def _fields(line: str) -> JsonObject:
+    """What was not written by the gateway stands as it is."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {"message": line}
+    return found if isinstance(found, dict) else {"message": line}
+
+
+def line_of(fields: JsonObject) -> str:
+    time, level, logger, message, error = (fields.get(name) for name in _HEAD)
+    named = " ".join(f"{name}={fields[name]}" for name in _NAMED if name in fields)
+    head = f"{time} {str(level).upper():<7} {logger}: " if time else ""
+    return f"{head}{message}{f'  {named}' if named else ''}" + (f"\n{error}" if error else "")

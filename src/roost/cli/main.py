@@ -3,6 +3,7 @@
 A part is loaded when it is asked for.
 """
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
@@ -44,12 +45,16 @@ PARTS = MappingProxyType(
         "ledger": ("roost.cli.happened:ledger", "What each call of a model cost."),
         "logs": ("roost.cli.logs:logs", "The last lines of the gateway's log."),
         "models": ("roost.cli.models:models", "The models there are."),
+        "onboard": (
+            "roost.cli.onboard:onboard",
+            "Set up a model, who shares a conversation, and who you are.",
+        ),
         "repair": ("roost.cli.repair:repair", "Make anew what follows from other rows of the store."),
         "security": ("roost.cli.security:app", "What is left open to others: audit."),
         "send": ("roost.cli.send:send", "Say something in a session without waiting for the answer."),
         "sessions": (
             "roost.cli.sessions:app",
-            "Sessions: list, show, history, search, tree, export, reset, archive, delete, cleanup.",
+            "Sessions: list, show, history, search, tree, export, import, reset, archive, delete, cleanup.",
         ),
         "status": ("roost.cli.status:status", "How things stand."),
         "timeline": ("roost.cli.happened:timeline", "What was said in a session, through every reset."),
@@ -84,7 +89,7 @@ def main(arguments: Sequence[str] = ()) -> int:
         )
     except CycloptsError:
         return WRONG
-    except (RoostError, ExceptionGroup) as error:
+    except (RoostError, BrokenPipeError, ExceptionGroup) as error:
         return refused(error)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -93,9 +98,15 @@ def main(arguments: Sequence[str] = ()) -> int:
 
 def refused(error: Exception) -> int:
     """Say what went wrong, without the tasks it went wrong in; what is no error of Roost's own goes on its way."""
-    told = [one for one in _leaves(error) if isinstance(one, RoostError)]
-    if len(told) != len(list(_leaves(error))):
+    leaves = list(_leaves(error))
+    told = [one for one in leaves if isinstance(one, RoostError)]
+    gone = [one for one in leaves if isinstance(one, BrokenPipeError)]
+    if len(told) + len(gone) != len(leaves):
         raise error
+    if gone:
+        # Whoever read has read enough, as `head` does; what is still held back has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
     # Several tasks may have met the same end.
     sys.stderr.write("".join(dict.fromkeys(f"roost: {one}\n" for one in told)))
     return _CODES.get(told[0].code, FAILED)

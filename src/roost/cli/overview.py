@@ -2,14 +2,14 @@
 
 from roost import __version__
 from roost.cli.show import as_json, facts, say
-from roost.cli.where import HERE, Where
+from roost.cli.where import LOCAL, Local
 
 
-def overview(*, where: Where = HERE) -> int:
+def overview(*, here: Local = LOCAL) -> int:
     """What is configured, and how to go on."""
-    loaded = where.loaded()
+    loaded = here.loaded()
     sources = loaded.sources
-    if where.json:
+    if here.json:
         as_json({"version": __version__, "home": str(sources.home), "config": str(sources.file)})
         return 0
     say(f"Roost {__version__}")
@@ -20,5 +20,7 @@ def overview(*, where: Where = HERE) -> int:
             *(("warning", str(warning)) for warning in loaded.warnings),
         ]
     )
+    if not sources.exists:
+        say("`roost onboard` sets up a model and who you are; until then a demo answers.")
     say("`roost gateway run` serves clients, `roost chat` talks here; see `roost --help`.")
     return 0

@@ -4,19 +4,19 @@ import os
 
 from roost.app import open_held_store
 from roost.cli.show import as_json, say
-from roost.cli.where import HERE, Where
+from roost.cli.where import LOCAL, Local
 from roost.core.leases import Gateway
 
 
-async def repair(*, where: Where = HERE) -> int:
+async def repair(*, here: Local = LOCAL) -> int:
     """Mend the store while no gateway runs; 1 if something is left that only a backup can mend."""
     process = os.getpid()
     async with open_held_store(
-        where.loaded(), Gateway(name=f"repair-{process}", holder=f"process {process}")
+        here.loaded(), Gateway(name=f"repair-{process}", holder=f"process {process}")
     ) as store:
         mended = await store.repair()
         left = await store.check()
-    if where.json:
+    if here.json:
         as_json({"mended": mended, "left": left})
         return 1 if left else 0
     lines = [*(f"mended  {fault}" for fault in mended), *(f"left    {fault}" for fault in left)]

@@ -11,18 +11,19 @@ SHORT = 60
 _MICROS = 1_000_000
 
 
-def sessions_table(rows: Iterable[JsonObject], now: int) -> None:
+def sessions_table(rows: Iterable[JsonObject], now: int, *, numbered: bool = False) -> None:
     table(
-        ("session", "status", "last", "tokens", "about"),
+        (*(("",) if numbered else ()), "session", "status", "last", "tokens", "about"),
         [
             (
+                *((number,) if numbered else ()),
                 row.get("key"),
                 row.get("status") or "idle",
                 ago(row.get("updatedAt"), now),
                 _tokens(row.get("totalTokens")),
                 _short(row.get("label") or row.get("displayName") or row.get("derivedTitle")),
             )
-            for row in rows
+            for number, row in enumerate(rows, 1)
         ],
     )
 

@@ -8,7 +8,7 @@ from cyclopts import App, Parameter
 
 from roost.app import audited, close_files
 from roost.cli.show import as_json, say
-from roost.cli.where import HERE, Where
+from roost.cli.where import LOCAL, Local
 from roost.core.audit import Finding, Severity
 from roost.core.jsonvalue import JsonObject
 
@@ -19,13 +19,13 @@ app = App(name="security", help="What is left open to others.")
 def audit(
     *,
     fix: Annotated[bool, Parameter(help="Close files that others can read or write.")] = False,
-    where: Where = HERE,
+    here: Local = LOCAL,
 ) -> int:
     """Look through the configuration and its files; 1 while something critical is left."""
-    loaded = where.loaded()
+    loaded = here.loaded()
     fixed = close_files(loaded) if fix else ()
     found = audited(loaded)
-    if where.json:
+    if here.json:
         as_json(_document(found, fixed))
     else:
         say(_text(found, fixed))

@@ -2,14 +2,44 @@
 
 import signal
 import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated
 
 import anyio
+from cyclopts import Parameter
 
 from roost import __version__
 from roost.app import open_gateway
+from roost.cli.where import LOCAL, Local
+from roost.client.trust import fingerprint_of
 from roost.config import Loaded
+from roost.config.amounts import SpellingError
 from roost.config.gateway import Bind
-from roost.core.errors import RoostError
+from roost.config.logs import ConsoleStyle
+from roost.core.errors import InvalidInput, RoostError
+
+PORTS = 65_535
+
+
+def run(
+    *,
+    port: Annotated[int | None, Parameter(help="TCP port; 0 takes one that is free.")] = None,
+    bind: Annotated[str | None, Parameter(help="loopback, lan or an IP address.")] = None,
+    log_format: Annotated[
+        ConsoleStyle | None, Parameter(help="The form of the lines on the error output.")
+    ] = None,
+    here: Local = LOCAL,
+) -> int:
+    """Serve until interrupted."""
+    if port is not None and not 0 <= port <= PORTS:
+        raise InvalidInput(f"{port} is no port", hint=f"choose one up to {PORTS}")
+    loaded = here.loaded()
+    if log_format is not None:
+        loaded = _with_style(loaded, log_format)
+    serving = partial(serve, loaded, port, None if bind is None else _bind(bind))
+    return anyio.run(serving, backend_options={"use_uvloop": True})
 
 
 async def serve(loaded: Loaded, port: int | None, address: Bind | None) -> int:
@@ -24,6 +54,8 @@ async def serve(loaded: Loaded, port: int | None, address: Bind | None) -> int:
                 else "with the configured credential"
             )
             _say(f"Roost {__version__} listens on {served.url}; {token}")
+            if loaded.settings.gateway.tls.cert is not None:
+                _say(f"its certificate is {fingerprint_of(Path(loaded.settings.gateway.tls.cert))}")
             _say("any client of gateway protocol 4 can talk to it; docs/gateway.md says how")
             _say("Ctrl-C stops it; `roost chat` talks to it on another terminal")
             async for _ in signals:
@@ -39,3 +71,16 @@ def _wait(error: RoostError) -> None:
 def _say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
+
+
+def _with_style(loaded: Loaded, style: ConsoleStyle) -> Loaded:
+    settings = loaded.settings
+    wanted = settings.logging.model_copy(update={"console_style": style})
+    return replace(loaded, settings=settings.model_copy(update={"logging": wanted}))
+
+
+def _bind(text: str) -> Bind:
+    try:
+        return Bind.parse(text)
+    except SpellingError:
+        raise InvalidInput(f"{text!r} is not loopback, lan or an IP address") from None

@@ -133,3 +133,5 @@ def _done(where: Where, found: object, words: str) -> None:
 
 for further in (search, tree, export, cleanup):
     app.command(further)
+# What imports loads what keeps.
+app.command("roost.cli.imports:session", name="import", help="Take in a conversation that was exported.")

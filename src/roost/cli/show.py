@@ -33,8 +33,8 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
-def as_json(value: object) -> None:
-    sys.stdout.write(f"{json.dumps(value, indent=2, ensure_ascii=False)}\n")
+def as_json(value: object, indent: int | None = 2) -> None:
+    sys.stdout.write(f"{json.dumps(value, indent=indent, ensure_ascii=False)}\n")
     sys.stdout.flush()
 
 

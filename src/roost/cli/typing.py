@@ -2,7 +2,7 @@
 
 import readline
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,18 +11,20 @@ MOST_LINES = 1_000
 
 
 def read_line(prompt: str) -> str | None:
-    """The next line; None at the end of the input, or when it is interrupted."""
+    """The next line; None at the end of the input."""
     try:
         return input(prompt if sys.stdin.isatty() else "")
-    except (EOFError, KeyboardInterrupt):
+    except EOFError:
         return None
 
 
-def complete(words: Sequence[str]) -> None:
-    """Offer these for what begins like them."""
+def complete(commands: Sequence[str], others: Callable[[], Sequence[str]]) -> None:
+    """Offer these for what begins like them: commands at the beginning of a line, the others behind."""
 
     def offer(text: str, number: int) -> str | None:
-        fitting = [word for word in words if word.startswith(text)] if text else []
+        behind = readline.get_begidx() > 0
+        words = others() if behind else commands
+        fitting = [word for word in words if word.startswith(text)] if text or behind else []
         return fitting[number] if number < len(fitting) else None
 
     readline.set_completer(offer)
@@ -43,5 +45,7 @@ def history(home: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        # Whoever speaks to a gateway elsewhere may have nothing here yet.
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
         file.touch(mode=0o600)
         readline.write_history_file(file)

@@ -6,16 +6,18 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from cyclopts import Parameter
 
 import roost
-from roost import __version__
-from roost.client import Client, Unreachable
+from roost import __version__, app
+from roost.client import Client, Refused, Trust, Unreachable
 from roost.client.errors import Starting
 from roost.client.handshake import Introduction
+from roost.client.trust import fingerprint_of
 from roost.config import ConfigSource, Loaded, from_environment
-from roost.config.gateway import TOKEN_FILE, AuthMode, Bind
+from roost.config.gateway import TOKEN_FILE, AuthMode
 from roost.config.printed import printed
 from roost.config.source import FILE, TOKEN
 from roost.core.secrets import Secret
@@ -23,11 +25,9 @@ from roost.core.secrets import Secret
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
-    url: Annotated[str | None, Parameter(help="A gateway elsewhere: ws://HOST:PORT.")] = None
-    token: Annotated[
-        str | None, Parameter(help="Its token; the variable ROOST_GATEWAY_TOKEN is seen by nobody else.")
-    ] = None
+class Local:
+    """What a command needs that works on this machine's own files."""
+
     config: Annotated[Path | None, Parameter(help="The configuration file.")] = None
     json: Annotated[bool, Parameter(help="Print JSON.", negative="")] = False
 
@@ -41,14 +41,33 @@ class Where:
         return self.source().read()
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where(Local):
+    """What a command needs that asks a gateway."""
+
+    url: Annotated[str | None, Parameter(help="A gateway elsewhere: wss://HOST:PORT.")] = None
+    token: Annotated[
+        str | None, Parameter(help="Its token; the variable ROOST_GATEWAY_TOKEN is seen by nobody else.")
+    ] = None
+    tls_fingerprint: Annotated[
+        str | None, Parameter(help="The certificate it must have, whoever signed it: sha256:….")
+    ] = None
+    dangerously_allow_clear_text: Annotated[
+        bool, Parameter(help="Speak to it over ws:// although others can listen in.", negative="")
+    ] = False
+
+
+LOCAL = Local()
 HERE = Where()
+_INTRODUCTION = Introduction(version=__version__)
 
 
 @asynccontextmanager
 async def gateway(where: Where) -> AsyncIterator[Client]:
     """The gateway that runs, which there must be."""
-    async with await _client(where, where.loaded()) as client:
-        yield client
+    async with AsyncExitStack() as stack:
+        yield await _entered(stack, where, where.loaded())
 
 
 @asynccontextmanager
@@ -57,7 +76,7 @@ async def anywhere(where: Where) -> AsyncIterator[Client]:
     loaded = where.loaded()
     async with AsyncExitStack() as stack:
         try:
-            client = await stack.enter_async_context(await _client(where, loaded))
+            client = await _entered(stack, where, loaded)
         except Unreachable as error:
             if where.url is not None or isinstance(error, Starting):
                 raise
@@ -65,23 +84,41 @@ async def anywhere(where: Where) -> AsyncIterator[Client]:
         yield client
 
 
-async def _client(where: Where, loaded: Loaded) -> Client:
-    who = Introduction(version=__version__)
+async def _entered(stack: AsyncExitStack, where: Where, loaded: Loaded) -> Client:
+    """Where the configuration says, or else where its lease says that it is: it may have been given another port."""
     if where.url is not None:
-        # The credential of the gateway here is not shown to one elsewhere, unless it was set for this process.
-        given = loaded.settings.gateway.auth.token if TOKEN in loaded.sources.variables else None
-        token = Secret(where.token) if where.token else given
-        return Client(where.url, who=replace(who, token=token if isinstance(token, Secret) else None))
-    if where.token:
-        who = replace(who, token=Secret(where.token))
-    else:
-        who = await _own(loaded, who)
+        return await stack.enter_async_context(_elsewhere(where.url, where, loaded))
     settings = loaded.settings.gateway
-    return Client(_address(settings.bind, settings.port), who=who)
+    who = replace(_INTRODUCTION, token=Secret(where.token)) if where.token else await _own(loaded)
+    trust = Trust(
+        fingerprint=fingerprint_of(Path(settings.tls.cert)) if settings.tls.cert else None,
+        clear_text=settings.dangerously_allow_clear_text,
+    )
+    configured = _url("wss" if settings.tls.cert else "ws", settings.bind.host, settings.port)
+    try:
+        return await stack.enter_async_context(Client(configured, who=who, trust=trust))
+    except (Unreachable, Refused) as error:
+        for address in await app.serving_addresses(loaded):
+            parts = urlsplit(address)
+            known = _url(parts.scheme, parts.hostname or "", parts.port or 0)
+            if known != configured and not isinstance(error, Starting):
+                return await stack.enter_async_context(Client(known, who=who, trust=trust))
+        raise
 
 
-async def _own(loaded: Loaded, who: Introduction) -> Introduction:
+def _elsewhere(url: str, where: Where, loaded: Loaded) -> Client:
+    # The credential of the gateway here is not shown to one elsewhere, unless it was set for this process.
+    given = loaded.settings.gateway.auth.token if TOKEN in loaded.sources.variables else None
+    token = Secret(where.token) if where.token else given
+    trust = Trust(fingerprint=where.tls_fingerprint, clear_text=where.dangerously_allow_clear_text)
+    return Client(
+        url, who=replace(_INTRODUCTION, token=token if isinstance(token, Secret) else None), trust=trust
+    )
+
+
+async def _own(loaded: Loaded) -> Introduction:
     """The credential of the gateway that this configuration describes."""
+    who = _INTRODUCTION
     auth = (await printed(loaded.settings)).gateway.auth
     match auth.mode:
         case AuthMode.PASSWORD:
@@ -96,9 +133,9 @@ async def _own(loaded: Loaded, who: Introduction) -> Introduction:
             return who
 
 
-def _address(bind: Bind, port: int) -> str:
+def _url(scheme: str, host: str, port: int) -> str:
     """Where a gateway that listens there is found from here."""
-    host = ipaddress.ip_address(bind.host)
-    if host.is_unspecified:
-        host = ipaddress.ip_address("::1" if host.version == 6 else "127.0.0.1")
-    return f"ws://[{host}]:{port}" if host.version == 6 else f"ws://{host}:{port}"
+    found = ipaddress.ip_address(host)
+    if found.is_unspecified:
+        found = ipaddress.ip_address("::1" if found.version == 6 else "127.0.0.1")
+    return f"{scheme}://[{found}]:{port}" if found.version == 6 else f"{scheme}://{found}:{port}"

@@ -1,8 +1,9 @@
 """A typed client of a gateway: over a WebSocket, or over memory in the same process."""
 
 from roost.client.client import Client
-from roost.client.errors import ConnectionLost, Refused, TurnFailed, Unreachable
+from roost.client.errors import ConnectionLost, Refused, TurnFailed, Unreachable, Untrusted
 from roost.client.events import Event, Gap
+from roost.client.trust import Trust
 from roost.client.turns import Answer, Delta, ToolStep
 
 __all__ = [
@@ -14,6 +15,8 @@ __all__ = [
     "Gap",
     "Refused",
     "ToolStep",
+    "Trust",
     "TurnFailed",
     "Unreachable",
+    "Untrusted",
 ]

@@ -17,6 +17,12 @@ class Starting(Unreachable):
     code = "starting"
 
 
+class Untrusted(RoostError):
+    """Something answers that is not the gateway that was meant; nothing was said to it."""
+
+    code = "untrusted"
+
+
 class ConnectionLost(RoostError):
     """The connection ended before the answer came: whether the request was done is not known."""
 

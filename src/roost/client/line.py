@@ -8,7 +8,7 @@ from typing import TypeAlias
 import anyio
 from anyio.abc import TaskStatus
 
-from roost.client.errors import ConnectionLost, Refused, Starting, Unreachable
+from roost.client.errors import ConnectionLost, Refused, Starting, Unreachable, Untrusted
 from roost.client.events import Event, Feed, Gap
 from roost.client.handshake import Hello, Introduction, shake_hands
 from roost.client.link import Link
@@ -60,7 +60,7 @@ class Line:
                 patient = isinstance(error, Starting) and failures < MOST_STARTING
                 if not self._was_open and not patient:
                     raise
-            except Refused as error:
+            except (Refused, Untrusted) as error:
                 if not self._was_open:
                     raise
                 self._over(error)

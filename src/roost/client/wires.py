@@ -1,5 +1,6 @@
 """What carries frames between a client and a gateway."""
 
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol, TypeAlias
@@ -8,7 +9,8 @@ import anyio
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
-from roost.client.errors import Unreachable
+from roost.client.errors import Unreachable, Untrusted
+from roost.client.trust import Trust
 from roost.core.errors import InvalidInput
 from roost.protocol.handshake import MAX_PAYLOAD
 
@@ -48,26 +50,49 @@ class _Socket:
             return None
 
 
-def dialing(url: str) -> Dial:
-    """A WebSocket to an address."""
+def dialing(url: str, trust: Trust) -> Dial:
+    """A WebSocket to an address, if whoever answers there can be trusted."""
 
     @asynccontextmanager
     async def dial() -> AsyncIterator[Wire]:
+        socket = await _connected(url, trust)
         try:
-            socket = await connect(
-                url, compression=None, max_size=MAX_PAYLOAD, open_timeout=OPEN_S, close_timeout=1, proxy=None
-            )
-        except InvalidURI:
-            raise InvalidInput(f"{url} is no WebSocket address", hint="write ws://HOST:PORT") from None
-        except (OSError, InvalidHandshake, TimeoutError) as error:
-            raise Unreachable(
-                f"no gateway answers at {url}: {str(error) or type(error).__name__}",
-                hint="start one with `roost gateway run`",
-            ) from error
-        try:
+            trust.accept(url, _certificate(socket))
             yield _Socket(socket)
         finally:
             with anyio.CancelScope(shield=True):
                 await socket.close()
 
     return dial
+
+
+async def _connected(url: str, trust: Trust) -> ClientConnection:
+    context = trust.context(url)
+    try:
+        return await connect(
+            url,
+            ssl=context,
+            compression=None,
+            max_size=MAX_PAYLOAD,
+            open_timeout=OPEN_S,
+            close_timeout=1,
+            proxy=None,
+        )
+    except InvalidURI:
+        raise InvalidInput(f"{url} is no WebSocket address", hint="write ws://HOST:PORT") from None
+    except ssl.SSLCertVerificationError as error:
+        raise Untrusted(
+            f"the certificate of {url} is not trusted: {error.verify_message}",
+            hint="give the fingerprint that the gateway says when it starts with --tls-fingerprint",
+        ) from error
+    except (OSError, InvalidHandshake, TimeoutError) as error:
+        raise Unreachable(
+            f"no gateway answers at {url}: {str(error) or type(error).__name__}",
+            hint="start one with `roost gateway run`",
+        ) from error
+
+
+def _certificate(socket: ClientConnection) -> bytes | None:
+    """The one that the other end showed, where there is TLS."""
+    session = socket.transport.get_extra_info("ssl_object")
+    return None if session is None else session.getpeercert(binary_form=True)

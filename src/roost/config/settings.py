@@ -12,6 +12,7 @@ from roost.config.budgets import Budgets
 from roost.config.channels import Binding, Channel
 from roost.config.frozen import FrozenMap
 from roost.config.gateway import Gateway
+from roost.config.logs import Logging
 from roost.config.messages import Commands, Messages
 from roost.config.problems import nearest
 from roost.config.providers import Models
@@ -54,6 +55,8 @@ class Settings(Section):
     cron: Annotated[Cron, about("Timed jobs.")] = Cron()
     hooks: Annotated[Hooks, about("Webhooks.", Takes.AT_ONCE)] = Hooks()
     recovery: Annotated[Recovery, about("What happens to unfinished runs after a crash.")] = Recovery()
+
+    logging: Annotated[Logging, about("What the gateway writes down of its work.", Takes.RESTART)] = Logging()
 
     def conflicts(self) -> Iterable[tuple[Loc, str]]:
         known = [agent.id for agent in self.agents.list]

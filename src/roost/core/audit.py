@@ -145,8 +145,8 @@ def _edge(edge: Edge) -> Iterator[Finding]:
             id="gateway.bind_clear_text",
             severity=Severity.CRITICAL,
             text="Credentials and conversations cross the network in clear text.",
-            setting="gateway.bind",
-            fix="set it to `loopback` and reach it through a tunnel, or give it TLS",
+            setting="gateway.dangerouslyAllowClearText",
+            fix="unset it and give `gateway.tls` a certificate, or set `gateway.bind` to `loopback` and use a tunnel",
         )
     for name, length in (("token", edge.token_length), ("password", edge.password_length)):
         if length is not None and length < SHORTEST_TOKEN:

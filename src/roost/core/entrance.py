@@ -48,7 +48,7 @@ def source(peer: str | None, headers: Iterable[tuple[str, str]], proxies: Iterab
     said = [(name, value) for name, value in headers if name in FORWARDED]
     address = peer or ""
     if not said:
-        return Source(address=address, local=_is_loopback(address))
+        return Source(address=address, local=is_loopback(address))
     networks = [ip_network(one, strict=False) for one in proxies]
     if not _within(address, networks):
         return Source(address=address, local=False, vouched=False)
@@ -63,7 +63,7 @@ def origin_allowed(origin: str, host: str | None, entrance: Entrance) -> bool:
     if split is None:
         return False
     scheme, name, authority = split
-    if f"{scheme}://{authority}" in entrance.origins or _is_loopback(name):
+    if f"{scheme}://{authority}" in entrance.origins or is_loopback(name):
         return True
     return host is not None and authority == host.lower() and host_allowed(host, entrance)
 
@@ -76,7 +76,7 @@ def host_allowed(host: str, entrance: Entrance) -> bool:
         return False
     name = split[1]
     listed = {found[1] for one in entrance.origins if (found := _split(one)) is not None}
-    return _is_address(name) or _is_loopback(name) or name in entrance.hosts | listed
+    return _is_address(name) or is_loopback(name) or name in entrance.hosts | listed
 
 
 def throttled_by(address: str) -> str:
@@ -110,7 +110,7 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _is_loopback(name: str) -> bool:
+def is_loopback(name: str) -> bool:
     if name == "localhost" or name.endswith(".localhost"):
         return True
     return _is_address(name) and ip_address(name).is_loopback

@@ -13,6 +13,7 @@ SHORT = 18
 """Secrets shorter than this show nothing of themselves."""
 
 SHORTEST_EXACT = 6
+SHORTEST_COVERED = 12
 """Configured values shorter than this would mask ordinary words, so they are not looked for."""
 
 _NOTHING = "***"
@@ -120,6 +121,20 @@ class ExactValues:
         exact = [span for value in self._values for span in _occurrences(value, text)]
         found = self._around.find(text)
         return _merged(sorted([*exact, *found], key=lambda span: span.start)) if exact else found
+
+
+def covered(text: bytes, hidden: Iterable[bytes]) -> bytes:
+    """A text in which given values are covered and nothing else is touched; it is as long as it was."""
+    for value in hidden:
+        if value in text:
+            text = text.replace(value, b"*" * len(value))
+    return text
+
+
+def to_cover(values: Iterable[str]) -> tuple[bytes, ...]:
+    """The values that can be covered in any text: a short one may be part of a word that has to stay."""
+    spellings = (spelling for value in values for spelling in _spellings(value))
+    return tuple(dict.fromkeys(text.encode() for text in spellings if len(text) >= SHORTEST_COVERED))
 
 
 def _spellings(value: str) -> tuple[str, ...]:

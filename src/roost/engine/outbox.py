@@ -18,6 +18,7 @@ from roost.core.leases import RENEW_MS, Lease
 from roost.engine.intake import Intake
 from roost.engine.keeping import until_kept
 from roost.engine.rulebook import Rulebook
+from roost.engine.tracing import traced_delivery
 from roost.ports import Channel, Clock, Store, Topic, TopicKind
 from roost.ports.limits import OutOfTime, within
 
@@ -110,7 +111,6 @@ class Outbox:
             settled = await until_kept(
                 self._clock, partial(self._store.settle_delivery, delivery.claim, result)
             )
-            _log.info("delivery %s is %s", settled.id, settled.state, extra={"run": settled.run_id})
         except RoostError as error:
             # Not ours any more, or not to be written: its next holder finds it as one that nobody knows about.
             _log.error(
@@ -119,6 +119,10 @@ class Outbox:
                 error,
                 extra={"run": delivery.run_id},
             )
+            return
+        if _log.isEnabledFor(logging.INFO):
+            named = await traced_delivery(self._store, settled)
+            _log.info("delivery %s is %s", settled.id, settled.state, extra=named)
 
     async def _result(self, delivery: Delivery, told: Callable[[SendResult], None]) -> SendResult:
         """What became of it; `told` hears it as soon as the channel says so."""

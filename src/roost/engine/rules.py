@@ -127,13 +127,14 @@ class Shown:
 class House:
     """How a gateway keeps house: what is kept for how long, up to which age an unfinished run is taken up again, how long
     a child may think about its announcement, where the transcript of a session is, if it has a file, what clients
-    are shown, whether chat completions are answered, and who of clients may knock."""
+    are shown and what they are never told, whether chat completions are answered, and who of clients may knock."""
 
     retention: Retention = field(default_factory=Retention)
     recovery_max_age_ms: int = MAX_AGE_MS
     announce_ms: int = 120_000
     transcript: Callable[[Session], str | None] = lambda session: None
     shown: Shown = field(default_factory=Shown)
+    hidden: tuple[bytes, ...] = ()
     completions: bool = False
     entrance: Entrance = field(default_factory=Entrance)
 

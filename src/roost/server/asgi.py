@@ -4,9 +4,10 @@ from functools import partial
 
 from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
+from roost.core.redaction import covered
 from roost.server.auth import Authenticator
 from roost.server.edge import Edge, peer_of
 from roost.server.house import House
@@ -55,4 +56,20 @@ def application(house: House, door: Door, authenticator: Authenticator) -> ASGIA
             WebSocketRoute("/{path:path}", talk),
         ]
     )
-    return Edge(inside, house)
+    return Edge(_Covering(inside, house), house)
+
+
+class _Covering:
+    """Pages without the secrets of the configuration, whatever led them there."""
+
+    def __init__(self, inside: ASGIApp, house: House) -> None:
+        self._inside = inside
+        self._house = house
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def cover(message: Message) -> None:
+            if message["type"] == "http.response.body" and message.get("body"):
+                message["body"] = covered(message["body"], self._house.engine.rules.house.hidden)
+            await send(message)
+
+        await self._inside(scope, receive, cover)

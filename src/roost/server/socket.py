@@ -8,6 +8,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from roost.core.entrance import throttled_by
+from roost.core.redaction import covered
 from roost.protocol.connection import Action, Ask, Close, Connection, Nothing, Send, Serve
 from roost.protocol.connection import Phase as ConnectionPhase
 from roost.protocol.frames import Request
@@ -149,6 +150,7 @@ class _Visit:
     """One connection from its challenge to its end."""
 
     def __init__(self, house: House, wire: Wire, peer: Peer, let_in: Callable[[], None]) -> None:
+        self._house = house
         self.wire = wire
         self.peer = peer
         self.let_in = let_in
@@ -184,7 +186,7 @@ class _Visit:
     async def write(self, whole: anyio.CancelScope) -> None:
         """What is to be sent, in order; then the end."""
         while (frame := await self.outgoing.next()) is not None:
-            await self.wire.send(frame)
+            await self.wire.send(covered(frame, self._house.engine.rules.house.hidden))
         code, reason = self.outgoing.closing or (1000, "")
         await self.wire.close(code, reason)
         whole.cancel()

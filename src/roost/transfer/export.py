@@ -29,8 +29,8 @@ async def export_session(store: Store, key: SessionKey, sink: Sink) -> tuple[str
     if not generations:
         raise NotFound(f"no session {key}", hint="take the key from the list of sessions")
     names = []
-    for generation in _files(generations):
-        name = _name(generation)
+    for generation in files_of(generations):
+        name = file_name(generation)
         names.append(name)
         async with aclosing(export_transcript(store, generation, generations)) as lines:
             async for line in lines:
@@ -56,7 +56,7 @@ async def export_transcript(
         yield held if layout and layout.open_end == entries else held + b"\n"
 
 
-def _files(generations: tuple[Generation, ...]) -> tuple[Generation, ...]:
+def files_of(generations: tuple[Generation, ...]) -> tuple[Generation, ...]:
     """The generations that have a file of their own."""
     ids = {generation.session_id for generation in generations}
     return tuple(
@@ -66,7 +66,8 @@ def _files(generations: tuple[Generation, ...]) -> tuple[Generation, ...]:
     )
 
 
-def _name(generation: Generation) -> str:
+def file_name(generation: Generation) -> str:
+    """With the topic, where that can be part of a name."""
     try:
         return transcript_name(generation.session_id, generation.key.topic)
     except InvalidInput:
@@ -113,9 +114,21 @@ async def _some(lines: AsyncIterator[bytes], count: int) -> AsyncIterator[bytes]
         yield line
 
 
-async def _lines(store: Store, session_id: str) -> AsyncIterator[bytes]:
+async def added_lines(store: Store, generation: Generation, written: int) -> AsyncGenerator[bytes, None]:
+    """The lines of a file of Roost's own that come after those that are written; the first of all is its header."""
+    if not written:
+        yield _native_header(generation).encode() + b"\n"
+    after = max(0, written - 1)
+    before = await store.entries(generation.session_id, after=after - 1, through=after) if after else ()
+    previous = before[0].id if before and not before[0].id.startswith(UNNAMED) else None
+    async for line in _lines(store, generation.session_id, after, previous):
+        yield line + b"\n"
+
+
+async def _lines(
+    store: Store, session_id: str, after: int = 0, previous: str | None = None
+) -> AsyncIterator[bytes]:
     """The lines of one generation. An entry that names no parent goes on from the one before it."""
-    after, previous = 0, None
     while page := await store.entries(session_id, after=after, through=after + PAGE):
         for entry in page:
             yield _line(entry, previous)

@@ -44,7 +44,7 @@ async def _export(
 
         async def sink(name: str, line: bytes) -> None:
             if name not in open_files:
-                open_files[name] = files.enter_context(_opened(folder / f"{name}.part"))
+                open_files[name] = files.enter_context(opened_privately(folder / f"{name}.part"))
             await to_thread.run_sync(
                 open_files[name].write, line if scanner is None else masked(line, scanner)
             )
@@ -96,6 +96,8 @@ def _masked_value(value: JsonValue, scanner: SecretScanner) -> JsonValue:
     return value
 
 
-def _opened(path: Path) -> BinaryIO:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    return os.fdopen(descriptor, "wb")
+def opened_privately(path: Path, *, append: bool = False) -> BinaryIO:
+    """A file that its owner alone can read, if it is made here; never what a link leads to."""
+    how = os.O_APPEND if append else os.O_TRUNC
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | how | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    return os.fdopen(descriptor, "ab" if append else "wb")

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from roost.app import audited, close_files
 from roost.config import load
 
@@ -33,3 +35,13 @@ def test_rights_are_only_ever_taken(tmp_path: Path) -> None:
     file.touch()
     file.chmod(0o444)
     assert close_files(load({"ROOST_HOME": str(tmp_path)})) == (f"chmod 400 {file}",)
+
+
+@pytest.mark.requirement("S26")
+def test_clear_text_beyond_this_machine_is_found_by_its_flag(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    file = tmp_path / "roost.json"
+    file.write_text('{ gateway: { bind: "lan", dangerouslyAllowClearText: true } }')
+    file.chmod(0o600)
+    (found,) = audited(load({"ROOST_HOME": str(tmp_path)}))
+    assert (found.id, found.setting) == ("gateway.bind_clear_text", "gateway.dangerouslyAllowClearText")

@@ -3,7 +3,7 @@
 import io
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -32,7 +32,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: Typed) -> Path:
 @pytest.fixture
 def served(home: Path) -> Iterator[Served]:
     """A gateway at the configured port, in a thread of its own."""
-    opened = open_gateway(load({"ROOST_HOME": str(home)}), version="1", tell=list[RoostError]().append)
+    with serving(home) as gateway:
+        yield gateway
+
+
+@contextmanager
+def serving(home: Path, port: int | None = None) -> Iterator[Served]:
+    opened = open_gateway(
+        load({"ROOST_HOME": str(home)}), version="1", tell=list[RoostError]().append, port=port
+    )
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(opened) as gateway:
         yield gateway
 

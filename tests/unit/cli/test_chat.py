@@ -13,6 +13,7 @@ from roost.cli.main import main
 from roost.testing.fake_openai import FakeOpenAI, reply_of
 from roost.testing.scripts import Hang, Say
 from tests.unit.cli.conftest import Screen, Typed
+from tests.unit.cli.terminals import Terminal
 
 
 def test_what_is_typed_is_answered_before_the_command_ends(
@@ -80,3 +81,69 @@ def test_an_interrupt_stops_the_answer_and_not_the_conversation(
     watching.join()
     assert "no answer" in screen.getvalue()
     assert "Session: agent:main:main" in screen.getvalue()
+
+
+def test_on_a_terminal_commands_and_sessions_are_completed_gone_to_and_remembered(home: Path) -> None:
+    environ = {"ROOST_HOME": str(home)}
+    with Terminal(["chat"], environ) as terminal:
+        terminal.shows("main> ")
+        terminal.types("what is a session?\n")
+        terminal.shows("A session is one conversation")
+        terminal.shows("main> ")
+        terminal.types("/sta\t")
+        terminal.shows("/status")
+        terminal.types("\n")
+        terminal.shows("Session: agent:main:main")
+        terminal.shows("main> ")
+        terminal.types("/switch other\n")
+        terminal.shows("other> ")
+        terminal.types("hello\n")
+        terminal.shows("demo model")
+        terminal.shows("other> ")
+        terminal.types("/switch\n")
+        terminal.shows("1  agent:main:other")
+        terminal.shows("2  agent:main:main")
+        terminal.shows("other> ")
+        terminal.types("/switch 2\n")
+        terminal.shows("assistant: A session is")
+        terminal.shows("agent:main:main> ")
+        terminal.types("/switch agent:main:o\t")
+        terminal.shows("agent:main:other")
+        terminal.types("\n")
+        terminal.shows("agent:main:other> ")
+        terminal.types("\x04")
+        assert terminal.ends() == 0
+    with Terminal(["chat"], environ) as terminal:
+        terminal.shows("user: what is a session?")
+        terminal.shows("main> ")
+        terminal.types("\x1b[A")
+        terminal.shows("/switch agent:main:other")
+        terminal.types("\n")
+        terminal.shows("agent:main:other> ")
+        terminal.types("/quit\n")
+        assert terminal.ends() == 0
+
+
+class Interrupted:
+    """A line that is given up by Ctrl-C, and what is typed after it."""
+
+    def __init__(self, *lines: str) -> None:
+        self._lines = iter(lines)
+        self._begun = False
+
+    def isatty(self) -> bool:
+        return False
+
+    def readline(self) -> str:
+        if not self._begun:
+            self._begun = True
+            raise KeyboardInterrupt
+        return next(self._lines, "")
+
+
+def test_an_interrupt_at_the_prompt_gives_up_the_line_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", Interrupted("/status\n"))
+    assert main(["chat"]) == 0
+    assert "Session: agent:main:main" in capsys.readouterr().out

@@ -61,7 +61,7 @@ def test_programs_read_json(served: Served, told: Told) -> None:
     assert as_json(told, "ledger", "main")["totals"]["calls"] == 1
     assert as_json(told, "exchanges")["exchanges"] == []
     assert as_json(told, "send", "-m", "/status")["status"] == "started"
-    assert as_json(told, "logs")["lines"] == []
+    assert json.loads(told("logs", "--json", "--limit", "1"))["level"] == "info"
     assert "Exported" in as_json(told, "sessions", "export", "main")["text"]
     assert as_json(told, "sessions", "archive", "main", "--undo")["ok"] is True
     assert all(one["well"] for one in as_json(told, "doctor", "--fix"))
@@ -86,7 +86,7 @@ def test_people_read_tables_and_lines(served: Served, told: Told) -> None:
     assert "nothing was sent" in told("exchanges")
     assert "nothing was refused" in told("denials", "main")
     assert "taken as" in told("send", "-m", "/status", "--key", "k1")
-    assert "nothing" in told("logs")
+    assert "INFO" in told("logs")
     assert "count to 5" in told("sessions", "search", "helper", "--session", "main")
     assert "nothing found" in told("sessions", "search", "zebra")
     assert "  agent:main:subagent:" in told("sessions", "tree")
@@ -185,3 +185,57 @@ def test_devices_are_asked_of_the_gateway(
         ["devices", "remove", "d"],
     ):
         assert main(words) in {0, 1}
+
+
+@pytest.mark.requirement("D36")
+@pytest.mark.parametrize("setting", ["store", "mirror"])
+def test_transcripts_lie_where_they_are_configured_to(home: Path, told: Told, setting: str) -> None:
+    before = (home / "roost.json").read_text().strip().removesuffix("}")
+    (home / "roost.json").write_text(
+        f'{before}, session: {{ {setting}: "agents/{{agentId}}/sessions/sessions.json" }} }}'
+    )
+    told("agent", "-m", "what is a session?")
+    folder = home / "agents" / "main" / "sessions"
+    (row,) = json.loads((folder / "sessions.json").read_text()).values()
+    header, *entries = map(json.loads, (folder / f"{row['sessionId']}.jsonl").read_text().splitlines())
+    assert (header["type"], header["id"]) == ("session", row["sessionId"])
+    assert [entry["message"]["role"] for entry in entries if entry["type"] == "message"] == [
+        "user",
+        "assistant",
+    ]
+    assert "is gone" not in told("sessions", "delete", "main", "--yes", code=1)
+    told("agent", "-m", "hello", "--session", "other")
+    told("sessions", "delete", "other", "--yes")
+    assert len(list(folder.glob("*.jsonl"))) == 1
+
+
+@pytest.mark.requirement("D48")
+def test_a_gateway_is_asked_by_its_address_and_token(
+    served: Served, told: Told, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assert served.token_file is not None
+    there = ("--url", served.url, "--token", served.token_file.read_text().strip())
+    monkeypatch.setenv("ROOST_HOME", str(tmp_path_factory.mktemp("elsewhere")))
+    told("agent", "-m", "hello", *there)
+    assert as_json(told, "status", *there)["sessions"]["count"] == 1
+    assert as_json(told, "sessions", *there)["sessions"][0]["key"] == "agent:main:main"
+    assert as_json(told, "sessions", "--active", "5", *there)["count"] == 1
+    called = json.loads(told("gateway", "call", "sessions.list", '{"activeMinutes": 5}', *there))
+    assert called["sessions"][0]["key"] == "agent:main:main"
+    for command in (["status"], ["sessions", "--json"], ["gateway", "call", "sessions.list"]):
+        told(*command, "--url", served.url, "--token", "wrong", code=1)
+
+
+def test_what_was_exported_is_taken_in_elsewhere(
+    told: Told, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    told("agent", "-m", "what is a session?")
+    file = Path(told("sessions", "export", "main").split()[-1].rstrip("."))
+    before = as_json(told, "sessions", "history", "main")["messages"]
+    monkeypatch.setenv("ROOST_HOME", str(tmp_path_factory.mktemp("elsewhere")))
+    folder = file if file.is_dir() else file.parent
+    assert "nothing was kept" in told("sessions", "import", str(folder), "--dry-run")
+    assert as_json(told, "sessions", "import", str(folder), "--key", "main")["complete"] is True
+    after = as_json(told, "sessions", "history", "main")["messages"]
+    assert [one["content"] for one in after] == [one["content"] for one in before]
+    assert "in the store already" in told("sessions", "import", str(folder), "--agent", "main")

@@ -1,11 +1,14 @@
 """Which part of the `roost` command is asked for, and how it ends."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from roost import __version__
 from roost.cli.main import PARTS, application, main, refused
+from roost.config import from_environment
 from roost.core.errors import Fenced, NotFound
 
 
@@ -74,3 +77,20 @@ def test_a_command_that_is_not_there_is_refused(home: Path, capsys: pytest.Captu
 def test_every_part_is_where_the_list_says() -> None:
     app = application()
     assert all(app[name].help for name in PARTS)
+
+
+@pytest.mark.parametrize("command", ["config schema --json", "sessions --json", "config schema"])
+def test_who_reads_no_further_hears_no_more(home: Path, command: str) -> None:
+    around = {**from_environment().environ, "ROOST_HOME": str(home)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "roost", *command.split()],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=around,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait() == 1

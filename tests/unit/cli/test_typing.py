@@ -21,7 +21,7 @@ def test_lines_come_until_the_input_ends(typed: Typed) -> None:
 
 
 def test_what_begins_like_a_command_is_completed() -> None:
-    complete(("/status", "/stop", "/new"))
+    complete(("/status", "/stop", "/new"), list)
     offer = readline.get_completer()
     assert offer is not None
     assert [offer("/st", number) for number in range(3)] == ["/status", "/stop", None]
@@ -31,11 +31,12 @@ def test_what_begins_like_a_command_is_completed() -> None:
 def test_what_was_typed_on_a_terminal_is_remembered_for_its_owner_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with history(tmp_path):
+    home = tmp_path / "home"
+    with history(home):
         pass
-    assert not (tmp_path / FILE).exists()
+    assert not home.exists()
     monkeypatch.setattr("sys.stdin", Keyboard())
     for _ in range(2):
-        with history(tmp_path):
+        with history(home):
             pass
-    assert (tmp_path / FILE).stat().st_mode & 0o077 == 0
+    assert (home / FILE).stat().st_mode & 0o077 == 0

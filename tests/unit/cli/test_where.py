@@ -1,5 +1,6 @@
 """Which gateway a command speaks to."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,10 @@ import pytest
 from roost.app.serving import Served
 from roost.cli.main import main
 from roost.cli.where import Where, gateway
-from roost.client import Refused
+from roost.client import Refused, Untrusted
+from roost.core.errors import InvalidInput
+from tests.certificates import certificate
+from tests.unit.cli.conftest import serving
 
 
 def configure(home: Path, auth: str) -> None:
@@ -60,3 +64,58 @@ def test_an_address_for_all_is_reached_from_here(home: Path, capsys: pytest.Capt
         assert main(["gateway", "health"]) == 3
         assert ("[::1]" if ":" in bound else "127.0.0.1") in capsys.readouterr().err
         (home / "roost.json").write_text(text)
+
+
+async def test_a_gateway_on_another_port_is_found_by_its_lease(home: Path) -> None:
+    with serving(home, port=0) as elsewhere:
+        async with gateway(Where()) as client:
+            assert client.hello.version == "1"
+        assert str(elsewhere.port) not in (home / "roost.json").read_text()
+
+
+async def test_a_stranger_at_the_configured_port_does_not_hide_the_gateway(
+    home: Path, served: Served, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = tmp_path_factory.mktemp("mine")
+    (mine / "roost.json").write_text((home / "roost.json").read_text())
+    monkeypatch.setenv("ROOST_HOME", str(mine))
+    with serving(mine, port=0):
+        async with gateway(Where()) as client:
+            assert client.hello.version == "1"
+
+
+def with_certificate(home: Path) -> None:
+    cert, key = certificate(home)
+    text = (home / "roost.json").read_text()
+    (home / "roost.json").write_text(
+        text.replace("gateway: {", f'gateway: {{ tls: {{ cert: "{cert}", key: "{key}" }},')
+    )
+
+
+@pytest.mark.requirement("S26")
+async def test_a_gateway_with_its_own_certificate_is_known_by_the_configuration_or_its_fingerprint(
+    home: Path,
+) -> None:
+    with_certificate(home)
+    with serving(home) as served:
+        assert served.url.startswith("wss://")
+        async with gateway(Where()) as client:
+            assert client.hello.version == "1"
+        assert served.token_file is not None
+        named = Where(url=served.url, token=served.token_file.read_text().strip())
+        with pytest.raises(Untrusted, match="tls-fingerprint"):
+            async with gateway(named):
+                pass
+        with pytest.raises(Untrusted, match="not the one") as refused:
+            async with gateway(replace(named, tls_fingerprint="00" * 32)):
+                pass
+        found = str(refused.value).split("it is ")[1].split(";")[0].split()[0].rstrip(".;,")
+        async with gateway(replace(named, tls_fingerprint=found)) as client:
+            assert client.hello.version == "1"
+
+
+@pytest.mark.requirement("S26")
+async def test_clear_text_beyond_this_machine_needs_the_flag_by_name() -> None:
+    with pytest.raises(InvalidInput, match="dangerously-allow-clear-text"):
+        async with gateway(Where(url="ws://192.0.2.1:18789", token="t")):
+            pass

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from roost.core.redaction import ExactValues, Span, Swept, mask, redact
+from roost.core.redaction import ExactValues, Span, Swept, covered, mask, redact, to_cover
 from roost.scanners.stdlib import StdlibScanner
 from tests.credentials import mixed
 
@@ -151,3 +151,11 @@ def test_a_text_that_a_secret_of_its_neighbour_seems_to_reach_into_is_looked_at_
     swept = Swept([begins, goes_on], SCANNER)
     assert SCANNER.find(f"{begins}\n{goes_on}")
     assert (list(swept.find(begins)), list(swept.find(goes_on))) == ([], [])
+
+
+@pytest.mark.requirement("S24")
+def test_values_are_covered_in_any_text_and_the_rest_stays_where_it_was() -> None:
+    hidden = to_cover(['a "long enough" secret', "short"])
+    text = b'{"short": "a \\"long enough\\" secret", "x": 1}'
+    assert covered(text, hidden) == b'{"short": "' + b"*" * 24 + b'", "x": 1}'
+    assert covered(b"nothing of the kind", hidden) == b"nothing of the kind"

@@ -104,7 +104,8 @@ async def tail(call: Call, params: status.TailParams) -> Tail:
     asked = 0 if params.cursor is None or reset else params.cursor
     start = max(asked, size - most)
     text = await anyio.to_thread.run_sync(_read, Path(file), start, size)
-    lines = text.splitlines()
+    # A line that was cut in two is none.
+    lines = text.splitlines()[1 if start > asked else 0 :]
     kept = lines[-min(params.limit, status.MOST_LINES) :]
     cut = start > asked or len(kept) < len(lines)
     return Tail(file=file, cursor=size, size=size, lines=kept, truncated=cut, reset=reset)

@@ -1,0 +1,96 @@
+"""What the command costs on a machine of its own: words, a first answer from a large store, memory at rest, and the end."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.figures import Figure, within
+from bench.reads import fill_sessions
+from bench.scale import size
+from roost.client import Client
+from roost.config import from_environment
+
+ROUNDS = size(5)
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def environment(folder: Path) -> Mapping[str, str]:
+    """As installed: with compiled modules, which are made in the first round."""
+    around = dict(from_environment().environ)
+    around.pop("PYTHONDONTWRITEBYTECODE", None)
+    return {**around, "PYTHONPYCACHEPREFIX": str(folder / "compiled"), "ROOST_HOME": str(folder / "home")}
+
+
+def cpu_of(arguments: Sequence[str], environ: Mapping[str, str]) -> float:
+    """CPU milliseconds of a command, the best of several after a first."""
+    found = []
+    for _ in range(ROUNDS + 1):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(
+            [sys.executable, "-m", "roost", *arguments],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            env=environ,
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(found[1:]) * 1000
+
+
+def cpu_so_far(process: int) -> float:
+    """CPU milliseconds of a process that runs."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICK * 1000
+
+
+def memory_of(process: int) -> float:
+    """Megabytes that a process has in memory."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
+
+
+@contextmanager
+def running(environ: Mapping[str, str]) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A gateway, and where it listens."""
+    command = [sys.executable, "-m", "roost", "gateway", "run", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as gateway:
+        assert gateway.stdout is not None
+        yield gateway, gateway.stdout.readline().partition(" listens on ")[2].partition(";")[0]
+        gateway.terminate()
+        gateway.communicate()
+
+
+async def measure(folder: Path) -> list[Figure]:
+    environ, home = environment(folder), folder / "home"
+    home.mkdir(mode=0o700)
+    fill_sessions(home / "roost.db", size(100_000, 100))
+    figures = [
+        within("roost --version", cpu_of(["--version"], environ), 150, "ms CPU"),
+        within("roost --help", cpu_of(["--help"], environ), 350, "ms CPU"),
+    ]
+    with running(environ):
+        # Once for nothing: its modules are compiled now.
+        pass
+    with running(environ) as (gateway, url):
+        token = (home / "gateway.token").read_text().strip()
+        async with Client(url, token=token) as client:
+            await client.call("health")
+            begun, at_rest = cpu_so_far(gateway.pid), memory_of(gateway.pid)
+        listed = cpu_of(["sessions", "list", "--url", url, "--token", token], environ)
+        began = time.perf_counter()
+        gateway.send_signal(signal.SIGTERM)
+        gateway.wait()
+        ended = time.perf_counter() - began
+    return [
+        *figures,
+        within("roost sessions list, of a gateway", listed, 500, "ms CPU"),
+        within("start to first health, 100,000 sessions", begun, 1_500, "ms CPU"),
+        within("memory at rest, 100,000 sessions", at_rest, 120, "MB"),
+        within("graceful stop", ended, 5, "s"),
+    ]

@@ -1,0 +1,213 @@
+"""Transcripts as files beside the store: written after the commit, never read back, and removed with their session.
+
+Secrets are masked as in an export. What was not written when a gateway ended is written when the next one begins.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias
+
+import anyio
+from anyio import to_thread
+
+from roost.core.jsonl import Malformed, read_object
+from roost.core.jsonl_messages import as_object, as_text
+from roost.core.jsonvalue import JsonObject
+from roost.core.keys import SessionKey
+from roost.core.queries import Cursor, SessionQuery
+from roost.core.sessions import Generation, Session
+from roost.ports import Clock, SecretScanner, Store
+from roost.transfer.export import added_lines, export_transcript, file_name, files_of
+from roost.transfer.exports import masked, opened_privately
+from roost.transfer.layout import Layout
+
+INDEX = "sessions.json"
+STAMP = "mirrored"
+PAUSE_MS = 1_000
+LEAVE_S = 5
+PAGE = 200
+
+Places: TypeAlias = Callable[[SessionKey], Path | None]
+"""The folder of a session's transcripts."""
+
+
+class Mirror:
+    def __init__(
+        self, store: Store, clock: Clock, places: Places, scanner: SecretScanner, home: Path
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._places = places
+        self._scanner = scanner
+        self._stamp = home / STAMP
+        self._changed: dict[SessionKey, int] = {}
+        self._news = anyio.Event()
+        self._written: dict[Path, int] = {}
+        self._indexes: dict[Path, dict[str, JsonObject]] = {}
+        self._unsaved: set[Path] = set()
+
+    async def follow(self) -> None:
+        """Write what changes until cancelled, and then what is left."""
+        with self._store.watch(None, self.note):
+            try:
+                await self.remember()
+                while True:
+                    await self.catch_up()
+                    await self._news.wait()
+                    await self._clock.sleep(PAUSE_MS)
+            finally:
+                with anyio.move_on_after(LEAVE_S, shield=True):
+                    await self.catch_up()
+
+    async def catch_up(self) -> None:
+        """Write what has changed so far."""
+        began = self._clock.now()
+        self._news = anyio.Event()
+        for key, times in tuple(self._changed.items()):
+            await self._take(key)
+            # What came meanwhile is looked at once more.
+            if self._changed.get(key) == times:
+                del self._changed[key]
+        if not self._unsaved:
+            return
+        for folder in tuple(self._unsaved):
+            text = json.dumps(self._indexes[folder], ensure_ascii=False, indent=1)
+            await to_thread.run_sync(_replace, folder / INDEX, text.encode())
+            self._unsaved.discard(folder)
+        await to_thread.run_sync(_replace, self._stamp, str(began).encode())
+
+    def note(self, key: SessionKey) -> None:
+        """A session has news."""
+        self._changed[key] = self._changed.get(key, 0) + 1
+        self._news.set()
+
+    async def remember(self) -> None:
+        """Whatever changed since the last time everything was written."""
+        since = await to_thread.run_sync(_stamped, self._stamp)
+        query = SessionQuery(archived=None, active_since=since, limit=PAGE)
+        more = True
+        while more:
+            page = await self._store.list_sessions(query)
+            for session in page.rows:
+                self.note(session.key)
+            more = page.more
+            if more:
+                last = page.rows[-1]
+                query = replace(query, after=Cursor(updated=last.times.updated, key=str(last.key)))
+
+    async def _take(self, key: SessionKey) -> None:
+        folder = self._places(key)
+        if folder is None:
+            return
+        index = await self._index(folder)
+        before = _files(index.get(str(key)))
+        session = await self._store.session(key)
+        generations = await self._store.generations(key) if session else ()
+        names = []
+        for generation in files_of(generations):
+            names.append(file_name(generation))
+            await self._write(folder / names[-1], generation, generations)
+        await to_thread.run_sync(_remove, folder, tuple(name for name in before if name not in names))
+        if session is None:
+            index.pop(str(key), None)
+        else:
+            index[str(key)] = _row(session, names)
+        self._unsaved.add(folder)
+
+    async def _index(self, folder: Path) -> dict[str, JsonObject]:
+        if folder not in self._indexes:
+            self._indexes[folder] = await to_thread.run_sync(_opened, folder)
+        return self._indexes[folder]
+
+    async def _write(self, file: Path, generation: Generation, generations: tuple[Generation, ...]) -> None:
+        if Layout.parse(generation.header) is not None:
+            # Its lines may stand in another order than they came in.
+            lines = [line async for line in export_transcript(self._store, generation, generations)]
+            await to_thread.run_sync(_replace, file, b"".join(map(self._masked, lines)))
+            return
+        # Taken out: after a write that failed, the file itself must be asked.
+        known = self._written.pop(file, None)
+        written = await to_thread.run_sync(_lines_in, file) if known is None else known
+        added = [self._masked(line) async for line in added_lines(self._store, generation, written)]
+        await to_thread.run_sync(_append, file, b"".join(added))
+        self._written[file] = written + len(added)
+
+    def _masked(self, line: bytes) -> bytes:
+        return masked(line, self._scanner)
+
+
+def _row(session: Session, names: list[str]) -> JsonObject:
+    labels, counters, times = session.labels, session.counters, session.times
+    fields: JsonObject = {
+        "sessionId": session.session_id,
+        "sessionFile": names[-1] if names else None,
+        "files": list(names),
+        "createdAt": times.created,
+        "updatedAt": times.updated,
+        "sessionStartedAt": times.started,
+        "label": labels.label,
+        "displayName": labels.display_name,
+        "subject": labels.subject,
+        "room": labels.room,
+        "space": labels.space,
+        "inputTokens": counters.input,
+        "outputTokens": counters.output,
+        "totalTokens": counters.total,
+        "compactionCount": counters.compactions,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _files(row: JsonObject | None) -> tuple[str, ...]:
+    """Of a row that this wrote: names, whatever else stands there."""
+    found = (row or {}).get("files")
+    names = (as_text(one) for one in found) if isinstance(found, list) else ()
+    return tuple(name for name in names if name and "/" not in name and not name.startswith("."))
+
+
+def _opened(folder: Path) -> dict[str, JsonObject]:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        found = read_object((folder / INDEX).read_text(encoding="utf-8"))
+    except (FileNotFoundError, UnicodeDecodeError):
+        return {}
+    return {} if isinstance(found, Malformed) else {name: as_object(row) for name, row in found.items()}
+
+
+def _stamped(file: Path) -> int | None:
+    try:
+        return int(file.read_text(encoding="ascii"))
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _lines_in(file: Path) -> int:
+    """How many lines are written whole; half a line at the end, which a crash may leave, is cut off."""
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        return 0
+    whole = content.rfind(b"\n") + 1
+    if whole != len(content):
+        with file.open("r+b") as out:
+            out.truncate(whole)
+    return content.count(b"\n")
+
+
+def _append(file: Path, content: bytes) -> None:
+    with opened_privately(file, append=True) as out:
+        out.write(content)
+
+
+def _replace(file: Path, content: bytes) -> None:
+    beside = file.with_name(f"{file.name}.part")
+    with opened_privately(beside) as out:
+        out.write(content)
+    beside.replace(file)
+
+
+def _remove(folder: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        (folder / name).unlink(missing_ok=True)

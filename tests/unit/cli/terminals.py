@@ -1,0 +1,74 @@
+"""The command on a terminal of its own: a process behind a pseudo-terminal, as a person would use it."""
+
+import os
+import pty
+import select
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+from roost.config import from_environment
+
+KEPT = ("PATH", "PYTHONPATH", "HOME", "COVERAGE_PROCESS_START")
+LIMIT_S = 60.0
+READY = "ready"
+OPENING = f'exec <"$TTY" >"$TTY" 2>&1; echo {READY}; exec "$0" -m roost "$@"'
+
+
+class Terminal:
+    def __init__(self, arguments: Sequence[str], environ: Mapping[str, str]) -> None:
+        self._arguments = arguments
+        self._environ = environ
+        self.text = ""
+
+    def __enter__(self) -> Self:
+        self._end, theirs = pty.openpty()
+        around = from_environment().environ
+        kept = {name: around[name] for name in KEPT if name in around}
+        # The first terminal that a new session opens is its own: Ctrl-C reaches it.
+        self._process = subprocess.Popen(
+            ["sh", "-c", OPENING, sys.executable, *self._arguments],
+            stdin=subprocess.DEVNULL,
+            env={**kept, "TERM": "xterm", "TTY": os.ttyname(theirs), **self._environ},
+            start_new_session=True,
+        )
+        self.shows(READY)
+        os.close(theirs)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._end)
+
+    def types(self, text: str) -> None:
+        os.write(self._end, text.encode())
+
+    def shows(self, words: str) -> None:
+        """Wait until these words appear after all that was waited for before."""
+        while words not in self.text[self._seen :]:
+            assert self._more(), f"{words!r} is not in {self.text!r}"
+        self._seen = self.text.index(words, self._seen) + len(words)
+
+    def ends(self) -> int:
+        """Wait for the end; its code."""
+        while self._more():
+            pass
+        return self._process.wait(LIMIT_S)
+
+    _seen = 0
+
+    def _more(self) -> bool:
+        ready, _, _ = select.select([self._end], [], [], LIMIT_S)
+        assert ready, f"nothing for {LIMIT_S} s after {self.text!r}"
+        try:
+            read = os.read(self._end, 65_536)
+        except OSError:
+            # How Linux says that the other end is closed.
+            return False
+        self.text += read.decode(errors="replace")
+        return bool(read)

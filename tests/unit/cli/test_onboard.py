@@ -1,0 +1,114 @@
+"""`roost onboard` with and without a terminal."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from roost.cli.main import main
+from roost.config import load
+from roost.core.secrets import Secret
+from tests.unit.cli.conftest import Typed
+from tests.unit.cli.terminals import Terminal
+
+KEY = "sk-" + "tR4u" * 9
+
+
+@pytest.fixture(autouse=True)
+def no_keys(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "roost.json").unlink()
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.requirement("S24")
+def test_a_key_is_kept_beside_the_configuration_and_never_in_it(
+    home: Path, typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed(f"{KEY}\n")
+    arguments = ["--provider", "openai", "--api-key-stdin", "--owner", "telegram:7", "--json"]
+    assert main(["onboard", *arguments]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["set"] == [
+        "models.providers.openai",
+        "agents.defaults.model",
+        "session.dmScope",
+        "channels.telegram.allowFrom",
+        "commands.ownerAllowFrom",
+    ]
+    assert KEY not in said.out + said.err + (home / "roost.json").read_text()
+    kept = home / "credentials" / "openai.key"
+    assert kept.read_text() == f"{KEY}\n"
+    assert kept.stat().st_mode & 0o077 == 0
+    found = load({"ROOST_HOME": str(home)}).settings
+    key = found.models.providers["openai"].api_key
+    assert isinstance(key, Secret)
+    assert key.reveal() == KEY
+    assert found.session.dm_scope == "owner-main"
+
+
+def test_a_key_in_the_environment_is_named_and_nothing_is_asked(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert main(["onboard"]) == 0
+    assert '{"env": "OPENAI_API_KEY"}' in (home / "roost.json").read_text()
+    before = (home / "roost.json").read_text()
+    assert main(["onboard"]) == 0
+    assert "set already" in capsys.readouterr().out
+    assert (home / "roost.json").read_text() == before
+
+
+def test_a_file_or_a_variable_can_be_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = home / "my.key"
+    file.write_text(KEY)
+    file.chmod(0o600)
+    monkeypatch.setenv("MY_KEY", KEY)
+    where = ["--provider", "mine", "--model", "m", "--base-url", "http://127.0.0.1:1/v1"]
+    assert main(["onboard", *where, "--api-key-file", str(file)]) == 0
+    assert str(file) in (home / "roost.json").read_text()
+    assert main(["onboard", *where, "--api-key-env", "MY_KEY", "--dm-scope", "per-peer"]) == 0
+    assert '{"env": "MY_KEY"}' in (home / "roost.json").read_text()
+    assert load({"ROOST_HOME": str(home), "MY_KEY": KEY}).settings.session.dm_scope == "per-peer"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["--provider", "anthropic"], "ANTHROPIC_API_KEY"),
+        (["--provider", "ollama"], "--model"),
+        (["--provider", "openai", "--api-key-stdin"], "empty"),
+        (["--owner", "nobody"], "telegram:12345"),
+        (["--provider", "mine", "--model", "m"], "--base-url"),
+    ],
+)
+def test_what_is_missing_is_named_and_nothing_is_written(
+    home: Path, arguments: list[str], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["onboard", *arguments]) == 1
+    assert hint in capsys.readouterr().err
+    assert not (home / "roost.json").exists()
+
+
+def test_without_a_model_the_demo_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["onboard", "--provider", "none"]) == 0
+    assert "demo" in capsys.readouterr().out
+
+
+def test_on_a_terminal_it_asks_what_cannot_be_guessed(home: Path) -> None:
+    with Terminal(["onboard"], {"ROOST_HOME": str(home)}) as terminal:
+        for question, answer in (
+            ("Provider [none]: ", "openai"),
+            ("Model [gpt-5]: ", ""),
+            ("(not shown): ", KEY),
+            ("[owner-main]: ", "per-peer"),
+            ("You: ", "telegram:7"),
+        ):
+            terminal.shows(question)
+            terminal.types(f"{answer}\n")
+        terminal.shows("roost chat")
+        assert terminal.ends() == 0
+    assert KEY not in terminal.text
+    found = load({"ROOST_HOME": str(home)}).settings
+    assert (found.session.dm_scope, found.agents.default.model.primary) == ("per-peer", "openai/gpt-5")
+    assert found.channels["telegram"].allow_from == ("7",)
