@@ -106,6 +106,10 @@ def relatives(who: Who, inner: bool) -> dict[Relation, SessionKey]:
     }
 
 
+def id_of(key: SessionKey) -> str:
+    return f"id-{key}".replace(":", "-")
+
+
 async def plant(store: Store) -> None:
     """Every session of the table, with a word in it that only who may read it should see."""
     await _open(store, CAROLS, CAROL)
@@ -122,7 +126,7 @@ async def plant(store: Store) -> None:
 
 async def _open(store: Store, key: SessionKey, owner: Principal, parent: SessionKey | None = None) -> None:
     row = builders.session(key, owner=owner, parent=parent)
-    await change(store, builders.opening(row, f"id-{key}"), key=key)
+    await change(store, builders.opening(row, id_of(key)), key=key)
     await store.append(key, (builders.said(f"entry-{key}", "canary"),))
 
 

@@ -64,7 +64,7 @@ class Fanout:
     async def answered(self, name: str, key: SessionKey, text: str | None) -> None:
         """Tell the readers of a session of what no run answers."""
         await self._chat(name, key, answer(name, str(key), key.agent, text, self._house.clock.now()))
-        self._house.clients.over(name)
+        self._house.clients.over(key, name)
 
     async def injected(self, key: SessionKey, entry_id: str, text: str) -> None:
         """Tell them of a line that was put into a session."""
@@ -74,7 +74,7 @@ class Fanout:
     async def lost(self, name: str, key: SessionKey, reason: str) -> None:
         """Tell them of what will never be answered."""
         await self._chat(name, key, never_answered(name, str(key), key.agent, reason))
-        self._house.clients.over(name)
+        self._house.clients.over(key, name)
 
     # -- what the engine says ------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ class Fanout:
         await self._tell_of(preview.key, turn.tell(preview, self._house.clock.now()))
         if turn.over:
             del self._turns[preview.run_id]
-            self._house.clients.over(turn.name)
+            self._house.clients.over(preview.key, turn.name)
             if self._watched():
                 self._ended[preview.key] = turn.name
 

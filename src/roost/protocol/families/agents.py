@@ -77,4 +77,6 @@ IDENTITY = Method(
 AGENTS = Method(name="agents.list", params=NoParams, result=dict[str, JsonValue], needs=Scope.READ)
 MODELS = Method(name="models.list", params=ModelsParams, result=Models, needs=Scope.READ)
 COMMANDS = Method(name="commands.list", params=CommandsParams, result=Commands, needs=Scope.READ)
-CONFIG = Method(name="config.get", params=NoParams, result=dict[str, JsonValue], needs=Scope.READ)
+CONFIG = Method(
+    name="config.get", params=NoParams, result=dict[str, JsonValue], needs=Scope.READ, owners=True
+)

@@ -61,9 +61,19 @@ class Revoked(TypedDict):
     revokedAtMs: int
 
 
-LIST = Method(name="device.pair.list", params=NoParams, result=Paired, needs=Scope.PAIRING)
-APPROVE = Method(name="device.pair.approve", params=RequestParams, result=Approved, needs=Scope.PAIRING)
-REJECT = Method(name="device.pair.reject", params=RequestParams, result=Rejected, needs=Scope.PAIRING)
-REMOVE = Method(name="device.pair.remove", params=DeviceParams, result=Removed, needs=Scope.PAIRING)
-ROTATE = Method(name="device.token.rotate", params=RotateParams, result=Rotated, needs=Scope.PAIRING)
-REVOKE = Method(name="device.token.revoke", params=TokenParams, result=Revoked, needs=Scope.PAIRING)
+LIST = Method(name="device.pair.list", params=NoParams, result=Paired, needs=Scope.PAIRING, owners=True)
+APPROVE = Method(
+    name="device.pair.approve", params=RequestParams, result=Approved, needs=Scope.PAIRING, owners=True
+)
+REJECT = Method(
+    name="device.pair.reject", params=RequestParams, result=Rejected, needs=Scope.PAIRING, owners=True
+)
+REMOVE = Method(
+    name="device.pair.remove", params=DeviceParams, result=Removed, needs=Scope.PAIRING, owners=True
+)
+ROTATE = Method(
+    name="device.token.rotate", params=RotateParams, result=Rotated, needs=Scope.PAIRING, owners=True
+)
+REVOKE = Method(
+    name="device.token.revoke", params=TokenParams, result=Revoked, needs=Scope.PAIRING, owners=True
+)

@@ -53,4 +53,6 @@ class Cleaned(TypedDict):
 
 SEARCH = Method(name="sessions.search", params=SearchParams, result=Found, needs=Scope.READ)
 TREE = Method(name="sessions.tree", params=KeyParams, result=Tree, needs=Scope.READ)
-CLEANUP = Method(name="sessions.cleanup", params=CleanupParams, result=Cleaned, needs=Scope.ADMIN)
+CLEANUP = Method(
+    name="sessions.cleanup", params=CleanupParams, result=Cleaned, needs=Scope.ADMIN, owners=True
+)

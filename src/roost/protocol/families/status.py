@@ -56,4 +56,4 @@ STATUS = Method(name="status", params=StatusParams, result=dict[str, JsonValue],
 PRESENCE = Method(name="system-presence", params=NoParams, result=list[JsonValue], needs=Scope.READ)
 CHANNELS = Method(name="channels.status", params=ChannelsParams, result=Channels, needs=Scope.READ)
 LAST_HEARTBEAT = Method(name="last-heartbeat", params=NoParams, result=type(None), needs=Scope.READ)
-LOGS = Method(name="logs.tail", params=TailParams, result=Tail, needs=Scope.READ)
+LOGS = Method(name="logs.tail", params=TailParams, result=Tail, needs=Scope.READ, owners=True)

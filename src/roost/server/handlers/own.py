@@ -61,7 +61,7 @@ def _hit(hit: SearchHit, query: Query) -> JsonObject:
 async def tree(call: Call, params: KeyParams) -> Tree:
     """A session and all that was spawned below it, as far as the caller may see."""
     house = call.house
-    root = await house.find(Operation.STATUS, call.caller, params.key, params.agent_id)
+    root = await house.find(Operation.LIST, call.caller, params.key, params.agent_id)
     if root is None:
         raise NotFound(f"No session found: {params.key}")
     below, truncated = await _below(call, root)
