@@ -24,7 +24,7 @@ COMPLETIONS = "/v1/chat/completions"
 @asynccontextmanager
 async def listening(folder: Path) -> AsyncIterator[tuple[Gate, httpx2.AsyncClient]]:
     """A gateway with a scripted model on a port of its own."""
-    with anyio.fail_after(60):
+    with anyio.fail_after(120):
         async with gates("sqlite", folder) as gate, anyio.create_task_group() as group:
             rules = gate.engine.rules
             await gate.engine.reload(replace(rules, house=replace(rules.house, completions=True)))
