@@ -70,15 +70,21 @@ async def bob(gate: Gate, http: httpx2.AsyncClient) -> AsyncIterator[None]:
 
 def requests(run_id: str) -> list[tuple[str, dict[str, object]]]:
     """All there is, in every way that another's session can be named, and her own beside it."""
-    foreign = [(door.method, door.params(name)) for door in RPC_DOORS for name in _names(by_id=door.by_id)]
-    runs = [run_id, "over", SAME]
+    foreign: list[tuple[str, dict[str, object]]] = [
+        (door.method, door.params(name)) for door in RPC_DOORS for name in _names(by_id=door.by_id)
+    ]
+    runs: list[tuple[str, dict[str, object]]] = []
+    for name in (run_id, "over", SAME):
+        runs += [
+            ("agent.wait", {"runId": name, "timeoutMs": 0}),
+            ("sessions.abort", {"runId": name}),
+            ("chat.abort", {"sessionKey": str(BOBS), "runId": name}),
+        ]
     return [
         *((method, {}) for method in METHODS),
         *((view.method, view.params) for view in RPC_VIEWS),
         *foreign,
-        *(("agent.wait", {"runId": run, "timeoutMs": 0}) for run in runs),
-        *(("sessions.abort", {"runId": run}) for run in runs),
-        *(("chat.abort", {"sessionKey": str(BOBS), "runId": run}) for run in runs),
+        *runs,
         ("sessions.resolve", {"label": LABEL}),
         ("sessions.list", {"label": LABEL}),
         ("sessions.list", {"limit": 1}),
