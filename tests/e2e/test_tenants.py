@@ -136,6 +136,8 @@ async def learned(folder: Path, *, beside: bool) -> list[str]:
                 (method, _untold(await carol.call(method, params))) for method, params in requests(run_id)
             ]
             await carol.event("chat", state="final")
+            for name in ("agent", "session.message", "sessions.changed"):
+                await carol.event(name, sessionKey=str(CAROLS))
             hello, *events = carol.events
         assert SECRET not in json.dumps(events)
         answers += [
