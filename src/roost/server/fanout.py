@@ -165,7 +165,9 @@ class Fanout:
         shown = self._house.rows.row(session)
         for entry in page.entries:
             name = self._house.sends.name(entry.run_id) if entry.run_id else None
-            message = message_row(entry, name, MOST_CHARS) if entry.id in stored else None
+            message = (
+                message_row(entry, name, MOST_CHARS, self._house.scanner) if entry.id in stored else None
+            )
             if message is not None:
                 payload: JsonObject = {
                     "sessionKey": str(key),

@@ -6,6 +6,7 @@ from enum import StrEnum
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.keys import SessionKey
 from roost.core.queries import SessionQuery
+from roost.core.redaction import SecretScanner
 from roost.core.references import ByKeyOrId, Viewpoint, by_session_id, resolve
 from roost.core.sessions import Session
 from roost.core.visibility import Operation, PersonCaller, scope
@@ -52,10 +53,14 @@ class House:
         self._counted, self._counted_at = 0, -COUNTED_EVERY_MS
 
     @property
+    def scanner(self) -> SecretScanner:
+        scanner = self.engine.rules.commands.scanner
+        assert scanner is not None, "who serves clients masks secrets"
+        return scanner
+
+    @property
     def rows(self) -> Rows:
-        rules = self.engine.rules
-        assert rules.commands.scanner is not None, "who serves clients masks secrets"
-        return Rows(rules.commands.scanner, rules.routing.main_name)
+        return Rows(self.scanner, self.engine.rules.routing.main_name)
 
     async def count(self, caller: PersonCaller) -> int:
         """About how many sessions there are for the caller: to count them costs as many steps, so all are not counted at

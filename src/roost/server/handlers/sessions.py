@@ -5,6 +5,7 @@ from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import AssistantMessage, UserMessage, text_of
 from roost.core.queries import HistoryQuery, SessionQuery
+from roost.core.redaction import redact
 from roost.core.sessions import Session, SessionKind
 from roost.core.visibility import Operation, scope
 from roost.protocol.convert.messages import message_row
@@ -132,7 +133,10 @@ async def _preview(call: Call, name: str, params: sessions.PreviewParams) -> Jso
     )
     page = await call.house.store.history(query)
     items: list[JsonValue] = [
-        {"role": "user" if isinstance(body, UserMessage) else "assistant", "text": text[: params.max_chars]}
+        {
+            "role": "user" if isinstance(body, UserMessage) else "assistant",
+            "text": redact(text, call.house.scanner)[0][: params.max_chars],
+        }
         for body in (entry.body for entry in page.entries)
         if isinstance(body, UserMessage | AssistantMessage) and (text := text_of(body).strip())
     ]
@@ -147,7 +151,9 @@ async def get(call: Call, params: sessions.GetParams) -> Got:
     page = await call.house.store.history(query)
     names = call.house.sends
     rows = (
-        message_row(entry, names.name(entry.run_id) if entry.run_id else None, _MOST_CHARS)
+        message_row(
+            entry, names.name(entry.run_id) if entry.run_id else None, _MOST_CHARS, call.house.scanner
+        )
         for entry in page.entries
     )
     return Got(messages=[row for row in rows if row is not None])
