@@ -93,6 +93,7 @@ async def test_a_body_without_end_is_cut_off(tmp_path: Path) -> None:
         assert answer.status_code == 413
 
 
+@pytest.mark.requirement("S9")
 async def test_a_configured_gateway_answers_over_http(tmp_path: Path) -> None:
     (tmp_path / "roost.json").write_text(
         "{ gateway: { http: { endpoints: { chatCompletions: { enabled: true } } } } }"

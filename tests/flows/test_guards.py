@@ -1,5 +1,6 @@
 """Every operation, relation, level, sandbox and door: none is unguarded, and each answers as promised."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import product
@@ -67,6 +68,15 @@ async def test_every_operation_and_every_session_tool_is_in_the_table(
     in_table = TOOLS | {one.tool for one in VIEWS} | TOUCHING_NO_SESSION | OF_THE_CALLER
     async with planted("memory", tmp_path) as store:
         assert {name async for cell in cells_of(store, configured) for name in cell.tools} == in_table
+
+
+@pytest.mark.requirement("S13")
+async def test_no_session_tool_can_be_told_of_another_gateway(tmp_path: Path, configured: Configured) -> None:
+    async with planted("memory", tmp_path) as store:
+        async for cell in cells_of(store, configured):
+            for tool in cell.tools.values():
+                words = json.dumps(tool.spec.parameters).lower()
+                assert not [word for word in ("gateway", "url", "host", "endpoint") if word in words]
 
 
 @pytest.mark.requirement("P8", "D30", "D68", "S17", "S20")
