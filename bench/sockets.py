@@ -13,6 +13,7 @@ from websockets.asyncio.server import ServerConnection, serve
 
 Hear = Callable[[bytes], None]
 _HEAD_END = b"\r\n\r\n"
+_TEXT, _PING, _PONG = 1, 9, 10
 
 
 class Socket(asyncio.Protocol):
@@ -54,13 +55,17 @@ class Socket(asyncio.Protocol):
             length, start = int.from_bytes(buffer[2:10]), 10
         if len(buffer) < start + length:
             return None
-        frame = bytes(buffer[start : start + length])
+        kind, frame = buffer[0] & 0x0F, bytes(buffer[start : start + length])
         del buffer[: start + length]
-        return frame
+        if kind == _PING:
+            self.send(frame, _PONG)
+        return frame if kind == _TEXT else self._frame()
 
-    def send(self, data: bytes) -> None:
-        size = len(data)
-        head = struct.pack(">BB", 0x81, 0x80 | size) if size < 126 else struct.pack(">BBH", 0x81, 0xFE, size)
+    def send(self, data: bytes, kind: int = _TEXT) -> None:
+        first, size = 0x80 | kind, len(data)
+        head = (
+            struct.pack(">BB", first, 0x80 | size) if size < 126 else struct.pack(">BBH", first, 0xFE, size)
+        )
         self.transport.write(head + bytes(4) + data)
 
 
@@ -123,7 +128,7 @@ async def _bare() -> None:
             else:
                 await one.send(message)
 
-    async with serve(answer, "127.0.0.1", 0, compression=None, max_size=None) as server:
+    async with serve(answer, "127.0.0.1", 0, compression=None, max_size=None, ping_interval=None) as server:
         sys.stdout.write(f"{next(iter(server.sockets)).getsockname()[1]}\n")
         sys.stdout.flush()
         await asyncio.Future()
