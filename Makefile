@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest $(if $(filter full,$(SCALE)),--timeout=3600)
 COVERAGE := $(if $(filter check,$(MAKECMDGOALS)),--cov --cov-report=)
 export SCALE
 
-.PHONY: run test soak check lint bench requirements clean
+.PHONY: run test soak check lint bench interop requirements clean
 
 run: $(READY) ## start the gateway
 	$(BIN)/python -m roost gateway run
@@ -40,6 +40,9 @@ soak: $(READY) ## laws, contracts, flows of chance and faults for MINUTES, every
 
 bench: $(READY) ## figures as ratios to a floor measured in the same run
 	$(BIN)/python -m bench
+
+interop: $(READY) ## real clients from npm against a fresh gateway; they are kept in a cache folder
+	$(BIN)/python -m tests.interop
 
 requirements: $(READY) ## one line an entry: id, state, sentence
 	@$(BIN)/python -m tests.requirements

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import uvloop
 
-from bench import cli, delegation, reads, recall, startup, stores, tools, turns
+from bench import cli, delegation, reads, recall, startup, stores, tools, turns, wire
 from bench.figures import Figure
 
 REPORT = Path(__file__).parent / "reports" / "latest.json"
@@ -21,6 +21,7 @@ PARTS: Mapping[str, Callable[[Path], Awaitable[list[Figure]]]] = {
     "cli": cli.measure,
     "turns": turns.measure,
     "delegation": delegation.measure,
+    "wire": wire.measure,
 }
 
 

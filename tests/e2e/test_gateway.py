@@ -33,7 +33,7 @@ CONNECT = {
 
 @asynccontextmanager
 async def served(home: Path, port: int = 0, address: Bind | None = None) -> AsyncIterator[Served]:
-    with anyio.fail_after(60):
+    with anyio.fail_after(120):
         async with open_gateway(
             load({"ROOST_HOME": str(home)}),
             version="1",
@@ -217,7 +217,7 @@ async def test_while_another_gateway_has_the_store_clients_are_told_to_come_agai
             there.set()
 
     try:
-        with anyio.fail_after(60):
+        with anyio.fail_after(120):
             async with anyio.create_task_group() as group:
                 group.start_soon(start)
                 await waiting.wait()
@@ -255,3 +255,27 @@ async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigInvalid, match="cannot listen"):
         async with served(tmp_path):
             pass
+
+
+@pytest.mark.requirement("D27")
+async def test_a_client_is_told_in_its_chat_how_a_child_ended(tmp_path: Path) -> None:
+    async with served(tmp_path) as gateway, calling(gateway) as caller:
+        sent = {"sessionKey": "main", "message": "spawn a helper to count to 5", "idempotencyKey": "run-1"}
+        assert (await caller.call("chat.send", sent))["ok"]
+        await caller.event("chat", runId="run-1", state="final")
+        history = {"sessionKey": "main", "limit": 20}
+        while not (told := [one for one in caller.events if _is_announcement(one)]):
+            caller.events.append(await caller.frame())
+        text = told[0]["payload"]["message"]["content"][0]["text"]
+        assert text.startswith("Status: success")
+        kept = (await caller.call("chat.history", history))["payload"]["messages"]
+        assert text in [row["content"] for row in kept]
+
+
+def _is_announcement(frame: dict[str, Any]) -> bool:
+    payload = frame.get("payload", {})
+    return (
+        frame.get("event") == "chat"
+        and payload["sessionKey"] == "agent:main:main"
+        and payload["runId"] != "run-1"
+    )

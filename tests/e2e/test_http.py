@@ -24,7 +24,7 @@ COMPLETIONS = "/v1/chat/completions"
 @asynccontextmanager
 async def listening(folder: Path) -> AsyncIterator[tuple[Gate, httpx2.AsyncClient]]:
     """A gateway with a scripted model on a port of its own."""
-    with anyio.fail_after(60):
+    with anyio.fail_after(120):
         async with gates("sqlite", folder) as gate, anyio.create_task_group() as group:
             rules = gate.engine.rules
             await gate.engine.reload(replace(rules, house=replace(rules.house, completions=True)))
@@ -93,6 +93,7 @@ async def test_a_body_without_end_is_cut_off(tmp_path: Path) -> None:
         assert answer.status_code == 413
 
 
+@pytest.mark.requirement("S9")
 async def test_a_configured_gateway_answers_over_http(tmp_path: Path) -> None:
     (tmp_path / "roost.json").write_text(
         "{ gateway: { http: { endpoints: { chatCompletions: { enabled: true } } } } }"

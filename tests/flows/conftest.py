@@ -14,6 +14,7 @@ from roost.stores.sqlite import SqliteStore
 from roost.stores.sqlite.store import SqliteOptions
 from roost.testing.clock import FakeClock
 from roost.testing.wires import LocalClient
+from tests.flows.askers import Configured, configured_in
 from tests.flows.driver import Driver
 from tests.flows.served import Gate, Opened, gates
 
@@ -85,3 +86,9 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
                 yield gate, client
 
     return open_gate
+
+
+@pytest.fixture(scope="session")
+def configured(tmp_path_factory: pytest.TempPathFactory) -> Configured:
+    """Settings for every level and sandbox in the table of guards."""
+    return configured_in(tmp_path_factory.mktemp("configured"))

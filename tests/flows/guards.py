@@ -106,23 +106,27 @@ def relatives(who: Who, inner: bool) -> dict[Relation, SessionKey]:
     }
 
 
+def id_of(key: SessionKey) -> str:
+    return f"id-{key}".replace(":", "-")
+
+
 async def plant(store: Store) -> None:
     """Every session of the table, with a word in it that only who may read it should see."""
-    await _open(store, CAROLS, CAROL)
+    await open_for(store, CAROLS, CAROL)
     for who in Who:
         mine = relatives(who, inner=True)
-        await _open(store, TOP[who], who.family)
-        await _open(store, INNER[who], who.family, TOP[who])
-        await _open(store, mine[Relation.SIBLING], who.family, TOP[who])
-        await _open(store, mine[Relation.CHILD], who.family, INNER[who])
-        await _open(store, mine[Relation.GRANDCHILD], who.family, mine[Relation.CHILD])
+        await open_for(store, TOP[who], who.family)
+        await open_for(store, INNER[who], who.family, TOP[who])
+        await open_for(store, mine[Relation.SIBLING], who.family, TOP[who])
+        await open_for(store, mine[Relation.CHILD], who.family, INNER[who])
+        await open_for(store, mine[Relation.GRANDCHILD], who.family, mine[Relation.CHILD])
         for relation in (Relation.SAME_AGENT, Relation.ALLOWED_AGENT, Relation.OTHER_AGENT):
-            await _open(store, mine[relation], who.principal)
+            await open_for(store, mine[relation], who.principal)
 
 
-async def _open(store: Store, key: SessionKey, owner: Principal, parent: SessionKey | None = None) -> None:
+async def open_for(store: Store, key: SessionKey, owner: Principal, parent: SessionKey | None = None) -> None:
     row = builders.session(key, owner=owner, parent=parent)
-    await change(store, builders.opening(row, f"id-{key}"), key=key)
+    await change(store, builders.opening(row, id_of(key)), key=key)
     await store.append(key, (builders.said(f"entry-{key}", "canary"),))
 
 

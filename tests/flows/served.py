@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 
 from roost.core.catalogue import Catalogue
 from roost.core.models import ModelRef
-from roost.core.principals import person
+from roost.core.principals import Principal, PrincipalKind, person
 from roost.core.secrets import Secret
 from roost.engine.gateway import Engine
 from roost.engine.rules import CommandRules, KnownAgent, Shown
@@ -32,15 +32,22 @@ from tests.flows.gateways import SPEC, Bench, benches
 OTHER = replace(SPEC, ref=ModelRef("scripted", "two"), reasoning=True, images=True)
 
 
-ALICE = person("telegram", "7")
+# Who else has a credential; Alice owns nothing yet.
+PEOPLE = {
+    "alice-token": person("telegram", "7"),
+    "bob-token": person("loopback", "bob"),
+    "carol-token": person("loopback", "carol"),
+    "desk-token": Principal(PrincipalKind.OPERATOR, "desk"),
+}
 
 
 class Known(SharedSecret):
-    """Knows a second person, who owns nothing yet."""
+    """Knows other people than the owner."""
 
     async def admit(self, connect: Connect, peer: Peer) -> Admitted | Refusal:
-        if connect.auth.token == "alice-token":
-            return Admitted(principal=ALICE, method="token", scopes=grant(connect.scopes, EVERY))
+        principal = PEOPLE.get(connect.auth.token or "")
+        if principal is not None:
+            return Admitted(principal=principal, method="token", scopes=grant(connect.scopes, EVERY))
         return await super().admit(connect, peer)
 
 

@@ -3,22 +3,16 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
 import anyio
 import pytest
 
-from roost.app.desk import Desk
-from roost.app.providers import open_models
-from roost.config import Loaded, load, policies
 from roost.core.errors import RoostError
 from roost.core.feeds import SessionChanged
-from roost.core.jsonvalue import JsonValue
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, Principal, PrincipalKind
-from roost.core.references import resolve
 from roost.core.visibility import Caller, Level, Operation, PersonCaller
 from roost.engine.feed import Feed
 from roost.ports import Store
@@ -26,55 +20,21 @@ from roost.stores.memory import MemoryStore
 from roost.stores.sqlite import SqliteStore
 from roost.testing import builders
 from roost.testing.clock import FakeClock
-from roost.tools.access import Access
 from tests.contract.homes import FIRST, STORES
 from tests.contract.scenes import known
-from tests.flows.doors import BETWEEN_PROBES_MS, DOORS, TOOLS, Answer, Cell, Door, set_to_work
+from tests.flows.askers import VIEWS, Configured, View, assert_told, cells_of
+from tests.flows.doors import BETWEEN_PROBES_MS, DOORS, TOOLS, Answer, Door, set_to_work
 from tests.flows.guards import (
     BOB,
     NOWHERE,
     Asker,
     Box,
-    Relation,
     Who,
-    is_elses,
     plant,
     promised,
-    setting_named,
 )
 from tests.scale import FULL
 
-Configured = dict[tuple[Level, Box], Loaded]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """A tool that shows what sessions there are."""
-
-    operation: Operation
-    tool: str
-    rows: str
-    field: str
-    arguments: dict[str, JsonValue]
-
-    async def shown(self, cell: Cell) -> set[SessionKey]:
-        told = json.loads((await cell.use(self.tool, **self.arguments)).words)
-        seen_from = cell.access.reach.viewpoint(cell.call())
-        return {resolve(row[self.field], seen_from).key for row in told[self.rows]}
-
-
-VIEWS = (
-    View(
-        operation=Operation.LIST, tool="sessions_list", rows="sessions", field="key", arguments={"limit": 200}
-    ),
-    View(
-        operation=Operation.SEARCH,
-        tool="sessions_search",
-        rows="results",
-        field="sessionKey",
-        arguments={"query": "canary", "limit": 25},
-    ),
-)
 TOUCHING_NO_SESSION = {"agents_list"}
 # It ends the turn of the session that calls it, and can name nothing.
 OF_THE_CALLER = {"sessions_yield"}
@@ -97,52 +57,6 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         yield store
 
 
-def settings_of(level: Level, box: Box) -> dict[str, object]:
-    kept = "all" if box is Box.LIFTED else "spawned"
-    return {
-        "agents": {
-            "defaults": {
-                "sandbox": {"sessionToolsVisibility": kept},
-                "subagents": {"maxChildrenPerAgent": 20},
-            },
-            "list": [{"id": "main", "default": True}, {"id": "ops"}, {"id": "closed"}],
-        },
-        "tools": {
-            "sessions": {"visibility": level.name.lower()},
-            "agentToAgent": {"enabled": True, "allow": ["main", "ops"]},
-        },
-    }
-
-
-@pytest.fixture(scope="module")
-def configured(tmp_path_factory: pytest.TempPathFactory) -> Configured:
-    found = {}
-    folder = tmp_path_factory.mktemp("configured")
-    for level, box in product(Level, Box):
-        (folder / "roost.json").write_text(json.dumps(settings_of(level, box)))
-        found[level, box] = load({"ROOST_HOME": str(folder)})
-    return found
-
-
-async def cells_of(store: Store, configured: Configured) -> AsyncIterator[Cell]:
-    """One for each asker, with the tools that its configuration gives."""
-    clock = FakeClock()
-    for (level, box), loaded in configured.items():
-        agent = loaded.settings.agents.default
-        reach = policies.session_reach(loaded.settings, agent)
-        async with open_models(loaded.settings, clock) as models:
-            desk = Desk(loaded, models, store, clock, threads=frozenset(), stop=lambda run_id, reason: False)
-            tools = desk.tools(agent, level)
-            for who, inner in product(Who, (False, True)):
-                yield Cell(
-                    asker=Asker(who=who, inner=inner, level=level, box=box),
-                    store=store,
-                    clock=clock,
-                    tools={one.spec.name: one for one in tools},
-                    access=Access(store, clock, reach),
-                )
-
-
 # -- agents ------------------------------------------------------------------------------------------
 
 
@@ -154,6 +68,15 @@ async def test_every_operation_and_every_session_tool_is_in_the_table(
     in_table = TOOLS | {one.tool for one in VIEWS} | TOUCHING_NO_SESSION | OF_THE_CALLER
     async with planted("memory", tmp_path) as store:
         assert {name async for cell in cells_of(store, configured) for name in cell.tools} == in_table
+
+
+@pytest.mark.requirement("S13")
+async def test_no_session_tool_can_be_told_of_another_gateway(tmp_path: Path, configured: Configured) -> None:
+    async with planted("memory", tmp_path) as store:
+        async for cell in cells_of(store, configured):
+            for tool in cell.tools.values():
+                words = json.dumps(tool.spec.parameters).lower()
+                assert not [word for word in ("gateway", "url", "host", "endpoint") if word in words]
 
 
 @pytest.mark.requirement("P8", "D30", "D68", "S17", "S20")
@@ -191,15 +114,6 @@ async def test_an_agent_may_do_exactly_what_is_promised(
                         assert (denial.at, denial.target) == (cell.clock.now(), str(key))
                     absent = absent or (await door.probe(cell, NOWHERE)).words
                     assert_told(answer.words, absent, relation, cell.asker, plainly=door.records)
-
-
-def assert_told(words: str, absent: str, relation: Relation, asker: Asker, *, plainly: bool) -> None:
-    """A sandboxed caller cannot tell denied from absent, nor anyone what is someone else's from nothing."""
-    assert "canary" not in words
-    if not plainly or asker.box is not Box.NONE or is_elses(relation, asker):
-        assert words == absent, (asker, relation)
-    elif setting := setting_named(relation, asker):
-        assert setting in words, (asker, relation)
 
 
 # -- the feed ----------------------------------------------------------------------------------------

@@ -221,7 +221,12 @@ def _tell(
 def told_entry(completion: Completion, text: str, principal: Principal, at: int) -> EntryDraft:
     """How a child ended, in its requester's transcript; the same entry however often it is told."""
     said = UserMessage(content=(Text(text),), at=at, provenance=_provenance(completion, principal))
-    return EntryDraft(id=derived_id("told", completion.child_run), body=said)
+    return EntryDraft(id=told_id(completion.child_run), body=said)
+
+
+def told_id(child_run: str) -> str:
+    """The entry in which a requester is told how a child's run ended."""
+    return derived_id("told", child_run)
 
 
 def _chat(snapshot: RunSnapshot, requester: Snapshot) -> Address | None:

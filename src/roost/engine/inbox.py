@@ -16,7 +16,7 @@ from roost.core.facts import facts_of, session_owner
 from roost.core.inbound import Inbound, Source
 from roost.core.ledger import Denial
 from roost.core.messages import Provenance, ProvenanceKind, Text
-from roost.core.principals import OWNER, person
+from roost.core.principals import OWNER, Principal, person
 from roost.core.routing import Route
 from roost.core.sessions import Activation
 from roost.core.threads import ThreadBinding
@@ -79,8 +79,10 @@ class Inbox:
         """Take a message that names its session, from one whom a credential has let in."""
         rules = self._book.current
         caller = PersonCaller(principal=said.principal)
-        await reach(self._store, Operation.SEND, caller, said.key, self._clock.now())
-        arrival = self._addressed(said, rules)
+        found = await reach(self._store, Operation.SEND, caller, said.key, self._clock.now())
+        main_name = rules.routing.main_name
+        owner = found.owner if found else session_owner(said.key, main_name, creator=said.principal)
+        arrival = self._addressed(said, owner, rules)
         if said.plain:
             return await self._accept(arrival)
         admitted = Admitted(principal=said.principal, rule=AdmissionRule.CREDENTIAL, scopes=said.scopes)
@@ -167,8 +169,7 @@ class Inbox:
             thread=bound.address if bound else None,
         )
 
-    def _addressed(self, said: Addressed, rules: Rules) -> Arrival:
-        main_name = rules.routing.main_name
+    def _addressed(self, said: Addressed, owner: Principal, rules: Rules) -> Arrival:
         return Arrival(
             inbound=Inbound(
                 id=self._new_id(),
@@ -184,8 +185,8 @@ class Inbox:
             run_id=said.run_id,
             opening=Opening(
                 session_id=self._new_id(),
-                owner=session_owner(said.key, main_name, creator=said.principal),
-                facts=facts_of_named(said.key, main_name),
+                owner=owner,
+                facts=facts_of_named(said.key, rules.routing.main_name),
             ),
             zone=rules.zone,
             queue=rules.queue,

@@ -20,6 +20,7 @@ from roost.core.errors import Conflict, InvalidInput
 from roost.core.facts import session_owner
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, Text
+from roost.core.principals import Principal
 from roost.core.queries import SessionQuery
 from roost.core.resets import Reset, open_generation
 from roost.core.runs import StopRequest
@@ -69,9 +70,9 @@ class Operations:
         self, caller: PersonCaller, key: SessionKey, labels: Labels, overrides: Overrides
     ) -> Session:
         """The session under a key, opened if it is not there; one that is stays as it is."""
-        await reach(self._store, Operation.SEND, caller, key, self._clock.now())
+        found = await reach(self._store, Operation.SEND, caller, key, self._clock.now())
         await self._refuse_label(caller, key, labels.label)
-        opened = self._opened(caller, key, labels, overrides)
+        opened = self._opened(self._owner(found, caller, key), key, labels, overrides)
 
         def decide(snapshot: Snapshot) -> Effects:
             return (opened,) if snapshot.session is None else ()
@@ -81,9 +82,10 @@ class Operations:
     async def change(
         self, caller: PersonCaller, key: SessionKey, change: Change, expected_id: str | None = None
     ) -> Session:
-        await reach(self._store, change.operation, caller, key, self._clock.now())
+        now = self._clock.now()
+        found = await reach(self._store, change.operation, caller, key, now)
         await self._refuse_label(caller, key, change.label)
-        opened, now = self._opened(caller, key, Labels(), Overrides()), self._clock.now()
+        opened = self._opened(self._owner(found, caller, key), key, Labels(), Overrides())
 
         def decide(snapshot: Snapshot) -> Effects:
             _refuse_other(snapshot, expected_id)
@@ -180,13 +182,16 @@ class Operations:
         for run_id in run_ids:
             self._stops.end(run_id, reason)
 
-    def _opened(
-        self, caller: PersonCaller, key: SessionKey, labels: Labels, overrides: Overrides
-    ) -> OpenSession:
+    def _owner(self, found: Session | None, caller: PersonCaller, key: SessionKey) -> Principal:
+        """Whose a session is, or would be. Nobody but its parent opens a child."""
+        main_name = self._book.current.routing.main_name
+        return found.owner if found else session_owner(key, main_name, creator=caller.principal)
+
+    def _opened(self, owner: Principal, key: SessionKey, labels: Labels, overrides: Overrides) -> OpenSession:
         main_name, now = self._book.current.routing.main_name, self._clock.now()
         session = Session(
             key=key,
-            owner=session_owner(key, main_name, creator=caller.principal),
+            owner=owner,
             session_id=self._new_id(),
             facts=facts_of_named(key, main_name),
             times=Times(created=now, updated=now, started=now, interacted=now),

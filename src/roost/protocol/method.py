@@ -23,6 +23,8 @@ class Method(Generic[P, R]):
     about: str = ""
     hidden: bool = False
     """Not advertised: clients call it without asking whether it is there."""
+    owners: bool = False
+    """About the gateway itself and everybody in it: only for who may see every session."""
 
     def scope(self, params: P) -> Scope | None:
         return self.needs if self.needs is None or isinstance(self.needs, Scope) else self.needs(params)

@@ -3,7 +3,12 @@
 from roost.core.grants import EVERY, Scope, grant, holds
 from roost.protocol.frames import ErrorCode, Failure
 
-__all__ = ["EVERY", "Scope", "grant", "holds", "missing"]
+__all__ = ["EVERY", "NOT_THE_OWNER", "Scope", "grant", "holds", "missing"]
+
+
+NOT_THE_OWNER = Failure(
+    code=ErrorCode.FORBIDDEN, message="this is for the owner of the gateway", details={"code": "forbidden"}
+)
 
 
 def missing(needed: Scope) -> Failure:

@@ -13,7 +13,7 @@ from roost.protocol.errors import BROKEN, failure_of, unknown_method
 from roost.protocol.frames import ErrorCode, Failure, Request
 from roost.protocol.method import Method
 from roost.protocol.params import Params, read_params
-from roost.protocol.scopes import missing
+from roost.protocol.scopes import NOT_THE_OWNER, missing
 from roost.server.clients import Connected
 from roost.server.house import House, Phase
 
@@ -61,6 +61,8 @@ class Bound(Generic[P, R]):
         needed = self.method.scope(read)
         if needed is not None and not call.client.may(needed):
             return missing(needed)
+        if self.method.owners and not call.caller.rules_all:
+            return NOT_THE_OWNER
         return await self.handle(call, read)
 
 

@@ -79,8 +79,8 @@ class Connected:
     """The device that proved its key when this client came."""
     watches: bool = False
     listens: set[SessionKey] = field(default_factory=set)
-    began: set[str] = field(default_factory=set)
-    """Runs that this client began, by the names it gave them."""
+    began: set[tuple[SessionKey, str]] = field(default_factory=set)
+    """Runs that this client began, by their sessions and the names it gave them: others may use the same."""
 
     @property
     def caller(self) -> PersonCaller:
@@ -94,13 +94,13 @@ class Connected:
             case Audience.EVERYONE:
                 return True
             case Audience.PAIRERS:
-                return self.may(Scope.PAIRING)
+                return self.caller.rules_all and self.may(Scope.PAIRING)
             case _ if not self.may(Scope.READ):
                 return False
             case Audience.READERS:
                 return SCOPED_EVENTS not in self.caps or event.key in self.listens
             case Audience.STARTER:
-                return TOOL_EVENTS in self.caps and event.run in self.began
+                return TOOL_EVENTS in self.caps and (event.key, event.run) in self.began
             case Audience.LISTENERS:
                 return event.key in self.listens
             case Audience.WATCHERS:
@@ -146,6 +146,12 @@ class Clients:
         while self._all:
             await self._left.wait()
 
+    def seen_by(self, caller: PersonCaller) -> Iterator[Connected]:
+        """Everybody for who may see every session, else the caller's own connections."""
+        for client in self:
+            if caller.rules_all or client.caller == caller:
+                yield client
+
     def listeners(self, key: SessionKey) -> bool:
         return any(key in client.listens for client in self._all.values())
 
@@ -157,10 +163,10 @@ class Clients:
                 head = head or frames.event_head(event.name, event.payload)
                 client.outgoing.put(client.connection.number(head))
 
-    def over(self, name: str) -> None:
+    def over(self, key: SessionKey, name: str) -> None:
         """Nothing more will be told of a run of this name."""
         for client in self._all.values():
-            client.began.discard(name)
+            client.began.discard((key, name))
 
     def close(self, code: int, reason: str) -> None:
         for client in self._all.values():

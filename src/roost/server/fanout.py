@@ -4,15 +4,16 @@ who may see the session it is about."""
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias, assert_never
 
+from roost.core.children import told_id
 from roost.core.events import Event, EventKind
 from roost.core.feeds import Anchor, ListGap, ListItem, SessionChanged, SessionGone, Shown
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
-from roost.core.messages import AssistantMessage
+from roost.core.messages import AssistantMessage, UserMessage, text_of
 from roost.core.previews import Piece, Preview, RunBegan, RunOver
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
-from roost.core.runs import Run, RunKind
+from roost.core.runs import Run, RunKind, RunState
 from roost.core.sessions import Session
 from roost.core.visibility import PersonCaller
 from roost.engine.subscriptions import ListFeed, may_list
@@ -64,7 +65,7 @@ class Fanout:
     async def answered(self, name: str, key: SessionKey, text: str | None) -> None:
         """Tell the readers of a session of what no run answers."""
         await self._chat(name, key, answer(name, str(key), key.agent, text, self._house.clock.now()))
-        self._house.clients.over(name)
+        self._house.clients.over(key, name)
 
     async def injected(self, key: SessionKey, entry_id: str, text: str) -> None:
         """Tell them of a line that was put into a session."""
@@ -74,7 +75,7 @@ class Fanout:
     async def lost(self, name: str, key: SessionKey, reason: str) -> None:
         """Tell them of what will never be answered."""
         await self._chat(name, key, never_answered(name, str(key), key.agent, reason))
-        self._house.clients.over(name)
+        self._house.clients.over(key, name)
 
     # -- what the engine says ------------------------------------------------------------------------
 
@@ -106,9 +107,11 @@ class Fanout:
         await self._tell_of(preview.key, turn.tell(preview, self._house.clock.now()))
         if turn.over:
             del self._turns[preview.run_id]
-            self._house.clients.over(turn.name)
+            self._house.clients.over(preview.key, turn.name)
             if self._watched():
                 self._ended[preview.key] = turn.name
+        if isinstance(preview, RunOver):
+            await self._announced(preview.run)
 
     def _begin(self, run: Run) -> None:
         self._house.sends.begun(run.id)
@@ -162,7 +165,9 @@ class Fanout:
         shown = self._house.rows.row(session)
         for entry in page.entries:
             name = self._house.sends.name(entry.run_id) if entry.run_id else None
-            message = message_row(entry, name, MOST_CHARS) if entry.id in stored else None
+            message = (
+                message_row(entry, name, MOST_CHARS, self._house.scanner) if entry.id in stored else None
+            )
             if message is not None:
                 payload: JsonObject = {
                     "sessionKey": str(key),
@@ -174,6 +179,18 @@ class Fanout:
                 }
                 event = WireEvent(name=MESSAGE, payload=payload, audience=Audience.LISTENERS, key=key)
                 self._tell(event, session)
+
+    async def _announced(self, run: Run) -> None:
+        """A child's end stands in the transcript of its requester, and no run says it there. Of one that was killed
+        nothing is said."""
+        requester = run.request.requester
+        if requester is None or (run.outcome and run.outcome.state is RunState.KILLED):
+            return
+        told = told_id(run.request.completes or run.id)
+        page = await self._house.store.history(HistoryQuery(key=requester, limit=PAGE))
+        for entry in page.entries:
+            if entry.id == told and isinstance(entry.body, UserMessage):
+                await self.injected(requester, entry.id, text_of(entry.body))
 
     async def _settle(self, items: ListFeed, key: SessionKey) -> None:
         """Tell of what ended unheard: before it began, on another gateway, or while nobody listened."""

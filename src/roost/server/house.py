@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from roost.core.errors import InvalidInput
+from roost.core.errors import InvalidInput, NotFound
 from roost.core.keys import SessionKey
-from roost.core.references import ByKeyOrId, Viewpoint, resolve
+from roost.core.queries import SessionQuery
+from roost.core.redaction import SecretScanner
+from roost.core.references import ByKeyOrId, Viewpoint, by_session_id, resolve
 from roost.core.sessions import Session
-from roost.core.visibility import Operation, PersonCaller
+from roost.core.visibility import Operation, PersonCaller, scope
 from roost.engine.gateway import Engine
 from roost.engine.reaching import existing, reach
 from roost.protocol.convert.rows import Rows
@@ -17,6 +19,7 @@ from roost.server.metrics import Meters
 from roost.server.sends import Sends
 
 COUNTED_EVERY_MS = 1_000
+MOST_COUNTED = 1_000
 
 
 class Phase(StrEnum):
@@ -52,13 +55,21 @@ class House:
         self._counted, self._counted_at = 0, -COUNTED_EVERY_MS
 
     @property
-    def rows(self) -> Rows:
-        rules = self.engine.rules
-        assert rules.commands.scanner is not None, "who serves clients masks secrets"
-        return Rows(rules.commands.scanner, rules.routing.main_name)
+    def scanner(self) -> SecretScanner:
+        scanner = self.engine.rules.commands.scanner
+        assert scanner is not None, "who serves clients masks secrets"
+        return scanner
 
-    async def count(self) -> int:
-        """About how many sessions there are: to count them costs as many steps, so it is not done at every call."""
+    @property
+    def rows(self) -> Rows:
+        return Rows(self.scanner, self.engine.rules.routing.main_name)
+
+    async def count(self, caller: PersonCaller) -> int:
+        """About how many sessions there are for the caller: to count them costs as many steps, so all are not counted at
+        every call, nor anyone's own beyond a page."""
+        if not caller.rules_all:
+            own = SessionQuery(scope=scope(Operation.LIST, caller), archived=None, limit=MOST_COUNTED)
+            return len((await self.store.list_sessions(own)).rows)
         now = self.clock.now()
         if now - self._counted_at >= COUNTED_EVERY_MS:
             self._counted_at = now
@@ -80,6 +91,17 @@ class House:
             if by_id is not None:
                 return await existing(self.store, operation, caller, by_id.key, self.clock.now())
         return session
+
+    async def by_id(self, operation: Operation, caller: PersonCaller, text: str) -> Session:
+        """The session with an id; one that is not the caller's is told of as one that is not there."""
+        session_id = by_session_id(text).session_id
+        found = await self.store.session_by_id(session_id)
+        try:
+            if found is not None:
+                return await existing(self.store, operation, caller, found.key, self.clock.now())
+        except NotFound:
+            pass
+        raise NotFound(f"No session found: {session_id}")
 
     def _viewpoint(self, agent: str | None) -> Viewpoint:
         routing = self.engine.rules.routing

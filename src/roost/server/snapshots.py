@@ -5,6 +5,7 @@ import platform
 
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.scopes import main_key
+from roost.core.visibility import PersonCaller
 from roost.protocol.events import EVERY as EVENTS
 from roost.protocol.handshake import Offer
 from roost.protocol.methods import ADVERTISED
@@ -33,7 +34,7 @@ def snapshot(house: House, client: Connected) -> JsonObject:
     if client.may(Scope.ADMIN):
         private = {"authMode": house.about.auth_mode, "configPath": rules.house.shown.path}
     return {
-        "presence": presence(house, client) if client.may(Scope.READ) else [],
+        "presence": presence(house, client.caller) if client.may(Scope.READ) else [],
         "health": health(house),
         "stateVersion": {"presence": 1, "health": 1},
         "uptimeMs": max(0, now - house.about.started_at),
@@ -64,8 +65,8 @@ def health(house: House) -> JsonObject:
     }
 
 
-def presence(house: House, viewer: Connected) -> list[JsonValue]:
-    """This gateway, then who is connected: whoever does not rule all sees those of his own."""
+def presence(house: House, caller: PersonCaller) -> list[JsonValue]:
+    """This gateway, then who is connected, as far as it is the caller's to know."""
     about, now = house.about, house.clock.now()
     own: JsonObject = {
         "host": platform.node() or "gateway",
@@ -77,8 +78,7 @@ def presence(house: House, viewer: Connected) -> list[JsonValue]:
         "text": f"Roost {about.version}, process {os.getpid()}",
         "ts": now,
     }
-    seen = (one for one in house.clients if viewer.caller.rules_all or one.caller == viewer.caller)
-    return [own, *(_entry(client, now) for client in seen)]
+    return [own, *(_entry(client, now) for client in house.clients.seen_by(caller))]
 
 
 def _entry(client: Connected, now: int) -> JsonObject:

@@ -27,7 +27,7 @@ async def announce(house: House) -> None:
     while True:
         await house.clients.moved()
         for client in house.clients:
-            payload: JsonObject = {"presence": presence(house, client)}
+            payload: JsonObject = {"presence": presence(house, client.caller)}
             house.clients.tell(
                 WireEvent(name=PRESENCE, payload=payload, audience=Audience.READERS), (client,)
             )

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
-import orjson
 
 from roost.server.auth import Peer
 from roost.server.socket import Door
@@ -43,7 +42,7 @@ class LocalWire:
         frame: dict[str, object] = {"type": "req", "id": request_id, "method": method}
         if params is not None:
             frame["params"] = params
-        self.to_gateway.send_nowait(orjson.dumps(frame))
+        self.to_gateway.send_nowait(json.dumps(frame))
 
     def hang_up(self) -> None:
         """The client goes."""
@@ -97,6 +96,10 @@ class LocalClient:
         while len(self._answers.get(request_id, ())) < number:
             await self._news.wait()
         return self._answers[request_id][number - 1]
+
+    def answers(self, request_id: str) -> list[dict[str, Any]]:
+        """What has been answered to a request so far."""
+        return list(self._answers.get(request_id, ()))
 
     async def call(self, method: str, params: object = None, *, number: int = 1) -> Any:
         """What was answered; raises `Refused`."""

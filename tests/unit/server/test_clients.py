@@ -44,7 +44,7 @@ def test_who_may_not_read_hears_only_what_is_for_everyone(audience: Audience) ->
     client = connected("c", Scope.PAIRING, caps=frozenset({"tool-events"}))
     client.watches = True
     client.listens.add(MAIN)
-    client.began.add("run-1")
+    client.began.add((MAIN, "run-1"))
     assert client.hears(event(audience)) is (audience in {Audience.EVERYONE, Audience.PAIRERS})
 
 
@@ -53,12 +53,12 @@ def test_what_was_asked_for_is_heard() -> None:
     assert [one for one in Audience if client.hears(event(one))] == [Audience.EVERYONE, Audience.READERS]
     client.watches = True
     client.listens.add(MAIN)
-    client.began.add("run-1")
+    client.began.add((MAIN, "run-1"))
     assert not client.hears(event(Audience.STARTER))
     assert client.hears(event(Audience.WATCHERS))
     assert client.hears(event(Audience.LISTENERS))
     shows_tools = connected("d", Scope.READ, caps=frozenset({"tool-events", "session-scoped-events"}))
-    shows_tools.began.add("run-1")
+    shows_tools.began.add((MAIN, "run-1"))
     assert shows_tools.hears(event(Audience.STARTER))
     assert not shows_tools.hears(event(Audience.READERS))
 

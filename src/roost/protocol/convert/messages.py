@@ -1,4 +1,4 @@
-"""Entries of a transcript as the rows that clients show."""
+"""Entries of a transcript as the rows that clients show, without the secrets in them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +16,12 @@ from roost.core.messages import (
     ProvenanceKind,
     Text,
     Thinking,
+    ToolCall,
     ToolResult,
     UserBlock,
     UserMessage,
 )
+from roost.core.redaction import SecretScanner, redact
 from roost.core.sessions import Generation, OpenedBy
 from roost.protocol.frames import encode
 
@@ -29,7 +31,9 @@ CUT = "\n…(cut)"
 _AFRESH = frozenset({OpenedBy.NEW, OpenedBy.RESET, OpenedBy.DAILY, OpenedBy.IDLE})
 
 
-def message_row(entry: Entry, run_name: str | None, most_chars: int) -> JsonObject | None:
+def message_row(
+    entry: Entry, run_name: str | None, most_chars: int, scanner: SecretScanner
+) -> JsonObject | None:
     """None for what is no part of the conversation."""
     meta: dict[str, JsonValue] = {"id": entry.id, "seq": entry.seq}
     if run_name is not None:
@@ -45,12 +49,12 @@ def message_row(entry: Entry, run_name: str | None, most_chars: int) -> JsonObje
             owns = said.provenance.principal.is_owner and said.provenance.kind is ProvenanceKind.HUMAN
             meta["senderIsOwner"] = owns
             named = {} if run_name is None else {"idempotencyKey": f"{run_name}:user"}
-            return {**message_to_json(_cut(said, most_chars)), **named, META: meta}
+            return {**message_to_json(_cut(_masked(said, scanner), most_chars)), **named, META: meta}
         case AssistantMessage() as words:
-            row = message_to_json(_cut(words, most_chars))
+            row = message_to_json(_cut(_masked(words, scanner), most_chars))
             return {**row, **(_INJECTED if not words.model and not words.provider else {}), META: meta}
         case ToolResult() as result:
-            return {**message_to_json(_cut(result, most_chars)), META: meta}
+            return {**message_to_json(_cut(_masked(result, scanner), most_chars)), META: meta}
         case other:
             assert_never(other)
 
@@ -81,6 +85,7 @@ def past(
     generations: Sequence[Generation],
     name_of: Callable[[str], str],
     *,
+    scanner: SecretScanner,
     most_chars: int,
     most_bytes: int,
 ) -> Past:
@@ -88,7 +93,7 @@ def past(
     marks = {one.session_id: one for one in generations if one.opened_by in _AFRESH}
     rows, room, told = list[JsonObject](), most_bytes, 0
     for entry in reversed(entries):
-        row = message_row(entry, name_of(entry.run_id) if entry.run_id else None, most_chars)
+        row = message_row(entry, name_of(entry.run_id) if entry.run_id else None, most_chars, scanner)
         if row is not None:
             room -= len(encode(row))
             if room < 0 and rows:
@@ -105,6 +110,43 @@ def past(
 def text_message(text: str, at: int) -> JsonObject:
     """The words of an agent as a `chat` event holds them."""
     return {"role": "assistant", "content": [{"type": "text", "text": text}], "timestamp": at}
+
+
+def _masked(message: Message, scanner: SecretScanner) -> Message:
+    """Masked before it is cut: a piece of a secret is not known for one."""
+    match message:
+        case AssistantMessage():
+            return replace(message, content=tuple(_hidden(block, scanner) for block in message.content))
+        case _:
+            given = tuple(
+                Text(redact(block.text, scanner)[0]) if isinstance(block, Text) else block
+                for block in message.content
+            )
+            return replace(message, content=given)
+
+
+def _hidden(block: AssistantBlock, scanner: SecretScanner) -> AssistantBlock:
+    match block:
+        case Text(text=words):
+            return Text(redact(words, scanner)[0])
+        case Thinking(thinking=words):
+            return replace(block, thinking=redact(words, scanner)[0])
+        case ToolCall(arguments=arguments):
+            return replace(block, arguments={name: _json(one, scanner) for name, one in arguments.items()})
+        case other:
+            assert_never(other)
+
+
+def _json(value: JsonValue, scanner: SecretScanner) -> JsonValue:
+    match value:
+        case str():
+            return redact(value, scanner)[0]
+        case list():
+            return [_json(one, scanner) for one in value]
+        case dict():
+            return {name: _json(one, scanner) for name, one in value.items()}
+        case _:
+            return value
 
 
 def _cut(message: Message, most: int) -> Message:

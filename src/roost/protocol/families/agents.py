@@ -118,4 +118,5 @@ CONFIG = Method(
     params=NoParams,
     result=dict[str, JsonValue],
     needs=Scope.READ,
+    owners=True,
 )

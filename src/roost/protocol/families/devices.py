@@ -67,6 +67,7 @@ LIST = Method(
     params=NoParams,
     result=Paired,
     needs=Scope.PAIRING,
+    owners=True,
 )
 APPROVE = Method(
     name="device.pair.approve",
@@ -74,6 +75,7 @@ APPROVE = Method(
     params=RequestParams,
     result=Approved,
     needs=Scope.PAIRING,
+    owners=True,
 )
 REJECT = Method(
     name="device.pair.reject",
@@ -81,6 +83,7 @@ REJECT = Method(
     params=RequestParams,
     result=Rejected,
     needs=Scope.PAIRING,
+    owners=True,
 )
 REMOVE = Method(
     name="device.pair.remove",
@@ -88,6 +91,7 @@ REMOVE = Method(
     params=DeviceParams,
     result=Removed,
     needs=Scope.PAIRING,
+    owners=True,
 )
 ROTATE = Method(
     name="device.token.rotate",
@@ -95,6 +99,7 @@ ROTATE = Method(
     params=RotateParams,
     result=Rotated,
     needs=Scope.PAIRING,
+    owners=True,
 )
 REVOKE = Method(
     name="device.token.revoke",
@@ -102,4 +107,5 @@ REVOKE = Method(
     params=TokenParams,
     result=Revoked,
     needs=Scope.PAIRING,
+    owners=True,
 )

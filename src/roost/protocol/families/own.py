@@ -71,4 +71,5 @@ CLEANUP = Method(
     params=CleanupParams,
     result=Cleaned,
     needs=Scope.ADMIN,
+    owners=True,
 )

@@ -92,4 +92,5 @@ LOGS = Method(
     params=TailParams,
     result=Tail,
     needs=Scope.READ,
+    owners=True,
 )

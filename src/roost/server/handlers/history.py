@@ -39,6 +39,7 @@ class Reading:
             entries,
             page.generations if entries or not params.offset else (),
             house.sends.name,
+            scanner=house.scanner,
             most_chars=params.max_chars,
             most_bytes=params.max_bytes,
         )

@@ -5,6 +5,7 @@ from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, UserMessage
 from roost.core.queries import SearchHit, SearchQuery, SessionQuery
+from roost.core.redaction import SecretScanner, redact
 from roost.core.search import Query, parse_query, searchable_text, snippet
 from roost.core.sessions import Session
 from roost.core.visibility import Operation, scope
@@ -35,12 +36,12 @@ async def search(call: Call, params: own.SearchParams) -> Found:
     hits = await house.store.search(query)
     return Found(
         ts=house.clock.now(),
-        results=[_hit(hit, query.query) for hit in hits[: params.limit]],
+        results=[_hit(hit, query.query, house.scanner) for hit in hits[: params.limit]],
         hasMore=len(hits) > params.limit,
     )
 
 
-def _hit(hit: SearchHit, query: Query) -> JsonObject:
+def _hit(hit: SearchHit, query: Query, scanner: SecretScanner) -> JsonObject:
     match hit.entry.body:
         case UserMessage():
             role = "user"
@@ -54,14 +55,14 @@ def _hit(hit: SearchHit, query: Query) -> JsonObject:
         "messageId": hit.entry.id,
         "role": role,
         "timestamp": hit.entry.body.at,
-        "snippet": snippet(searchable_text(hit.entry.body), query, SNIPPET_CHARS),
+        "snippet": snippet(redact(searchable_text(hit.entry.body), scanner)[0], query, SNIPPET_CHARS),
     }
 
 
 async def tree(call: Call, params: KeyParams) -> Tree:
     """A session and all that was spawned below it, as far as the caller may see."""
     house = call.house
-    root = await house.find(Operation.STATUS, call.caller, params.key, params.agent_id)
+    root = await house.find(Operation.LIST, call.caller, params.key, params.agent_id)
     if root is None:
         raise NotFound(f"No session found: {params.key}")
     below, truncated = await _below(call, root)

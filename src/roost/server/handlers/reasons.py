@@ -52,6 +52,7 @@ async def timeline(call: Call, params: reasons.TimelineParams) -> Timeline:
         page.entries,
         page.generations,
         house.sends.name,
+        scanner=house.scanner,
         most_chars=params.max_chars,
         most_bytes=MOST_BYTES,
     )

@@ -5,10 +5,9 @@ from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import AssistantMessage, UserMessage, text_of
 from roost.core.queries import HistoryQuery, SessionQuery
-from roost.core.references import by_session_id
+from roost.core.redaction import redact
 from roost.core.sessions import Session, SessionKind
 from roost.core.visibility import Operation, scope
-from roost.engine.reaching import existing
 from roost.protocol.convert.messages import message_row
 from roost.protocol.families import sessions
 from roost.protocol.families.sessions import (
@@ -41,7 +40,7 @@ async def list_sessions(call: Call, params: sessions.ListParams) -> Listed:
         ts=house.clock.now(),
         path=house.about.store_path,
         count=shown,
-        totalCount=max(seen + 1, await house.count()) if page.more else seen,
+        totalCount=max(seen + 1, await house.count(call.caller)) if page.more else seen,
         limitApplied=limit,
         nextOffset=seen if page.more else None,
         hasMore=page.more,
@@ -75,7 +74,10 @@ def _query(call: Call, params: sessions.ListParams, limit: int) -> SessionQuery:
 
 
 async def describe(call: Call, params: sessions.DescribeParams) -> Described:
-    session = await call.house.find(Operation.STATUS, call.caller, params.key, params.agent_id)
+    # What was said shows in a title and in the last message.
+    words = params.include_derived_titles or params.include_last_message
+    operation = Operation.HISTORY if words else Operation.STATUS
+    session = await call.house.find(operation, call.caller, params.key, params.agent_id)
     if session is None:
         return Described(session=None)
     row = call.house.rows.row(session, titles=params.include_derived_titles, last=params.include_last_message)
@@ -102,10 +104,7 @@ async def _meant(call: Call, params: sessions.ResolveParams) -> Session | None:
     if name is not None:
         return await house.find(Operation.STATUS, caller, name, params.agent_id)
     if params.session_id is not None:
-        found = await house.store.session_by_id(by_session_id(params.session_id).session_id)
-        if found is None:
-            return None
-        return await existing(house.store, Operation.STATUS, caller, found.key, house.clock.now())
+        return await house.by_id(Operation.STATUS, caller, params.session_id)
     if params.label is None:
         raise InvalidInput("invalid sessions.resolve params: one of key, sessionId, label is needed")
     query = SessionQuery(
@@ -134,7 +133,10 @@ async def _preview(call: Call, name: str, params: sessions.PreviewParams) -> Jso
     )
     page = await call.house.store.history(query)
     items: list[JsonValue] = [
-        {"role": "user" if isinstance(body, UserMessage) else "assistant", "text": text[: params.max_chars]}
+        {
+            "role": "user" if isinstance(body, UserMessage) else "assistant",
+            "text": redact(text, call.house.scanner)[0][: params.max_chars],
+        }
         for body in (entry.body for entry in page.entries)
         if isinstance(body, UserMessage | AssistantMessage) and (text := text_of(body).strip())
     ]
@@ -149,7 +151,9 @@ async def get(call: Call, params: sessions.GetParams) -> Got:
     page = await call.house.store.history(query)
     names = call.house.sends
     rows = (
-        message_row(entry, names.name(entry.run_id) if entry.run_id else None, _MOST_CHARS)
+        message_row(
+            entry, names.name(entry.run_id) if entry.run_id else None, _MOST_CHARS, call.house.scanner
+        )
         for entry in page.entries
     )
     return Got(messages=[row for row in rows if row is not None])

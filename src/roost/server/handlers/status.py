@@ -28,7 +28,7 @@ async def stand(call: Call, params: status.StatusParams) -> dict[str, JsonValue]
     query = SessionQuery(scope=scope(Operation.LIST, call.caller), limit=RECENT)
     page = await house.store.list_sessions(query)
     recent: list[JsonValue] = [house.rows.row(session) for session in page.rows]
-    count, path = await house.count(), house.about.store_path
+    count, path = await house.count(call.caller), house.about.store_path
     beats: list[JsonValue] = [
         {"agentId": agent, "enabled": False, "every": "0m", "everyMs": None}
         for agent in rules.commands.agents
@@ -55,14 +55,14 @@ async def stand(call: Call, params: status.StatusParams) -> dict[str, JsonValue]
         },
         "pid": os.getpid(),
         "uptimeMs": max(0, house.clock.now() - house.about.started_at),
-        "clients": len(house.clients),
+        "clients": sum(1 for _ in house.clients.seen_by(call.caller)),
         "parts": parts,
         "python": sys.version.split()[0],
     }
 
 
 async def presence(call: Call, params: NoParams) -> list[JsonValue]:
-    return snapshots.presence(call.house, call.client)
+    return snapshots.presence(call.house, call.caller)
 
 
 async def channels(call: Call, params: status.ChannelsParams) -> Channels:

@@ -13,7 +13,7 @@ from roost.core.queuesettings import QueueMode
 from roost.core.runs import Request, Run
 from roost.core.visibility import Operation
 from roost.engine.inbox import TurnedAway
-from roost.engine.reaching import existing
+from roost.engine.reaching import reach
 from roost.engine.waits import Waited
 from roost.ports import Accepted
 from roost.protocol.families import agents, changes, chat
@@ -98,7 +98,7 @@ class Talk:
             trace=call.trace,
         )
         send = Send(name=words.name, key=words.key, run_id=said.run_id)
-        call.client.began.add(words.name)
+        call.client.began.add((words.key, words.name))
         house.sends.expect(send)
         try:
             accepted = await house.engine.inbox.say(said)
@@ -113,12 +113,12 @@ class Talk:
             if not accepted.duplicate:
                 await self._tell(accepted.record, words)
             elif await self._is_over(call, accepted.record):
-                call.client.began.discard(words.name)
+                call.client.began.discard((words.key, words.name))
         return accepted
 
     def _withdraw(self, call: Call, send: Send) -> None:
         call.house.sends.withdraw(send)
-        call.client.began.discard(send.name)
+        call.client.began.discard((send.key, send.name))
 
     async def _tell(self, record: InboundRecord, words: Words) -> None:
         if record.state is InboundState.DEAD:
@@ -137,7 +137,7 @@ class Talk:
         """A client that names a generation means only that one."""
         if session_id is None:
             return
-        session = await call.house.store.session(key)
+        session = await reach(call.house.store, Operation.SEND, call.caller, key, call.house.clock.now())
         if session is not None and session.session_id != session_id:
             raise InvalidInput(f"session {key} is another one now", hint="read its history again")
 
@@ -178,11 +178,7 @@ class Talk:
         if params.session_key:
             return call.house.key(params.session_key, params.agent_id)
         if params.session_id:
-            found = await call.house.store.session_by_id(params.session_id)
-            if found is None:
-                raise NotFound(f"No session found: {params.session_id}")
-            house, caller = call.house, call.caller
-            return (await existing(house.store, Operation.SEND, caller, found.key, house.clock.now())).key
+            return (await call.house.by_id(Operation.SEND, call.caller, params.session_id)).key
         return call.house.key("main", params.agent_id)
 
     async def wait(self, call: Call, params: agents.WaitParams) -> dict[str, JsonValue]:
@@ -232,7 +228,13 @@ class Talk:
             key = record.inbound.key if record else (run.key if run else key)
         if key is None:
             return ()
-        stopped = await house.engine.operations.stop(call.caller, key, run_id)
+        try:
+            stopped = await house.engine.operations.stop(call.caller, key, run_id)
+        except NotFound:
+            if name is None:
+                raise
+            # A run of somebody else's is told of as one that is not there.
+            return ()
         return tuple(house.sends.name(one) for one in stopped)
 
 

@@ -31,12 +31,19 @@ class Entry:
             raise Turned(FORBIDDEN, f"missing scope: {needed}", "forbidden")
         return admitted
 
+    async def admit_owner(self, request: Request, needed: Scope) -> Admitted:
+        """The same for what tells of everybody."""
+        admitted = await self.admit(request, needed)
+        if not admitted.principal.is_owner:
+            raise Turned(FORBIDDEN, "this is for the owner of the gateway", "forbidden")
+        return admitted
+
     async def knows(self, request: Request) -> bool:
         """Whether a caller may see how the gateway does inside."""
         if "authorization" not in request.headers:
             return False
         try:
-            await self.admit(request, Scope.READ)
+            await self.admit_owner(request, Scope.READ)
         except Turned:
             return False
         return True

@@ -45,7 +45,7 @@ class Probes:
 
     async def figures(self, request: Request) -> Response:
         """For a Prometheus server, which has a credential like every other caller."""
-        await self._entry.admit(request, Scope.READ)
+        await self._entry.admit_owner(request, Scope.READ)
         store, now = self._house.store, self._house.clock.now()
         work, leases = await store.workload(), await store.gateways()
         text = await self._house.meters.text(work, leases, len(self._house.clients), now)

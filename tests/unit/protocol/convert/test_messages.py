@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from roost.core.entries import Entry
 from roost.core.messages import (
     AssistantMessage,
@@ -19,6 +21,7 @@ from roost.core.messages import (
 )
 from roost.core.sessions import Generation, OpenedBy
 from roost.protocol.convert.messages import message_row, past, text_message
+from roost.scanners.stdlib import StdlibScanner
 from roost.testing.builders import MAIN
 
 HUMAN = Provenance(kind=ProvenanceKind.HUMAN)
@@ -29,7 +32,7 @@ def entry(body: Body, seq: int = 1, session_id: str = "s-1", run_id: str | None 
 
 
 def row(body: Body, run_name: str | None = None, most: int = 100) -> dict[str, Any]:
-    found = message_row(entry(body), run_name, most)
+    found = message_row(entry(body), run_name, most, StdlibScanner())
     assert found is not None
     return dict(found)
 
@@ -56,7 +59,7 @@ def test_what_no_model_wrote_is_told_apart() -> None:
 def test_marks_are_rows_and_notices_are_none() -> None:
     mark = row(Compaction(summary="s", first_kept_id=None, tokens_before=1, at=5))
     assert (mark["role"], mark["__openclaw"]["kind"]) == ("system", "compaction")
-    assert message_row(entry(Notice(kind="x", at=5, data={})), None, 10) is None
+    assert message_row(entry(Notice(kind="x", at=5, data={})), None, 10, StdlibScanner()) is None
 
 
 def test_long_texts_are_cut_and_everything_else_stays() -> None:
@@ -80,6 +83,27 @@ def test_long_texts_are_cut_and_everything_else_stays() -> None:
     assert (cut["text"], picture["data"], last["text"]) == ("y" * 10 + "\n…(cut)", "A", "z")
 
 
+@pytest.mark.requirement("P24", "S24")
+def test_a_secret_is_masked_wherever_it_stands_and_before_anything_is_cut() -> None:
+    secret = "sk-proj-Zk3vQ8xL2mN5pR7tW9yB4cD6"
+    words = AssistantMessage(
+        content=(
+            Text(f"it is {secret}"),
+            Thinking(thinking=f"{secret} it was"),
+            ToolCall(id="c", name="n", arguments={"a": [secret, {"b": f"--token {secret}"}], "c": 1}),
+        ),
+        at=5,
+        model="m",
+    )
+    given = UserMessage(content=(Text(secret), Image(mime="image/png", data="A")), at=5, provenance=HUMAN)
+    result = ToolResult(call_id="c", tool="n", content=(Text(f"key: {secret}"),), at=5)
+    for most in (10, 1_000):
+        for body in (words, given, result):
+            shown = str(row(body, most=most))
+            assert secret[6:-4] not in shown
+            assert secret[:14] not in shown
+
+
 def generation(session_id: str, opened_by: OpenedBy) -> Generation:
     return Generation(session_id=session_id, key=MAIN, number=1, opened_at=3, opened_by=opened_by)
 
@@ -91,20 +115,22 @@ def kinds(rows: list[Any]) -> list[str]:
 def test_each_conversation_begins_with_its_mark() -> None:
     entries = (said("a"), said("b", 1, "s-2"), entry(Notice(kind="x", at=5, data={}), 2, "s-2"))
     generations = (generation("s-1", OpenedBy.FIRST), generation("s-2", OpenedBy.RESET))
-    read = past(entries, generations, str, most_chars=10, most_bytes=10_000)
+    read = past(entries, generations, str, scanner=StdlibScanner(), most_chars=10, most_bytes=10_000)
     assert (kinds(read.rows), read.entries) == (["a", "reset", "b"], 3)
 
 
 def test_a_conversation_without_a_word_is_its_mark() -> None:
-    fresh = past((), (generation("s-1", OpenedBy.NEW),), str, most_chars=10, most_bytes=10_000)
+    fresh = past(
+        (), (generation("s-1", OpenedBy.NEW),), str, scanner=StdlibScanner(), most_chars=10, most_bytes=10_000
+    )
     assert (kinds(fresh.rows), fresh.entries) == (["reset"], 0)
-    assert past((), (), str, most_chars=10, most_bytes=10_000).rows == []
+    assert past((), (), str, scanner=StdlibScanner(), most_chars=10, most_bytes=10_000).rows == []
 
 
 def test_only_the_newest_rows_fit_and_one_always_does() -> None:
     entries = tuple(said(str(number), number) for number in range(1, 4))
-    assert kinds(past(entries, (), str, most_chars=10, most_bytes=1).rows) == ["3"]
-    two = past(entries, (), str, most_chars=10, most_bytes=400)
+    assert kinds(past(entries, (), str, scanner=StdlibScanner(), most_chars=10, most_bytes=1).rows) == ["3"]
+    two = past(entries, (), str, scanner=StdlibScanner(), most_chars=10, most_bytes=400)
     assert (kinds(two.rows), two.entries) == (["2", "3"], 2)
 
 

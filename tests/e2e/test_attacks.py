@@ -1,0 +1,261 @@
+"""Attacks on a gateway over its port: paths for names, fields of the gateway's own, other gateways, and secrets."""
+
+import json
+import logging
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import fields
+from itertools import product
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import anyio
+import httpx2
+import pytest
+from anyio.abc import SocketAttribute, SocketStream
+
+from roost.app.serving import Served
+from roost.core.addressed import Addressed
+from roost.core.inbound import Inbound
+from roost.core.runs import Request, Run
+from roost.core.sessions import Session
+from roost.protocol.methods import METHODS
+from roost.server.auth import Admitted
+from tests.e2e.edges import ALL, Knocking, knocking, owner, secret_of
+from tests.e2e.test_gateway import served
+from tests.flows.wiredoors import RPC_DOORS
+from tests.scale import examples
+
+UP = (
+    "..",
+    "../..",
+    "../../../../../../etc",
+    "..\\..",
+    "....//....//etc",
+    "~",
+    "/",
+    "/etc",
+    "C:\\",
+    "\\\\host\\share",
+    "file:///etc",
+)
+WHAT = ("passwd", "roost.json", "gateway.token", "roost.db", "x\x00y", "*", ".", "CON", "a" * 300, "‥/x")
+DRESSED: tuple[Callable[[str], str], ...] = (
+    str,
+    quote,
+    lambda text: quote(text, safe=""),
+    lambda text: quote(quote(text, safe=""), safe=""),
+    str.upper,
+)
+PATHS = [dress(f"{up}/{what}") for up, what, dress in product(UP, WHAT, DRESSED)]
+
+
+class Opened:
+    """The files that this process opens while it is watched."""
+
+    def __init__(self) -> None:
+        self._watching = False
+        self.paths: list[str] = []
+        sys.addaudithook(self._hear)
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self._watching and event == "open":
+            self.paths.append(str(arguments[0]))
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        self.paths.clear()
+        self._watching = True
+        try:
+            yield
+        finally:
+            self._watching = False
+
+
+@pytest.fixture(scope="session")
+def files() -> Opened:
+    return Opened()
+
+
+@asynccontextmanager
+async def browsing(port: int, token: str) -> AsyncIterator[httpx2.AsyncClient]:
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "x-openclaw-scopes": "operator.write operator.tools.sessions",
+    }
+    url = f"http://127.0.0.1:{port}"
+    async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=60) as http:
+        yield http
+
+
+@pytest.mark.requirement("S8")
+async def test_no_name_is_a_path(tmp_path: Path, files: Opened) -> None:
+    """Whatever is made of it, it opens no file, and as an id it is none."""
+    home = tmp_path / "home"
+    home.mkdir()
+    chosen = PATHS[:: len(PATHS) // examples(40, 500)]
+    async with served(home) as gateway, owner(gateway) as caller:
+        before = os.listdir(tmp_path)
+        async with browsing(gateway.port, secret_of(gateway)) as http:
+            with files.watching():
+                for path in chosen:
+                    refused = await caller.call("sessions.resolve", {"sessionId": path})
+                    assert "is no session id" in refused["error"]["message"], path
+                    unknown = await caller.call("chat.history", {"sessionKey": "main", "agentId": path})
+                    assert not unknown["ok"], path
+                    for params in ({"sessionKey": path}, {"sessionKey": "main", "sessionId": path}):
+                        await caller.call("chat.history", params)
+                    await caller.call("sessions.describe", {"key": path})
+                    invoked = {"tool": "session_status", "args": {"sessionKey": path}, "sessionKey": "main"}
+                    assert (await http.post("/tools/invoke", json=invoked)).status_code in (200, 400, 404)
+                    read = {"tool": "read", "args": {"path": path}}
+                    assert (await http.post("/tools/invoke", json=read)).status_code in (400, 404)
+        assert os.listdir(tmp_path) == before
+    # The workspace is walked part by part: a name there is one of its files.
+    outside = [one for one in files.paths if one == ".." or "../" in one or one.startswith("/etc")]
+    assert outside == []
+
+
+INTERNAL = sorted(
+    {field.name for kind in (Addressed, Request, Run, Admitted, Inbound) for field in fields(kind)}
+    | set(Session._fields)
+    | {
+        "approved",
+        "admin",
+        "rules_all",
+        "owner",
+        "tenant",
+        "local",
+        "by_owner",
+        "toolResults",
+        "history",
+        "entries",
+    }
+)
+
+
+@pytest.mark.requirement("S22", "S23")
+async def test_no_method_takes_a_field_of_the_gateways_own(tmp_path: Path) -> None:
+    async with served(tmp_path) as gateway, owner(gateway) as caller:
+        for method, kind in METHODS.items():
+            known = {field.alias for field in kind.params.model_fields.values()}
+            for name in INTERNAL:
+                spelt = {
+                    name,
+                    "".join(part.title() if at else part for at, part in enumerate(name.split("_"))),
+                }
+                for field in spelt - known:
+                    answer = await caller.call(method, {field: True})
+                    assert not answer["ok"], (method, field)
+                    assert answer["error"]["code"] == "INVALID_REQUEST"
+        async with browsing(gateway.port, secret_of(gateway)) as http:
+            for field in INTERNAL:
+                if field not in ("tool", "name", "args", "action"):
+                    body = {"tool": "session_status", field: True}
+                    assert (await http.post("/tools/invoke", json=body)).status_code == 400, field
+
+
+@pytest.mark.requirement("S13")
+async def test_no_parameter_of_a_tool_makes_the_gateway_call_another(tmp_path: Path) -> None:
+    called: list[object] = []
+
+    async def hear(stream: SocketStream) -> None:
+        called.append(stream)
+        await stream.aclose()
+
+    listening = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    async with listening, anyio.create_task_group() as group, served(tmp_path) as gateway:
+        group.start_soon(listening.serve, hear)
+        other = f"127.0.0.1:{listening.extra(SocketAttribute.local_port)}"
+        async with browsing(gateway.port, secret_of(gateway)) as http:
+            for tool, name in product(
+                (
+                    "sessions_list",
+                    "sessions_history",
+                    "session_status",
+                    "sessions_search",
+                    "agents_list",
+                    "read",
+                    "list",
+                ),
+                ("gatewayUrl", "gateway", "url", "host", "server", "remote"),
+            ):
+                args = {
+                    name: f"ws://{other}",
+                    "gatewayToken": "x",
+                    "sessionKey": "main",
+                    "query": "x",
+                    "path": ".",
+                }
+                answer = await http.post("/tools/invoke", json={"tool": tool, "args": args})
+                assert (answer.status_code, answer.json()["ok"]) in ((400, False), (200, True))
+        async with owner(gateway) as caller:
+            for method in METHODS:
+                assert not (await caller.call(method, {"gatewayUrl": f"ws://{other}"}))["ok"]
+        group.cancel_scope.cancel()
+    assert called == []
+
+
+PLANTED = {
+    "gateway": "planted-gateway-secret-0123456789",
+    "provider": "sk-planted-provider-key-0123456789",
+}
+
+
+@pytest.mark.requirement("S24", "P24")
+async def test_no_planted_secret_shows_in_any_answer_event_or_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    document = {
+        "gateway": {
+            "auth": {"mode": "token", "token": PLANTED["gateway"]},
+            "http": {"endpoints": {"chatCompletions": {"enabled": True}}},
+        },
+        "models": {
+            "providers": {
+                "fake": {
+                    "baseUrl": "http://127.0.0.1:9/v1",
+                    "apiKey": PLANTED["provider"],
+                    "api": "openai-completions",
+                    "models": [{"id": "m", "name": "M", "contextWindow": 1000, "maxTokens": 100}],
+                }
+            }
+        },
+    }
+    (tmp_path / "roost.json").write_text(json.dumps(document))
+    told: list[str] = []
+    async with (
+        served(tmp_path) as gateway,
+        browsing(gateway.port, PLANTED["gateway"]) as http,
+        _owner(gateway) as caller,
+    ):
+        said = f"keep these: {' '.join(PLANTED.values())}"
+        sent = {"sessionKey": "main", "message": said, "idempotencyKey": "r"}
+        await caller.call("sessions.messages.subscribe", {"key": "main"})
+        told.append(json.dumps(await caller.call("chat.send", sent)))
+        await caller.event("chat", state="final")
+        wrong = {"sessionKey": "agent:main:w", "message": "hi", "idempotencyKey": "w"}
+        await caller.call("sessions.create", {"key": "agent:main:w", "model": "fake/m"})
+        told.append(json.dumps(await caller.call("agent", wrong)))
+        asked: list[tuple[str, dict[str, object]]] = [(method, {}) for method in METHODS]
+        asked += [(door.method, door.params("main")) for door in RPC_DOORS]
+        told += [json.dumps(await caller.call(method, params)) for method, params in asked]
+        told += [json.dumps(event) for event in caller.events]
+        told += [(await http.get(path)).text for path in ("/metrics", "/v1/models", "/readyz")]
+        read = {"tool": "sessions_history", "args": {"sessionKey": "main", "includeTools": True}}
+        told.append((await http.post("/tools/invoke", json=read)).text)
+    told.append(caplog.text)
+    assert any("keep these" in one for one in told)
+    for name, secret in PLANTED.items():
+        assert [one[:300] for one in told if secret in one] == [], name
+
+
+@asynccontextmanager
+async def _owner(gateway: Served) -> AsyncIterator[Knocking]:
+    async with knocking(gateway) as caller:
+        assert (await caller.ask(scopes=ALL, auth={"token": PLANTED["gateway"]}))["ok"]
+        yield caller
