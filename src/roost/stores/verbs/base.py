@@ -23,6 +23,8 @@ ReadVerb = Callable[[Tables], Coroutine[Any, Any, Answer]]
 class Verbs(ABC):
     """Runs verbs on a database."""
 
+    exclusive = True
+
     def __init__(self) -> None:
         self.topics = Topics()
         self._longest: Mapping[Account, int] = NO_LIMITS
@@ -53,8 +55,8 @@ class Verbs(ABC):
         return self.topics.watching(key, told)
 
 
-async def hold(unit: Unit, lease: Lease) -> None:
-    """Refuse a gateway whose lease was lost or has run out."""
+async def hold(unit: Unit, lease: Lease) -> int:
+    """Refuse a gateway whose lease was lost or has run out; the moment at which it held it, by the database's clock."""
     now = await unit.tables.database_now()
     known = await unit.tables.keep_lease(lease.gateway.name)
     if (
@@ -67,3 +69,4 @@ async def hold(unit: Unit, lease: Lease) -> None:
             f"gateway {lease.gateway.name} no longer holds its lease of epoch {lease.epoch}",
             hint="stop this gateway's work and acquire a new lease",
         )
+    return now

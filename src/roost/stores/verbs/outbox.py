@@ -15,6 +15,7 @@ from roost.core.deliveries import (
 )
 from roost.core.errors import Conflict, Fenced, NotFound
 from roost.core.events import EventKind
+from roost.core.fleet import elsewhere
 from roost.core.leases import Lease
 from roost.core.ledger import Denial
 from roost.core.runs import Claim
@@ -34,9 +35,12 @@ class OutboxVerbs(Verbs):
         self, lease: Lease, limit: int, *, judge: Judge = anything, without: frozenset[Account] = frozenset()
     ) -> tuple[Delivery, ...]:
         async def verb(unit: Unit) -> tuple[Delivery, ...]:
-            await hold(unit, lease)
+            now = await hold(unit, lease)
+            passed = without
+            if not self.exclusive:
+                passed |= elsewhere(await unit.tables.hostings(), lease, now)
             taken = []
-            for delivery in await unit.tables.due_deliveries(unit.now, limit, without):
+            for delivery in await unit.tables.due_deliveries(unit.now, limit, passed):
                 verdict = judge(await unit.existing(delivery.key), delivery)
                 if verdict.allowed:
                     taken.append(await _take(unit, delivery, lease))
