@@ -103,9 +103,15 @@ def driver_settings(options: PostgresOptions) -> dict[str, Any]:
 
 
 async def open_pool(address: str, options: PostgresOptions, size: int) -> Pool:
-    """Connections that are made when they are needed."""
+    """Connections that are made when they are needed. A pooler would refuse or forget what they are told at the start."""
+    told = {} if options.pooler else {"search_path": f'"{options.schema}"', "jit": "off"}
     return await asyncpg.create_pool(
-        address, min_size=0, max_size=size, reset=_leave_as_it_is, **driver_settings(options)
+        address,
+        min_size=0,
+        max_size=size,
+        reset=_leave_as_it_is,
+        server_settings=told,
+        **driver_settings(options),
     )
 
 

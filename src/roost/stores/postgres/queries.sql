@@ -12,6 +12,10 @@ SELECT pg_xact_status(?::text::xid8);
 -- name: notify
 SELECT pg_notify(?, value) FROM json_each(?);
 
+-- name: recently_changed
+SELECT s.key, s.events FROM (SELECT DISTINCT session FROM events WHERE at >= ?) e
+CROSS JOIN LATERAL (SELECT key, events FROM sessions WHERE id = e.session OFFSET 0) s;
+
 -- name: keep_to_ourselves
 -- Until the end of the transaction nobody else of this store does what has this name.
 SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || ?, 0));

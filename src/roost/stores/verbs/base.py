@@ -48,6 +48,10 @@ class Verbs(ABC):
     async def _read(self, verb: ReadVerb[Answer]) -> Answer:
         """Run a verb that changes nothing on a consistent view."""
 
+    async def _look(self, verb: ReadVerb[Answer]) -> Answer:
+        """The same for a verb that is one statement, which sees one state of things by itself."""
+        return await self._read(verb)
+
     async def wait_for(self, topic: Topic, check: Callable[[], Awaitable[Found | None]]) -> Found:
         return await self.topics.wait_for(topic, check)
 

@@ -26,10 +26,10 @@ from roost.stores.verbs.base import Verbs, hold
 
 class OutboxVerbs(Verbs):
     async def delivery(self, delivery_id: str) -> Delivery | None:
-        return await self._read(lambda tables: tables.delivery(delivery_id))
+        return await self._look(lambda tables: tables.delivery(delivery_id))
 
     async def deliveries(self, state: DeliveryState, limit: int) -> tuple[Delivery, ...]:
-        return await self._read(lambda tables: tables.deliveries(state, limit))
+        return await self._look(lambda tables: tables.deliveries(state, limit))
 
     async def claim_deliveries(
         self, lease: Lease, limit: int, *, judge: Judge = anything, without: frozenset[Account] = frozenset()

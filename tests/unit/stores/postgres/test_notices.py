@@ -38,7 +38,7 @@ async def test_what_is_committed_meanwhile_is_told_at_once_and_by_name_only(post
 async def test_more_names_than_one_notice_holds_are_told_in_several(postgres_server: str) -> None:
     options = PostgresOptions()
     transactions = Transactions(await open_pool(postgres_server, options, 1), options, "here")
-    notices = Notices(postgres_server, options, transactions, Topics())
+    notices = Notices(postgres_server, options, transactions, Topics(), FakeClock())
     topics = [Topic(TopicKind.SESSION, f"agent:main:{number:040d}") for number in range(300)]
     found = list(notices._notices(topics))
     assert len(found) > 1
