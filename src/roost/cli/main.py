@@ -28,6 +28,7 @@ PARTS = MappingProxyType(
             "A script that makes your shell complete commands.",
         ),
         "config": ("roost.cli.config:app", "The configuration: get, set, check, schema."),
+        "db": ("roost.cli.db:app", "The store as a whole: migrate, check, copy."),
         "devices": ("roost.cli.devices:app", "Devices that may connect: list, approve, reject, remove."),
         "doctor": ("roost.cli.doctor:doctor", "What is wrong here, and what to do about it."),
         "explain": (

@@ -80,6 +80,13 @@ SELECT coalesce(sum(octet_length(body) + coalesce(octet_length(source), 0)), 0) 
 -- name: structure
 SELECT tablename FROM pg_tables WHERE schemaname = current_schema();
 
+-- name: columns
+SELECT attname FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum;
+
+-- name: identities
+SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attidentity <> '' AND NOT a.attisdropped;
+
 -- name: unindexed_entries
 SELECT g.id, e.seq, e.body FROM entries e JOIN generations g ON g.id = e.generation
 WHERE NOT EXISTS (SELECT 1 FROM entry_search f WHERE f.entry = e.id);
