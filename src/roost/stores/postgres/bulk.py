@@ -127,8 +127,8 @@ async def _transaction(
     try:
         yield
     except BaseException:
-        if not connection.is_closed():
-            await connection.execute("ROLLBACK")
+        # The server undoes what it hears no end of.
+        connection.terminate()
         raise
     await connection.execute("COMMIT")
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import apsw
 
-from roost.core.errors import InvalidInput, StoreCorrupt, StoreUnavailable
+from roost.core.errors import InvalidInput, RoostError, StoreCorrupt, StoreUnavailable
 from roost.stores.migrations import Migration, refuse_newer, steps_in
 
 MIGRATIONS = files("roost.stores.sqlite") / "migrations"
@@ -61,7 +61,10 @@ def open_existing(path: Path) -> apsw.Connection:
     try:
         refuse_foreign(connection, path)
         refuse_newer(connection.pragma("user_version"), steps_in(MIGRATIONS))
-    except BaseException:
+    except apsw.Error as error:
+        connection.close()
+        raise translated(error, path) from error
+    except RoostError:
         connection.close()
         raise
     return connection
