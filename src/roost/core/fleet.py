@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from roost.core.addresses import Account
 from roost.core.leases import Lease
 
+SAME = "same configuration"
+"""The part of a gateway's health that says whether all of them go by one."""
 SAY_AGAIN_MS = 60_000
 # A channel whose gateway went is not served by those who do not have it; after so long nobody has it any more.
 ABANDONED_MS = 600_000

@@ -164,6 +164,11 @@ class Engine:
         return tuple(self._channels)
 
     @property
+    def name(self) -> str | None:
+        """Of the gateway it serves as, while it does."""
+        return None if self._lease is None else self._lease.gateway.name
+
+    @property
     def rules(self) -> Rules:
         """Those in force."""
         return self._book.current
