@@ -25,7 +25,7 @@ class Hosting:
         self._channels = channels
         self._supervisor = supervisor
         self._scopes: dict[Account, anyio.CancelScope] = {}
-        self._left = False
+        self._left = anyio.Event()
         self.served: dict[Account, Channel] = {}
 
     def unserved(self) -> frozenset[Account]:
@@ -36,10 +36,13 @@ class Hosting:
         self, lease: Lease, receive: Receive, group: TaskGroup, looked: Callable[[], None]
     ) -> None:
         """Serve what no other gateway does, in a task group, until cancelled; `looked` is told after each look."""
-        while not self._left:
+        while not self._left.is_set():
             try:
                 ours = await self._store.host_channels(lease, self._channels.keys())
-                if not self._left:
+                if self._left.is_set():
+                    # Left while it was asked for.
+                    await self._store.leave_channels(lease)
+                else:
                     self._settle(ours, receive, group)
             finally:
                 looked()
@@ -50,7 +53,7 @@ class Hosting:
 
     async def leave(self, lease: Lease) -> None:
         """Serve none of them any more, and let others do it."""
-        self._left = True
+        self._left.set()
         self._drop(frozenset(self.served))
         await self._store.leave_channels(lease)
 
