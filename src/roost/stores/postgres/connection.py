@@ -28,12 +28,20 @@ LOST = (
     asyncpg.CannotConnectNowError,
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.TooManyConnectionsError,
+    # What the driver says when the server ended the connection between two statements.
+    asyncpg.InternalClientError,
     OSError,
     TimeoutError,
 )
 # Two of them stood in each other's way: one was undone, and can be done again.
 IN_THE_WAY = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
-DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+DRIVER_ERRORS = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    TimeoutError,
+)
 DriverError: TypeAlias = asyncpg.PostgresError | asyncpg.InterfaceError | OSError
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _REFUSED = (
