@@ -61,9 +61,7 @@ class Intake(Generic[Job]):
             yield
         finally:
             self._leave()
-            self._begun -= 1
-            if not self._begun:
-                self._rested.set()
+            self._ended()
 
     @contextmanager
     def lent(self) -> Iterator[None]:
@@ -80,17 +78,26 @@ class Intake(Generic[Job]):
         if self._taken == self._most - 1:
             self._look.set()
 
+    def _ended(self) -> None:
+        self._begun -= 1
+        if not self._begun:
+            self._rested.set()
+
     async def _begin_some(
         self, claim: Callable[[int], Awaitable[tuple[Job, ...]]], begin: Callable[[Job], None]
     ) -> None:
         jobs: tuple[Job, ...] = ()
         # A claim that is committed and not heard of would be held by nobody.
-        with anyio.CancelScope(shield=True):
-            jobs = await claim(self._most - self._taken)
-        self._taken += len(jobs)
-        self._begun += len(jobs)
-        for job in jobs:
-            begin(job)
+        self._begun += 1
+        try:
+            with anyio.CancelScope(shield=True):
+                jobs = await claim(self._most - self._taken)
+            self._taken += len(jobs)
+            self._begun += len(jobs)
+            for job in jobs:
+                begin(job)
+        finally:
+            self._ended()
 
     async def _hear(self) -> None:
         async def news() -> bool | None:
