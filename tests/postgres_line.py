@@ -26,6 +26,7 @@ class Line:
         self._cut: Cut | None = None
         self._open: set[asyncio.StreamWriter] = set()
         self.cuts = 0
+        self.asked = 0
         self.dead_after_cut = False
 
     def cut_at_commit(self, cut: Cut) -> None:
@@ -57,6 +58,7 @@ class Line:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, back: "asyncio.Task[None]"
     ) -> None:
         while data := await reader.read(65_536):
+            self.asked += 1
             if self._cut is not None and b"COMMIT\0" in data:
                 cut, self._cut = self._cut, None
                 self.cuts += 1

@@ -74,9 +74,9 @@ class Bench:
         )
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[tuple[Engine, Lease]]:
+    async def serving(self, name: str = "flow") -> AsyncIterator[tuple[Engine, Lease]]:
         engine = self.engine()
-        async with engine.serving(Gateway(name="flow", holder="flow")) as lease:
+        async with engine.serving(Gateway(name=name, holder=name)) as lease:
             yield engine, lease
 
     async def say(self, text: str, sender: Sender = ADA, *, external_id: str | None = None) -> None:

@@ -9,16 +9,21 @@ if TYPE_CHECKING:
     from roost.app.embedding import open_embedded
     from roost.app.finding import serving_addresses
     from roost.app.importing import import_folder, import_session
+    from roost.app.moving import Checked, check_store, copy_store, migrate_store
     from roost.app.opening import database_file, open_engine, open_held_store, open_store
     from roost.app.scanning import secret_scanner
     from roost.app.serving import open_gateway
 
 __all__ = [
+    "Checked",
     "audited",
+    "check_store",
     "close_files",
+    "copy_store",
     "database_file",
     "import_folder",
     "import_session",
+    "migrate_store",
     "open_embedded",
     "open_engine",
     "open_gateway",
@@ -31,10 +36,14 @@ __all__ = [
 _PLACES = MappingProxyType(
     {
         "audited": "auditing",
+        "Checked": "moving",
+        "check_store": "moving",
         "close_files": "auditing",
+        "copy_store": "moving",
         "database_file": "opening",
         "import_folder": "importing",
         "import_session": "importing",
+        "migrate_store": "moving",
         "open_embedded": "embedding",
         "open_engine": "opening",
         "open_gateway": "serving",

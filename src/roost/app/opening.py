@@ -37,33 +37,56 @@ def log_file(home: Path) -> Path:
     return home / "logs" / "gateway.log"
 
 
+ADDRESS = ("postgresql://", "postgres://")
+
+
 def database_file(home: Path) -> Path:
     """Where the embedded store lives."""
     return home / "roost.db"
 
 
+def named_store(loaded: Loaded) -> str:
+    """The store that the configuration names: the address of a server, or a file."""
+    server = loaded.settings.database
+    return str(database_file(loaded.sources.home)) if server is None else server.reveal()
+
+
+def is_address(store: str) -> bool:
+    return store.startswith(ADDRESS)
+
+
 @asynccontextmanager
 async def open_store(loaded: Loaded, clock: Clock | None = None) -> AsyncIterator[Store]:
     """The store that the configuration names."""
-    store = await _opened(loaded, clock or SystemClock())
+    async with open_named(named_store(loaded), clock or SystemClock()) as store:
+        yield store
+
+
+@asynccontextmanager
+async def open_named(name: str, clock: Clock) -> AsyncIterator[Store]:
+    """The store at an address or in a file."""
+    store = await _opened(name, clock)
     try:
         yield store
     finally:
         await store.close()
 
 
-async def _opened(loaded: Loaded, clock: Clock) -> Store:
-    server = loaded.settings.database
-    if server is None:
-        return SqliteStore.open(database_file(loaded.sources.home), clock)
+async def _opened(name: str, clock: Clock) -> Store:
+    if not is_address(name):
+        return SqliteStore.open(Path(name), clock)
     try:
         from roost.stores.postgres import PostgresStore  # noqa: PLC0415 — only those load its driver who need it
     except ModuleNotFoundError as error:
-        raise ConfigInvalid(
-            f"`database` names a PostgreSQL server, and {error.name} is missing to reach it",
-            hint='pip install "roost[postgres]", or leave `database` out',
-        ) from error
-    return await PostgresStore.open(server.reveal(), clock)
+        raise driver_missing(error) from error
+    return await PostgresStore.open(name, clock)
+
+
+def driver_missing(error: ModuleNotFoundError) -> ConfigInvalid:
+    return ConfigInvalid(
+        f"a PostgreSQL server is named, and {error.name} is missing to reach it",
+        hint='pip install "roost[postgres]", or leave `database` out',
+    )
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from roost.app.casting import Director, SessionTools
 from roost.app.scanning import secret_scanner
 from roost.clock import host_zone
-from roost.config import Loaded, as_document, config_hash, configured_secrets, policies
+from roost.config import Loaded, as_document, config_hash, configured_secrets, policies, shared_hash
 from roost.core.admission import ChannelPolicy
 from roost.core.keys import SessionKey
 from roost.core.redaction import to_cover
@@ -59,6 +59,7 @@ def shown(loaded: Loaded) -> Shown:
         exists=sources.exists,
         document=as_document(settings),
         fingerprint=config_hash(settings),
+        shared=shared_hash(settings),
         agents=tuple(
             KnownAgent(
                 id=agent.id,

@@ -2,8 +2,9 @@
 
 import logging
 import os
+import platform
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,12 +38,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """Where a gateway is reached. `token_file` holds what clients need, where the configuration gives no token."""
+    """Where a gateway is reached. `token_file` holds what clients need, where the configuration gives no token. `drain`
+    has clients leave and what is under way end, for `drain_ms` at most; nothing more is taken up."""
 
     host: str
     port: int
     token_file: Path | None
-    tls: bool = False
+    tls: bool
+    drain: Callable[[], Awaitable[None]]
+    drain_ms: int
 
     @property
     def url(self) -> str:
@@ -63,7 +67,6 @@ async def open_gateway(
     certificate = _certificate(settings)
     listening = bind(_host(settings, address), settings.port if port is None else port)
     host, bound = listening.getsockname()[:2]
-    served = Served(host=host, port=bound, token_file=token_file, tls=certificate is not None)
     try:
         log = log_file(loaded.sources.home)
         async with open_engine(loaded, [], {}, version=version, log=log) as engine:
@@ -81,6 +84,18 @@ async def open_gateway(
             async def watch(engine: Engine) -> None:
                 await keeper.watch()
 
+            async def drain() -> None:
+                await _leave(house)
+                await engine.drain(settings.drain_ms)
+
+            served = Served(
+                host=host,
+                port=bound,
+                token_file=token_file,
+                tls=certificate is not None,
+                drain=drain,
+                drain_ms=settings.drain_ms,
+            )
             engine.accompany("event loop", look)
             engine.accompany("credentials", watch)
             engine.accompany("ticks", beat)
@@ -105,6 +120,8 @@ def _host(settings: config.Gateway, address: Bind | None) -> str:
 
 
 async def _leave(house: House) -> None:
+    if house.phase is Phase.STOPPING:
+        return
     say_goodbye(house)
     with anyio.move_on_after(GOODBYE_S):
         await house.clients.all_gone()
@@ -181,5 +198,11 @@ def own_token(file: Path) -> Secret:
 
 
 def _gateway(served: Served) -> Gateway:
-    """A name of its own: a second gateway on the same store waits, instead of taking it from the first."""
-    return Gateway(name=f"gateway-{os.getpid()}", holder=f"process {os.getpid()}", address=served.url)
+    """A name that no other has, on whatever machine or in whatever container: a second gateway on the same store works
+    beside the first or waits for it, instead of taking its place."""
+    process, machine = os.getpid(), platform.node() or "gateway"
+    return Gateway(
+        name=f"{machine}-{process}-{secrets.token_hex(2)}",
+        holder=f"process {process} on {machine}",
+        address=served.url,
+    )

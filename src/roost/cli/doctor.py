@@ -1,18 +1,20 @@
 """`roost doctor`: what is wrong here, and what to do about it."""
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from roost.cli.show import as_json, table
+from roost.cli.show import as_json, objects, table
 from roost.cli.where import HERE, Where, anywhere
 from roost.config import Loaded
 from roost.config.gateway import TOKEN_FILE
 from roost.core.errors import RoostError
+from roost.core.fleet import SAME
+from roost.core.jsonvalue import JsonObject
 from roost.protocol.families.agents import MODELS
 from roost.protocol.families.status import STATUS
 
@@ -38,7 +40,7 @@ async def doctor(
     except RoostError as error:
         found = [Finding(about="configuration", well=False, said=str(error), fix="mend the file")]
     else:
-        found = [*_configuration(loaded), *_files(loaded, mend=fix), await _gateway(where)]
+        found = [*_configuration(loaded), *_files(loaded, mend=fix), *await _gateway(where)]
     if where.json:
         as_json([{"about": one.about, "well": one.well, "said": one.said, "fix": one.fix} for one in found])
     else:
@@ -76,13 +78,27 @@ def _private(file: Path, *, mend: bool) -> Finding:
     return Finding(about=str(file), well=True, said="private")
 
 
-async def _gateway(where: Where) -> Finding:
+async def _gateway(where: Where) -> list[Finding]:
     try:
         async with anywhere(where) as client:
             stands = await client.call(STATUS)
             models = (await client.call(MODELS))["models"]
     except RoostError as error:
-        return Finding(about="gateway", well=False, said=error.message, fix=error.hint)
+        return [Finding(about="gateway", well=False, said=error.message, fix=error.hint)]
+    return [_running(stands, models), *_failing(stands)]
+
+
+def _failing(stands: JsonObject) -> Iterator[Finding]:
+    """Parts of the gateway that do not do what they should."""
+    for part in objects(stands.get("parts")):
+        if part.get("condition") != "ok":
+            fix = "see the log" if part.get("name") != SAME else "give all gateways of a store the same file"
+            yield Finding(
+                about=f"gateway: {part.get('name')}", well=False, said=str(part.get("error")), fix=fix
+            )
+
+
+def _running(stands: JsonObject, models: Sequence[JsonObject]) -> Finding:
     said = f"version {stands.get('runtimeVersion')}, {len(models)} models"
     if all(row.get("provider") == "demo" for row in models):
         return Finding(

@@ -30,6 +30,7 @@ PARTS = MappingProxyType(
         ),
         "config": ("roost.cli.config:app", "The configuration: get, set, check, schema."),
         "denials": ("roost.cli.happened:denials", "What was refused, and why."),
+        "db": ("roost.cli.db:app", "The store as a whole: migrate, check, copy."),
         "devices": ("roost.cli.devices:app", "Devices that may connect: list, approve, reject, remove."),
         "doctor": ("roost.cli.doctor:doctor", "What is wrong here, and what to do about it."),
         "explain": (

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -60,8 +61,25 @@ async def serve(loaded: Loaded, port: int | None, address: Bind | None) -> int:
             _say("Ctrl-C stops it; `roost chat` talks to it on another terminal")
             async for _ in signals:
                 break
-            _say("stopping")
+            _say(
+                f"stopping; what is under way may take {served.drain_ms} ms to end, and another Ctrl-C ends it at once"
+            )
+            await _unless(signals, served.drain)
     return 0
+
+
+async def _unless(signals: AsyncIterator[signal.Signals], work: Callable[[], Awaitable[None]]) -> None:
+    """Do it, until the next signal."""
+    async with anyio.create_task_group() as group:
+
+        async def give_up() -> None:
+            async for _ in signals:
+                break
+            group.cancel_scope.cancel()
+
+        group.start_soon(give_up)
+        await work()
+        group.cancel_scope.cancel()
 
 
 def _wait(error: RoostError) -> None:

@@ -33,6 +33,12 @@ def show(found: dict[str, JsonValue], recent: Listed) -> None:
             ("model", part(found, "sessions", "defaults", "model")),
         ]
     )
+    gateways = objects(found.get("gateways"))
+    if len(gateways) > 1:
+        table(
+            ("gateway", "address", "channels", "this one"),
+            [(one.get("name"), one.get("address"), one.get("channels"), one.get("self")) for one in gateways],
+        )
     broken = [one for one in objects(found.get("parts")) if one.get("error")]
     if broken:
         table(

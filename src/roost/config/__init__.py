@@ -1,6 +1,6 @@
 """Frozen settings from one JSON5 file and the environment; nothing else reads the environment."""
 
-from roost.config.fingerprint import config_hash
+from roost.config.fingerprint import config_hash, shared_hash
 from roost.config.problems import ConfigRefused, Problem
 from roost.config.reload import Reload, changes, until_restart
 from roost.config.remarks import Remark
@@ -23,5 +23,6 @@ __all__ = [
     "configured_secrets",
     "from_environment",
     "load",
+    "shared_hash",
     "until_restart",
 ]

@@ -10,7 +10,7 @@ from typing import Annotated
 from roost.config.amounts import SpellingError
 from roost.config.secretfields import Credential
 from roost.config.section import Loc, Section, Takes, about
-from roost.config.spelling import Flag, Port, Positive, Spelling, Text, pattern, read_text
+from roost.config.spelling import Count, Flag, Port, Positive, Spelling, Text, pattern, read_text
 
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.\-]{0,252}[a-z0-9])?", re.ASCII)
 _ORIGIN = re.compile(r"https?://[a-z0-9.\-]+(:\d{1,5})?|https?://\[[0-9a-f:]+\](:\d{1,5})?", re.ASCII)
@@ -144,6 +144,10 @@ class Gateway(Section):
     ] = ()
     control_ui: Annotated[ControlUi, about("The web page.", Takes.AT_ONCE)] = ControlUi()
     http: Annotated[GatewayHttp, about("HTTP surfaces.", Takes.AT_ONCE)] = GatewayHttp()
+    drain_ms: Annotated[
+        Count,
+        about("How long runs under way may take to end when the gateway is stopped.", Takes.RESTART),
+    ] = 8_000
 
     @property
     def is_private(self) -> bool:

@@ -22,6 +22,7 @@ from roost.core.effects import (
     MergeInput,
     MoveInput,
     QueueRun,
+    RequestStop,
     Snapshot,
 )
 from roost.core.endings import continuation
@@ -33,11 +34,12 @@ from roost.core.notices import cleared_line, derived_id, dropped_line, notice
 from roost.core.principals import Principal
 from roost.core.queuesettings import DropPolicy, QueueMode, QueueSettings
 from roost.core.queuetext import excerpt
-from roost.core.runs import Cause, Outcome, Request, Run, RunKind, RunState
+from roost.core.runs import Cause, Outcome, Request, Run, RunKind, RunState, StopRequest
 from roost.core.sessions import Overrides
 
 # A queue in which somebody always speaks would otherwise never come to rest.
 _LONGEST_DEBOUNCE = 10
+INTERRUPTED = "a newer message came"
 
 
 class Disposition(StrEnum):
@@ -89,10 +91,16 @@ def plan(snapshot: Snapshot, arrival: Arrival) -> Plan:
     seat = _seat(snapshot, arrival, settings)
     accepted = AcceptInput(inbound=inbound, run_id=seat.run_id, mode=seat.mode)
     dropped = _drop(snapshot, surplus, inbound, seat, settings)
+    interrupts = _interrupted(snapshot, arrival, settings)
+    stopped: Effects = ()
+    if interrupts is not None:
+        # Stored, for it may be under way in another gateway.
+        request = StopRequest(reason=INTERRUPTED, by=inbound.principal, at=at)
+        stopped = (RequestStop(run_id=interrupts, stop=request),)
     return Plan(
-        effects=(*opened, *seat.effects, accepted, *dropped),
+        effects=(*opened, *seat.effects, accepted, *dropped, *stopped),
         disposition=seat.disposition,
-        interrupts=_interrupted(snapshot, arrival, settings),
+        interrupts=interrupts,
     )
 
 

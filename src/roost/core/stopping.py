@@ -68,6 +68,11 @@ def stop_run(tree: Tree, run_id: str, request: StopRequest) -> Stopped:
     return _stopped(alone, request, runs=runs, inputs=inputs, told=None)
 
 
+def ask(run: Run | None, request: StopRequest) -> Effects:
+    """Have a run that is under way end, wherever it is; what waits for it goes on."""
+    return () if run is None else (RequestStop(run_id=run.id, stop=request),)
+
+
 def kill(tree: Tree, children: Collection[SessionKey], request: StopRequest) -> Stopped:
     """Stop some of the sessions below, with all below them; whoever spawned them goes on and is told how they ended.
 

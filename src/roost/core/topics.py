@@ -5,10 +5,12 @@ from typing import NamedTuple
 
 
 class TopicKind(StrEnum):
-    """News of any run or delivery; that one may be due to be taken up; news of one session."""
+    """News of any run or delivery; that one may be due to be taken up; that one was asked to end; news of one
+    session."""
 
     RUNS = "runs"
     RUNS_DUE = "runs-due"
+    STOPS = "stops"
     DELIVERIES = "deliveries"
     DELIVERIES_DUE = "deliveries-due"
     SESSION = "session"

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -16,7 +17,10 @@ from roost.core.health import Health
 from roost.core.leases import Gateway, Lease
 from roost.core.queries import SessionQuery
 from roost.core.sessions import SessionStatus
+from roost.engine.comparing import compare
 from roost.engine.feed import Feed
+from roost.engine.heeding import heed
+from roost.engine.hosting import Hosting
 from roost.engine.inbox import Inbox
 from roost.engine.keeping import until_kept
 from roost.engine.leasing import release, renew
@@ -34,6 +38,7 @@ from roost.engine.supervisor import Supervisor
 from roost.engine.sweeper import Sweeper
 from roost.engine.waits import Waits
 from roost.ports import Channel, Clock, Store
+from roost.ports.limits import if_within
 
 NEWEST = 200
 # A lease runs out: its renewal is tried again before anything else would be.
@@ -77,24 +82,32 @@ class Engine:
         self._supervisor = Supervisor(clock, jitter)
         runner = Runner(store, clock, self._book, self.stops, self.feed)
         self._scheduler = Scheduler(store, clock, runner, self._book)
-        self._outbox = Outbox(store, clock, self._book, places, jitter)
+        self._hosting = Hosting(store, clock, places, self._supervisor)
+        self._outbox = Outbox(store, clock, self._book, places, jitter, self._hosting.unserved)
         self.sweeper = Sweeper(store, clock, self._book)
         self._recoverer = Recoverer(store, clock, self._book)
-        self._reconciler = Reconciler(store, clock, places, jitter)
+        self._reconciler = Reconciler(store, clock, self._hosting.served, jitter)
 
     @asynccontextmanager
     async def serving(self, gateway: Gateway) -> AsyncIterator[Lease]:
         """Serve under a fresh lease; what an earlier life of this gateway left is given its fate first.
 
         A part that breaks is begun again. A lost lease ends it all with `Fenced`."""
-        async with self._under(await self._store.acquire_lease(gateway)) as lease:
+        async with self._under(await self._store.acquire_lease(self._named(gateway))) as lease:
             yield lease
 
     @asynccontextmanager
     async def standing_by(self, gateway: Gateway, tell: Tell) -> AsyncIterator[Lease]:
         """Serve as soon as no other gateway does; `tell` hears what is waited for."""
-        async with self._under(await lease_when_free(self._store, self._clock, gateway, tell)) as lease:
+        free = lease_when_free(self._store, self._clock, self._named(gateway), tell)
+        async with self._under(await free) as lease:
             yield lease
+
+    def _named(self, gateway: Gateway) -> Gateway:
+        return replace(gateway, config_hash=self._config_hash())
+
+    def _config_hash(self) -> str:
+        return self._book.current.house.shown.shared
 
     @asynccontextmanager
     async def _under(self, lease: Lease) -> AsyncIterator[Lease]:
@@ -102,17 +115,19 @@ class Engine:
         try:
             with _told_plainly(lease):
                 async with anyio.create_task_group() as group:
-                    renewing = partial(renew, self._store, self._clock, lease)
+                    renewing = partial(renew, self._store, self._clock, lease, self._config_hash)
                     group.start_soon(partial(keep, "lease", renewing, longest_wait_ms=RENEW_AGAIN_MS))
                     await self._recovered_once(lease, group)
+                    await self._hosted_once(lease, group)
                     await self._reconciled_once(group)
                     group.start_soon(keep, "outbox", partial(self._outbox.serve, lease, group))
                     group.start_soon(keep, "scheduler", partial(self._scheduler.serve, lease, group))
                     group.start_soon(keep, "sweeper", self.sweeper.serve)
                     if not self._store.exclusive:
                         group.start_soon(keep, "takeover", partial(self._recoverer.take_over, lease))
-                    for account, channel in self._channels.items():
-                        group.start_soon(keep, f"channel {account}", partial(channel.run, self._receive))
+                        group.start_soon(keep, "stops", partial(heed, self._store, self.stops))
+                        agreeing = partial(compare, self._store, self._clock, lease, self.tell)
+                        group.start_soon(keep, "fleet", agreeing)
                     for name, companion in self._companions.items():
                         group.start_soon(keep, name, partial(companion, self))
                     self._lease = lease
@@ -121,6 +136,19 @@ class Engine:
         finally:
             self._lease = None
             await release(self._store, lease)
+
+    async def drain(self, limit_ms: int) -> None:
+        """Before an end: take up no run and serve no channel any more, and return when what is under way has ended, or
+        after a while. Other gateways go on with the rest."""
+
+        async def ended() -> None:
+            await self._scheduler.drain()
+            await self._outbox.rest()
+
+        # Where nobody else serves, answers are still sent.
+        if self._lease is not None and not self._store.exclusive:
+            await self._hosting.leave(self._lease)
+        await if_within(self._clock, limit_ms, ended)
 
     async def reload(self, rules: Rules) -> OutOfUse:
         """Go by other rules. Everything that is decided from now on goes by them; a run keeps those it began with, but
@@ -134,6 +162,11 @@ class Engine:
     def accounts(self) -> tuple[Account, ...]:
         """The channels that are served."""
         return tuple(self._channels)
+
+    @property
+    def name(self) -> str | None:
+        """Of the gateway it serves as, while it does."""
+        return None if self._lease is None else self._lease.gateway.name
 
     @property
     def rules(self) -> Rules:
@@ -182,6 +215,15 @@ class Engine:
 
         group.start_soon(self._supervisor.finish, "recovery", attempt)
         await tried.wait()
+
+    async def _hosted_once(self, lease: Lease, group: TaskGroup) -> None:
+        """Wait until it is known which channels are this gateway's."""
+        if not self._channels:
+            return
+        looked = anyio.Event()
+        serve = partial(self._hosting.serve, lease, self._receive, group, looked.set)
+        group.start_soon(self._supervisor.keep, "channels", serve)
+        await looked.wait()
 
     async def _reconciled_once(self, group: TaskGroup) -> None:
         """Wait until the channels were asked once: what was not sent goes out before what is written from now on."""

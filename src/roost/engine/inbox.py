@@ -26,7 +26,7 @@ from roost.engine.commands.desk import Desk
 from roost.engine.reaching import reach
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId, Rules
-from roost.engine.stops import INTERRUPTED, Stops
+from roost.engine.stops import Stops
 from roost.ports import Accepted, Channel, Clock, Store
 
 _log = logging.getLogger(__name__)
@@ -132,7 +132,7 @@ class Inbox:
             "message %s was accepted", taken.id, extra={"trace": taken.trace, "run": accepted.record.run_id}
         )
         if plans and plans[-1].interrupts:
-            self._stops.end(plans[-1].interrupts, INTERRUPTED)
+            self._stops.end(plans[-1].interrupts, queueing.INTERRUPTED)
         return accepted
 
     async def _arrival(self, envelope: Envelope, admitted: Admitted, rules: Rules) -> Arrival:

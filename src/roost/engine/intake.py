@@ -21,6 +21,9 @@ class Intake(Generic[Job]):
         self._most = most
         self._poll_ms = poll_ms
         self._taken = 0
+        self._begun = 0
+        self._closed = False
+        self._rested = anyio.Event()
         self._look = anyio.Event()
 
     async def serve(
@@ -34,8 +37,18 @@ class Intake(Generic[Job]):
                 await self._look.wait()
                 # Before asking: what comes up meanwhile is looked for again.
                 self._look = anyio.Event()
-                if self._taken < self._most:
+                if self._taken < self._most and not self._closed:
                     await self._begin_some(claim, begin)
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        self._closed = True
+
+    async def rest(self) -> None:
+        """Return once nothing is under way, also of what has lent its place."""
+        while self._begun:
+            self._rested = anyio.Event()
+            await self._rested.wait()
 
     def look_again(self) -> None:
         """There may be more than was taken."""
@@ -48,6 +61,7 @@ class Intake(Generic[Job]):
             yield
         finally:
             self._leave()
+            self._ended()
 
     @contextmanager
     def lent(self) -> Iterator[None]:
@@ -64,16 +78,26 @@ class Intake(Generic[Job]):
         if self._taken == self._most - 1:
             self._look.set()
 
+    def _ended(self) -> None:
+        self._begun -= 1
+        if not self._begun:
+            self._rested.set()
+
     async def _begin_some(
         self, claim: Callable[[int], Awaitable[tuple[Job, ...]]], begin: Callable[[Job], None]
     ) -> None:
         jobs: tuple[Job, ...] = ()
         # A claim that is committed and not heard of would be held by nobody.
-        with anyio.CancelScope(shield=True):
-            jobs = await claim(self._most - self._taken)
-        self._taken += len(jobs)
-        for job in jobs:
-            begin(job)
+        self._begun += 1
+        try:
+            with anyio.CancelScope(shield=True):
+                jobs = await claim(self._most - self._taken)
+            self._taken += len(jobs)
+            self._begun += len(jobs)
+            for job in jobs:
+                begin(job)
+        finally:
+            self._ended()
 
     async def _hear(self) -> None:
         async def news() -> bool | None:

@@ -1,7 +1,8 @@
 """A lease that is kept while it is needed."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 
 import anyio
 
@@ -10,10 +11,11 @@ from roost.core.leases import RENEW_MS, Gateway, Lease
 from roost.ports import Clock, Store
 
 
-async def renew(store: Store, clock: Clock, lease: Lease) -> None:
-    """Renew it, at once and again, until cancelled or it is lost."""
+async def renew(store: Store, clock: Clock, lease: Lease, config_hash: Callable[[], str]) -> None:
+    """Renew it, at once and again, until cancelled or it is lost; others see by which configuration its holder goes."""
     while True:
-        lease = await store.renew_lease(lease)
+        current = replace(lease, gateway=replace(lease.gateway, config_hash=config_hash()))
+        lease = await store.renew_lease(current)
         await clock.sleep(RENEW_MS)
 
 
@@ -29,7 +31,7 @@ async def holding(store: Store, clock: Clock, gateway: Gateway) -> AsyncIterator
     lease = await store.acquire_lease(gateway)
     try:
         async with anyio.create_task_group() as group:
-            group.start_soon(renew, store, clock, lease, name="lease")
+            group.start_soon(renew, store, clock, lease, lambda: gateway.config_hash, name="lease")
             yield lease
             group.cancel_scope.cancel()
     finally:

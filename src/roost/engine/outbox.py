@@ -49,12 +49,14 @@ class Outbox:
         book: Rulebook,
         channels: Mapping[Account, Channel],
         jitter: Callable[[], float],
+        unserved: Callable[[], frozenset[Account]] = frozenset,
     ) -> None:
         self._store = store
         self._clock = clock
         self._book = book
         self._channels = channels
         self._jitter = jitter
+        self._unserved = unserved
         self._sending: Counter[Account] = Counter()
         # Room for every channel to be full, and for what is addressed to none.
         most = 2 * AT_ONCE * (len(channels) + 1)
@@ -67,7 +69,10 @@ class Outbox:
             full = frozenset(account for account, number in self._sending.items() if number >= AT_ONCE)
             at = self._clock.now()
             judge = partial(sendpolicy.judge, self._book.current.sending)
-            claimed = await self._store.claim_deliveries(lease, min(free, AT_ONCE), judge=judge, without=full)
+            without = full | self._unserved()
+            claimed = await self._store.claim_deliveries(
+                lease, min(free, AT_ONCE), judge=judge, without=without
+            )
             return tuple(_Taken(delivery=delivery, lease=lease, at=at) for delivery in claimed)
 
         def begin(taken: _Taken) -> None:
@@ -76,6 +81,10 @@ class Outbox:
             group.start_soon(self._send, taken, name=f"delivery {taken.delivery.id}")
 
         await self._intake.serve(claim, begin)
+
+    async def rest(self) -> None:
+        """Return once nothing is being sent."""
+        await self._intake.rest()
 
     async def _send(self, taken: _Taken) -> None:
         delivery = taken.delivery

@@ -114,12 +114,14 @@ class KnownAgent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
     """What clients are shown of the configuration: where it is, what it says without its credentials, a name for it, and
-    the agents of it, the default one first."""
+    the agents of it, the default one first. `shared` names the part of it that all gateways of a store should have in
+    common."""
 
     path: str = ""
     exists: bool = False
     document: JsonObject = field(default_factory=dict)
     fingerprint: str = ""
+    shared: str = ""
     agents: tuple[KnownAgent, ...] = ()
 
 

@@ -49,6 +49,11 @@ class Scheduler:
 
         await self._intake.serve(claim, begin)
 
+    async def drain(self) -> None:
+        """Start nothing more; return once nothing is under way."""
+        self._intake.close()
+        await self._intake.rest()
+
     def _had_turn(self, run: Run) -> None:
         name = asker(run)
         turn = 1 + next(reversed(self._turns.values()), 0)

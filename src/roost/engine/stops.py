@@ -8,7 +8,6 @@ import anyio
 
 REMEMBERED = 1_024
 
-INTERRUPTED = "a newer message came"
 STOPPED = "stopped by command"
 
 

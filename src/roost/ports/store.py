@@ -1,6 +1,6 @@
 """Where everything is kept, and the only truth."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias, TypeVar
 
@@ -12,6 +12,7 @@ from roost.core.effects import Advance, Decide, Effects, RunSnapshot, Snapshot
 from roost.core.entries import Entry, EntryDraft
 from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
+from roost.core.fleet import Fleet
 from roost.core.inbound import Accepted, Inbound, InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
@@ -79,6 +80,19 @@ class Store(Protocol):
 
     async def gateways(self) -> tuple[Lease, ...]:
         """Every gateway that ever held a lease, by name."""
+        ...
+
+    async def fleet(self) -> Fleet:
+        """The same, with the moment by which leases are judged, and who serves which channel."""
+        ...
+
+    async def host_channels(self, lease: Lease, accounts: Collection[Account]) -> frozenset[Account]:
+        """Serve those of these channels that no other gateway serves; those that are this one's now. It keeps them until
+        it leaves them or its lease is lost."""
+        ...
+
+    async def leave_channels(self, lease: Lease) -> None:
+        """Let other gateways serve what this one serves."""
         ...
 
     # -- devices -------------------------------------------------------------------------------------
@@ -270,7 +284,7 @@ class Store(Protocol):
         self, lease: Lease, limit: int, *, judge: Judge = anything, without: frozenset[Account] = frozenset()
     ) -> tuple[Delivery, ...]:
         """Take messages that are due, oldest first, as `sending`; at most one at a time per address.
-        Those for the accounts in `without` are passed over. What `judge` does not allow is dismissed instead, with
+        Those for the accounts in `without`, or that another gateway serves, are passed over. What `judge` does not allow is dismissed instead, with
         a denial about its run or itself."""
         ...
 

@@ -217,7 +217,7 @@ async def request_stop(unit: Unit, effect: fx.RequestStop) -> None:
     await unit.tables.update_run(
         replace(run, stop=run.stop or effect.stop, ready_at=min(run.ready_at, unit.now))
     )
-    unit.run_due()
+    unit.stop_asked()
 
 
 async def end_run(unit: Unit, effect: fx.EndRun) -> SessionKey:

@@ -19,6 +19,15 @@ def steps_in(folder: Traversable) -> tuple[Migration, ...]:
     return tuple(Migration(int(step.name[:4]), step.read_text(encoding="utf-8")) for step in steps)
 
 
+def refuse_older(found: int, steps: Sequence[Migration]) -> None:
+    known = steps[-1].number
+    if found < known:
+        raise StoreUnavailable(
+            f"the store was written by an older Roost (schema {found}, this one knows {known})",
+            hint="run roost db migrate",
+        )
+
+
 def refuse_newer(found: int, steps: Sequence[Migration]) -> None:
     known = steps[-1].number
     if found > known:

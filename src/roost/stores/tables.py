@@ -14,6 +14,7 @@ from roost.core.devices import Registered
 from roost.core.entries import Entry
 from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
+from roost.core.fleet import Hosting
 from roost.core.inbound import Inbound, InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
@@ -51,6 +52,10 @@ class Tables(Protocol):
         ...
 
     async def put_lease(self, lease: Lease) -> None: ...
+
+    async def hostings(self) -> tuple[Hosting, ...]: ...
+    async def lock_hostings(self) -> tuple[Hosting, ...]: ...
+    async def put_hosting(self, hosting: Hosting) -> None: ...
 
     async def registered(self) -> tuple[Registered, ...]:
         """Every device, and every one that asks to be paired, by name."""

@@ -36,6 +36,11 @@ class Topics:
             (*self._waiters, *(Topic(TopicKind.SESSION, ref) for ref in self._watchers if ref != EVERY))
         )
 
+    @property
+    def all_watched(self) -> bool:
+        """Whether anybody wants to be told of every session."""
+        return EVERY in self._watchers
+
     @contextmanager
     def watching(self, key: SessionKey | None, told: Told) -> Iterator[None]:
         ref = EVERY if key is None else key_text(key)

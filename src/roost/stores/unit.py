@@ -30,6 +30,7 @@ NO_LIMITS: Mapping[Account, int] = MappingProxyType({})
 
 RUNS = Topic(TopicKind.RUNS)
 RUNS_DUE = Topic(TopicKind.RUNS_DUE)
+STOPS = Topic(TopicKind.STOPS)
 DELIVERIES = Topic(TopicKind.DELIVERIES)
 DELIVERIES_DUE = Topic(TopicKind.DELIVERIES_DUE)
 
@@ -306,6 +307,11 @@ class Unit:
     def run_due(self) -> None:
         """A run may be taken up that could not be before."""
         self.topics |= {RUNS, RUNS_DUE}
+
+    def stop_asked(self) -> None:
+        """A run was asked to end, which may be under way anywhere; one that waits may end now."""
+        self.topics.add(STOPS)
+        self.run_due()
 
     async def run_left(self) -> None:
         """A run has left its place, to whoever waits for one."""

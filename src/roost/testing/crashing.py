@@ -142,9 +142,7 @@ class _CrashingDeliveries(_CrashingFacts):
         self.deliveries = crashes.around("store.deliveries", store.deliveries)
 
 
-class CrashingStore(_CrashingDeliveries):
-    """A `Store`: each verb is a call, `store.<verb>`; watching it is none."""
-
+class _CrashingLeases(_CrashingDeliveries):
     def __init__(self, store: Store, crashes: Crashes) -> None:
         super().__init__(store, crashes)
         self.exclusive = store.exclusive
@@ -152,6 +150,16 @@ class CrashingStore(_CrashingDeliveries):
         self.renew_lease = crashes.around("store.renew_lease", store.renew_lease)
         self.release_lease = crashes.around("store.release_lease", store.release_lease)
         self.gateways = crashes.around("store.gateways", store.gateways)
+        self.fleet = crashes.around("store.fleet", store.fleet)
+        self.host_channels = crashes.around("store.host_channels", store.host_channels)
+        self.leave_channels = crashes.around("store.leave_channels", store.leave_channels)
+
+
+class CrashingStore(_CrashingLeases):
+    """A `Store`: each verb is a call, `store.<verb>`; watching it is none."""
+
+    def __init__(self, store: Store, crashes: Crashes) -> None:
+        super().__init__(store, crashes)
         self.devices = crashes.around("store.devices", store.devices)
         self.change_devices = crashes.around("store.change_devices", store.change_devices)
         self.session = crashes.around("store.session", store.session)

@@ -58,9 +58,7 @@ def test_without_the_driver_the_error_names_what_to_install(tmp_path: Path) -> N
         "except Exception as error:\n    print(type(error).__name__, error)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith(
-        "ConfigInvalid `database` names a PostgreSQL server, and asyncpg is missing"
-    )
+    assert done.stdout.startswith("ConfigInvalid a PostgreSQL server is named, and asyncpg is missing")
     assert 'pip install "roost[postgres]"' in done.stdout
 
 

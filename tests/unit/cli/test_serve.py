@@ -8,7 +8,7 @@ import anyio
 import pytest
 from anyio import to_thread
 
-from roost.cli.serve import serve
+from roost.cli.serve import _unless, serve
 from roost.config import load
 from roost.config.gateway import Bind
 from roost.core.errors import ConfigInvalid
@@ -27,10 +27,28 @@ async def test_it_says_where_it_listens_and_stops_when_it_is_told_to(
             os.kill(os.getpid(), signal.SIGTERM)
     assert "listens on ws://127.0.0.1:" in screen.getvalue()
     assert str(home / "gateway.token") in screen.getvalue()
-    assert screen.getvalue().endswith("stopping\n")
+    assert screen.getvalue().splitlines()[-1].startswith("stopping")
 
 
 async def test_it_is_not_open_to_others_without_auth(home: Path) -> None:
     (home / "roost.json").write_text('{ gateway: { auth: { mode: "none" } } }')
     with pytest.raises(ConfigInvalid, match="beyond loopback"):
         await serve(load({"ROOST_HOME": str(home)}), 0, Bind("lan"))
+
+
+async def test_what_is_under_way_is_waited_for_until_the_next_signal() -> None:
+    begun, given_up = anyio.Event(), anyio.Event()
+
+    async def linger() -> None:
+        begun.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            given_up.set()
+
+    with anyio.fail_after(60), anyio.open_signal_receiver(signal.SIGUSR1) as signals:
+        async with anyio.create_task_group() as group:
+            group.start_soon(_unless, signals, linger)
+            await begun.wait()
+            os.kill(os.getpid(), signal.SIGUSR1)
+    assert given_up.is_set()

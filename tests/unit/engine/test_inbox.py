@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from roost.core import queueing
 from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, PairingRequired
 from roost.core.effects import Effects, Snapshot
@@ -18,7 +19,7 @@ from roost.core.threads import BindThread, ThreadBinding
 from roost.engine.ids import FreshIds
 from roost.engine.inbox import Inbox, TurnedAway
 from roost.engine.rulebook import Rulebook
-from roost.engine.stops import INTERRUPTED, Stops
+from roost.engine.stops import Stops
 from roost.ports import Accepted
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -84,7 +85,7 @@ async def test_a_message_that_interrupts_ends_the_run_under_way(scene: Scene) ->
     stops = Stops()
     with stops.around(run.id) as stop:
         await inbox(scene, stops).receive(dm("two", "e2"))
-    assert stop.reason == INTERRUPTED
+    assert stop.reason == queueing.INTERRUPTED
 
 
 @pytest.mark.requirement("D44")

@@ -121,3 +121,43 @@ async def test_what_was_claimed_is_begun_even_when_it_ends_just_then() -> None:
         group.cancel_scope.cancel()
         work.answer.set()
     assert work.begun == ["a"]
+
+
+async def test_after_it_is_closed_nothing_is_begun_and_what_is_under_way_is_waited_for() -> None:
+    work, rested = Work("a", "b", "c"), anyio.Event()
+
+    async def rest() -> None:
+        await work.intake.rest()
+        rested.set()
+
+    async with work.serving(), anyio.create_task_group() as group:
+        group.start_soon(rest)
+        work.intake.close()
+        with work.intake.underway(), work.intake.lent():
+            pass
+        await anyio.wait_all_tasks_blocked()
+        assert (work.begun, rested.is_set()) == (["a", "b"], False)
+        work.end()
+        await rested.wait()
+        assert work.asked == [2]
+    await work.intake.rest()
+
+
+async def test_what_is_being_asked_for_when_it_is_closed_is_waited_for_too() -> None:
+    work, rested = Work("a"), anyio.Event()
+    work.answer = anyio.Event()
+
+    async def rest() -> None:
+        await work.intake.rest()
+        rested.set()
+
+    async with work.serving(), anyio.create_task_group() as group:
+        work.intake.close()
+        group.start_soon(rest)
+        await anyio.wait_all_tasks_blocked()
+        assert not rested.is_set()
+        work.answer.set()
+        await anyio.wait_all_tasks_blocked()
+        assert (work.begun, rested.is_set()) == (["a"], False)
+        work.end()
+        await rested.wait()

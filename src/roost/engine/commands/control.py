@@ -128,13 +128,17 @@ async def back(means: Means, asked: Asked) -> Answer:
             rule="command /back",
             base=way_back(current, left.entries),
         )
-        below = stopping.stop_below(tree, _by_reset(asked))
-        running = tree.session.running
+        request, running = _by_reset(asked), tree.session.running
+        below = stopping.stop_below(tree, request)
         began = moment(left.opened_at, means.rules.zone)
         text = f"Back in the conversation of {began}. /back again returns to the one you left."
         return Said(
             text=text,
-            effects=(*below.effects, *open_generation(tree.session, reset)),
+            effects=(
+                *below.effects,
+                *stopping.ask(running, request),
+                *open_generation(tree.session, reset),
+            ),
             ends=(*below.runs, *((running.id,) if running else ())),
         )
 

@@ -25,7 +25,7 @@ from roost.core.triggers import find_trigger
 from roost.core.visibility import Denied, Target
 from roost.engine.commands.asked import Answer, Asked, Means, Said, Speaker
 from roost.engine.commands.handlers import HANDLERS
-from roost.engine.stops import INTERRUPTED, STOPPED, Stops
+from roost.engine.stops import STOPPED, Stops
 from roost.ports import Accepted
 
 
@@ -134,7 +134,7 @@ class Desk:
         else:
             plan = queueing.plan(tree.session, arrival)
             if plan.interrupts is not None:
-                ends[plan.interrupts] = INTERRUPTED
+                ends[plan.interrupts] = queueing.INTERRUPTED
             effects = (*said.effects, *plan.effects)
         changed = () if said.overrides is None else (ChangeSession(key=key, overrides=said.overrides),)
         return (*effects, *changed, *self._deliveries(asked, text, at))

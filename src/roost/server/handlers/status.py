@@ -6,6 +6,8 @@ from pathlib import Path
 
 import anyio
 
+from roost.core.addresses import Account
+from roost.core.fleet import Fleet
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.queries import SessionQuery
 from roost.core.visibility import Operation, scope
@@ -57,6 +59,7 @@ async def stand(call: Call, params: status.StatusParams) -> dict[str, JsonValue]
         "uptimeMs": max(0, house.clock.now() - house.about.started_at),
         "clients": sum(1 for _ in house.clients.seen_by(call.caller)),
         "parts": parts,
+        "gateways": _gateways(await house.store.fleet(), house.engine.name),
         "python": sys.version.split()[0],
     }
 
@@ -67,16 +70,22 @@ async def presence(call: Call, params: NoParams) -> list[JsonValue]:
 
 async def channels(call: Call, params: status.ChannelsParams) -> Channels:
     """Those that are connected, by what each says of itself in the gateway's health."""
-    served = call.house.engine.accounts
+    served, fleet = call.house.engine.accounts, await call.house.store.fleet()
     names = sorted({one.channel for one in served})
     accounts: JsonObject = {
-        name: [_account(one.account) for one in served if one.channel == name] for name in names
+        name: [_account(one, fleet) for one in served if one.channel == name] for name in names
     }
     return Channels(
         ts=call.house.clock.now(),
         channelOrder=names,
         channelLabels={name: name.capitalize() for name in names},
-        channels={name: {"configured": True, "running": True} for name in names},
+        channels={
+            name: {
+                "configured": True,
+                "running": any(fleet.host_of(one) for one in served if one.channel == name),
+            }
+            for name in names
+        },
         channelAccounts=accounts,
         channelDefaultAccountId={one.channel: one.account for one in reversed(served)},
         channelMeta=[],
@@ -84,8 +93,31 @@ async def channels(call: Call, params: status.ChannelsParams) -> Channels:
     )
 
 
-def _account(name: str) -> JsonObject:
-    return {"accountId": name, "enabled": True, "configured": True, "running": True}
+def _account(account: Account, fleet: Fleet) -> JsonObject:
+    """`gateway` is the one that serves it."""
+    host = fleet.host_of(account)
+    return {
+        "accountId": account.account,
+        "enabled": True,
+        "configured": True,
+        "running": host is not None,
+        "gateway": host,
+    }
+
+
+def _gateways(fleet: Fleet, own: str | None) -> list[JsonValue]:
+    """Those that work on this store now."""
+    return [
+        {
+            "name": lease.gateway.name,
+            "holder": lease.gateway.holder,
+            "address": lease.gateway.address,
+            "configHash": lease.gateway.config_hash,
+            "channels": [str(account) for account in fleet.hosted_by(lease)],
+            "self": lease.gateway.name == own,
+        }
+        for lease in fleet.live
+    ]
 
 
 async def last_heartbeat(call: Call, params: NoParams) -> None:

@@ -10,6 +10,7 @@ from roost.core.budgets import Balance, Reservation
 from roost.core.devices import Registered
 from roost.core.entries import Entry
 from roost.core.events import Event
+from roost.core.fleet import Hosting
 from roost.core.inbound import InboundState
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
@@ -47,6 +48,15 @@ class FactTables(State):
 
     async def put_lease(self, lease: Lease) -> None:
         self._leases.put(lease.gateway.name, lease)
+
+    async def hostings(self) -> tuple[Hosting, ...]:
+        return tuple(sorted(self._hostings, key=lambda one: one.account))
+
+    async def lock_hostings(self) -> tuple[Hosting, ...]:
+        return await self.hostings()
+
+    async def put_hosting(self, hosting: Hosting) -> None:
+        self._hostings.put(hosting.account, hosting)
 
     # -- devices -------------------------------------------------------------------------------------
 

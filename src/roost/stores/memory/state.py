@@ -2,13 +2,14 @@
 
 from itertools import count
 
-from roost.core.addresses import Address
+from roost.core.addresses import Account, Address
 from roost.core.budgets import Balance, Reservation
 from roost.core.deliveries import Delivery
 from roost.core.devices import Registered
 from roost.core.entries import Entry
 from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
+from roost.core.fleet import Hosting
 from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
@@ -28,6 +29,7 @@ class State:
         self._clock = database_clock
         self._undo: Undo = []
         self._leases: Rows[str, Lease] = Rows(self._undo)
+        self._hostings: Rows[Account, Hosting] = Rows(self._undo)
         self._registered: Rows[str, Registered] = Rows(self._undo)
         self._sessions: Rows[SessionKey, Session] = Rows(self._undo)
         self._lineage: Rows[SessionKey, tuple[SessionKey, ...]] = Rows(self._undo)

@@ -28,12 +28,20 @@ LOST = (
     asyncpg.CannotConnectNowError,
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.TooManyConnectionsError,
+    # What the driver says when the server ended the connection between two statements.
+    asyncpg.InternalClientError,
     OSError,
     TimeoutError,
 )
 # Two of them stood in each other's way: one was undone, and can be done again.
 IN_THE_WAY = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
-DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+DRIVER_ERRORS = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    TimeoutError,
+)
 DriverError: TypeAlias = asyncpg.PostgresError | asyncpg.InterfaceError | OSError
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _REFUSED = (
@@ -103,9 +111,15 @@ def driver_settings(options: PostgresOptions) -> dict[str, Any]:
 
 
 async def open_pool(address: str, options: PostgresOptions, size: int) -> Pool:
-    """Connections that are made when they are needed."""
+    """Connections that are made when they are needed. A pooler would refuse or forget what they are told at the start."""
+    told = {} if options.pooler else {"search_path": f'"{options.schema}"', "jit": "off"}
     return await asyncpg.create_pool(
-        address, min_size=0, max_size=size, reset=_leave_as_it_is, **driver_settings(options)
+        address,
+        min_size=0,
+        max_size=size,
+        reset=_leave_as_it_is,
+        server_settings=told,
+        **driver_settings(options),
     )
 
 

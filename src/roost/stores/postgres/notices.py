@@ -16,14 +16,18 @@ import orjson
 
 from roost.core.errors import StoreUnavailable
 from roost.core.topics import Topic, TopicKind
+from roost.ports import Clock
 from roost.stores.codec import to_text
 from roost.stores.postgres.connection import DRIVER_ERRORS, PostgresOptions, driver_settings
+from roost.stores.postgres.dialect import SQL, numbered
 from roost.stores.postgres.transactions import Again, Transactions
 from roost.stores.topics import Topics
 
 LOOK_SECONDS = 2.0
 RECONNECT_SECONDS = 0.5
 LONGEST_NOTICE = 7_500
+# Clocks of gateways may differ by so much without a change being missed.
+RECENT_MS = 30_000
 
 _log = logging.getLogger(__name__)
 
@@ -32,12 +36,19 @@ class Notices:
     """Tells and hears, from `start` to `close`."""
 
     def __init__(
-        self, address: str, options: PostgresOptions, transactions: Transactions, topics: Topics
+        self,
+        address: str,
+        options: PostgresOptions,
+        transactions: Transactions,
+        topics: Topics,
+        clock: Clock,
     ) -> None:
         self._address = address
         self._options = options
         self._transactions = transactions
         self._topics = topics
+        self._clock = clock
+        self._recent: dict[str, int] = {}
         self._sender = token_hex(8)
         self._untold: set[Topic] = set()
         self._something = asyncio.Event()
@@ -87,6 +98,20 @@ class Notices:
         while True:
             await anyio.sleep(LOOK_SECONDS)
             self._topics.wake_all()
+            if self._topics.all_watched:
+                with suppress(*DRIVER_ERRORS, StoreUnavailable):
+                    await self._look_for_changes()
+
+    async def _look_for_changes(self) -> None:
+        """Who watches all sessions must be told which have changed: those whose feed is longer than it was, or that are
+        gone."""
+        statement = numbered(SQL["recently_changed"]).text
+        since = self._clock.now() - RECENT_MS
+        rows = await self._transactions.look(lambda connection: connection.fetch(statement, since))
+        recent: dict[str, int] = dict(rows)
+        changed = [key for key, _ in recent.items() ^ self._recent.items()]
+        self._recent = recent
+        self._topics.wake(Topic(TopicKind.SESSION, key) for key in dict.fromkeys(changed))
 
     async def _listen(self) -> None:
         while True:

@@ -12,6 +12,10 @@ SELECT pg_xact_status(?::text::xid8);
 -- name: notify
 SELECT pg_notify(?, value) FROM json_each(?);
 
+-- name: recently_changed
+SELECT s.key, s.events FROM (SELECT DISTINCT session FROM events WHERE at >= ?) e
+CROSS JOIN LATERAL (SELECT key, events FROM sessions WHERE id = e.session OFFSET 0) s;
+
 -- name: keep_to_ourselves
 -- Until the end of the transaction nobody else of this store does what has this name.
 SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || ?, 0));
@@ -75,6 +79,13 @@ SELECT coalesce(sum(octet_length(body) + coalesce(octet_length(source), 0)), 0) 
 
 -- name: structure
 SELECT tablename FROM pg_tables WHERE schemaname = current_schema();
+
+-- name: columns
+SELECT attname FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum;
+
+-- name: identities
+SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attidentity <> '' AND NOT a.attisdropped;
 
 -- name: unindexed_entries
 SELECT g.id, e.seq, e.body FROM entries e JOIN generations g ON g.id = e.generation

@@ -62,7 +62,11 @@ class PostgresStore(StoreVerbs):
         # A lease runs out however busy all other connections are.
         urgent = Transactions(await open_pool(driver, options, 1), options, where)
         store = cls(
-            clock, database_clock, work, urgent, lambda self: Notices(driver, options, urgent, self.topics)
+            clock,
+            database_clock,
+            work,
+            urgent,
+            lambda self: Notices(driver, options, urgent, self.topics, clock),
         )
         store._notices.start()
         return store
@@ -104,6 +108,9 @@ class PostgresStore(StoreVerbs):
 
     async def _read(self, verb: ReadVerb[Answer]) -> Answer:
         return await self._work.read(lambda connection: verb(self._reading(connection)))
+
+    async def _look(self, verb: ReadVerb[Answer]) -> Answer:
+        return await self._work.look(lambda connection: verb(self._reading(connection)))
 
     def _checked(self, connection: Connection) -> CheckedTables:
         return CheckedTables(connection, TENANT, self._judge)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from roost.core.addresses import Account
 from roost.core.budgets import Balance, Reservation
 from roost.core.deliveries import Delivery
+from roost.core.fleet import Hosting
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.runs import Run
@@ -57,6 +58,10 @@ class WriterTables(PostgresTables):
     async def lock_leases(self) -> tuple[Lease, ...]:
         await self._keep("leases")
         return tuple(read_lease(row) for row in await self._all("lock_leases"))
+
+    async def lock_hostings(self) -> tuple[Hosting, ...]:
+        await self._keep("channels")
+        return await super().lock_hostings()
 
     async def keep_lease(self, name: str) -> Lease | None:
         row = await self._one("keep_lease", (name,))

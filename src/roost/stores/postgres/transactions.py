@@ -54,10 +54,17 @@ class Transactions:
         self._idle = anyio.Event()
 
     async def write(self, body: Body[Answer]) -> Answer:
-        return await self._repeated(lambda: self._once(self._options.begin(), body))
+        return await self._repeated(lambda: self._once(body))
 
     async def read(self, body: Body[Answer]) -> Answer:
-        return await self._repeated(lambda: self._once(self._options.begin(READING), body))
+        return await self._repeated(lambda: self._view(body))
+
+    async def look(self, body: Body[Answer]) -> Answer:
+        """One statement that writes nothing, without a transaction around it. Behind a pooler it needs one: what is
+        prepared and what is asked could go to two connections."""
+        return (
+            await self.read(body) if self._options.pooler else await self._repeated(lambda: self._bare(body))
+        )
 
     async def notify(self, channel: str, notices: Sequence[str]) -> None:
         async with self._connection() as connection:
@@ -109,17 +116,26 @@ class Transactions:
                 break
         raise cause
 
-    async def _once(self, begin: str, body: Body[Answer]) -> Answer:
+    async def _bare(self, body: Body[Answer]) -> Answer:
         async with self._connection() as connection:
-            try:
-                await connection.execute(begin)
+            with _told_if_undone(connection):
+                return await body(connection)
+
+    async def _view(self, body: Body[Answer]) -> Answer:
+        async with self._connection() as connection:
+            async with _undone_by_errors(connection):
+                await connection.execute(self._options.begin(READING))
+                answer = await body(connection)
+            # There is nothing of which the end could matter.
+            await _end(connection)
+        return answer
+
+    async def _once(self, body: Body[Answer]) -> Answer:
+        async with self._connection() as connection:
+            async with _undone_by_errors(connection):
+                await connection.execute(self._options.begin())
                 answer = await body(connection)
                 number = await connection.fetchval(SQL["transaction"])
-            except BaseException as error:
-                await _undo(connection)
-                if _undone(error, connection):
-                    raise Again(error) from error
-                raise
             unheard = await _end(connection)
         if unheard is not None and number is not None and not await self._was_written(number):
             raise Again(unheard) from unheard
@@ -157,6 +173,26 @@ class Transactions:
             f"{self._where} was lost while it was writing, and cannot say what was written",
             hint="look before trying again",
         )
+
+
+@contextmanager
+def _told_if_undone(connection: Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        if _undone(error, connection):
+            raise Again(error) from error
+        raise
+
+
+@asynccontextmanager
+async def _undone_by_errors(connection: Connection) -> AsyncIterator[None]:
+    with _told_if_undone(connection):
+        try:
+            yield
+        except BaseException:
+            await _undo(connection)
+            raise
 
 
 async def _undo(connection: Connection) -> None:

@@ -3,6 +3,8 @@
 from abc import abstractmethod
 from typing import Any
 
+from roost.core.addresses import Account
+from roost.core.fleet import Hosting
 from roost.core.leases import Gateway, Lease
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent
 from roost.core.messages import Usage
@@ -38,6 +40,16 @@ class FactRows(Rows):
             lease.expires_at,
         )
         await self._do("put_lease", values)
+
+    async def hostings(self) -> tuple[Hosting, ...]:
+        return tuple(_read_hosting(row) for row in await self._all("hostings"))
+
+    async def lock_hostings(self) -> tuple[Hosting, ...]:
+        return await self.hostings()
+
+    async def put_hosting(self, hosting: Hosting) -> None:
+        values = (*hosting.account, hosting.gateway, hosting.epoch, hosting.at)
+        await self._do("put_hosting", values)
 
     async def put_usage(self, row: LedgerRow) -> None:
         usage = row.usage
@@ -157,6 +169,12 @@ def _read_call(row: Any) -> LedgerRow:
         ),
         estimated=bool(estimated),
     )
+
+
+@sound
+def _read_hosting(row: Any) -> Hosting:
+    channel, account, gateway, epoch, at = row
+    return Hosting(account=Account(channel, account), gateway=gateway, epoch=epoch, at=at)
 
 
 @sound

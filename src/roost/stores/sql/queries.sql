@@ -11,6 +11,13 @@ INSERT INTO gateways (name, holder, address, config_hash, epoch, expires_at) VAL
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, address = excluded.address,
     config_hash = excluded.config_hash, epoch = excluded.epoch, expires_at = excluded.expires_at;
 
+-- name: hostings
+SELECT channel, account, gateway, epoch, at FROM hostings ORDER BY channel, account;
+
+-- name: put_hosting
+INSERT INTO hostings (channel, account, gateway, epoch, at) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (channel, account) DO UPDATE SET gateway = excluded.gateway, epoch = excluded.epoch, at = excluded.at;
+
 -- name: session
 SELECT id, key, principal, session_id, kind, channel, chat_type, account, peer, thread, route_rule,
     parent, depth, terms, created_at, archived_at, pinned_at, labels, origin, route, overrides,

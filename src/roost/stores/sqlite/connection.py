@@ -3,6 +3,7 @@
 Nothing else in this process may open the database file: closing any handle to it would drop SQLite's locks.
 """
 
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.resources import files
@@ -11,7 +12,7 @@ from typing import TypeAlias
 
 import apsw
 
-from roost.core.errors import InvalidInput, StoreCorrupt, StoreUnavailable
+from roost.core.errors import InvalidInput, RoostError, StoreCorrupt, StoreUnavailable
 from roost.stores.migrations import Migration, refuse_newer, steps_in
 
 MIGRATIONS = files("roost.stores.sqlite") / "migrations"
@@ -50,6 +51,37 @@ def open_writer(path: Path, vfs: str | None = None, synchronous: str = "FULL") -
             raise translated(error, path) from error
         raise
     return connection
+
+
+def open_existing(path: Path) -> apsw.Connection:
+    """A connection that can write, to a store that is there; nothing of it is brought up to date."""
+    if not path.exists():
+        raise StoreUnavailable(f"there is no store at {path}", hint="check the path")
+    connection = _open(path, apsw.SQLITE_OPEN_READWRITE, None)
+    try:
+        refuse_foreign(connection, path)
+        refuse_newer(connection.pragma("user_version"), steps_in(MIGRATIONS))
+    except apsw.Error as error:
+        connection.close()
+        raise translated(error, path) from error
+    except RoostError:
+        connection.close()
+        raise
+    return connection
+
+
+def make_private(path: Path) -> bool:
+    """Make the file, if it is not there, so that only this user may read it; whether it was made."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if path.exists():
+            return False
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{path} cannot be created: {error.strerror}", hint="check path and rights"
+        ) from error
+    return True
 
 
 def open_reader(path: Path, vfs: str | None = None) -> apsw.Connection:

@@ -10,6 +10,16 @@ CREATE TABLE gateways (
     expires_at  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Which gateway serves a channel.
+CREATE TABLE hostings (
+    channel TEXT NOT NULL,
+    account TEXT NOT NULL,
+    gateway TEXT NOT NULL,
+    epoch   INTEGER NOT NULL,
+    at      INTEGER NOT NULL,
+    PRIMARY KEY (channel, account)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE sessions (
     id            INTEGER PRIMARY KEY,
     tenant        TEXT NOT NULL DEFAULT 'default',

@@ -1,6 +1,5 @@
 """The store in one SQLite file. A verb runs on the writer and reads through the writer's connection."""
 
-import os
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
@@ -9,12 +8,12 @@ from typing import Any
 
 import apsw
 
-from roost.core.errors import Fenced, StoreUnavailable
+from roost.core.errors import Fenced
 from roost.core.leases import Gateway, Lease
 from roost.ports import Clock
 from roost.stores.sqlite.backup import copy_database
 from roost.stores.sqlite.checking import faults
-from roost.stores.sqlite.connection import EngineError, open_writer, translated
+from roost.stores.sqlite.connection import EngineError, make_private, open_writer, translated
 from roost.stores.sqlite.readers import Readers
 from roost.stores.sqlite.rows import SQL
 from roost.stores.sqlite.tables import SqliteTables, WriterTables
@@ -67,14 +66,7 @@ class SqliteStore(StoreVerbs):
         options: SqliteOptions | None = None,
     ) -> "SqliteStore":
         """Open or create the file; only this user may read a file it creates."""
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if not path.exists():
-                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        except OSError as error:
-            raise StoreUnavailable(
-                f"{path} cannot be created: {error.strerror}", hint="check path and rights"
-            ) from error
+        make_private(path)
         return cls(path, clock, database_clock or clock, options or SqliteOptions())
 
     async def acquire_lease(self, gateway: Gateway) -> Lease:

@@ -3,6 +3,7 @@
 from roost.stores.verbs.budgets import BudgetVerbs
 from roost.stores.verbs.devices import DeviceVerbs
 from roost.stores.verbs.facts import FactVerbs
+from roost.stores.verbs.fleet import FleetVerbs
 from roost.stores.verbs.imports import ImportVerbs
 from roost.stores.verbs.inbox import InboxVerbs
 from roost.stores.verbs.leases import LeaseVerbs
@@ -14,6 +15,7 @@ from roost.stores.verbs.sessions import SessionVerbs
 
 class StoreVerbs(
     LeaseVerbs,
+    FleetVerbs,
     SessionVerbs,
     InboxVerbs,
     RunVerbs,

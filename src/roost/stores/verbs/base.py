@@ -23,6 +23,8 @@ ReadVerb = Callable[[Tables], Coroutine[Any, Any, Answer]]
 class Verbs(ABC):
     """Runs verbs on a database."""
 
+    exclusive = True
+
     def __init__(self) -> None:
         self.topics = Topics()
         self._longest: Mapping[Account, int] = NO_LIMITS
@@ -46,6 +48,10 @@ class Verbs(ABC):
     async def _read(self, verb: ReadVerb[Answer]) -> Answer:
         """Run a verb that changes nothing on a consistent view."""
 
+    async def _look(self, verb: ReadVerb[Answer]) -> Answer:
+        """The same for a verb that is one statement, which sees one state of things by itself."""
+        return await self._read(verb)
+
     async def wait_for(self, topic: Topic, check: Callable[[], Awaitable[Found | None]]) -> Found:
         return await self.topics.wait_for(topic, check)
 
@@ -53,8 +59,8 @@ class Verbs(ABC):
         return self.topics.watching(key, told)
 
 
-async def hold(unit: Unit, lease: Lease) -> None:
-    """Refuse a gateway whose lease was lost or has run out."""
+async def hold(unit: Unit, lease: Lease) -> int:
+    """Refuse a gateway whose lease was lost or has run out; the moment at which it held it, by the database's clock."""
     now = await unit.tables.database_now()
     known = await unit.tables.keep_lease(lease.gateway.name)
     if (
@@ -67,3 +73,4 @@ async def hold(unit: Unit, lease: Lease) -> None:
             f"gateway {lease.gateway.name} no longer holds its lease of epoch {lease.epoch}",
             hint="stop this gateway's work and acquire a new lease",
         )
+    return now

@@ -30,7 +30,7 @@ class BudgetVerbs(Verbs):
         await self._write(lambda unit: release(unit.tables, call_id))
 
     async def wake_parked(self, lease: Lease) -> tuple[Run, ...]:
-        parked = await self._read(lambda tables: tables.parked_runs())
+        parked = await self._look(lambda tables: tables.parked_runs())
         woken = [await self._write(partial(_wake, run_id=run.id, lease=lease)) for run in parked]
         return tuple(run for run in woken if run is not None)
 

@@ -14,7 +14,7 @@ class FactVerbs(Verbs):
         await self._write(lambda unit: apply(unit, (RecordUsage(row=row),)))
 
     async def usage(self, query: LedgerQuery) -> LedgerTotal:
-        return await self._read(lambda tables: tables.usage(query))
+        return await self._look(lambda tables: tables.usage(query))
 
     async def spending(self, query: LedgerQuery) -> tuple[Spent, ...]:
         found = await self._read(lambda tables: tables.spending(query))
@@ -27,7 +27,7 @@ class FactVerbs(Verbs):
         await self._write(lambda unit: unit.tables.insert_denial(denial))
 
     async def denials(self, limit: int) -> tuple[Denial, ...]:
-        return await self._read(lambda tables: tables.denials(limit))
+        return await self._look(lambda tables: tables.denials(limit))
 
     async def events(self, key: SessionKey, *, after: int, limit: int) -> tuple[Event, ...]:
-        return await self._read(lambda tables: tables.events(key, after, limit))
+        return await self._look(lambda tables: tables.events(key, after, limit))

@@ -35,15 +35,15 @@ class InboxVerbs(Verbs):
         return await self._write(partial(_accept, inbound=inbound, effects=effects))
 
     async def inbound(self, inbound_id: str) -> InboundRecord | None:
-        return await self._read(lambda tables: tables.inbound(inbound_id))
+        return await self._look(lambda tables: tables.inbound(inbound_id))
 
     async def inbound_by_key(
         self, principal: Principal, key: SessionKey | None, idempotency_key: str
     ) -> InboundRecord | None:
-        return await self._read(lambda tables: tables.inbound_by_key(principal, key, idempotency_key))
+        return await self._look(lambda tables: tables.inbound_by_key(principal, key, idempotency_key))
 
     async def pending_inputs(self, key: SessionKey) -> tuple[InboundRecord, ...]:
-        return await self._read(lambda tables: tables.pending_inputs(key))
+        return await self._look(lambda tables: tables.pending_inputs(key))
 
     async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
         async def verb(unit: Unit) -> tuple[Entry, ...]:

@@ -10,8 +10,6 @@ from roost.stores.verbs.base import Verbs, hold
 
 
 class LeaseVerbs(Verbs):
-    exclusive = True
-
     async def acquire_lease(self, gateway: Gateway) -> Lease:
         async def verb(unit: Unit) -> Lease:
             now = await unit.tables.database_now()
@@ -27,8 +25,7 @@ class LeaseVerbs(Verbs):
 
     async def renew_lease(self, lease: Lease) -> Lease:
         async def verb(unit: Unit) -> Lease:
-            await hold(unit, lease)
-            renewed = replace(lease, expires_at=await unit.tables.database_now() + LEASE_MS)
+            renewed = replace(lease, expires_at=await hold(unit, lease) + LEASE_MS)
             await unit.tables.put_lease(renewed)
             return renewed
 
@@ -37,7 +34,7 @@ class LeaseVerbs(Verbs):
     async def release_lease(self, lease: Lease) -> None:
         async def verb(unit: Unit) -> None:
             for known in await unit.tables.lock_leases():
-                if known.gateway == lease.gateway and known.epoch == lease.epoch:
+                if (known.gateway.name, known.epoch) == (lease.gateway.name, lease.epoch):
                     await unit.tables.put_lease(replace(known, expires_at=0))
 
         await self._write_unleased(verb)

@@ -15,6 +15,7 @@ from roost.core.deliveries import (
 )
 from roost.core.errors import Conflict, Fenced, NotFound
 from roost.core.events import EventKind
+from roost.core.fleet import elsewhere
 from roost.core.leases import Lease
 from roost.core.ledger import Denial
 from roost.core.runs import Claim
@@ -25,18 +26,21 @@ from roost.stores.verbs.base import Verbs, hold
 
 class OutboxVerbs(Verbs):
     async def delivery(self, delivery_id: str) -> Delivery | None:
-        return await self._read(lambda tables: tables.delivery(delivery_id))
+        return await self._look(lambda tables: tables.delivery(delivery_id))
 
     async def deliveries(self, state: DeliveryState, limit: int) -> tuple[Delivery, ...]:
-        return await self._read(lambda tables: tables.deliveries(state, limit))
+        return await self._look(lambda tables: tables.deliveries(state, limit))
 
     async def claim_deliveries(
         self, lease: Lease, limit: int, *, judge: Judge = anything, without: frozenset[Account] = frozenset()
     ) -> tuple[Delivery, ...]:
         async def verb(unit: Unit) -> tuple[Delivery, ...]:
-            await hold(unit, lease)
+            now = await hold(unit, lease)
+            passed = without
+            if not self.exclusive:
+                passed |= elsewhere(await unit.tables.hostings(), lease, now)
             taken = []
-            for delivery in await unit.tables.due_deliveries(unit.now, limit, without):
+            for delivery in await unit.tables.due_deliveries(unit.now, limit, passed):
                 verdict = judge(await unit.existing(delivery.key), delivery)
                 if verdict.allowed:
                     taken.append(await _take(unit, delivery, lease))

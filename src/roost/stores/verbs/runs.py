@@ -25,16 +25,16 @@ READY_LIMIT = 512
 
 class RunVerbs(Verbs):
     async def run(self, run_id: str) -> Run | None:
-        return await self._read(lambda tables: tables.run(run_id))
+        return await self._look(lambda tables: tables.run(run_id))
 
     async def active_runs(self, key: SessionKey) -> tuple[Run, ...]:
-        return await self._read(lambda tables: tables.active_runs(key))
+        return await self._look(lambda tables: tables.active_runs(key))
 
     async def exchange(self, exchange_id: str) -> Exchange | None:
-        return await self._read(lambda tables: tables.exchange(exchange_id))
+        return await self._look(lambda tables: tables.exchange(exchange_id))
 
     async def exchanges(self, requester: SessionKey, target: SessionKey) -> tuple[Exchange, ...]:
-        return await self._read(lambda tables: tables.exchanges(requester, target))
+        return await self._look(lambda tables: tables.exchanges(requester, target))
 
     async def exchanges_of(self, key: SessionKey, limit: int) -> tuple[Exchange, ...]:
         return await self._read(lambda tables: tables.exchanges_of(key, limit))
@@ -53,7 +53,7 @@ class RunVerbs(Verbs):
         return await self._write(verb)
 
     async def completions(self, requester: SessionKey) -> tuple[Completion, ...]:
-        return await self._read(lambda tables: tables.owed(requester))
+        return await self._look(lambda tables: tables.owed(requester))
 
     async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
         async def verb(unit: Unit) -> tuple[Run, ...]:

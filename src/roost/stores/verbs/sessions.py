@@ -34,25 +34,25 @@ from roost.stores.verbs.base import Verbs
 
 class SessionVerbs(Verbs):
     async def session(self, key: SessionKey) -> Session | None:
-        return await self._read(lambda tables: tables.session(key))
+        return await self._look(lambda tables: tables.session(key))
 
     async def session_by_id(self, session_id: str) -> Session | None:
-        return await self._read(lambda tables: tables.session_by_id(session_id))
+        return await self._look(lambda tables: tables.session_by_id(session_id))
 
     async def ancestors(self, key: SessionKey) -> tuple[SessionKey, ...]:
-        return await self._read(lambda tables: tables.ancestors(key))
+        return await self._look(lambda tables: tables.ancestors(key))
 
     async def participants(self, key: SessionKey) -> frozenset[Principal]:
-        return await self._read(lambda tables: tables.participants(key))
+        return await self._look(lambda tables: tables.participants(key))
 
     async def generations(self, key: SessionKey) -> tuple[Generation, ...]:
-        return await self._read(lambda tables: tables.generations(key))
+        return await self._look(lambda tables: tables.generations(key))
 
     async def thread_binding(self, address: Address) -> ThreadBinding | None:
-        return await self._read(lambda tables: tables.binding(address))
+        return await self._look(lambda tables: tables.binding(address))
 
     async def list_sessions(self, query: SessionQuery) -> Page[Session]:
-        rows = await self._read(lambda tables: tables.sessions(replace(query, limit=query.limit + 1)))
+        rows = await self._look(lambda tables: tables.sessions(replace(query, limit=query.limit + 1)))
         return Page(tuple(rows[: query.limit]), more=len(rows) > query.limit)
 
     async def change_session(
@@ -112,7 +112,7 @@ class SessionVerbs(Verbs):
     async def entries(
         self, session_id: str, *, after: int = 0, through: int | None = None
     ) -> tuple[Entry, ...]:
-        return await self._read(lambda tables: tables.entries(session_id, after, through))
+        return await self._look(lambda tables: tables.entries(session_id, after, through))
 
     async def context(self, session_id: str) -> tuple[Entry, ...]:
         return await self._read(lambda tables: _context(tables, session_id))
@@ -124,7 +124,7 @@ class SessionVerbs(Verbs):
         return await self._read(verb)
 
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
-        return await self._read(lambda tables: tables.search(query))
+        return await self._look(lambda tables: tables.search(query))
 
     async def spoken(self, keys: frozenset[SessionKey], since: int, until: int) -> tuple[Spoken, ...]:
         return await self._read(lambda tables: tables.spoken(keys, since, until))

@@ -1,5 +1,6 @@
 import pytest
 
+from roost.core import queueing
 from roost.core.addresses import Address
 from roost.core.deliveries import DeliveryKind, DeliveryState
 from roost.core.effects import QueueRun
@@ -10,7 +11,7 @@ from roost.core.queries import HistoryQuery
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
 from roost.core.runs import Request, RunKind, RunState
 from roost.core.sessions import OpenedBy
-from roost.engine.stops import INTERRUPTED, STOPPED
+from roost.engine.stops import STOPPED
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from tests.unit.engine.commands.rooms import Room
@@ -154,7 +155,7 @@ async def test_a_fresh_start_stops_the_children_and_the_run_and_keeps_what_waits
     (kid,) = await room.claimed()
     with room.stops.around(run_id) as own, room.stops.around(kid.id) as theirs:
         await room.accepted("/new again")
-    assert (own.reason, theirs.reason) == (INTERRUPTED, STOPPED)
+    assert (own.reason, theirs.reason) == (queueing.INTERRUPTED, STOPPED)
     assert await room.store.completions(MAIN) == ()
     first = (await room.store.generations(MAIN))[0]
     told = await room.store.entries(first.session_id)

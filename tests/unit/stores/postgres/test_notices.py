@@ -2,6 +2,8 @@ import asyncio
 
 import asyncpg
 
+from roost.core.effects import DeleteSession
+from roost.core.keys import SessionKey
 from roost.core.topics import Topic, TopicKind
 from roost.stores.postgres import PostgresStore
 from roost.stores.postgres.connection import PostgresOptions, open_pool
@@ -38,7 +40,7 @@ async def test_what_is_committed_meanwhile_is_told_at_once_and_by_name_only(post
 async def test_more_names_than_one_notice_holds_are_told_in_several(postgres_server: str) -> None:
     options = PostgresOptions()
     transactions = Transactions(await open_pool(postgres_server, options, 1), options, "here")
-    notices = Notices(postgres_server, options, transactions, Topics())
+    notices = Notices(postgres_server, options, transactions, Topics(), FakeClock())
     topics = [Topic(TopicKind.SESSION, f"agent:main:{number:040d}") for number in range(300)]
     found = list(notices._notices(topics))
     assert len(found) > 1
@@ -80,5 +82,22 @@ async def test_behind_a_pooler_who_waits_looks_by_itself(postgres_server: str) -
         await asyncio.sleep(0)
         await opened(one)
         assert await waiting
+    await one.close()
+    await other.close()
+
+
+async def test_who_watches_all_sessions_is_told_of_changes_that_nobody_told(postgres_server: str) -> None:
+    await postgres.empty(postgres_server)
+    joined = f"{postgres_server}&pooler=true"
+    one, other = [await PostgresStore.open(joined, FakeClock()) for _ in range(2)]
+    told: asyncio.Queue[SessionKey] = asyncio.Queue()
+    async with asyncio.timeout(60):
+        with other.watch(None, told.put_nowait):
+            await opened(one)
+            assert await told.get() == MAIN
+            await one.append(MAIN, (said("e-1", "words"),))
+            assert await told.get() == MAIN
+            await one.change_session(MAIN, lambda snapshot: (DeleteSession(key=MAIN),))
+            assert await told.get() == MAIN
     await one.close()
     await other.close()

@@ -20,6 +20,7 @@ SESSIONS = count(4_000, 100_000)
 ENTRIES = count(40_000, 1_000_000)
 # A handful of rows, the newest few, a sum over all, or what a check and a sweep are for.
 WHOLE = {
+    "hostings",
     "leases",
     "lock_leases",
     "denials",

@@ -1,14 +1,21 @@
+from collections.abc import Awaitable, Callable
+
 import asyncpg
 import pytest
 
+from roost.core.deliveries import DeliveryState
 from roost.core.errors import StoreUnavailable
 from roost.core.leases import Gateway
+from roost.core.principals import OWNER
+from roost.core.queries import LedgerQuery, SearchQuery, SessionQuery
+from roost.core.search import parse_query
 from roost.stores.postgres import PostgresStore
 from roost.stores.postgres.rows import Connection
-from roost.testing.builders import MAIN, said
+from roost.testing.builders import CHAT, MAIN, said
 from roost.testing.clock import FakeClock
 from tests import postgres
 from tests.contract.scenes import opened
+from tests.postgres_line import line_to
 
 
 async def test_a_user_without_rights_is_told_what_to_grant(postgres_server: str, bare: Connection) -> None:
@@ -48,3 +55,60 @@ async def test_what_can_be_made_anew_is(postgres_server: str) -> None:
     assert len(await store.repair()) == 1
     assert await store.check() == ()
     await store.close()
+
+
+LOOKS: dict[str, Callable[[PostgresStore], Awaitable[object]]] = {
+    "session": lambda store: store.session(MAIN),
+    "session_by_id": lambda store: store.session_by_id("s"),
+    "ancestors": lambda store: store.ancestors(MAIN),
+    "participants": lambda store: store.participants(MAIN),
+    "generations": lambda store: store.generations(MAIN),
+    "list_sessions": lambda store: store.list_sessions(SessionQuery()),
+    "thread_binding": lambda store: store.thread_binding(CHAT),
+    "entries": lambda store: store.entries(f"{MAIN}-1"),
+    "search": lambda store: store.search(SearchQuery(query=parse_query("zebra"), limit=5)),
+    "inbound": lambda store: store.inbound("m-1"),
+    "inbound_by_key": lambda store: store.inbound_by_key(OWNER, MAIN, "k"),
+    "pending_inputs": lambda store: store.pending_inputs(MAIN),
+    "run": lambda store: store.run("r-1"),
+    "active_runs": lambda store: store.active_runs(MAIN),
+    "exchange": lambda store: store.exchange("e-1"),
+    "exchanges": lambda store: store.exchanges(MAIN, MAIN),
+    "completions": lambda store: store.completions(MAIN),
+    "delivery": lambda store: store.delivery("d-1"),
+    "deliveries": lambda store: store.deliveries(DeliveryState.INTENT, 5),
+    "usage": lambda store: store.usage(LedgerQuery()),
+    "denials": lambda store: store.denials(5),
+    "events": lambda store: store.events(MAIN, after=0, limit=5),
+}
+
+
+async def test_reads_of_one_statement_need_one_round_trip(postgres_server: str) -> None:
+    await postgres.empty(postgres_server)
+    # Nobody else may ask anything on the line meanwhile.
+    async with line_to(postgres_server) as (address, line):
+        store = await PostgresStore.open(f"{address}&connections=1", FakeClock())
+        await opened(store)
+        await store.append(MAIN, (said("e-1", "zebra"),))
+        await store._notices.close()
+        taken: dict[str, int] = {}
+        for name, look in LOOKS.items():
+            await look(store)
+            before = line.asked
+            await look(store)
+            taken[name] = line.asked - before
+        assert taken == dict.fromkeys(LOOKS, 1)
+        await store.close()
+
+
+async def test_reads_of_several_statements_see_one_state_of_things(postgres_server: str) -> None:
+    await postgres.empty(postgres_server)
+    async with line_to(postgres_server) as (address, line):
+        store = await PostgresStore.open(f"{address}&connections=1", FakeClock())
+        await store._notices.close()
+        await store.workload()
+        before = line.asked
+        await store.workload()
+        # Begin, two statements, end.
+        assert line.asked - before == 4
+        await store.close()

@@ -14,6 +14,7 @@ from roost.stores.sqlite.rows import SQL
 # A table of a handful of rows, the newest few, or a sum over all.
 WHOLE = {
     "leases",
+    "hostings",
     "newest_epoch",
     "registered",
     "denials",

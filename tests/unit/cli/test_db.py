@@ -1,0 +1,70 @@
+"""A store as a whole, from the command line."""
+
+import json
+from pathlib import Path
+
+import apsw
+import pytest
+
+from roost.app import Checked
+from roost.cli.db import _advice
+from roost.cli.main import main
+from tests.unit.cli.conftest import Typed
+
+Said = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def talked(home: Path, typed: Typed, capsys: Said) -> Path:
+    typed("what is a session?\n")
+    assert main(["chat"]) == 0
+    capsys.readouterr()
+    return home
+
+
+def test_a_store_is_made_and_then_up_to_date(home: Path, capsys: Said) -> None:
+    assert main(["db", "migrate"]) == 0
+    assert "it had none" in capsys.readouterr().out
+    assert main(["db", "migrate"]) == 0
+    assert "up to date" in capsys.readouterr().out
+    assert main(["db", "migrate", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["before"] == 1
+
+
+def test_a_sound_store_is_described(talked: Path, capsys: Said) -> None:
+    assert main(["db", "check"]) == 0
+    told = capsys.readouterr().out
+    for words in (str(talked / "roost.db"), "schema", "entries", "Nothing is wrong"):
+        assert words in told
+    assert main(["db", "check", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"]["sessions"] == 1
+
+
+def test_what_is_wrong_is_named_with_what_to_do(talked: Path, capsys: Said) -> None:
+    connection = apsw.Connection(str(talked / "roost.db"))
+    connection.execute("UPDATE sessions SET entries = 77")
+    connection.close()
+    assert main(["db", "check"]) == 1
+    told = capsys.readouterr().out
+    assert "wrong   miscounted_sessions: agent:main:main" in told
+    assert "roost repair" in told
+
+
+def test_a_store_is_copied_to_a_new_file_only(talked: Path, tmp_path: Path, capsys: Said) -> None:
+    new = tmp_path / "new.db"
+    assert main(["db", "copy", "--to", str(new)]) == 0
+    assert "rows were copied and are as they were" in capsys.readouterr().out
+    assert main(["db", "copy", "--from", str(talked), "--to", str(new)]) == 1
+    assert "is not empty" in capsys.readouterr().err
+    assert main(["db", "copy", "--from", str(new), "--to", str(tmp_path / "third.db"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["sessions"] == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "faults", "told"),
+    [(1, (), "run roost db migrate"), (3, (), "upgrade Roost"), (2, ("x",), "roost repair")],
+)
+def test_each_fault_comes_with_advice(version: int, faults: tuple[str, ...], told: str) -> None:
+    advice = _advice(Checked(where="there", version=version, known=2, faults=faults))
+    assert advice is not None
+    assert told in advice
