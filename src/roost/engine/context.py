@@ -28,15 +28,11 @@ class Context:
         self._work = work
         self._condensing = Condensing(work)
         self._limit: int | None = None
-        self.entries: list[Entry] = []
+        self.entries: list[Entry] = [*work.conversation.entries]
         self.told: str | None = None
+        work.cause = acting(work.run, self.entries)
 
     # -- the transcript ------------------------------------------------------------------------------
-
-    async def read(self) -> None:
-        work = self._work
-        self.entries += await work.store.context(work.session.session_id)
-        work.cause = acting(work.run, self.entries)
 
     async def take_inputs(self) -> None:
         work = self._work

@@ -19,6 +19,7 @@ from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.parking import Rule
 from roost.core.principals import Principal
 from roost.core.queries import (
+    Conversation,
     HistoryPage,
     HistoryQuery,
     LedgerQuery,
@@ -149,8 +150,8 @@ class Store(Protocol):
         """Entries of one generation with `after` < seq <= `through`, in order."""
         ...
 
-    async def context(self, session_id: str) -> tuple[Entry, ...]:
-        """What the context of a generation is made of, oldest first: its entries, after those of its bases."""
+    async def conversation(self, session_id: str) -> Conversation | None:
+        """The session of a generation, and its entries, after those of its bases."""
         ...
 
     async def history(self, query: HistoryQuery) -> HistoryPage:

@@ -13,6 +13,7 @@ from roost.core.ledger import LedgerRow
 from roost.core.messages import ToolResult
 from roost.core.principals import Principal
 from roost.core.queries import (
+    Conversation,
     HistoryPage,
     HistoryQuery,
     Page,
@@ -113,8 +114,8 @@ class SessionVerbs(Verbs):
     ) -> tuple[Entry, ...]:
         return await self._read(lambda tables: tables.entries(session_id, after, through))
 
-    async def context(self, session_id: str) -> tuple[Entry, ...]:
-        return await self._read(lambda tables: _context(tables, session_id))
+    async def conversation(self, session_id: str) -> Conversation | None:
+        return await self._read(lambda tables: _conversation(tables, session_id))
 
     async def history(self, query: HistoryQuery) -> HistoryPage:
         async def verb(tables: Tables) -> HistoryPage:
@@ -142,20 +143,23 @@ def _steps(drafts: tuple[EntryDraft, ...], run_id: str) -> tuple[EntryDraft, ...
     return tuple([draft if draft.run_id == run_id else replace(draft, run_id=run_id) for draft in drafts])
 
 
-async def _context(tables: Tables, session_id: str) -> tuple[Entry, ...]:
-    known: list[Generation] = []
-    wanted: str | None = session_id
+async def _conversation(tables: Tables, session_id: str) -> Conversation | None:
+    session = await tables.session_by_id(session_id)
+    if session is None:
+        return None
+    known = [*await tables.generations(session.key)]
     # A fork's base is a generation of another session.
-    while wanted is not None and (session := await tables.session_by_id(wanted)) is not None:
-        known += await tables.generations(session.key)
-        ids = {one.session_id for one in known}
-        wanted = next(
-            (one.base.session_id for one in known if one.base and one.base.session_id not in ids), None
-        )
+    while (wanted := _unknown_base(known)) and (other := await tables.session_by_id(wanted)) is not None:
+        known += await tables.generations(other.key)
     entries: list[Entry] = []
     for segment in timeline.context(known, session_id):
         entries += await tables.entries(segment.session_id, segment.after, segment.through)
-    return tuple(entries)
+    return Conversation(session=session, entries=tuple(entries))
+
+
+def _unknown_base(known: list[Generation]) -> str | None:
+    ids = {one.session_id for one in known}
+    return next((one.base.session_id for one in known if one.base and one.base.session_id not in ids), None)
 
 
 async def _history(tables: Tables, query: HistoryQuery) -> HistoryPage:
