@@ -8,7 +8,7 @@ from roost.core.addresses import Account, Address
 from roost.core.deliveries import Delivery, DeliveryState, SendResult
 from roost.core.devices import Decide as DecideDevices
 from roost.core.devices import Devices
-from roost.core.effects import Advance, Decide, Effects, RunSnapshot, Snapshot
+from roost.core.effects import Advance, Decide, Effects, RunSnapshot
 from roost.core.entries import Entry, EntryDraft
 from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
@@ -115,8 +115,8 @@ class Store(Protocol):
 
     async def change_session(
         self, key: SessionKey, decide: Decide, *, expected_version: int | None = None
-    ) -> Snapshot:
-        """Write what `decide` asks for; the snapshot after it. A stated version that is not the row's
+    ) -> Session | None:
+        """Write what `decide` asks for; the session after it. A stated version that is not the row's
         raises `Conflict`."""
         ...
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from roost.core import timeline
 from roost.core.addresses import Address
-from roost.core.effects import Decide, RecordUsage, Snapshot
+from roost.core.effects import Decide, RecordUsage
 from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.events import EventKind
@@ -57,8 +57,8 @@ class SessionVerbs(Verbs):
 
     async def change_session(
         self, key: SessionKey, decide: Decide, *, expected_version: int | None = None
-    ) -> Snapshot:
-        async def verb(unit: Unit) -> Snapshot:
+    ) -> Session | None:
+        async def verb(unit: Unit) -> Session | None:
             snapshot = await unit.snapshot(key)
             version = snapshot.session.version if snapshot.session else 0
             if expected_version is not None and expected_version != version:
@@ -68,7 +68,7 @@ class SessionVerbs(Verbs):
                 )
             await apply(unit, decide(snapshot))
             await unit.flush()
-            return await unit.snapshot(key)
+            return await unit.session(key)
 
         return await self._write(verb)
 
