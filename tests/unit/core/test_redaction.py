@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from roost.core.redaction import ExactValues, Span, Swept, mask, redact
+from roost.core.redaction import ExactValues, Span, Swept, mask, redact, redact_all
 from roost.scanners.stdlib import StdlibScanner
 from tests.credentials import mixed
 
@@ -151,3 +151,9 @@ def test_a_text_that_a_secret_of_its_neighbour_seems_to_reach_into_is_looked_at_
     swept = Swept([begins, goes_on], SCANNER)
     assert SCANNER.find(f"{begins}\n{goes_on}")
     assert (list(swept.find(begins)), list(swept.find(goes_on))) == ([], [])
+
+
+def test_many_texts_are_redacted_as_each_would_be() -> None:
+    key = f"ghp_{mixed(36)}"
+    for texts in (["first", "", "last"], ["first", f"my {key}", "", "last"], []):
+        assert list(redact_all(texts, SCANNER)) == [redact(text, SCANNER)[0] for text in texts]
