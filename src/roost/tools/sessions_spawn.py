@@ -44,7 +44,7 @@ class Confinement(StrEnum):
 
 
 class SessionsSpawn:
-    traits = ToolTraits(reenterable=True, parallel=True)
+    traits = ToolTraits(reenterable=True)
     spec = ToolSpec(
         name="sessions_spawn",
         description=(
