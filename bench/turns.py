@@ -1,4 +1,9 @@
-"""Whole turns, from a message on a channel to its answer there, against what their parts cost bare."""
+"""Whole turns, from a message on a channel to its answer there, against what their parts cost bare.
+
+CPU is that of this process, in which only the gateway works: all its threads, user and system time; the model answers
+from a process of its own. What else runs on the machine makes the same turn cost up to half as much again, through
+caches and cores that are shared, so the best of many short rounds counts.
+"""
 
 import asyncio
 import os
@@ -48,14 +53,13 @@ def people(gate: Gate, name: str, each: int = 10) -> Callable[[int], Awaitable[o
 
 async def cpu_of_turns(gate: Gate, name: str, count: int) -> float:
     """CPU milliseconds a turn, the best of a few rounds."""
-    best = float("inf")
-    for round_number in range(3):
-        act = people(gate, f"{name}-{round_number}")
-        began = cpu()
-        for number in range(count):
-            await act(number)
-        best = min(best, (cpu() - began) / count * 1000)
-    return best
+    return min([await cpu_of_round(gate, f"{name}-{number}", count) for number in range(ROUNDS)])
+
+
+async def cpu_of_round(gate: Gate, name: str, count: int) -> float:
+    began = cpu()
+    await walls(people(gate, name), count)
+    return (cpu() - began) / count * 1000
 
 
 async def cpu_of_heard_turns(gate: Gate, name: str, count: int) -> float:

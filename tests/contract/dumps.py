@@ -19,6 +19,7 @@ from roost.core.sessions import Generation, Session
 from roost.core.threads import ThreadBinding
 from roost.ports import Store
 from tests.contract import pools, scenes
+from tests.snapshots import snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ async def conversation(store: Store, key: SessionKey) -> Conversation:
     pages = [await store.entries(generation.session_id) for generation in generations]
     timeline = await scenes.whole_history(store, key, page=3)
     return Conversation(
-        snapshot=await store.change_session(key, scenes.always()),
+        snapshot=await snapshot(store, key),
         ancestors=await store.ancestors(key),
         generations=generations,
         entries=tuple(entry for page in pages for entry in page),

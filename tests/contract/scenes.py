@@ -16,6 +16,7 @@ from roost.core.sessions import Session
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
+from tests.snapshots import snapshot
 
 
 def always(*effects: Effect) -> Decide:
@@ -24,7 +25,8 @@ def always(*effects: Effect) -> Decide:
 
 
 async def change(store: Store, *effects: Effect, key: SessionKey = MAIN) -> Snapshot:
-    return await store.change_session(key, always(*effects))
+    await store.change_session(key, always(*effects))
+    return await snapshot(store, key)
 
 
 async def opened(store: Store, key: SessionKey = MAIN, *, row: Session | None = None) -> Session:

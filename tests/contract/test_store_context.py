@@ -23,12 +23,26 @@ async def test_a_context_begins_with_what_its_base_had_said_also_in_another_sess
     side = replace(builders.generation(SIDE, "side-1", 1), base=Base(session_id=first, seq=2))
     await change(store, OpenSession(session=builders.session(SIDE), generation=side), key=SIDE)
     await store.append(SIDE, (builders.said("d", "d"),))
-    assert [entry.id for entry in await store.context("side-1")] == ["a", "b", "d"]
-    assert [entry.id for entry in await store.context(first)] == ["a", "b", "c"]
+    assert await ids(store, "side-1") == ["a", "b", "d"]
+    assert await ids(store, first) == ["a", "b", "c"]
 
 
 async def test_a_context_without_a_base_is_empty_at_first(store: Store, lease: Lease) -> None:
     await opened(store)
     await store.append(MAIN, (builders.said("a", "a"),))
-    assert await store.context(await reset(store, 2)) == ()
-    assert await store.context("nowhere") == ()
+    assert await ids(store, await reset(store, 2)) == []
+    assert await store.conversation("nowhere") is None
+
+
+async def test_a_conversation_comes_with_its_session_as_it_is_now(store: Store, lease: Lease) -> None:
+    await opened(store)
+    first = (await known(store)).session_id
+    await reset(store, 2)
+    found = await store.conversation(first)
+    assert found is not None
+    assert found.session == await known(store)
+
+
+async def ids(store: Store, session_id: str) -> list[str]:
+    found = await store.conversation(session_id)
+    return [entry.id for entry in found.entries] if found else []

@@ -145,7 +145,7 @@ async def test_a_decision_sees_the_session_as_it_stands(store: Store, lease: Lea
     completion = Completion(child_run="c-1", child=CHILD, requester=MAIN, batch="r-1", created_at=NOON)
     await change(store, OweCompletion(completion=completion))
     seen: Seen[Snapshot, Effects] = Seen(())
-    assert await store.change_session(MAIN, seen) == seen.last
+    assert await store.change_session(MAIN, seen) == seen.last.session
     assert seen.last == Snapshot(
         key=MAIN,
         session=await known(store),
@@ -159,7 +159,7 @@ async def test_a_decision_sees_the_session_as_it_stands(store: Store, lease: Lea
 
 async def test_a_decision_about_a_key_without_a_session_sees_an_empty_snapshot(store: Store) -> None:
     seen: Seen[Snapshot, Effects] = Seen(())
-    assert await store.change_session(NOWHERE, seen) == Snapshot(key=NOWHERE)
+    assert await store.change_session(NOWHERE, seen) is None
     assert seen.last == Snapshot(key=NOWHERE)
 
 

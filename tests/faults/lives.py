@@ -14,7 +14,7 @@ from roost.channels.loopback import LoopbackChannel
 from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy
 from roost.core.deliveries import DeliveryState
-from roost.core.effects import Effects, Snapshot
+from roost.core.effects import Snapshot
 from roost.core.entries import Entry
 from roost.core.envelopes import Conversation, Sender
 from roost.core.keys import SessionKey
@@ -46,6 +46,7 @@ from roost.testing.crashing import (
 from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import Script
 from tests.scale import chosen, count
+from tests.snapshots import snapshot
 
 KINDS = ("memory", "sqlite")
 MAIN = SessionKey.named("main", "main")
@@ -186,11 +187,8 @@ class Lives(ABC):
         return (await self.store.history(HistoryQuery(key=key, limit=100))).entries
 
     async def snapshot(self) -> Snapshot:
-        def nothing(snapshot: Snapshot) -> Effects:
-            return ()
-
         await self.store.acquire_lease(Gateway(name="crash", holder="look"))
-        return await self.store.change_session(MAIN, nothing)
+        return await snapshot(self.store)
 
 
 def sayings(*texts: str) -> tuple[Saying, ...]:

@@ -41,6 +41,7 @@ from roost.testing.scripts import Say, Script, Until
 from tests.flows.agents import send, spawn
 from tests.flows.driver import Driver
 from tests.samples import UTC_ZONE
+from tests.snapshots import snapshot
 
 SPEC = ModelSpec(ref=ModelRef("scripted", "one"), context_window=1_000_000, max_tokens=4_096)
 ADA, BOB = Sender(id="ada", name="Ada"), Sender(id="bob", name="Bob")
@@ -264,7 +265,7 @@ class Crossing:
         busy = [row.key for row in await self._sessions() if row.status is SessionStatus.RUNNING]
         if not busy:
             return None
-        return (await self.store.change_session(self.chance.choice(busy), lambda _: ())).running
+        return (await snapshot(self.store, self.chance.choice(busy))).running
 
     def _timer(self, session: Session, name: str) -> Arrival:
         inbound = Inbound(

@@ -44,6 +44,7 @@ from roost.testing import builders
 from roost.testing.scripts import CallTool, Fail, Hang, Say, Until
 from roost.tools.exec import Exec
 from tests.flows.gateways import ADA, BOB, SPEC, Bench, benches, place
+from tests.snapshots import snapshot
 
 MAIN = SessionKey.named("main", "main")
 CHILD = SessionKey(agent="main", kind=KeyKind.SUBAGENT, name="child")
@@ -203,7 +204,8 @@ async def test_an_answer_that_was_finished_when_the_stop_came_is_kept_and_not_se
         await bench.say("one")
         await bench.model.asked(1)
         stop = StopRequest(reason="enough", by=OWNER, at=bench.clock.now())
-        before = await bench.store.change_session(MAIN, _stopping(stop))
+        before = await snapshot(bench.store)
+        await bench.store.change_session(MAIN, _stopping(stop))
         release.set()
         assert await until_idle(bench) is SessionStatus.KILLED
         await engine.settled()

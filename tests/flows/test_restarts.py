@@ -51,6 +51,7 @@ async def left_in_flight(path: Path) -> None:
 
 async def begun(store: Store, lease: Lease, numbers: Iterable[int]) -> None:
     for number in numbers:
+        lease = await store.renew_lease(lease)
         key = SessionKey.parse(f"agent:main:loopback:direct:{number}")
         message = replace(builders.inbound(f"m-{number}", key), reply_to=chat(number))
 

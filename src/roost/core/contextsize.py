@@ -4,13 +4,12 @@ from collections.abc import Sequence
 
 from roost.core.cutnotes import is_cut_note, projection_of
 from roost.core.entries import Entry
-from roost.core.fitting import prompt_tokens
 from roost.core.jsonvalue import compact
 from roost.core.messages import AssistantMessage, StopReason, ToolResult, UserMessage
 from roost.core.models import ToolSpec
 from roost.core.pruning import chars_of, project
 from roost.core.tokens import estimate, estimate_message
-from roost.core.transcript import active, build_prompt
+from roost.core.transcript import Prompt, active, build_prompt
 
 
 def overhead_tokens(system: str, tools: Sequence[ToolSpec]) -> int:
@@ -33,9 +32,9 @@ def known_tokens(entries: Sequence[Entry]) -> int | None:
     return None
 
 
-def estimated_tokens(entries: Sequence[Entry]) -> int:
-    """The messages of the context as they would be shown, without a provider's word."""
-    return prompt_tokens(build_prompt(project(entries, projection_of(entries))))
+def shown(entries: Sequence[Entry]) -> Prompt:
+    """The context as it is shown, cut where it was pruned."""
+    return build_prompt(project(entries, projection_of(entries)))
 
 
 def context_chars(entries: Sequence[Entry]) -> int:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from roost.core.addresses import Address
 from roost.core.jsonvalue import JsonValue
 from roost.core.recall import PREVIEW_CHARS, TITLE_CHARS, one_line, shortened
-from roost.core.redaction import SecretScanner, Swept, redact
+from roost.core.redaction import SecretScanner, redact, redact_all
 from roost.core.sessions import Session, SessionKind, SessionStatus
 
 INTERNAL, UNKNOWN = "internal", "unknown"
@@ -45,8 +45,7 @@ def words_of(sessions: Sequence[Session], scanner: SecretScanner) -> list[Words]
         name = labels.display_name or labels.subject
         first = (terms.task if terms else None) or summary.title
         said += (labels.label or "", name or "", first or "", summary.preview or "")
-    swept = Swept(said, scanner)
-    readable = (redact(text, swept)[0] for text in said)
+    readable = iter(redact_all(said, scanner))
     return list(map(Words, readable, readable, readable, readable))
 
 

@@ -8,7 +8,7 @@ from roost.core.errors import InvalidInput
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.principals import Principal
 from roost.core.search import Query
-from roost.core.sessions import Generation, SessionKind
+from roost.core.sessions import Generation, Session, SessionKind
 from roost.core.visibility import EVERYTHING, VisibleScope
 
 Row = TypeVar("Row")
@@ -99,6 +99,14 @@ class HistoryPage:
     entries: tuple[Entry, ...]
     generations: tuple[Generation, ...]
     before: Position | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A session, and what the context of one of its generations is made of, oldest first."""
+
+    session: Session
+    entries: tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,11 +59,18 @@ def redact(text: str, scanner: SecretScanner) -> tuple[str, bool]:
     """
     redacted = text
     for _ in range(_ROUNDS):
-        masked = _masked(redacted, scanner.find(redacted))
+        spans = scanner.find(redacted)
+        masked = _masked(redacted, spans) if spans else redacted
         if masked == redacted:
             break
         redacted = masked
     return redacted, redacted != text
+
+
+def redact_all(texts: Sequence[str], scanner: SecretScanner) -> Sequence[str]:
+    """Each text with its secrets masked."""
+    swept = Swept(texts, scanner)
+    return [redact(text, swept)[0] for text in texts] if swept.found else texts
 
 
 class Swept:
@@ -73,7 +80,9 @@ class Swept:
     """
 
     def __init__(self, texts: Sequence[str], around: SecretScanner) -> None:
-        self._clean = frozenset(_untouched(texts, around.find("\n".join(texts))))
+        spans = around.find("\n".join(texts))
+        self.found = bool(spans)
+        self._clean = frozenset(_untouched(texts, spans))
         self._around = around
 
     def find(self, text: str) -> Sequence[Span]:
@@ -93,8 +102,6 @@ def _untouched(texts: Iterable[str], spans: Sequence[Span]) -> Iterator[str]:
 
 
 def _masked(text: str, spans: Sequence[Span]) -> str:
-    if not spans:
-        return text
     pieces: list[str] = []
     done = 0
     for span in spans:

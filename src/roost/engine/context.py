@@ -3,40 +3,49 @@
 What is cut or condensed is written down before it is shown, so that every later prompt begins with the same words.
 """
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from roost.core.compaction import CompactionPlan, plan, thresholds
-from roost.core.contextsize import context_chars, estimated_tokens, known_tokens, overhead_tokens
+from roost.core.contextsize import context_chars, known_tokens, overhead_tokens, shown
 from roost.core.cutnotes import cut_note, projection_of
 from roost.core.entries import Entry, EntryDraft
-from roost.core.fitting import MIN_BUDGET, fit
+from roost.core.fitting import MIN_BUDGET, fit, prompt_tokens
 from roost.core.inputs import acting, entries_of
 from roost.core.messages import AssistantMessage, Body, Compaction, Message, StopReason
 from roost.core.notices import derived_id
-from roost.core.pruning import project, prune
+from roost.core.pruning import prune
 from roost.core.tokens import estimate_message
-from roost.core.transcript import build_prompt
 from roost.core.upkeep import Load, condensed_line, is_loud, may_flush, unflushed
 from roost.engine.condensing import Condensing
 from roost.engine.work import Work
 
 
+class _View:
+    """What some entries show, and about how many tokens that is: worked out once, if anyone asks."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.size = len(entries)
+        self.prompt = shown(entries)
+
+    @cached_property
+    def tokens(self) -> int:
+        return prompt_tokens(self.prompt)
+
+
 class Context:
-    """`told` is what the chat should hear of it."""
+    """`told` is what the chat should hear of it. Entries only ever become more."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
         self._condensing = Condensing(work)
         self._limit: int | None = None
-        self.entries: list[Entry] = []
+        self.entries: list[Entry] = [*work.conversation.entries]
+        self._seen = _View(())
         self.told: str | None = None
+        work.cause = acting(work.run, self.entries)
 
     # -- the transcript ------------------------------------------------------------------------------
-
-    async def read(self) -> None:
-        work = self._work
-        self.entries += await work.store.context(work.session.session_id)
-        work.cause = acting(work.run, self.entries)
 
     async def take_inputs(self) -> None:
         work = self._work
@@ -83,10 +92,10 @@ class Context:
 
     async def shrink(self) -> None:
         """The provider refused the context as too large: make it half of what it was, whatever was counted."""
-        await self._shrink(min(self._budget, estimated_tokens(self.entries) // 2))
+        await self._shrink(min(self._budget, self._view().tokens // 2))
 
     def messages(self) -> tuple[Message, ...]:
-        prompt = build_prompt(project(self.entries, projection_of(self.entries)))
+        prompt = self._view().prompt
         keep_turns = self._work.part.context.compaction.keep_turns
         if self._limit is not None:
             prompt = fit(prompt, self._limit, keep_turns=keep_turns).prompt
@@ -97,12 +106,17 @@ class Context:
         planned = self._plan(self._budget)
         return None if planned is None else await self._condense(planned, focus)
 
+    def _view(self) -> _View:
+        if self._seen.size != len(self.entries):
+            self._seen = _View(self.entries)
+        return self._seen
+
     # -- its size ------------------------------------------------------------------------------------
 
     def tokens(self) -> int:
         """The whole context, by its provider's count where there is one."""
         known = known_tokens(self.entries)
-        return estimated_tokens(self.entries) + self._overhead if known is None else known
+        return self._view().tokens + self._overhead if known is None else known
 
     def load(self, answer: AssistantMessage | None = None) -> Load:
         """How full the context is, with an answer that is not written yet."""

@@ -77,7 +77,7 @@ class Operations:
         def decide(snapshot: Snapshot) -> Effects:
             return (opened,) if snapshot.session is None else ()
 
-        return _session(await self._store.change_session(key, decide))
+        return _remaining(key, await self._store.change_session(key, decide))
 
     async def change(
         self, caller: PersonCaller, key: SessionKey, change: Change, expected_id: str | None = None
@@ -92,7 +92,7 @@ class Operations:
             fresh: Effects = (opened,) if snapshot.session is None else ()
             return (*fresh, *_changes(snapshot.session or opened.session, change, now))
 
-        return _session(await self._store.change_session(key, decide))
+        return _remaining(key, await self._store.change_session(key, decide))
 
     async def reset(
         self, caller: PersonCaller, key: SessionKey, reason: OpenedBy, expected_id: str | None = None
@@ -235,7 +235,7 @@ def _refuse_other(snapshot: Snapshot, expected_id: str | None) -> None:
         raise Conflict(f"session {snapshot.key} is another one now", hint="read it again")
 
 
-def _session(snapshot: Snapshot) -> Session:
-    if snapshot.session is None:
-        raise Conflict(f"session {snapshot.key} was removed meanwhile", hint="try again")
-    return snapshot.session
+def _remaining(key: SessionKey, session: Session | None) -> Session:
+    if session is None:
+        raise Conflict(f"session {key} was removed meanwhile", hint="try again")
+    return session

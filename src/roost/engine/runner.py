@@ -111,9 +111,10 @@ class Runner:
             return self._failed(RunState.FAILED, RoostError(BROKEN))
 
     async def _play(self, run: Run, lent: Lent, voice: Voice, rules: Rules) -> _End:
-        session = await self._store.session(run.key)
-        if session is None or run.claim is None:
+        found = await self._store.conversation(run.session_id) if run.session_id else None
+        if found is None or run.claim is None:
             raise Fenced(f"run {run.id} has no session to run on")
+        session = found.session
         voice.begin(session)
         part = rules.cast(session, run)
 
@@ -129,7 +130,7 @@ class Runner:
             self._clock,
             run,
             run.claim,
-            session,
+            found,
             part,
             lent,
             voice,

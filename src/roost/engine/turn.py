@@ -34,7 +34,6 @@ class Turn:
 
     async def play(self) -> Played:
         """The last answer of the run. What is said to it after that is the next run's."""
-        await self._context.read()
         await self._tools.run(await self._tools.resume(self._context.entries), self._context.entries)
         if self._over():
             return self._yielded()

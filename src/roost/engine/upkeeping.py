@@ -28,7 +28,6 @@ class Compacting:
 
     async def play(self) -> Played:
         context = Context(self._work)
-        await context.read()
         try:
             compaction = await context.condensed(self._work.run.request.prompt)
         except GoesWithout:
@@ -54,7 +53,6 @@ class Flushing:
         self._tools = ToolCalls(unheard, self._remember)
 
     async def play(self) -> Played:
-        await self._context.read()
         if RunKind.FLUSH not in due(self._context.load(), self._work.part.context):
             return Played()  # condensed while this run was waiting: there will be more to save later
         problem = None

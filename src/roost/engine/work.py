@@ -8,6 +8,7 @@ from typing import TypeAlias
 from roost.core.budgets import Budgets
 from roost.core.ledger import LedgerRow
 from roost.core.messages import AssistantMessage, Body
+from roost.core.queries import Conversation
 from roost.core.runs import Cause, Claim, Run
 from roost.core.sessions import Session
 from roost.core.upkeep import Load
@@ -43,7 +44,7 @@ class Work:
     clock: Clock
     run: Run
     claim: Claim
-    session: Session
+    conversation: Conversation
     part: Part
     lent: Lent
     voice: Voice
@@ -58,6 +59,11 @@ class Work:
     def __post_init__(self) -> None:
         self.cause = self.run.cause
         self.moved_at = self.clock.now()
+
+    @property
+    def session(self) -> Session:
+        """As it was when the run began."""
+        return self.conversation.session
 
     def bill(self) -> tuple[LedgerRow, ...]:
         """The calls that are not in the ledger yet, for whoever writes next; told twice, they are written once."""

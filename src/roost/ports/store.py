@@ -8,7 +8,7 @@ from roost.core.addresses import Account, Address
 from roost.core.deliveries import Delivery, DeliveryState, SendResult
 from roost.core.devices import Decide as DecideDevices
 from roost.core.devices import Devices
-from roost.core.effects import Advance, Decide, Effects, RunSnapshot, Snapshot
+from roost.core.effects import Advance, Decide, Effects, RunSnapshot
 from roost.core.entries import Entry, EntryDraft
 from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
@@ -20,6 +20,7 @@ from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent
 from roost.core.parking import Rule
 from roost.core.principals import Principal
 from roost.core.queries import (
+    Conversation,
     HistoryPage,
     HistoryQuery,
     LedgerQuery,
@@ -129,8 +130,8 @@ class Store(Protocol):
 
     async def change_session(
         self, key: SessionKey, decide: Decide, *, expected_version: int | None = None
-    ) -> Snapshot:
-        """Write what `decide` asks for; the snapshot after it. A stated version that is not the row's
+    ) -> Session | None:
+        """Write what `decide` asks for; the session after it. A stated version that is not the row's
         raises `Conflict`."""
         ...
 
@@ -164,8 +165,8 @@ class Store(Protocol):
         """Entries of one generation with `after` < seq <= `through`, in order."""
         ...
 
-    async def context(self, session_id: str) -> tuple[Entry, ...]:
-        """What the context of a generation is made of, oldest first: its entries, after those of its bases."""
+    async def conversation(self, session_id: str) -> Conversation | None:
+        """The session of a generation, and its entries, after those of its bases."""
         ...
 
     async def history(self, query: HistoryQuery) -> HistoryPage:

@@ -167,7 +167,7 @@ class CrashingStore(_CrashingLeases):
         self.ancestors = crashes.around("store.ancestors", store.ancestors)
         self.participants = crashes.around("store.participants", store.participants)
         self.generations = crashes.around("store.generations", store.generations)
-        self.context = crashes.around("store.context", store.context)
+        self.conversation = crashes.around("store.conversation", store.conversation)
         self.list_sessions = crashes.around("store.list_sessions", store.list_sessions)
         self.change_session = crashes.around("store.change_session", store.change_session)
         self.change_tree = crashes.around("store.change_tree", store.change_tree)

@@ -106,7 +106,7 @@ class SessionStatus:
             return (ChangeSession(key=current.key, overrides=replace(current.overrides, model=chosen)),)
 
         key, before = meant.session.key, meant.session.overrides.model
-        after = (await self._access.store.change_session(key, decide)).session or meant.session
+        after = await self._access.store.change_session(key, decide) or meant.session
         return after, before != chosen
 
     async def _card(self, session: Session, invocation: Invocation) -> StatusCard:

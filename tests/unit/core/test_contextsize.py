@@ -1,8 +1,9 @@
 from dataclasses import replace
 
-from roost.core.contextsize import context_chars, estimated_tokens, known_tokens, overhead_tokens
+from roost.core.contextsize import context_chars, known_tokens, overhead_tokens, shown
 from roost.core.cutnotes import cut_note
 from roost.core.entries import Entry
+from roost.core.fitting import prompt_tokens
 from roost.core.messages import (
     AssistantMessage,
     Body,
@@ -56,9 +57,9 @@ def test_nothing_is_known_where_nothing_was_counted_or_the_view_has_changed() ->
 
 def test_an_estimate_counts_what_would_be_shown() -> None:
     long = entries(said("word " * 500), said("short"))
-    assert estimated_tokens(long) > 500
+    assert prompt_tokens(shown(long)) > 500
     condensed = entries(*(entry.body for entry in long), replace(CONDENSED, first_kept_id="e2"))
-    assert estimated_tokens(condensed) < 100
+    assert prompt_tokens(shown(condensed)) < 100
     assert context_chars(condensed) == len("short")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from roost.core.redaction import ExactValues, Span, Swept, covered, mask, redact, to_cover
+from roost.core.redaction import ExactValues, Span, Swept, covered, mask, redact, redact_all, to_cover
 from roost.scanners.stdlib import StdlibScanner
 from tests.credentials import mixed
 
@@ -159,3 +159,9 @@ def test_values_are_covered_in_any_text_and_the_rest_stays_where_it_was() -> Non
     text = b'{"short": "a \\"long enough\\" secret", "x": 1}'
     assert covered(text, hidden) == b'{"short": "' + b"*" * 24 + b'", "x": 1}'
     assert covered(b"nothing of the kind", hidden) == b"nothing of the kind"
+
+
+def test_many_texts_are_redacted_as_each_would_be() -> None:
+    key = f"ghp_{mixed(36)}"
+    for texts in (["first", "", "last"], ["first", f"my {key}", "", "last"], []):
+        assert list(redact_all(texts, SCANNER)) == [redact(text, SCANNER)[0] for text in texts]

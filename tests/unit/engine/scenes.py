@@ -101,12 +101,13 @@ class Scene:
         return Turn(await self.work(run), most_steps)
 
     async def work(self, run: Run) -> Work:
-        session = await self.store.session(run.key)
-        assert session is not None
+        assert run.session_id is not None
         assert run.claim is not None
+        found = await self.store.conversation(run.session_id)
+        assert found is not None
         voice = Voice(run, lambda session: [])
-        part = self.cast(session, run)
-        return Work(self.store, self.clock, run, run.claim, session, part, nullcontext, voice)
+        part = self.cast(found.session, run)
+        return Work(self.store, self.clock, run, run.claim, found, part, nullcontext, voice)
 
     async def bodies(self) -> list[object]:
         page = await self.store.history(HistoryQuery(key=MAIN, limit=100))

@@ -10,7 +10,6 @@ def answered(text: str, total: int = 0, stop: StopReason = StopReason.STOP) -> A
 
 async def opened(scene: Scene) -> Context:
     context = Context(await scene.work(await scene.claimed()))
-    await context.read()
     await context.take_inputs()
     return context
 

@@ -2,11 +2,10 @@
 
 import pytest
 
-from roost.core.effects import Snapshot
 from roost.core.errors import Conflict, NotFound
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, person
-from roost.core.sessions import Labels, OpenedBy, Overrides
+from roost.core.sessions import Labels, OpenedBy, Overrides, Session
 from roost.core.visibility import PersonCaller
 from roost.engine.ids import FreshIds
 from roost.engine.operations import Change, Operations
@@ -75,8 +74,8 @@ async def test_what_is_not_there_is_neither_stopped_nor_removed(operations: Oper
 class Emptied(MemoryStore):
     """Somebody removes each session at once."""
 
-    async def change_session(self, key: SessionKey, *_: object, **__: object) -> Snapshot:
-        return Snapshot(key=key)
+    async def change_session(self, key: SessionKey, *_: object, **__: object) -> Session | None:
+        return None
 
 
 async def test_a_session_that_vanishes_meanwhile_is_told_of() -> None:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core.deliveries import Delivery, DeliveryState
-from roost.core.effects import ChangeSession, Decide, Snapshot
+from roost.core.effects import ChangeSession, Decide
 from roost.core.errors import StoreUnavailable
 from roost.core.keys import SessionKey
 from roost.core.messages import Text, ToolCall
@@ -34,7 +34,7 @@ class Away(MemoryStore):
 
     async def change_session(
         self, key: SessionKey, decide: Decide, *, expected_version: int | None = None
-    ) -> Snapshot:
+    ) -> Session | None:
         if not self.writes:
             raise StoreUnavailable("the store is away")
         return await super().change_session(key, decide, expected_version=expected_version)

@@ -254,10 +254,10 @@ def _hot(session: Session) -> tuple[Binding, ...]:
 def _same_but_hot(was: Session, now: Session) -> bool:
     """Whether only what an append moves has changed; the title is searched, so it counts as cold."""
     return (
-        now.labels is was.labels
-        and now.origin is was.origin
-        and now.route is was.route
-        and now.overrides is was.overrides
+        now.labels == was.labels
+        and now.origin == was.origin
+        and now.route == was.route
+        and now.overrides == was.overrides
         and now.session_id == was.session_id
         and now.summary.title == was.summary.title
         and now.times.archived == was.times.archived

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 import apsw
 
 from roost.core.keys import SessionKey
+from roost.core.leases import Lease
+from roost.core.runs import Run
 from roost.core.sessions import Session
 from roost.stores.sql.budget_rows import BudgetRows
 from roost.stores.sql.device_rows import DeviceRows
@@ -17,6 +19,7 @@ from roost.stores.sqlite.repair_rows import RepairRows
 from roost.stores.sqlite.rows import SQL
 
 HOT_SESSIONS = 4_096
+HOT_RUNS = 4_096
 
 
 class SqliteTables(RepairRows, WorkRows, FactRows, DeviceRows, BudgetRows):
@@ -24,7 +27,7 @@ class SqliteTables(RepairRows, WorkRows, FactRows, DeviceRows, BudgetRows):
 
 
 class WriterTables(SqliteTables):
-    """Remembers the sessions it wrote last. Right only for the one writer of a file, which hears of every
+    """Remembers the sessions and runs it wrote last, and the leases. Right only for the one writer of a file, which hears of every
     change because it makes them all; `forget` when that may not hold: after a rollback or a lost lease.
 
     Rows that no other statement depends on wait until one does or the transaction ends, and are written together: a
@@ -33,6 +36,8 @@ class WriterTables(SqliteTables):
     def __init__(self, connection: apsw.Connection, tenant: str, database_now: Callable[[], int]) -> None:
         super().__init__(connection, tenant, database_now)
         self._hot: OrderedDict[SessionKey, Session] = OrderedDict()
+        self._runs: dict[str, Run] = {}
+        self._leases: tuple[Lease, ...] | None = None
         self._rowids: dict[str, int] = {}
         self._next_entry = 0
         self._waiting: dict[str, list[Row]] = {}
@@ -41,6 +46,8 @@ class WriterTables(SqliteTables):
 
     def forget(self) -> None:
         self._hot.clear()
+        self._runs.clear()
+        self._leases = None
         self._rowids.clear()
         self._numbers.clear()
         self._next_entry = 0
@@ -93,6 +100,29 @@ class WriterTables(SqliteTables):
         await super().delete_generation(session_id)
         self._rowids.pop(session_id, None)
 
+    async def run(self, run_id: str) -> Run | None:
+        return self._runs.get(run_id) or await super().run(run_id)
+
+    async def insert_run(self, run: Run) -> None:
+        await super().insert_run(run)
+        self._keep_run(run)
+
+    async def update_run(self, run: Run) -> None:
+        await super().update_run(run)
+        self._keep_run(run)
+
+    async def leases(self) -> tuple[Lease, ...]:
+        if self._leases is None:
+            self._leases = await super().leases()
+        return self._leases
+
+    async def keep_lease(self, name: str) -> Lease | None:
+        return next((lease for lease in await self.leases() if lease.gateway.name == name), None)
+
+    async def put_lease(self, lease: Lease) -> None:
+        await super().put_lease(lease)
+        self._leases = None
+
     async def _generation_row(self, session_id: str) -> int:
         row = self._rowids.get(session_id)
         if row is None:
@@ -111,6 +141,14 @@ class WriterTables(SqliteTables):
         self._hot.move_to_end(session.key)
         if len(self._hot) > HOT_SESSIONS:
             self._drop_oldest()
+
+    def _keep_run(self, run: Run) -> None:
+        if run.state.ended:
+            self._runs.pop(run.id, None)
+            return
+        if len(self._runs) >= HOT_RUNS:
+            self._runs.clear()
+        self._runs[run.id] = run
 
     def _drop_oldest(self) -> None:
         key, session = self._hot.popitem(last=False)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from roost.core import timeline
 from roost.core.addresses import Address
-from roost.core.effects import Decide, RecordUsage, Snapshot
+from roost.core.effects import Decide, RecordUsage
 from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.events import EventKind
@@ -13,6 +13,7 @@ from roost.core.ledger import LedgerRow
 from roost.core.messages import ToolResult
 from roost.core.principals import Principal
 from roost.core.queries import (
+    Conversation,
     HistoryPage,
     HistoryQuery,
     Page,
@@ -57,8 +58,8 @@ class SessionVerbs(Verbs):
 
     async def change_session(
         self, key: SessionKey, decide: Decide, *, expected_version: int | None = None
-    ) -> Snapshot:
-        async def verb(unit: Unit) -> Snapshot:
+    ) -> Session | None:
+        async def verb(unit: Unit) -> Session | None:
             snapshot = await unit.snapshot(key)
             version = snapshot.session.version if snapshot.session else 0
             if expected_version is not None and expected_version != version:
@@ -68,7 +69,7 @@ class SessionVerbs(Verbs):
                 )
             await apply(unit, decide(snapshot))
             await unit.flush()
-            return await unit.snapshot(key)
+            return await unit.session(key)
 
         return await self._write(verb)
 
@@ -114,8 +115,8 @@ class SessionVerbs(Verbs):
     ) -> tuple[Entry, ...]:
         return await self._look(lambda tables: tables.entries(session_id, after, through))
 
-    async def context(self, session_id: str) -> tuple[Entry, ...]:
-        return await self._read(lambda tables: _context(tables, session_id))
+    async def conversation(self, session_id: str) -> Conversation | None:
+        return await self._read(lambda tables: _conversation(tables, session_id))
 
     async def history(self, query: HistoryQuery) -> HistoryPage:
         async def verb(tables: Tables) -> HistoryPage:
@@ -146,20 +147,23 @@ def _steps(drafts: tuple[EntryDraft, ...], run_id: str) -> tuple[EntryDraft, ...
     return tuple([draft if draft.run_id == run_id else replace(draft, run_id=run_id) for draft in drafts])
 
 
-async def _context(tables: Tables, session_id: str) -> tuple[Entry, ...]:
-    known: list[Generation] = []
-    wanted: str | None = session_id
+async def _conversation(tables: Tables, session_id: str) -> Conversation | None:
+    session = await tables.session_by_id(session_id)
+    if session is None:
+        return None
+    known = [*await tables.generations(session.key)]
     # A fork's base is a generation of another session.
-    while wanted is not None and (session := await tables.session_by_id(wanted)) is not None:
-        known += await tables.generations(session.key)
-        ids = {one.session_id for one in known}
-        wanted = next(
-            (one.base.session_id for one in known if one.base and one.base.session_id not in ids), None
-        )
+    while (wanted := _unknown_base(known)) and (other := await tables.session_by_id(wanted)) is not None:
+        known += await tables.generations(other.key)
     entries: list[Entry] = []
     for segment in timeline.context(known, session_id):
         entries += await tables.entries(segment.session_id, segment.after, segment.through)
-    return tuple(entries)
+    return Conversation(session=session, entries=tuple(entries))
+
+
+def _unknown_base(known: list[Generation]) -> str | None:
+    ids = {one.session_id for one in known}
+    return next((one.base.session_id for one in known if one.base and one.base.session_id not in ids), None)
 
 
 async def _history(tables: Tables, query: HistoryQuery) -> HistoryPage:

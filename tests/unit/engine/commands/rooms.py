@@ -27,6 +27,7 @@ from roost.scanners.stdlib import StdlibScanner
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from tests.flows.gateways import SPEC
+from tests.snapshots import snapshot
 from tests.unit.engine.scenes import HOME, Scene, everything
 
 THINKER = ModelSpec(
@@ -104,7 +105,8 @@ class Room:
         return session
 
     async def snapshot(self, key: SessionKey = MAIN, *effects: Effect) -> Snapshot:
-        return await self.store.change_session(key, lambda snapshot: effects)
+        await self.store.change_session(key, lambda snapshot: effects)
+        return await snapshot(self.store, key)
 
     async def claimed(self) -> tuple[Run, ...]:
         """Everything that waits, under way."""

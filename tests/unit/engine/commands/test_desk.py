@@ -7,7 +7,6 @@ from roost.core.commandaccess import CommandPolicy, Ignored
 from roost.core.commandlines import Line
 from roost.core.commands import COMMANDS, Command
 from roost.core.deliveries import DeliveryKind, DeliveryState
-from roost.core.effects import Effects, Snapshot
 from roost.core.identities import Identity
 from roost.core.inbound import InboundState
 from roost.core.keys import KeyKind, SessionKey
@@ -25,6 +24,7 @@ from roost.ports import Accepted
 from roost.testing.builders import MAIN
 from tests import samples
 from tests.samples import BOB
+from tests.snapshots import snapshot
 from tests.unit.engine.commands.rooms import Room
 
 GROUP = SessionKey(agent="main", kind=KeyKind.GROUP, channel="loopback", name="g1")
@@ -136,11 +136,7 @@ async def test_a_mention_before_a_command_in_a_group_is_taken_off(room: Room) ->
 
 async def test_a_command_neither_resets_a_stale_session_nor_keeps_it_fresh(room: Room) -> None:
     await room.accepted("hello")
-
-    def nothing(snapshot: Snapshot) -> Effects:
-        return ()
-
-    before = (await room.store.change_session(MAIN, nothing)).session
+    before = (await snapshot(room.store)).session
     room.scene.clock.advance(48 * 3_600_000)
     await room.ask("/status")
     after = await room.session()

@@ -1,12 +1,16 @@
+from dataclasses import replace
+
 import apsw
 import pytest
 
 from roost.core.entries import Entry
 from roost.core.keys import SessionKey
+from roost.core.leases import Gateway, Lease
+from roost.core.runs import RunState
 from roost.core.sessions import Session
-from roost.stores.sqlite.tables import HOT_SESSIONS, SqliteTables, WriterTables
+from roost.stores.sqlite.tables import HOT_RUNS, HOT_SESSIONS, SqliteTables, WriterTables
 from roost.stores.tables import drive
-from roost.testing.builders import MAIN, said, session
+from roost.testing.builders import MAIN, run, said, session
 from tests.unit.stores.conftest import open_session
 
 
@@ -108,3 +112,50 @@ def test_what_waits_is_dropped_with_what_is_remembered(
     assert connection.execute("SELECT count(*) FROM entries").fetchone() == (0,)
     drive(writer_tables.insert_entries(MAIN, [entry]))
     assert drive(writer_tables.entries(f"{MAIN}-1", 0, None)) == (entry,)
+
+
+def test_a_run_is_remembered_until_it_ends(writer_tables: WriterTables, connection: apsw.Connection) -> None:
+    open_session(writer_tables)
+    begun = replace(run("r1"), state=RunState.RUNNING)
+    drive(writer_tables.insert_run(run("r1")))
+    drive(writer_tables.update_run(begun))
+    connection.execute("DELETE FROM runs")
+    assert drive(writer_tables.run("r1")) == begun
+    drive(writer_tables.update_run(replace(begun, state=RunState.DONE)))
+    assert drive(writer_tables.run("r1")) is None
+
+
+@pytest.mark.requirement("P21")
+def test_so_many_runs_are_remembered_and_no_more(
+    writer_tables: WriterTables, connection: apsw.Connection
+) -> None:
+    open_session(writer_tables)
+    for number in range(HOT_RUNS + 1):
+        drive(writer_tables.insert_run(run(f"r{number}")))
+    connection.execute("DELETE FROM runs")
+    assert drive(writer_tables.run("r0")) is None
+    assert drive(writer_tables.run(f"r{HOT_RUNS}")) is not None
+
+
+def test_leases_are_read_again_once_one_was_written(
+    writer_tables: WriterTables, connection: apsw.Connection
+) -> None:
+    lease = Lease(gateway=Gateway(name="home", holder="me"), epoch=1, expires_at=10)
+    drive(writer_tables.put_lease(lease))
+    assert drive(writer_tables.leases()) == (lease,)
+    connection.execute("UPDATE gateways SET expires_at = 99")
+    assert drive(writer_tables.keep_lease("home")) == lease
+    assert drive(writer_tables.keep_lease("away")) is None
+    drive(writer_tables.put_lease(replace(lease, expires_at=20)))
+    assert drive(writer_tables.keep_lease("home")) == replace(lease, expires_at=20)
+
+
+def test_what_is_said_again_of_where_a_session_came_from_changes_only_its_numbers(
+    writer_tables: WriterTables, connection: apsw.Connection
+) -> None:
+    was = open_session(writer_tables)
+    connection.execute("UPDATE sessions SET haystack = 'as it was'")
+    same = was._replace(origin=replace(was.origin), labels=replace(was.labels), version=2)
+    drive(writer_tables.update_session(was, same))
+    writer_tables.settle()
+    assert connection.execute("SELECT version, haystack FROM sessions").fetchone() == (2, "as it was")
