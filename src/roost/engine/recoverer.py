@@ -14,7 +14,7 @@ from roost.engine.rules import Rules
 from roost.engine.runner import announcement
 from roost.ports import Clock, Store
 
-LOOK_MS = 1_000
+LOOK_MS = 500
 
 
 class Recoverer:

@@ -28,13 +28,23 @@ LOST = (
     asyncpg.CannotConnectNowError,
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.TooManyConnectionsError,
+    # It was ended while this gateway stood still: what was heard last belongs to nothing that was asked.
+    asyncpg.InternalClientError,
     OSError,
     TimeoutError,
 )
 # Two of them stood in each other's way: one was undone, and can be done again.
 IN_THE_WAY = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
-DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
-DriverError: TypeAlias = asyncpg.PostgresError | asyncpg.InterfaceError | OSError
+DRIVER_ERRORS = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    TimeoutError,
+)
+DriverError: TypeAlias = (
+    asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError | OSError
+)
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _REFUSED = (
     asyncpg.InvalidAuthorizationSpecificationError,
