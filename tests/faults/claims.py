@@ -116,12 +116,14 @@ class Simulation:
         self.begin(self._people())
         self.begin(self._weather())
         self.begin(self._watch())
-        while not self.done:
-            at, _, strand = heapq.heappop(self._due)
-            self.clock.advance(max(0, at - self.clock.now()))
-            self._step(strand)
-        for _, _, strand in self._due:
-            strand.steps.close()
+        try:
+            while not self.done:
+                at, _, strand = heapq.heappop(self._due)
+                self.clock.advance(max(0, at - self.clock.now()))
+                self._step(strand)
+        finally:
+            for _, _, strand in self._due:
+                strand.steps.close()
 
     def _step(self, strand: Strand) -> None:
         process = strand.process
