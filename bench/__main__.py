@@ -8,12 +8,13 @@ from pathlib import Path
 
 import uvloop
 
-from bench import cli, delegation, reads, recall, startup, stores, tools, turns, wire
+from bench import cli, delegation, postgres, reads, recall, startup, stores, tools, turns, wire
 from bench.figures import Figure
 
 REPORT = Path(__file__).parent / "reports" / "latest.json"
 PARTS: Mapping[str, Callable[[Path], Awaitable[list[Figure]]]] = {
     "stores": stores.measure,
+    "postgres": postgres.measure,
     "reads": reads.measure,
     "recall": recall.measure,
     "tools": tools.measure,

@@ -2,11 +2,12 @@
 beyond this machine."""
 
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import network, parts, postgres
+from tests import grounds, network, parts, postgres
 
 settings.register_profile(
     "roost",
@@ -34,6 +35,17 @@ def postgres_server(need_part: parts.NeedPart) -> Iterator[str]:
     assert programs is not None
     with postgres.running(programs) as server:
         yield server.address
+
+
+@pytest.fixture
+def ground_of(request: pytest.FixtureRequest, tmp_path: Path) -> grounds.GroundOf:
+    """`ground_of("postgres")`: where a store of that kind may live, with whatever the last test left on a server."""
+
+    def ground(kind: str) -> grounds.Ground:
+        server = request.getfixturevalue("postgres_server") if kind == "postgres" else ""
+        return grounds.Ground(kind, tmp_path, server)
+
+    return ground
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

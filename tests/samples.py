@@ -4,7 +4,6 @@ from zoneinfo import ZoneInfo
 
 from roost.core.addresses import Address, ChatType
 from roost.core.arrivals import Arrival, Opening
-from roost.core.effects import Snapshot
 from roost.core.exchanges import Completion, Exchange, Phase
 from roost.core.inbound import Inbound, InboundRecord, InboundState, InputMode, Source
 from roost.core.keys import KeyKind, SessionKey
@@ -12,6 +11,7 @@ from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.principals import OWNER, Principal, person
 from roost.core.runs import Cause, Request, Run, RunState
 from roost.core.sessions import Facts, Generation, OpenedBy, Session, SessionKind, Times
+from roost.core.snapshots import Snapshot
 
 UTC_ZONE = ZoneInfo("UTC")
 NOON = 1_750_075_200_000  # 2025-06-16 12:00 UTC

@@ -1,7 +1,8 @@
 """What a decision would see of a session."""
 
-from roost.core.effects import Effects, Snapshot
+from roost.core.effects import Effects
 from roost.core.keys import SessionKey
+from roost.core.snapshots import Snapshot
 from roost.ports import Store
 from roost.testing.builders import MAIN
 

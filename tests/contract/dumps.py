@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import dataclass
 
 from roost.core.deliveries import Delivery, DeliveryState
-from roost.core.effects import Snapshot
 from roost.core.entries import Entry
 from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
@@ -16,6 +15,7 @@ from roost.core.queries import LedgerQuery, SearchHit, SearchQuery, SessionQuery
 from roost.core.runs import Run, RunState
 from roost.core.search import parse_query
 from roost.core.sessions import Generation, Session
+from roost.core.snapshots import Snapshot
 from roost.core.threads import ThreadBinding
 from roost.ports import Store
 from tests.contract import pools, scenes

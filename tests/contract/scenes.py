@@ -2,7 +2,7 @@
 
 from typing import Generic, TypeVar
 
-from roost.core.effects import AcceptInput, Decide, Effect, OpenGeneration, QueueRun, Snapshot
+from roost.core.effects import AcceptInput, Effect, OpenGeneration, QueueRun
 from roost.core.entries import EntryDraft
 from roost.core.errors import RoostError
 from roost.core.inbound import InboundRecord, InputMode
@@ -13,6 +13,7 @@ from roost.core.queries import HistoryQuery, Position
 from roost.core.runs import Claim, Run
 from roost.core.scheduling import Backlog
 from roost.core.sessions import Session
+from roost.core.snapshots import Decide, Snapshot
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN

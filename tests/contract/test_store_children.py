@@ -11,7 +11,6 @@ from roost.core.effects import (
     OweCompletion,
     PutExchange,
     QueueRun,
-    RunSnapshot,
     SettleCompletion,
 )
 from roost.core.errors import Conflict
@@ -21,6 +20,7 @@ from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.runs import Request, Run, RunKind, Step, StepKind
+from roost.core.snapshots import RunSnapshot
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN

@@ -17,7 +17,6 @@ from roost.core.effects import (
     Pin,
     PutExchange,
     QueueRun,
-    Snapshot,
 )
 from roost.core.errors import Conflict, NotFound
 from roost.core.exchanges import Completion, Exchange
@@ -30,6 +29,7 @@ from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery, LedgerQuery, SessionQuery
 from roost.core.runs import RunKind
 from roost.core.sessions import Summary
+from roost.core.snapshots import Snapshot
 from roost.core.threads import BindThread, ThreadBinding, UnbindThread, UseThread
 from roost.core.visibility import VisibleScope
 from roost.ports import Store

@@ -6,12 +6,13 @@ from dataclasses import replace
 import pytest
 
 from roost.core.deliveries import Confirmed
-from roost.core.effects import AddDelivery, DeleteSession, Effects, KillInput, RequeueRun, RunSnapshot
+from roost.core.effects import AddDelivery, DeleteSession, Effects, KillInput, RequeueRun
 from roost.core.errors import Conflict, Fenced, InvalidInput
 from roost.core.keys import SessionKey
 from roost.core.leases import LEASE_MS, Gateway, Lease
 from roost.core.runs import Claim, Progress, RunState, Step, StepKind
 from roost.core.sessions import SessionStatus
+from roost.core.snapshots import RunSnapshot
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN

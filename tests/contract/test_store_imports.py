@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.effects import DeleteSession, Effects, Snapshot
+from roost.core.effects import DeleteSession, Effects
 from roost.core.entries import EntryDraft
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.jsonl import Importer, line_of, read_entry
@@ -14,6 +14,7 @@ from roost.core.queries import HistoryQuery, SearchQuery
 from roost.core.resets import Reset, open_generation
 from roost.core.search import parse_query
 from roost.core.sessions import Labels, OpenedBy, Session, Summary, Times
+from roost.core.snapshots import Snapshot
 from roost.core.transfer import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.ports import Store
 from roost.testing import builders

@@ -6,15 +6,7 @@ import anyio
 import pytest
 
 from roost.core.addresses import ChatType
-from roost.core.effects import (
-    AcceptInput,
-    DeleteSession,
-    Effects,
-    KillInput,
-    MergeInput,
-    QueueRun,
-    Snapshot,
-)
+from roost.core.effects import AcceptInput, DeleteSession, Effects, KillInput, MergeInput, QueueRun
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.events import EventKind
 from roost.core.inbound import Inbound, InboundRecord, InboundState, InputMode, Source
@@ -22,6 +14,7 @@ from roost.core.keys import SessionKey
 from roost.core.messages import Image, Provenance, ProvenanceKind, Text
 from roost.core.principals import OWNER, person
 from roost.core.sessions import Facts, SessionKind, SessionStatus
+from roost.core.snapshots import Snapshot
 from roost.ports import Accepted, Store
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN

@@ -32,8 +32,6 @@ from roost.core.effects import (
     MoveInput,
     OpenGeneration,
     RequeueRun,
-    RunSnapshot,
-    Snapshot,
 )
 from roost.core.entries import EntryDraft
 from roost.core.errors import RoostError
@@ -45,6 +43,7 @@ from roost.core.queries import HistoryQuery, LedgerQuery, SearchQuery, SessionQu
 from roost.core.retention import Cutoffs
 from roost.core.runs import Claim, Outcome, RunState, Step
 from roost.core.scheduling import Limits, choose
+from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.transfer import ImportedSession
 from roost.ports import Store
 from roost.stores.memory import MemoryStore

@@ -5,16 +5,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from roost.core.effects import (
-    AddDelivery,
-    AppendEntries,
-    DelayRun,
-    Effect,
-    Effects,
-    MoveInput,
-    QueueRun,
-    RunSnapshot,
-)
+from roost.core.effects import AddDelivery, AppendEntries, DelayRun, Effect, Effects, MoveInput, QueueRun
 from roost.core.errors import Conflict, InvalidInput, NotFound
 from roost.core.events import EventKind
 from roost.core.inbound import InputMode
@@ -23,6 +14,7 @@ from roost.core.leases import Lease
 from roost.core.runs import Claim, Lane, Outcome, Progress, Request, Run, RunKind, RunState, Step, StepKind
 from roost.core.scheduling import Backlog
 from roost.core.sessions import SessionStatus
+from roost.core.snapshots import RunSnapshot
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN

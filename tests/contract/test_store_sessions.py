@@ -16,7 +16,6 @@ from roost.core.effects import (
     OweCompletion,
     Pin,
     QueueRun,
-    Snapshot,
 )
 from roost.core.errors import Conflict, NotFound
 from roost.core.events import EventKind
@@ -25,6 +24,7 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.messages import Usage
 from roost.core.sessions import Counters, Labels, Overrides, SessionStatus, Summary
+from roost.core.snapshots import Snapshot
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN

@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from pathlib import Path
 from typing import Self
 
 import anyio
@@ -14,7 +13,6 @@ from roost.channels.loopback import LoopbackChannel
 from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy
 from roost.core.deliveries import DeliveryState
-from roost.core.effects import Snapshot
 from roost.core.entries import Entry
 from roost.core.envelopes import Conversation, Sender
 from roost.core.keys import SessionKey
@@ -23,6 +21,7 @@ from roost.core.models import ModelRef, ModelRequest, ModelSpec
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.queuesettings import QueuePolicy, QueueSettings
 from roost.core.sessions import SessionStatus
+from roost.core.snapshots import Snapshot
 from roost.core.tools import Place
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
@@ -30,9 +29,6 @@ from roost.engine.outbox import DELIVERIES
 from roost.engine.rules import Part, Rules
 from roost.engine.scheduler import RUNS
 from roost.ports import Store, Tool
-from roost.stores.memory import MemoryStore
-from roost.stores.sqlite import SqliteStore
-from roost.stores.sqlite.store import SqliteOptions
 from roost.testing.clock import FakeClock
 from roost.testing.crashing import (
     Crashed,
@@ -45,10 +41,10 @@ from roost.testing.crashing import (
 )
 from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import Script
+from tests.grounds import Ground
 from tests.scale import chosen, count
 from tests.snapshots import snapshot
 
-KINDS = ("memory", "sqlite")
 MAIN = SessionKey.named("main", "main")
 ADA = Sender(id="ada", name="Ada")
 WITH_ADA = Conversation(chat_type=ChatType.DIRECT, peer="ada")
@@ -73,8 +69,7 @@ class Saying:
 class Lives(ABC):
     """What outlives the gateway. `sayings` are said in order, each once the one before it has been dealt with."""
 
-    kind: str
-    folder: Path
+    ground: Ground
     sayings: tuple[Saying, ...]
     channel: LoopbackChannel = field(default_factory=LoopbackChannel)
     clock: FakeClock = field(default_factory=FakeClock)
@@ -117,8 +112,7 @@ class Lives(ABC):
     # -- one life after another -----------------------------------------------------------------------
 
     async def __aenter__(self) -> Self:
-        self.folder.mkdir(exist_ok=True)
-        self.store = self._opened()
+        self.store = await self.ground.opened(self.clock)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -141,16 +135,10 @@ class Lives(ABC):
         """A life that ends at this point, and what a new process finds after it."""
         struck = await self.live(point)
         print(f"crashed {point.moment} call {point.at}, {struck.calls[point.at - 1 : point.at]}")  # noqa: T201 — shown when it fails
-        if self.kind == "sqlite":
+        if self.ground.durable:
             await self.store.close()
-            self.store = self._opened()
+            self.store = await self.ground.opened(self.clock)
         return struck
-
-    def _opened(self) -> Store:
-        if self.kind == "memory":
-            return MemoryStore(self.clock)
-        options = SqliteOptions(synchronous="OFF", readers=1)
-        return SqliteStore.open(self.folder / "crash.db", self.clock, options=options)
 
     def _engine(self, crashes: Crashes) -> Engine:
         store, channel = CrashingStore(self.store, crashes), CrashingChannel(self.channel, crashes)
@@ -200,6 +188,9 @@ def points(
 ) -> Iterator[CrashPoint]:
     """Before and after every call; at reduced scale one in a few of these, and the sharp ones."""
     step = count(one_in[kind], 1)
+    if kind == "postgres":
+        # Each life takes a second there.
+        step, sharp = count(step, max(1, one_in[kind] // 40)), ()
     for place, (number, moment) in enumerate(product(range(1, len(calls) + 1), Moment)):
         if chosen(place, step) or calls[number - 1] in sharp:
             yield CrashPoint(at=number, moment=moment)

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import apsw
 
-from roost.core.effects import AddDelivery, AppendEntries, Effects, RequeueRun, RunSnapshot
+from roost.core.effects import AddDelivery, AppendEntries, Effects, RequeueRun
 from roost.core.entries import EntryDraft
 from roost.core.errors import StoreUnavailable
 from roost.core.inbound import InboundRecord
@@ -17,6 +17,7 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
 from roost.core.runs import Run, RunState
 from roost.core.scheduling import Backlog
+from roost.core.snapshots import RunSnapshot
 from roost.ports import Store
 from roost.stores.sqlite import SqliteStore
 from roost.testing.builders import accept, answered, delivery, done, inbound, said

@@ -9,13 +9,14 @@ import anyio
 
 from roost.core.compaction import SECTIONS, CompactionSettings
 from roost.core.deliveries import Delivery, DeliveryState
-from roost.core.effects import Effects, Snapshot
+from roost.core.effects import Effects
 from roost.core.inbound import Inbound, InboundRecord, InboundState, Source
 from roost.core.keys import SessionKey
 from roost.core.messages import Body, Compaction, ToolCall, UserMessage, text_of
 from roost.core.models import FailureKind
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.queuesettings import DropPolicy, QueueMode, QueueSettings
+from roost.core.snapshots import Snapshot
 from roost.core.upkeep import ContextSettings
 from roost.engine.gateway import Engine
 from roost.ports import Store

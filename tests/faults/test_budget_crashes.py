@@ -1,7 +1,6 @@
 """A gateway that ends at any call while money is short: the limit holds, each user is told once, nothing is lost."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pytest
 
@@ -14,13 +13,14 @@ from roost.engine.rules import Part, Rules
 from roost.ports import Tool
 from roost.testing.crashing import Crashes
 from roost.testing.scripts import Say, Script, Spend
-from tests.faults.lives import CHAT, KINDS, SPEC, Lives, Saying, points, sayings
+from tests.faults.lives import CHAT, SPEC, Lives, Saying, points, sayings
+from tests.grounds import Ground
 
 COST = 900
 # Enough for the first call whatever became of it, and for no other.
 LOW, HIGH = 1_500, 100_000
 MESSAGES = ("one", "two")
-ONE_IN = {"memory": 3, "sqlite": 7}
+ONE_IN = {"memory": 3, "sqlite": 7, "postgres": 13}
 
 
 @dataclass(kw_only=True)
@@ -57,18 +57,17 @@ async def assert_kept(scene: Scene, *, told: int) -> None:
 
 @pytest.mark.requirement("P20", "P10")
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kind", KINDS)
 async def test_after_a_crash_at_any_call_the_limit_holds_and_each_refused_user_was_told_once(
-    kind: str, tmp_path: Path
+    ground: Ground,
 ) -> None:
-    async with Scene(kind=kind, folder=tmp_path / "dry") as scene:
+    async with Scene(ground=await ground.fresh("dry")) as scene:
         calls = (await scene.live()).calls
         assert "store.reserve" in calls
         scene.hard = HIGH
         await scene.live()
         await assert_kept(scene, told=1)
-    for point in points(kind, calls, ONE_IN, {"store.reserve"}):
-        async with Scene(kind=kind, folder=tmp_path / f"{point.at}-{point.moment}") as scene:
+    for point in points(ground.kind, calls, ONE_IN, {"store.reserve"}):
+        async with Scene(ground=await ground.fresh(f"{point.at}-{point.moment}")) as scene:
             await scene.strike(point)
             await scene.live()
             assert scene.billed <= LOW

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from itertools import product
-from pathlib import Path
 
 import anyio
 import pytest
@@ -39,9 +38,6 @@ from roost.engine.ids import FreshIds
 from roost.engine.outbox import DELIVERIES
 from roost.engine.rules import Rules
 from roost.ports import Store
-from roost.stores.memory import MemoryStore
-from roost.stores.sqlite import SqliteStore
-from roost.stores.sqlite.store import SqliteOptions
 from roost.testing.clock import FakeClock
 from roost.testing.crashing import (
     Crashed,
@@ -56,13 +52,14 @@ from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import Fail, Hang, Say, Script
 from tests.faults.family import family
 from tests.flows.nursery import call, said_to, spawns, task_of
+from tests.grounds import Ground
 from tests.scale import FULL, count
 
 DOWN = Fail(FailureKind.PERMANENT, "the provider is down")
 KINDS = tuple(status for status in CompletionStatus if status is not CompletionStatus.PENDING)
 LIMIT_S = 5
 WITHIN_S = 60
-SPAWNS = count(50, 1_000)
+SPAWNS = {"memory": count(50, 1_000), "sqlite": count(50, 1_000), "postgres": count(10, 1_000)}
 BLOCK = re.compile(r"^\d+\. (\S+)\nStatus: (\w+)", re.MULTILINE)
 WORDS = {"success": CompletionStatus.OK}
 
@@ -150,23 +147,13 @@ class Batch:
 class Scene:
     """The store's rows and the platform with its people."""
 
-    kind: str
-    folder: Path
+    ground: Ground
+    clock: FakeClock
+    store: Store
     channel: LoopbackChannel = field(default_factory=LoopbackChannel)
-    clock: FakeClock = field(default_factory=FakeClock)
     batches: list[Batch] = field(default_factory=list)
     lives: int = 0
-    store: Store = field(init=False)
     model: ScriptedModel = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.store = self._opened()
-
-    def _opened(self) -> Store:
-        if self.kind == "memory":
-            return MemoryStore(self.clock)
-        options = SqliteOptions(synchronous="OFF", readers=1)
-        return SqliteStore.open(self.folder / "crash.db", self.clock, options=options)
 
     async def play(self, shape: Shape, *, down: bool, point: CrashPoint | None = None) -> Crashes:
         """One batch to its end, through as many lives of the gateway as it takes."""
@@ -177,9 +164,9 @@ class Scene:
         while not over:
             over = await self._live(batch, crashes)
             crashes = Crashes() if crashes.struck else crashes
-            if self.kind == "sqlite":
+            if self.ground.durable:
                 await self.store.close()
-                self.store = self._opened()
+                self.store = await self.ground.opened(self.clock)
         return struck
 
     async def _live(self, batch: Batch, crashes: Crashes) -> bool:
@@ -290,11 +277,13 @@ class Scene:
         return row is not None and row.status not in ACTIVE
 
     async def _at_rest(self, batch: Batch, but: CompletionStatus | None = None) -> bool:
+        # From below: what ends there is work further up from the same moment on.
         requester = await self.requester(batch)
-        rows = [*(await self.below(batch.top)).values(), await self.store.session(batch.top)]
-        rows += (await self.below(requester)).values() if requester else ()
-        at_work = [row.labels.label or "" for row in rows if row and row.status in ACTIVE]
-        return [label for label in at_work if label != but] == []
+        rows = await self.below(requester) if requester else {}
+        rows = {**rows, **await self.below(batch.top)}
+        top = await self.store.session(batch.top)
+        at_work = [name for name, row in rows.items() if row.status in ACTIVE and name != but]
+        return not at_work and (top is None or top.status not in ACTIVE)
 
     async def _all_sent(self) -> bool | None:
         unsent = [await self.store.deliveries(state, 1) for state in UNSENT]
@@ -302,8 +291,9 @@ class Scene:
 
 
 @asynccontextmanager
-async def scenes(kind: str, folder: Path) -> AsyncIterator[Scene]:
-    scene = Scene(kind, folder)
+async def scenes(ground: Ground) -> AsyncIterator[Scene]:
+    clock = FakeClock()
+    scene = Scene(ground, clock, await ground.opened(clock))
     try:
         yield scene
     finally:
@@ -355,18 +345,18 @@ async def assert_told_once(scene: Scene, batch: Batch) -> None:
 
 @pytest.mark.requirement("P1", "P10", "D27")
 @pytest.mark.timeout(3_000)
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
 async def test_however_children_end_and_wherever_their_gateway_dies_each_is_told_once(
-    kind: str, tmp_path: Path
+    ground: Ground,
 ) -> None:
     points: list[tuple[Shape, bool, CrashPoint]] = []
-    async with scenes(kind, tmp_path) as scene:
+    wanted = SPAWNS[ground.kind]
+    async with scenes(await ground.fresh("family")) as scene:
         for shape, down in product(Shape, (False, True)):
             calls = len((await scene.play(shape, down=down)).calls)
             places = product(range(1, calls + 1), Moment)
             points += [(shape, down, CrashPoint(at=at, moment=moment)) for at, moment in places]
             await assert_told_once(scene, scene.batches[-1])
-        every = 1 if FULL else len(points) * len(KINDS) // SPAWNS | 1
+        every = 1 if FULL and ground.kind != "postgres" else len(points) * len(KINDS) // wanted | 1
         print(f"{len(points)} points, every {every}")  # noqa: T201 — shown when it fails
         for shape, down, point in points[::every]:
             struck = await scene.play(shape, down=down, point=point)
@@ -374,6 +364,6 @@ async def test_however_children_end_and_wherever_their_gateway_dies_each_is_told
             await assert_told_once(scene, scene.batches[-1])
         for batch in scene.batches:
             await assert_told_once(scene, batch)
-        assert len(scene.batches) * len(KINDS) >= SPAWNS
+        assert len(scene.batches) * len(KINDS) >= wanted
         assert await scene.store.check() == ()
         assert await scene.store.deliveries(DeliveryState.FAILED, 1) == ()

@@ -4,7 +4,6 @@ What was stopped before the crash is not taken up again after it.
 """
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +13,10 @@ from roost.core.messages import AssistantMessage, StopReason, UserMessage, text_
 from roost.core.models import ModelRequest
 from roost.testing.crashing import Crashes, CrashPoint, Moment
 from roost.testing.scripts import Hang, Say, Script
-from tests.faults.lives import CHAT, KINDS, MAIN, Lives, Saying, points, sayings
+from tests.faults.lives import CHAT, MAIN, Lives, Saying, points, sayings
+from tests.grounds import Ground
 
-ONE_IN = {"memory": 7, "sqlite": 15}
+ONE_IN = {"memory": 7, "sqlite": 15, "postgres": 41}
 SHARP = frozenset({"channel.send"})
 
 
@@ -72,18 +72,17 @@ async def assert_whole(scene: Scene) -> None:
 
 @pytest.mark.requirement("D51", "P27", "P14")
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kind", KINDS)
 async def test_after_a_crash_at_any_call_what_was_stopped_stays_stopped_and_commands_are_done_once(
-    kind: str, tmp_path: Path
+    ground: Ground,
 ) -> None:
-    async with Scene(kind=kind, folder=tmp_path / "dry") as scene:
+    async with Scene(ground=await ground.fresh("dry")) as scene:
         calls = (await scene.live()).calls
         await assert_whole(scene)
     sharp = [
         CrashPoint(at=at, moment=moment, call="store.accept_command") for at in (1, 2) for moment in Moment
     ]
-    for place, point in enumerate((*sharp, *points(kind, calls, ONE_IN, SHARP))):
-        async with Scene(kind=kind, folder=tmp_path / str(place)) as scene:
+    for number, point in enumerate((*sharp, *points(ground.kind, calls, ONE_IN, SHARP))):
+        async with Scene(ground=await ground.fresh(str(number))) as scene:
             await scene.strike(point)
             await scene.live()
             await assert_whole(scene)

@@ -1,7 +1,6 @@
 """A gateway that ends at any call while contexts are pruned, condensed or saved as notes: nothing is lost or half done."""
 
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import pytest
 
@@ -15,14 +14,15 @@ from roost.ports import Store, Tool
 from roost.testing.crashing import Crashes
 from roost.testing.scripts import CallTool, Fail, Say, Script
 from roost.tools.notes import Notes
-from tests.faults.lives import CHAT, KINDS, SPEC, Lives, Saying, points, sayings
+from tests.faults.lives import CHAT, SPEC, Lives, Saying, points, sayings
+from tests.grounds import Ground
 
 WINDOW = 1_600
 WIDEST = 5_600
 NOTE = "- what matters"
 SUMMARY = "\n".join(f"## {section}\nNone." for section in SECTIONS)
 MESSAGES = tuple(f"{'word ' * 120} number {number}" for number in range(10))
-ONE_IN = {"memory": 41, "sqlite": 83}
+ONE_IN = {"memory": 41, "sqlite": 83, "postgres": 331}
 
 
 @dataclass(kw_only=True)
@@ -49,7 +49,7 @@ class Growing(Lives):
         return (Notes("notes.md"),)
 
     def part(self, crashes: Crashes, tools: tuple[Tool, ...]) -> Part:
-        spec, place = replace(SPEC, context_window=WINDOW), Place(workspace=str(self.folder))
+        spec, place = replace(SPEC, context_window=WINDOW), Place(workspace=str(self.ground.folder))
         return replace(super().part(crashes, tools), spec=spec, place=place)
 
 
@@ -66,21 +66,20 @@ async def assert_whole(scene: Growing) -> None:
     compactions = sum(isinstance(body, Compaction) for body in bodies)
     assert snapshot.session.counters.compactions == compactions >= 1
     assert snapshot.session.counters.total < WINDOW
-    assert (scene.folder / "notes.md").read_text() == f"{NOTE}\n"
+    assert (scene.ground.folder / "notes.md").read_text() == f"{NOTE}\n"
     assert await scene.store.check() == ()
 
 
 @pytest.mark.requirement("P10", "P11")
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kind", KINDS)
 async def test_after_a_crash_at_any_call_the_context_is_condensed_once_and_nothing_said_is_lost(
-    kind: str, tmp_path: Path
+    ground: Ground,
 ) -> None:
-    async with Growing(kind=kind, folder=tmp_path / "dry") as scene:
+    async with Growing(ground=await ground.fresh("dry")) as scene:
         calls = (await scene.live()).calls
         await assert_whole(scene)
-    for point in points(kind, calls, ONE_IN):
-        async with Growing(kind=kind, folder=tmp_path / f"{point.at}-{point.moment}") as scene:
+    for point in points(ground.kind, calls, ONE_IN):
+        async with Growing(ground=await ground.fresh(f"{point.at}-{point.moment}")) as scene:
             await scene.strike(point)
             await scene.live()
             await assert_whole(scene)

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,8 @@ from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.ports import Report, Store, Tool
 from roost.testing.crashing import Crashes, CrashPoint, Moment
 from roost.testing.scripts import CallTool, Say, Script
-from tests.faults.lives import CHAT, KINDS, Lives, Saying, points, sayings
+from tests.faults.lives import CHAT, Lives, Saying, points, sayings
+from tests.grounds import Ground
 
 CALL = ToolCall(id="c1", name="count", arguments={})
 MESSAGES = ("use the tool", "say nothing", "speak")
@@ -26,7 +26,7 @@ ABILITIES = {
     "dedupes": ChannelAbilities(longest=4000, dedupes=True),
     "neither": ChannelAbilities(longest=4000),
 }
-ONE_IN = {"memory": 7, "sqlite": 15}
+ONE_IN = {"memory": 7, "sqlite": 15, "postgres": 41}
 # Between what the world sees and what the store knows: struck at every scale.
 SHARP = frozenset({"channel.send", "tool.run"})
 
@@ -70,10 +70,8 @@ class Scene(Lives):
                 return (Say(REPLIES[1]),)
 
 
-def scene_of(kind: str, folder: Path, abilities: ChannelAbilities, traits: ToolTraits) -> Scene:
-    return Scene(
-        kind=kind, folder=folder, channel=LoopbackChannel(abilities=abilities), tool=Counting(traits)
-    )
+def scene_of(ground: Ground, abilities: ChannelAbilities, traits: ToolTraits) -> Scene:
+    return Scene(ground=ground, channel=LoopbackChannel(abilities=abilities), tool=Counting(traits))
 
 
 async def assert_whole(scene: Scene) -> None:
@@ -115,17 +113,16 @@ CASES = [("all", False), ("asked", True), ("dedupes", True), ("neither", False)]
 @pytest.mark.requirement("P9", "P10", "P14")
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("abilities", "reenterable"), CASES)
-@pytest.mark.parametrize("kind", KINDS)
 async def test_after_a_crash_at_any_call_every_message_is_answered_and_no_answer_comes_twice(
-    kind: str, abilities: str, *, reenterable: bool, tmp_path: Path
+    ground: Ground, abilities: str, *, reenterable: bool
 ) -> None:
     traits = ToolTraits(reenterable=reenterable)
-    async with scene_of(kind, tmp_path / "dry", ABILITIES[abilities], traits) as scene:
+    async with scene_of(await ground.fresh("dry"), ABILITIES[abilities], traits) as scene:
         calls = (await scene.live()).calls
         await assert_whole(scene)
-    for point in points(kind, calls, ONE_IN, SHARP):
-        folder = tmp_path / f"{point.at}-{point.moment}"
-        async with scene_of(kind, folder, ABILITIES[abilities], traits) as scene:
+    for point in points(ground.kind, calls, ONE_IN, SHARP):
+        struck = await ground.fresh(f"{point.at}-{point.moment}")
+        async with scene_of(struck, ABILITIES[abilities], traits) as scene:
             await scene.strike(point)
             await scene.live()
             await assert_whole(scene)
@@ -142,15 +139,15 @@ FIRST = (
 @pytest.mark.requirement("P10")
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("first", FIRST, ids=lambda point: f"{point.call}-{point.moment}")
-@pytest.mark.parametrize("kind", KINDS)
-async def test_a_crash_during_recovery_changes_nothing(kind: str, first: CrashPoint, tmp_path: Path) -> None:
+async def test_a_crash_during_recovery_changes_nothing(ground: Ground, first: CrashPoint) -> None:
     traits, abilities = ToolTraits(), ABILITIES["asked"]
-    async with scene_of(kind, tmp_path / "dry", abilities, traits) as scene:
+    async with scene_of(await ground.fresh("dry"), abilities, traits) as scene:
         assert (await scene.strike(first)).struck
         calls = (await scene.live()).calls
         await assert_whole(scene)
-    for point in points(kind, calls, ONE_IN, SHARP):
-        async with scene_of(kind, tmp_path / f"{point.at}-{point.moment}", abilities, traits) as scene:
+    for point in points(ground.kind, calls, ONE_IN, SHARP):
+        struck = await ground.fresh(f"{point.at}-{point.moment}")
+        async with scene_of(struck, abilities, traits) as scene:
             await scene.strike(first)
             await scene.strike(point)
             await scene.live()

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 from random import Random
 
 import anyio
@@ -27,9 +26,6 @@ from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
 from roost.engine.rules import Part, Rules
 from roost.ports import Store
-from roost.stores.memory import MemoryStore
-from roost.stores.sqlite import SqliteStore
-from roost.stores.sqlite.store import SqliteOptions
 from roost.testing.clock import FakeClock
 from roost.testing.crashing import (
     Crashed,
@@ -56,6 +52,7 @@ from tests.faults.numbered import (
     summary,
     words,
 )
+from tests.grounds import Ground, GroundOf
 from tests.scale import count, seeds
 
 MESSAGES = count(60, 500)
@@ -126,8 +123,8 @@ class Life:
                 while self.pauses:
                     self.pauses.pop().set()
                 # A writer has a thread of its own, which needs time that is not this loop's.
-                await anyio.sleep(0.002 if self.storm.durable else 0)
-                for _ in range(5 if self.storm.durable else 100):
+                await anyio.sleep(0.002 if self.storm.ground.durable else 0)
+                for _ in range(5 if self.storm.ground.durable else 100):
                     await anyio.lowlevel.checkpoint()
                 self.clock.advance(2_000)
 
@@ -179,20 +176,17 @@ DISTURBANCES: Mapping[Happening, int] = {
 class Storm:
     """What outlives a gateway: the store's rows, and the platform with its people."""
 
-    def __init__(self, kind: str, folder: Path, seed: int) -> None:
+    store: Store
+
+    def __init__(self, ground: Ground, seed: int) -> None:
         self.chance = Random(seed)
-        self.durable = kind == "sqlite"
+        self.ground = ground
         self.clock, self._database_clock = FakeClock(), FakeClock()
         self.channel = LoopbackChannel(abilities=NEITHER)
         self.said = self.commands = self.lives = 0
-        self._path = folder / "storm.db"
-        self.store = self._opened()
 
-    def _opened(self) -> Store:
-        if not self.durable:
-            return MemoryStore(self.clock, self._database_clock)
-        options = SqliteOptions(synchronous="OFF", readers=1)
-        return SqliteStore.open(self._path, self.clock, database_clock=self._database_clock, options=options)
+    async def open(self) -> None:
+        self.store = await self.ground.opened(self.clock, self._database_clock)
 
     async def say(self, name: str, text: str, sender: str) -> None:
         chat = Conversation(chat_type=ChatType.DIRECT, peer=sender)
@@ -211,9 +205,9 @@ class Storm:
             await life.happen(DISTURBANCES)
 
     async def _live(self, crashes: Crashes, course: Callable[[Life], Awaitable[None]]) -> None:
-        if self.durable and self.lives:
+        if self.ground.durable and self.lives:
             await self.store.close()
-            self.store = self._opened()
+            await self.open()
         self.lives += 1
         life = Life(self, crashes)
         try:
@@ -229,8 +223,9 @@ class Storm:
 
 
 @asynccontextmanager
-async def storms(kind: str, folder: Path, seed: int) -> AsyncIterator[Storm]:
-    storm = Storm(kind, folder, seed)
+async def storms(ground: Ground, seed: int) -> AsyncIterator[Storm]:
+    storm = Storm(ground, seed)
+    await storm.open()
     try:
         yield storm
     finally:
@@ -244,12 +239,13 @@ async def storms(kind: str, folder: Path, seed: int) -> AsyncIterator[Storm]:
     [
         *(("memory", seed) for seed in seeds(10, 200)),
         *(("sqlite", seed) for seed in seeds(3, 40)),
+        *(("postgres", seed) for seed in seeds(1, 20)),
     ],
 )
 async def test_every_numbered_message_comes_to_one_end_wherever_the_gateway_crashes(
-    kind: str, seed: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    kind: str, seed: int, ground_of: GroundOf, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with storms(kind, tmp_path, seed) as storm:
+    async with storms(await ground_of(kind).fresh("storm"), seed) as storm:
         await storm.pass_over()
         await storm.store.acquire_lease(Gateway(name="storm", holder="the test"))
         ends = await judge(storm.store, "loopback", MESSAGES, storm.seen())

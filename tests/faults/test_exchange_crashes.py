@@ -1,7 +1,6 @@
 """A conversation between two agents whose gateway ends at every single call it makes: the same words, one announce."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pytest
 
@@ -23,7 +22,8 @@ from roost.testing.crashing import Crashes
 from roost.testing.scripts import CallTool, Say, Script
 from roost.tools.access import Access
 from roost.tools.sessions_send import SessionsSend
-from tests.faults.lives import CHAT, DOOR, KINDS, MAIN, Lives, Saying, points
+from tests.faults.lives import CHAT, DOOR, MAIN, Lives, Saying, points
+from tests.grounds import Ground
 
 GROUP = SessionKey.parse("agent:main:loopback:group:kitchen")
 KITCHEN = Conversation(chat_type=ChatType.GROUP, peer="kitchen")
@@ -31,7 +31,7 @@ IN_KITCHEN = Address(channel="loopback", to="kitchen")
 BOB = Sender(id="bob", name="Bob")
 SEND = ToolCall(id="c1", name="sessions_send", arguments={"sessionKey": str(GROUP), "message": "dinner?"})
 TURNS = 5
-ONE_IN = {"memory": 17, "sqlite": 41}
+ONE_IN = {"memory": 17, "sqlite": 41, "postgres": 131}
 KITCHEN_WORDS = ["hi", "hello", "dinner?", "pasta", "turn 1", "turn 2", "turn 3", "turn 4", "Pasta it is."]
 MAIN_WORDS = [
     "ask the kitchen",
@@ -99,15 +99,14 @@ async def assert_whole(scene: Scene) -> None:
 
 @pytest.mark.requirement("D17", "D18", "P6", "P10")
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kind", KINDS)
 async def test_an_exchange_of_five_turns_is_the_same_wherever_its_gateway_dies(
-    kind: str, tmp_path: Path
+    ground: Ground,
 ) -> None:
-    async with Scene(kind=kind, folder=tmp_path / "dry") as scene:
+    async with Scene(ground=await ground.fresh("dry")) as scene:
         calls = (await scene.live()).calls
         await assert_whole(scene)
-    for point in points(kind, calls, ONE_IN):
-        async with Scene(kind=kind, folder=tmp_path / f"{point.at}-{point.moment}") as scene:
+    for point in points(ground.kind, calls, ONE_IN):
+        async with Scene(ground=await ground.fresh(f"{point.at}-{point.moment}")) as scene:
             await scene.strike(point)
             await scene.live()
             await assert_whole(scene)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from roost.core.effects import Effects, Snapshot
+from roost.core.effects import Effects
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
 from roost.core.queries import SessionQuery
 from roost.core.retention import Cutoffs
+from roost.core.snapshots import Snapshot
 from roost.stores.sqlite import SqliteStore
 from roost.stores.sqlite.store import SqliteOptions
 from roost.stores.sqlite.writer import BATCH, WAITING

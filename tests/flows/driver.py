@@ -10,7 +10,7 @@ from roost.core.admission import Admitted, ChannelPolicy, DmPolicy, GroupPolicy
 from roost.core.announce import Stats, announce_text, read_report
 from roost.core.arrivals import Arrival, Opening
 from roost.core.deliveries import Delivery, DeliveryKind, DeliveryState
-from roost.core.effects import AddDelivery, Advance, AppendEntries, Effects, RunSnapshot, Snapshot
+from roost.core.effects import AddDelivery, AppendEntries, Effects
 from roost.core.endings import Ending
 from roost.core.entries import Entry, EntryDraft
 from roost.core.envelopes import Conversation, Envelope, Sender, labels_of, origin_of, reply_address
@@ -38,6 +38,7 @@ from roost.core.routing import RoutingRules
 from roost.core.runs import Claim, Outcome, Request, Run, RunKind, RunState
 from roost.core.scheduling import Backlog
 from roost.core.sessions import OpenedBy, Session
+from roost.core.snapshots import Advance, RunSnapshot, Snapshot
 from roost.core.triggers import find_trigger
 from roost.ports import Accepted, Store
 from roost.testing.builders import Names

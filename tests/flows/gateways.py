@@ -1,7 +1,7 @@
 """A whole gateway for a flow: real store, real engine, loopback channel, scripted model."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -20,9 +20,9 @@ from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
 from roost.engine.rules import Part, Rules
 from roost.ports import Clock, Store, Tool
-from roost.stores.memory import MemoryStore
-from roost.stores.sqlite import SqliteStore
+from roost.stores.sqlite.store import SqliteOptions
 from roost.testing.scripted import ScriptedModel
+from tests.grounds import Ground
 
 ADA = Sender(id="ada", name="Ada")
 BOB = Sender(id="bob", name="Bob")
@@ -86,10 +86,14 @@ class Bench:
         return await self.channel.wait_replies(place(sender), at_least)
 
 
+def benches(kind: str, folder: Path) -> AbstractAsyncContextManager[Bench]:
+    return benches_on(Ground(kind, folder))
+
+
 @asynccontextmanager
-async def benches(kind: str, folder: Path) -> AsyncIterator[Bench]:
+async def benches_on(ground: Ground) -> AsyncIterator[Bench]:
     clock = SystemClock()
-    store: Store = MemoryStore(clock) if kind == "memory" else SqliteStore.open(folder / "flow.db", clock)
+    store = await ground.opened(clock, options=SqliteOptions())
     try:
         yield Bench(store, clock)
     finally:

@@ -4,7 +4,6 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from roost.core.a2a import CHILD_KINDS
@@ -32,7 +31,8 @@ from roost.tools.access import Access
 from roost.tools.sessions_spawn import SessionsSpawn
 from roost.tools.sessions_yield import SessionsYield
 from roost.tools.subagents import Subagents
-from tests.flows.gateways import SPEC, Bench, benches
+from tests.flows.gateways import SPEC, Bench, benches_on
+from tests.grounds import Ground
 
 MAIN = SessionKey.named("main", "main")
 DEPTH = 3
@@ -152,6 +152,6 @@ class Nursery:
 
 
 @asynccontextmanager
-async def nurseries(kind: str, folder: Path, act: Callable[[ModelRequest], Script]) -> AsyncIterator[Nursery]:
-    async with benches(kind, folder) as bench:
+async def nurseries(ground: Ground, act: Callable[[ModelRequest], Script]) -> AsyncIterator[Nursery]:
+    async with benches_on(ground) as bench:
         yield Nursery(bench, act)

@@ -14,7 +14,7 @@ from roost.core import queueing
 from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
 from roost.core.arrivals import Arrival, Opening
-from roost.core.effects import Effects, Snapshot
+from roost.core.effects import Effects
 from roost.core.envelopes import Conversation, Sender
 from roost.core.errors import Conflict, Forbidden
 from roost.core.inbound import Inbound, Source
@@ -28,6 +28,7 @@ from roost.core.routing import RoutingRules
 from roost.core.runs import Run, RunKind
 from roost.core.scopes import DmScope
 from roost.core.sessions import Session, SessionStatus
+from roost.core.snapshots import Snapshot
 from roost.core.tools import Place
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds

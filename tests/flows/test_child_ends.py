@@ -1,7 +1,6 @@
 """How children end, and who is told."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import anyio
 import pytest
@@ -12,13 +11,15 @@ from roost.core.models import ModelRequest
 from roost.engine.rules import House
 from roost.testing.scripts import Hang, Say, Script, Until
 from tests.flows.nursery import MAIN, Nursery, call, newest, nurseries, said_to, spawns, task_of
+from tests.grounds import KINDS, GroundOf
 
 GATEWAY = Gateway(name="flow", holder="flow")
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-async def nursery(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Nursery]:
-    async with nurseries(request.param, tmp_path, lambda request: [Say("nothing")]) as nursery:
+@pytest.fixture(params=KINDS)
+async def nursery(request: pytest.FixtureRequest, ground_of: GroundOf) -> AsyncIterator[Nursery]:
+    ground = await ground_of(request.param).fresh("nursery")
+    async with nurseries(ground, lambda request: [Say("nothing")]) as nursery:
         yield nursery
 
 

@@ -15,16 +15,7 @@ from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
 from roost.core.catalogue import Catalogue
 from roost.core.deliveries import DeliveryKind
-from roost.core.effects import (
-    AcceptInput,
-    Decide,
-    Effects,
-    OpenSession,
-    OweCompletion,
-    QueueRun,
-    RequestStop,
-    Snapshot,
-)
+from roost.core.effects import AcceptInput, Effects, OpenSession, OweCompletion, QueueRun, RequestStop
 from roost.core.envelopes import Conversation
 from roost.core.exchanges import Completion
 from roost.core.inbound import InboundState, InputMode
@@ -36,6 +27,7 @@ from roost.core.queries import HistoryQuery
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
 from roost.core.runs import Lane, Request, RunState, StopRequest
 from roost.core.sessions import SessionStatus
+from roost.core.snapshots import Decide, Snapshot
 from roost.core.tools import Place
 from roost.engine.rules import CommandRules, Part
 from roost.ports import Topic, TopicKind

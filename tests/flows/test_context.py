@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from roost.core.compaction import CompactionSettings
-from roost.core.effects import Effects, OpenGeneration, QueueRun, Snapshot
+from roost.core.effects import Effects, OpenGeneration, QueueRun
 from roost.core.messages import (
     AssistantMessage,
     Compaction,
@@ -21,6 +21,7 @@ from roost.core.models import FailureKind, ModelRequest
 from roost.core.principals import OWNER
 from roost.core.queries import LedgerQuery
 from roost.core.runs import Cause, Run, RunState
+from roost.core.snapshots import Snapshot
 from roost.core.transcript import Prompt, Unit
 from roost.core.upkeep import ContextSettings, compaction_request
 from roost.testing import builders

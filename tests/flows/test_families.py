@@ -23,14 +23,16 @@ from roost.testing.clock import FakeClock
 from roost.testing.scripts import Fail, Say, Script, Spend
 from tests.flows.gateways import Bench
 from tests.flows.nursery import MAIN, Nursery, newest, nurseries, said_to, spawns, task_of
+from tests.grounds import KINDS, GroundOf
 from tests.scale import count
 
 GATEWAY = Gateway(name="flow", holder="flow")
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-async def nursery(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Nursery]:
-    async with nurseries(request.param, tmp_path, lambda request: [Say("nothing")]) as nursery:
+@pytest.fixture(params=KINDS)
+async def nursery(request: pytest.FixtureRequest, ground_of: GroundOf) -> AsyncIterator[Nursery]:
+    ground = await ground_of(request.param).fresh("nursery")
+    async with nurseries(ground, lambda request: [Say("nothing")]) as nursery:
         yield nursery
 
 

@@ -11,13 +11,14 @@ import pytest
 
 from roost.clock import SystemClock
 from roost.core.addresses import Address
-from roost.core.effects import Effects, QueueRun, Snapshot
+from roost.core.effects import Effects, QueueRun
 from roost.core.inbound import Inbound
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
 from roost.core.recovery import MAX_AGE_MS
 from roost.core.retention import Retention
 from roost.core.runs import Run, RunState, Step, StepKind
+from roost.core.snapshots import Snapshot
 from roost.ports import Store
 from roost.stores.sqlite import SqliteStore
 from roost.testing import builders

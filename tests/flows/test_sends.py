@@ -10,7 +10,7 @@ import pytest
 
 from roost.core.a2a import HOP_LIMIT
 from roost.core.addressed import Addressed
-from roost.core.effects import ChangeSession, Effects, Snapshot
+from roost.core.effects import ChangeSession, Effects
 from roost.core.exchanges import ExchangeState, Phase
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, ToolResult, UserMessage, text_of
@@ -20,6 +20,7 @@ from roost.core.queries import HistoryQuery
 from roost.core.runs import Request
 from roost.core.scheduling import Limits
 from roost.core.sessions import Labels
+from roost.core.snapshots import Snapshot
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.clock import FakeClock

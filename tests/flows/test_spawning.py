@@ -1,8 +1,8 @@
 """Sessions that spawn others, from a message on a channel to what the chat is told in the end."""
 
+import re
 from collections import defaultdict
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import anyio
 import pytest
@@ -19,14 +19,16 @@ from roost.core.topics import Topic, TopicKind
 from roost.testing.scripts import Hang, Say, Script, Until
 from tests.flows.gateways import BOB
 from tests.flows.nursery import MAIN, Nursery, call, newest, nurseries, results, said_to, spawns, task_of
+from tests.grounds import KINDS, GroundOf
 from tests.scale import count
 
 GATEWAY = Gateway(name="flow", holder="flow")
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-async def nursery(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Nursery]:
-    async with nurseries(request.param, tmp_path, lambda request: [Say("nothing")]) as nursery:
+@pytest.fixture(params=KINDS)
+async def nursery(request: pytest.FixtureRequest, ground_of: GroundOf) -> AsyncIterator[Nursery]:
+    ground = await ground_of(request.param).fresh("nursery")
+    async with nurseries(ground, lambda request: [Say("nothing")]) as nursery:
         yield nursery
 
 
@@ -53,7 +55,7 @@ async def test_a_child_does_its_task_and_the_chat_is_told(nursery: Nursery) -> N
     assert first == "It has begun."
     lines = announced.splitlines()
     assert lines[:3] == ["Status: success", "Result: five", "Notes: slowly"]
-    assert lines[3].startswith("Stats: runtime 0s • tokens ")
+    assert re.match(r"Stats: runtime \d+s • tokens ", lines[3])
     assert f"session {child.key} • id {child.session_id}" in lines[3]
     told = next(request for request in nursery.bench.model.requests if task_of(request))
     assert "Subagent Context] This session is a sub-agent at depth 1/3" in said_to(told)

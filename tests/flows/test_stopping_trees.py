@@ -29,6 +29,7 @@ from tests.flows.nursery import (
     spawns,
     task_of,
 )
+from tests.grounds import Ground
 from tests.parts import NeedPart
 from tests.scale import count
 from tests.unit.sandboxes.programs import NAP, alive, moments
@@ -47,7 +48,7 @@ async def nursery(tmp_path: Path, need_part: NeedPart) -> AsyncIterator[Nursery]
     need_part("bubblewrap", present=shutil.which("bwrap") is not None, remedy="apt install bubblewrap")
     workspace = tmp_path / "workspace"
     workspace.mkdir()
-    async with nurseries("sqlite", tmp_path, lambda request: [Say("nothing")]) as nursery:
+    async with nurseries(Ground("sqlite", tmp_path), lambda request: [Say("nothing")]) as nursery:
         nursery.place = Place(workspace=str(workspace), sandboxed=True)
         nursery.more = (Exec(Bubblewrap(), sandboxed=True),)
         yield nursery

@@ -24,6 +24,7 @@ from roost.testing.scripts import Say, Script
 from roost.tools.access import Access
 from roost.tools.sessions_send import SessionsSend
 from tests.flows.nursery import Nursery, call, newest, nurseries, said_to, spawns, task_of
+from tests.grounds import Ground
 
 GATEWAY = Gateway(name="flow", holder="flow")
 OTHER = SessionKey.named("main", "other")
@@ -31,7 +32,7 @@ OTHER = SessionKey.named("main", "other")
 
 @pytest.fixture(params=["memory", "sqlite"])
 async def nursery(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Nursery]:
-    async with nurseries(request.param, tmp_path, acted) as nursery:
+    async with nurseries(Ground(request.param, tmp_path), acted) as nursery:
         reach = SessionReach(agent="main", level=Level.AGENT)
         access = Access(nursery.bench.store, nursery.bench.clock, reach)
         rules = SendRules(agents=frozenset({"main"}), max_turns=0)

@@ -17,8 +17,6 @@ from roost.core.effects import (
     MergeInput,
     MoveInput,
     QueueRun,
-    RunSnapshot,
-    Snapshot,
 )
 from roost.core.inbound import Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
@@ -28,6 +26,7 @@ from roost.core.queueing import accept, hand_over
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
 from roost.core.runs import Outcome, Run, RunState, StopRequest
 from roost.core.sessions import Facts
+from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.trees import Tree
 from tests import samples
 from tests.scale import examples

@@ -19,7 +19,6 @@ import asyncpg
 
 from roost.clock import SystemClock
 from roost.core.budgets import Balance, Balances, Hold, Measure, Reservation
-from roost.core.effects import Snapshot
 from roost.core.errors import Conflict
 from roost.core.events import Event
 from roost.core.inbound import Inbound, InboundRecord, Source
@@ -31,6 +30,7 @@ from roost.core.parking import Granted
 from roost.core.runs import Run, RunKind, RunState
 from roost.core.scheduling import Limits, choose
 from roost.core.sessions import Generation, Session
+from roost.core.snapshots import Snapshot
 from roost.stores.codec import decode, encode, key_text
 from roost.stores.unit import Unit
 from roost.stores.verbs import StoreVerbs

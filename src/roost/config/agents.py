@@ -55,7 +55,7 @@ class KnownModel(Section):
 
 
 class Subagents(Section):
-    max_concurrent: Annotated[Positive, about("Children that run at once.")] = 8
+    max_concurrent: Annotated[Positive, about("Children that run at once in each gateway.")] = 8
     max_spawn_depth: Annotated[int, whole(1, 5), about("Levels of children; 1: children spawn none.")] = 1
     max_children_per_agent: Annotated[int, whole(1, 20), about("Active children of one session.")] = 5
     archive_after_minutes: Annotated[
@@ -118,7 +118,9 @@ class AgentDefaults(Section):
     user_timezone: Annotated[
         ZoneName | None, about("Time zone of days: resets, notes. Unset: the host's.")
     ] = None
-    max_concurrent: Annotated[Positive | None, about("Runs at once. Unset: 4 per core, at least 8.")] = None
+    max_concurrent: Annotated[
+        Positive | None, about("Runs at once in each gateway. Unset: 4 per core, at least 8.")
+    ] = None
     timeout_seconds: Annotated[Positive, about("Limit of one run.")] = 172_800
     sandbox: Annotated[Sandbox, about("Confinement of tools.", Takes.AT_ONCE)] = Sandbox()
     subagents: Annotated[Subagents, about("Children.")] = Subagents()

@@ -11,7 +11,7 @@ from typing import assert_never
 from roost.core import exchangetext
 from roost.core.addresses import DEFAULT_ACCOUNT, Address, ChatType
 from roost.core.deliveries import Delivery, DeliveryKind
-from roost.core.effects import AcceptInput, AddDelivery, Effects, PutExchange, QueueRun, RunSnapshot, Snapshot
+from roost.core.effects import AcceptInput, AddDelivery, Effects, PutExchange, QueueRun
 from roost.core.endings import Ending
 from roost.core.errors import Forbidden
 from roost.core.exchanges import Exchange, ExchangeState, Phase
@@ -21,6 +21,7 @@ from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.notices import derived_id
 from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
 from roost.core.sessions import Session
+from roost.core.snapshots import RunSnapshot, Snapshot
 
 INTERNAL_CHANNEL = "internal"
 SEND_TOOL = "sessions_send"

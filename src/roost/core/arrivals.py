@@ -8,7 +8,7 @@ from datetime import tzinfo
 
 from roost.core import lifecycle
 from roost.core.addresses import Address, Origin
-from roost.core.effects import Archive, ChangeSession, Effects, OpenSession, Snapshot
+from roost.core.effects import Archive, ChangeSession, Effects, OpenSession
 from roost.core.envelopes import merge_origin
 from roost.core.inbound import Inbound
 from roost.core.lifecycle import ResetPolicy, Stale, StaleReason
@@ -18,6 +18,7 @@ from roost.core.queuesettings import QueueMode, QueuePolicy
 from roost.core.resets import Reset, open_generation, open_stale
 from roost.core.runs import Request
 from roost.core.sessions import Base, Facts, Generation, Labels, Lineage, OpenedBy, Session, Times
+from roost.core.snapshots import Snapshot
 from roost.core.threads import UseThread
 
 

@@ -19,9 +19,7 @@ from roost.core.effects import (
     DiscardSession,
     Effects,
     QueueRun,
-    RunSnapshot,
     SettleCompletion,
-    Snapshot,
 )
 from roost.core.endings import Ending, completes, continuation
 from roost.core.entries import EntryDraft
@@ -35,6 +33,7 @@ from roost.core.principals import Principal
 from roost.core.queueing import steers
 from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
 from roost.core.sentinels import Sentinel, sentinel_of
+from roost.core.snapshots import RunSnapshot, Snapshot
 
 STATUS_OF = MappingProxyType(
     {

@@ -1,4 +1,4 @@
-"""What a decision asks the store to write, and what it saw when it decided.
+"""What a decision asks the store to write.
 
 A deciding verb builds a snapshot under the session's lock, calls a pure function with it and applies the
 effects it returns, in order, in the same transaction. Every store applies the same effects the same way.
@@ -6,7 +6,6 @@ effects it returns, in order, in the same transaction. Every store applies the s
 `event` and `refs` are what the feed of the touched session says about an effect; a silent one has neither.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -15,7 +14,7 @@ from roost.core.deliveries import Delivery
 from roost.core.entries import EntryDraft
 from roost.core.events import EventKind, Silent
 from roost.core.exchanges import Completion, CompletionStatus, Exchange
-from roost.core.inbound import Inbound, InboundRecord, InputMode
+from roost.core.inbound import Inbound, InputMode
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial, LedgerRow
 from roost.core.runs import Outcome, Progress, Run, StopRequest
@@ -359,48 +358,3 @@ Effect: TypeAlias = (
     | RecordUsage
 )
 Effects: TypeAlias = tuple[Effect, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
-    """A session as it stands under its lock.
-
-    `running` is its one running run, `queued` those waiting, oldest first; `pending` are the inputs no run
-    has taken, in order of arrival; `children` are completions still owed to this session.
-    """
-
-    key: SessionKey
-    session: Session | None = None
-    generation: Generation | None = None
-    running: Run | None = None
-    queued: tuple[Run, ...] = ()
-    pending: tuple[InboundRecord, ...] = ()
-    children: tuple[Completion, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSnapshot:
-    """A run that ends: its session, the exchange it serves, what it `spawned`, what its requester is owed, and who
-    asked. `completion` is owed to `requester`; `siblings` are the other completions of the same batch, and `batch` is
-    the requester's run that spawned them.
-    """
-
-    run: Run
-    session: Snapshot
-    exchange: Exchange | None = None
-    completion: Completion | None = None
-    siblings: tuple[Completion, ...] = ()
-    requester: Snapshot | None = None
-    batch: Run | None = None
-    partner: Snapshot | None = None
-    spawned: tuple[Completion, ...] = ()
-
-    @property
-    def reset_away(self) -> bool:
-        """Whether the generation the run began in is closed: its words belong to none that is open."""
-        session, began_in = self.session.session, self.run.session_id
-        return session is not None and began_in is not None and session.session_id != began_in
-
-
-Decide: TypeAlias = Callable[[Snapshot], Effects]
-Advance: TypeAlias = Callable[[RunSnapshot], Effects]

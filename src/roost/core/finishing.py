@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from roost.core import a2a, children
-from roost.core.effects import Effects, EndRun, RunSnapshot
+from roost.core.effects import Effects, EndRun
 from roost.core.endings import Ending
 from roost.core.queueing import hand_over
+from roost.core.snapshots import RunSnapshot
 
 
 def finish(snapshot: RunSnapshot, ending: Ending) -> Effects:

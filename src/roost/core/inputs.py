@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from roost.core.entries import Entry, EntryDraft
 from roost.core.inbound import InboundRecord, InboundState, InputMode
@@ -13,14 +14,15 @@ from roost.core.runs import Cause, Run
 
 
 def entries_of(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
-    """One entry for what opens a run, with a line for each message that fell out; one for each steer."""
+    """Entries in the order in which it was said: one for what opens a run together, one for each steer. The first has a
+    line for each message that fell out. A run that begins again may have been steered before more opened it."""
     dropped = [record for record in records if record.state is InboundState.MERGED]
     waiting = [record for record in records if record.state is InboundState.PENDING]
-    opening = [record for record in waiting if record.mode is InputMode.OPEN]
-    steering = [record for record in waiting if record.mode is InputMode.STEER]
-    drafts = [_entry(opening, dropped)] if opening else []
-    for number, record in enumerate(steering):
-        drafts.append(_entry([record], () if opening or number else dropped))
+    drafts: list[EntryDraft] = []
+    for mode, together in groupby(waiting, key=lambda record: record.mode):
+        found = list(together)
+        for group in [found] if mode is InputMode.OPEN else [[record] for record in found]:
+            drafts.append(_entry(group, () if drafts else dropped))
     return tuple(drafts)
 
 

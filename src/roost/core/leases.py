@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-LEASE_MS = 10_000
-RENEW_MS = 3_000
+# What a gateway leaves is taken over within ten seconds: the lease, one look, and the work of taking over.
+LEASE_MS = 8_000
+RENEW_MS = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

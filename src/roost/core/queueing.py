@@ -23,7 +23,6 @@ from roost.core.effects import (
     MoveInput,
     QueueRun,
     RequestStop,
-    Snapshot,
 )
 from roost.core.endings import continuation
 from roost.core.inbound import Inbound, InboundRecord, InputMode
@@ -36,6 +35,7 @@ from roost.core.queuesettings import DropPolicy, QueueMode, QueueSettings
 from roost.core.queuetext import excerpt
 from roost.core.runs import Cause, Outcome, Request, Run, RunKind, RunState, StopRequest
 from roost.core.sessions import Overrides
+from roost.core.snapshots import Snapshot
 
 # A queue in which somebody always speaks would otherwise never come to rest.
 _LONGEST_DEBOUNCE = 10

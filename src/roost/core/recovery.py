@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
-from roost.core.effects import AddDelivery, AppendEntries, Effects, RequeueRun, RunSnapshot
+from roost.core.effects import AddDelivery, AppendEntries, Effects, RequeueRun
 from roost.core.endings import Announce, Ending
 from roost.core.entries import EntryDraft
 from roost.core.finishing import finish
@@ -13,6 +13,7 @@ from roost.core.notices import INTERRUPTED_LINE, cleared_line, derived_id, notic
 from roost.core.queueing import lay_by
 from roost.core.queuetext import excerpt
 from roost.core.runs import Outcome, Run, RunState, Step, StepKind
+from roost.core.snapshots import RunSnapshot
 from roost.core.stopping import killed
 
 MAX_AGE_MS = 600_000

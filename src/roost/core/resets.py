@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from roost.core.addresses import Address
-from roost.core.effects import Effects, OpenGeneration, Snapshot
+from roost.core.effects import Effects, OpenGeneration
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.lifecycle import Stale, StaleReason
 from roost.core.notices import notice, reset_line
 from roost.core.sessions import Base, Generation, OpenedBy
+from roost.core.snapshots import Snapshot
 
 _CONTINUING = (OpenedBy.BACK, OpenedBy.FORK, OpenedBy.BRANCH)
 _AUTOMATIC = MappingProxyType(

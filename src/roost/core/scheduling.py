@@ -15,10 +15,12 @@ PER_ASKER = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """None and a missing lane mean no limit; `ceiling` is what this process may still start."""
+    """None and a missing lane mean no limit; `ceiling` is what this process may still start. Lanes are what a machine can
+    do at once: with a `gateway` they are its own, and all other limits hold over all gateways."""
 
     ceiling: int
     lanes: Mapping[Lane, int] = field(default_factory=dict)
+    gateway: str | None = None
     per_agent: int | None = None
     per_requester: int | None = None
 
@@ -67,7 +69,7 @@ class _Room:
         # A run that waits for others keeps no place from them: a limit of one would wait for itself.
         running = tuple(run for run in under_way if not run.waiting)
         self._limits = limits
-        self._lanes = Counter(run.request.lane for run in running)
+        self._lanes = Counter(run.request.lane for run in running if _is_of(run, limits.gateway))
         self._agents = Counter(run.key.agent for run in running)
         self._requesters = Counter(asker(run) for run in running if run.request.requester)
 
@@ -89,6 +91,10 @@ class _Room:
         if asked:
             self._requesters[asker(run)] += 1
         return True
+
+
+def _is_of(run: Run, gateway: str | None) -> bool:
+    return gateway is None or (run.claim is not None and run.claim.gateway == gateway)
 
 
 def standing(left: Sequence[Run], now: int) -> SessionStatus:

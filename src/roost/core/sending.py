@@ -7,7 +7,7 @@ from datetime import UTC
 from roost.core import a2a, exchangetext, queueing
 from roost.core.a2a import INTERNAL_CHANNEL, SEND_TOOL
 from roost.core.arrivals import Arrival, Opening
-from roost.core.effects import Effects, PutExchange, Snapshot
+from roost.core.effects import Effects, PutExchange
 from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound
 from roost.core.exchanges import STEP_MS, Exchange, Sent
 from roost.core.facts import classify
@@ -19,6 +19,7 @@ from roost.core.principals import OWNER
 from roost.core.references import refuse_thread
 from roost.core.runs import Lane, Request, Run, RunKind
 from roost.core.sessions import Facts
+from roost.core.snapshots import Snapshot
 
 ANSWER_INSTEAD = "answer instead, your reply goes where it is expected"
 

@@ -11,7 +11,7 @@ from roost.core.a2a import INTERNAL_CHANNEL
 from roost.core.addresses import Address
 from roost.core.announce import subagent_task_message
 from roost.core.arrivals import Arrival, Opening
-from roost.core.effects import Effects, OweCompletion, Snapshot
+from roost.core.effects import Effects, OweCompletion
 from roost.core.errors import Conflict, Forbidden
 from roost.core.exchanges import Cleanup, Completion, CompletionStatus
 from roost.core.inbound import Inbound, Source
@@ -21,6 +21,7 @@ from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.notices import derived_id
 from roost.core.runs import Lane, Request, Run
 from roost.core.sessions import Base, Facts, Labels, Lineage, Session, SessionKind
+from roost.core.snapshots import Snapshot
 from roost.core.sources import child_key
 from roost.core.terms import SpawnContext, Terms
 from roost.core.threads import BindThread, ThreadBinding

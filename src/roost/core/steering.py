@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from roost.core.a2a import INTERNAL_CHANNEL
-from roost.core.effects import AcceptInput, Effects, QueueRun, Snapshot
+from roost.core.effects import AcceptInput, Effects, QueueRun
 from roost.core.endings import continuation
 from roost.core.errors import Forbidden
 from roost.core.exchanges import CompletionStatus
@@ -15,6 +15,7 @@ from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.notices import derived_id
 from roost.core.queueing import steers
 from roost.core.runs import Cause, Run, RunKind, RunState
+from roost.core.snapshots import Snapshot
 from roost.core.trees import Tree
 
 EVERY_MS = 2_000

@@ -17,9 +17,7 @@ from roost.core.effects import (
     EndRun,
     KillInput,
     RequestStop,
-    RunSnapshot,
     SettleCompletion,
-    Snapshot,
 )
 from roost.core.endings import Ending
 from roost.core.exchanges import Completion, CompletionStatus
@@ -28,6 +26,7 @@ from roost.core.keys import SessionKey
 from roost.core.notices import cleared_line, notice
 from roost.core.queuetext import excerpt
 from roost.core.runs import Outcome, Run, RunState, StopRequest
+from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.trees import Tree
 
 

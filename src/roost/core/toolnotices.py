@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from roost.core import sendpolicy
-from roost.core.effects import Effects, Snapshot
+from roost.core.effects import Effects
 from roost.core.jsonvalue import JsonValue
 from roost.core.messages import Text, ToolCall
 from roost.core.notices import notice
@@ -13,6 +13,7 @@ from roost.core.redaction import SecretScanner, redact
 from roost.core.runs import Run, RunKind
 from roost.core.sendpolicy import SendPolicy
 from roost.core.sessions import Session, Verbosity
+from roost.core.snapshots import Snapshot
 from roost.core.tools import ToolOutcome
 
 LONGEST_ARGUMENTS = 300

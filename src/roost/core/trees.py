@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from roost.core.effects import Effects, RunSnapshot, Snapshot
+from roost.core.effects import Effects
 from roost.core.keys import SessionKey
 from roost.core.runs import Run
+from roost.core.snapshots import RunSnapshot, Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

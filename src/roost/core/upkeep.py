@@ -10,7 +10,7 @@ from datetime import tzinfo
 from roost.core.addresses import Address
 from roost.core.compaction import CompactionSettings, IdentifierPolicy, thresholds
 from roost.core.cutnotes import STATE_KIND
-from roost.core.effects import ChangeSession, Effects, QueueRun, RunSnapshot
+from roost.core.effects import ChangeSession, Effects, QueueRun
 from roost.core.entries import Entry
 from roost.core.messages import Compaction, Notice, ProvenanceKind
 from roost.core.notices import derived_id
@@ -18,6 +18,7 @@ from roost.core.pruning import PruningSettings
 from roost.core.runs import Request, Run, RunKind, RunState
 from roost.core.sentinels import Sentinel
 from roost.core.sessions import Session
+from roost.core.snapshots import RunSnapshot
 from roost.core.tools import Place, WorkspaceAccess
 from roost.core.transcript import active
 from roost.core.workspacefiles import is_private, notes_file

@@ -10,7 +10,7 @@ from roost.core.addresses import ChatType
 from roost.core.admission import Admission, AdmissionRule, Admitted, PairingRequired, Refused
 from roost.core.arrivals import Arrival, Opening
 from roost.core.commandaccess import Ignored
-from roost.core.effects import Effects, Snapshot
+from roost.core.effects import Effects
 from roost.core.envelopes import Envelope, labels_of, origin_of, reply_address
 from roost.core.facts import facts_of, session_owner
 from roost.core.inbound import Inbound, Source
@@ -19,6 +19,7 @@ from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.principals import OWNER, Principal, person
 from roost.core.routing import Route
 from roost.core.sessions import Activation
+from roost.core.snapshots import Snapshot
 from roost.core.threads import ThreadBinding
 from roost.core.visibility import Operation, PersonCaller
 from roost.engine.commands.asked import Means

@@ -5,16 +5,7 @@ from dataclasses import dataclass
 
 from roost.core import stopping
 from roost.core.addressed import facts_of_named
-from roost.core.effects import (
-    AppendEntries,
-    Archive,
-    ChangeSession,
-    DeleteSession,
-    Effects,
-    OpenSession,
-    Pin,
-    Snapshot,
-)
+from roost.core.effects import AppendEntries, Archive, ChangeSession, DeleteSession, Effects, OpenSession, Pin
 from roost.core.entries import EntryDraft
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.facts import session_owner
@@ -25,6 +16,7 @@ from roost.core.queries import SessionQuery
 from roost.core.resets import Reset, open_generation
 from roost.core.runs import StopRequest
 from roost.core.sessions import Generation, Labels, OpenedBy, Overrides, Session, Times
+from roost.core.snapshots import Snapshot
 from roost.core.trees import Tree
 from roost.core.visibility import Operation, PersonCaller, scope
 from roost.engine.reaching import existing, reach

@@ -11,7 +11,7 @@ from roost.core.a2a import CHILD_KINDS
 from roost.core.announce import Stats, announce_text, read_report
 from roost.core.budgets import Budgets
 from roost.core.deliveries import Delivery, DeliveryKind
-from roost.core.effects import AddDelivery, AppendEntries, Effects, RecordUsage, RunSnapshot
+from roost.core.effects import AddDelivery, AppendEntries, Effects, RecordUsage
 from roost.core.endings import Ending, completes
 from roost.core.entries import EntryDraft
 from roost.core.errors import Fenced, RoostError
@@ -22,6 +22,7 @@ from roost.core.messages import AssistantMessage, StopReason, text_of, tool_call
 from roost.core.notices import derived_id, notice
 from roost.core.queries import LedgerQuery
 from roost.core.runs import Outcome, Run, RunKind, RunState
+from roost.core.snapshots import RunSnapshot
 from roost.core.upkeep import Upkeep
 from roost.engine.feed import Feed
 from roost.engine.keeping import until_kept

@@ -2,13 +2,12 @@
 
 import logging
 from dataclasses import replace
-from functools import partial
 
 from anyio.abc import TaskGroup
 
 from roost.core.leases import Lease
 from roost.core.runs import Run
-from roost.core.scheduling import PER_ASKER, asker, choose
+from roost.core.scheduling import PER_ASKER, Backlog, asker, choose
 from roost.engine.intake import Intake
 from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner
@@ -19,6 +18,8 @@ RUNS = Topic(TopicKind.RUNS)
 DUE = Topic(TopicKind.RUNS_DUE)
 POLL_MS = 500
 REMEMBERED = 4_096
+# Whoever holds a session lets go of it in a moment; one that does not is left to the next look.
+HELD_LOOKS = 5
 
 _log = logging.getLogger(__name__)
 
@@ -28,6 +29,7 @@ class Scheduler:
         self._store = store
         self._runner = runner
         self._turns: dict[str, int] = {}
+        self._held_looks = 0
         self._book = book
         self._intake: Intake[Run] = Intake(
             store, clock, DUE, most=book.current.limits.ceiling, poll_ms=POLL_MS
@@ -37,9 +39,19 @@ class Scheduler:
         """Start runs in a task group until cancelled."""
 
         async def claim(free: int) -> tuple[Run, ...]:
-            limits = replace(self._book.current.limits, ceiling=free)
-            runs = await self._store.claim_runs(lease, partial(choose, limits=limits, turns=self._turns))
-            if len(runs) >= PER_ASKER:
+            own = lease.gateway.name
+            limits, chosen = replace(self._book.current.limits, ceiling=free, gateway=own), 0
+
+            def chose(backlog: Backlog) -> tuple[str, ...]:
+                nonlocal chosen
+                names = choose(backlog, limits=limits, turns=self._turns)
+                chosen = len(names)
+                return names
+
+            runs = await self._store.claim_runs(lease, chose)
+            held = len(runs) < chosen and self._held_looks < HELD_LOOKS
+            self._held_looks = self._held_looks + 1 if held else 0
+            if held or len(runs) >= PER_ASKER:
                 self._intake.look_again()
             return runs
 

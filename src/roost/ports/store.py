@@ -8,7 +8,7 @@ from roost.core.addresses import Account, Address
 from roost.core.deliveries import Delivery, DeliveryState, SendResult
 from roost.core.devices import Decide as DecideDevices
 from roost.core.devices import Devices
-from roost.core.effects import Advance, Decide, Effects, RunSnapshot
+from roost.core.effects import Effects
 from roost.core.entries import Entry, EntryDraft
 from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
@@ -35,6 +35,7 @@ from roost.core.runs import Claim, Run, Step
 from roost.core.scheduling import Choose
 from roost.core.sendpolicy import Judge, anything
 from roost.core.sessions import Generation, Session
+from roost.core.snapshots import Advance, Decide, RunSnapshot
 from roost.core.threads import ThreadBinding
 from roost.core.topics import Topic
 from roost.core.transfer import ImportedSession, ImportOutcome

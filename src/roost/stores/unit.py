@@ -10,7 +10,6 @@ from types import MappingProxyType
 
 from roost.core.addresses import Account
 from roost.core.deliveries import Delivery
-from roost.core.effects import RunSnapshot, Snapshot
 from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound
 from roost.core.events import Event, EventKind
@@ -19,6 +18,7 @@ from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.runs import Claim, Run, RunState
 from roost.core.sessions import Growth, Session, SessionStatus, grown
+from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.summaries import count, summarise
 from roost.core.trees import Tree
 from roost.ports import Clock, Topic, TopicKind

@@ -5,7 +5,7 @@ from itertools import count
 
 from roost.core.addresses import Address
 from roost.core.deliveries import Delivery, DeliveryKind
-from roost.core.effects import AcceptInput, Decide, Effects, EndRun, OpenSession, QueueRun, Snapshot
+from roost.core.effects import AcceptInput, Effects, EndRun, OpenSession, QueueRun
 from roost.core.entries import EntryDraft
 from roost.core.inbound import Inbound, InputMode, Source
 from roost.core.keys import SessionKey
@@ -22,6 +22,7 @@ from roost.core.messages import (
 from roost.core.principals import OWNER, Principal
 from roost.core.runs import Cause, Outcome, Request, Run, RunState
 from roost.core.sessions import Facts, Generation, Lineage, OpenedBy, Session, SessionKind, Times
+from roost.core.snapshots import Decide, Snapshot
 from roost.testing.clock import NOON
 
 MAIN = SessionKey.named("main", "main")

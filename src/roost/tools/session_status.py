@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from roost.core.effects import ChangeSession, Effects, Snapshot
+from roost.core.effects import ChangeSession, Effects
 from roost.core.errors import Forbidden, RoostError
 from roost.core.exchanges import CompletionStatus
 from roost.core.jsonvalue import JsonValue
@@ -14,6 +14,7 @@ from roost.core.models import ModelSpec, ToolSpec
 from roost.core.queries import HistoryQuery, LedgerQuery
 from roost.core.runs import Run
 from roost.core.sessions import Session
+from roost.core.snapshots import Snapshot
 from roost.core.statuscard import Model, StatusCard, status_text
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import Operation

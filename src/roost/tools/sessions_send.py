@@ -7,7 +7,7 @@ crash too, finds the message it sent, and `messageId` alone says later what beca
 from dataclasses import dataclass
 
 from roost.core import a2a, sending
-from roost.core.effects import Effects, Snapshot
+from roost.core.effects import Effects
 from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound, RoostError
 from roost.core.exchanges import Exchange, ExchangeState
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
@@ -18,6 +18,7 @@ from roost.core.references import resolve
 from roost.core.runs import Run
 from roost.core.scopes import main_key
 from roost.core.sending import MessageId, Order, SendRules
+from roost.core.snapshots import Snapshot
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import Operation
 from roost.ports import Report, Topic, TopicKind

@@ -4,11 +4,12 @@ import re
 from enum import StrEnum
 from typing import TypeVar
 
-from roost.core.effects import Effects, Snapshot
+from roost.core.effects import Effects
 from roost.core.errors import Conflict, Forbidden, InvalidInput
 from roost.core.exchanges import Cleanup
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.models import ToolSpec
+from roost.core.snapshots import Snapshot
 from roost.core.spawning import child_name, run_of, spawn
 from roost.core.spawnwishes import Granted, Requester, SpawnRules, Wish, grant
 from roost.core.terms import SpawnContext, SpawnMode

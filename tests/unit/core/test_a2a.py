@@ -5,7 +5,7 @@ import pytest
 from roost.core.a2a import HopReason, advance, announce_address, check_hops, turns
 from roost.core.addresses import Address
 from roost.core.deliveries import DeliveryKind
-from roost.core.effects import AcceptInput, AddDelivery, Effects, PutExchange, QueueRun, RunSnapshot, Snapshot
+from roost.core.effects import AcceptInput, AddDelivery, Effects, PutExchange, QueueRun
 from roost.core.endings import Ending
 from roost.core.errors import Forbidden
 from roost.core.exchanges import Exchange, ExchangeState, Phase, Sent
@@ -14,6 +14,7 @@ from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, Text
 from roost.core.runs import Lane, Outcome, Run, RunKind, RunState
 from roost.core.sessions import Session
+from roost.core.snapshots import RunSnapshot, Snapshot
 from tests import samples
 from tests.samples import CHAT, CHILD, CRON, MAIN, NOON, OPS
 

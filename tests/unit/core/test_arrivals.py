@@ -4,19 +4,12 @@ import pytest
 
 from roost.core.addresses import Origin
 from roost.core.arrivals import begin
-from roost.core.effects import (
-    AddDelivery,
-    Archive,
-    ChangeSession,
-    Effect,
-    OpenGeneration,
-    OpenSession,
-    Snapshot,
-)
+from roost.core.effects import AddDelivery, Archive, ChangeSession, Effect, OpenGeneration, OpenSession
 from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
 from roost.core.messages import ProvenanceKind
 from roost.core.resets import Reset
 from roost.core.sessions import OpenedBy
+from roost.core.snapshots import Snapshot
 from roost.core.threads import UseThread
 from tests import samples
 from tests.samples import HOUR, MAIN, NOON

@@ -12,15 +12,14 @@ from roost.core.effects import (
     Effect,
     Effects,
     QueueRun,
-    RunSnapshot,
     SettleCompletion,
-    Snapshot,
 )
 from roost.core.endings import Ending
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.inbound import InboundRecord, InputMode
 from roost.core.messages import ProvenanceKind, Text, UserMessage
 from roost.core.runs import Lane, Outcome, Request, Run, RunKind, RunState
+from roost.core.snapshots import RunSnapshot, Snapshot
 from tests import samples
 from tests.samples import CHAT, CHILD, MAIN, NOON, OTHER_CHAT
 

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -83,12 +82,3 @@ def test_an_effect_tells_the_feed_what_it_touched(
 
 def test_the_table_above_knows_every_effect() -> None:
     assert {type(effect) for effect, _, _ in SAID} == set(get_args(fx.Effect))
-
-
-@pytest.mark.parametrize(("began_in", "reset"), [(None, False), ("s1", False), ("closed", True)])
-def test_a_run_is_reset_away_once_the_generation_it_began_in_is_closed(
-    began_in: str | None, reset: bool
-) -> None:
-    run = replace(samples.run(), session_id=began_in)
-    assert fx.RunSnapshot(run=run, session=samples.snapshot()).reset_away is reset
-    assert not fx.RunSnapshot(run=run, session=fx.Snapshot(key=samples.MAIN)).reset_away

@@ -2,11 +2,12 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.effects import EndRun, MoveInput, PutExchange, QueueRun, RunSnapshot, SettleCompletion
+from roost.core.effects import EndRun, MoveInput, PutExchange, QueueRun, SettleCompletion
 from roost.core.endings import Ending
 from roost.core.finishing import finish
 from roost.core.inbound import InputMode
 from roost.core.runs import Outcome, RunState
+from roost.core.snapshots import RunSnapshot
 from tests import samples
 from tests.samples import NOON, inbound, pending
 

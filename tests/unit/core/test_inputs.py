@@ -48,8 +48,17 @@ def test_pictures_of_all_messages_come_after_the_words() -> None:
 
 def test_each_steer_is_an_entry_of_its_own_after_the_opening() -> None:
     steers = [pending(inbound(name), "r1", InputMode.STEER) for name in ("s1", "s2")]
-    drafts = entries_of((steers[0], pending(inbound("m1"), "r1"), steers[1]))
+    drafts = entries_of((pending(inbound("m1"), "r1"), *steers))
     assert [draft.id for draft in drafts] == ["m1", "s1", "s2"]
+
+
+def test_what_opens_a_run_again_after_it_was_steered_comes_after_the_steers() -> None:
+    steers = [pending(inbound(name), "r1", InputMode.STEER) for name in ("s1", "s2")]
+    later = [pending(inbound(name), "r1") for name in ("m2", "m3")]
+    drafts = entries_of((pending(inbound("m1"), "r1"), *steers, *later))
+    assert [draft.id for draft in drafts] == ["m1", "s1", "s2", "m2"]
+    assert isinstance(drafts[-1].body, UserMessage)
+    assert "m3" in text_of(drafts[-1].body)
 
 
 def test_what_fell_out_is_told_once_with_the_opening() -> None:

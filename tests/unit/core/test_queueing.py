@@ -14,7 +14,6 @@ from roost.core.effects import (
     MergeInput,
     MoveInput,
     QueueRun,
-    Snapshot,
 )
 from roost.core.exchanges import Completion
 from roost.core.inbound import Inbound, InputMode
@@ -27,6 +26,7 @@ from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSe
 from roost.core.resets import Reset
 from roost.core.runs import Cause, Outcome, Request, Run, RunKind, RunState
 from roost.core.sessions import OpenedBy
+from roost.core.snapshots import Snapshot
 from tests import samples
 from tests.samples import ALICE, BOB, CHAT, GROUP, GROUP_FACTS, MAIN, NOON, OTHER_CHAT, inbound, pending
 

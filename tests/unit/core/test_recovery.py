@@ -12,7 +12,6 @@ from roost.core.effects import (
     MoveInput,
     QueueRun,
     RequeueRun,
-    RunSnapshot,
     SettleCompletion,
 )
 from roost.core.inbound import InboundRecord, InputMode
@@ -31,6 +30,7 @@ from roost.core.recovery import (
     recover,
 )
 from roost.core.runs import Progress, Run, RunState, Step, StepKind, StopRequest
+from roost.core.snapshots import RunSnapshot
 from tests import samples
 from tests.samples import NOON, inbound, pending
 

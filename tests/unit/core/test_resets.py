@@ -2,11 +2,12 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.effects import AddDelivery, OpenGeneration, Snapshot
+from roost.core.effects import AddDelivery, OpenGeneration
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.lifecycle import ResetMode, ResetRule, Stale, StaleReason
 from roost.core.resets import Reset, open_generation, open_stale, way_back
 from roost.core.sessions import Base, OpenedBy
+from roost.core.snapshots import Snapshot
 from tests import samples
 
 RULE = ResetRule(mode=ResetMode.DAILY, setting="session.reset")

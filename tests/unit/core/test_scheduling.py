@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core.keys import SessionKey
-from roost.core.runs import Lane, Parked, Progress, Request, Run, RunState, Step, StepKind
+from roost.core.runs import Claim, Lane, Parked, Progress, Request, Run, RunState, Step, StepKind
 from roost.core.scheduling import Backlog, Limits, asker, choose, standing
 from roost.core.sessions import SessionStatus
 from roost.testing import builders
@@ -40,6 +40,17 @@ def test_without_limits_everything_starts_oldest_first() -> None:
 
 def test_nothing_is_chosen_from_nothing() -> None:
     assert chosen(limits=Limits(ceiling=9)) == []
+
+
+def test_what_other_gateways_run_takes_no_place_in_a_lane_of_this_one() -> None:
+    def held(name: str, gateway: str) -> Run:
+        return replace(turn(name), claim=Claim(id=name, gateway=gateway, epoch=1, fence=1))
+
+    running = (held("x", "here"), held("y", "there"), held("z", "there"), turn("lost"))
+    limits = Limits(ceiling=9, lanes={Lane.MAIN: 2}, gateway="here")
+    assert chosen(turn("a"), turn("b"), limits=limits, running=running) == ["a"]
+    assert chosen(turn("a"), limits=replace(limits, gateway=None), running=running) == []
+    assert chosen(turn("a"), limits=replace(limits, per_agent=3), running=running) == []
 
 
 @pytest.mark.parametrize("ceiling", range(4))

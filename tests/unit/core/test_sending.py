@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.effects import AcceptInput, Effects, OpenSession, PutExchange, QueueRun, Snapshot
+from roost.core.effects import AcceptInput, Effects, OpenSession, PutExchange, QueueRun
 from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound
 from roost.core.exchanges import Exchange, ExchangeState, Phase, Sent
 from roost.core.inbound import Inbound
@@ -11,6 +11,7 @@ from roost.core.messages import ProvenanceKind, Text
 from roost.core.principals import OWNER
 from roost.core.runs import Lane, Request, Run, RunKind
 from roost.core.sending import MessageId, Order, check_reply_step, check_target, is_reply_step, send
+from roost.core.snapshots import Snapshot
 from tests import samples
 from tests.samples import CHILD, MAIN, NOON, OPS
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core.addresses import Address
-from roost.core.effects import AcceptInput, Effects, OpenSession, OweCompletion, QueueRun, Snapshot
+from roost.core.effects import AcceptInput, Effects, OpenSession, OweCompletion, QueueRun
 from roost.core.errors import Conflict, Forbidden
 from roost.core.exchanges import Cleanup, Completion, CompletionStatus
 from roost.core.messages import ProvenanceKind, Text
@@ -13,6 +13,7 @@ from roost.core.principals import OWNER
 from roost.core.rights import Rights
 from roost.core.runs import Lane, Request, StopRequest
 from roost.core.sessions import Base, OpenedBy
+from roost.core.snapshots import Snapshot
 from roost.core.spawning import (
     FORK_TOKENS,
     Binding,

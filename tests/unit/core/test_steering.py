@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.effects import AcceptInput, QueueRun, Snapshot
+from roost.core.effects import AcceptInput, QueueRun
 from roost.core.errors import Forbidden
 from roost.core.exchanges import CompletionStatus
 from roost.core.inbound import InputMode
 from roost.core.marking import STEER_TOOL
 from roost.core.messages import Provenance, ProvenanceKind
 from roost.core.runs import Lane, Request, Run, RunKind, RunState
+from roost.core.snapshots import Snapshot
 from roost.core.steering import EVERY_MS, Steered, SteerMode, Word, steer
 from roost.core.trees import Tree
 from tests import samples

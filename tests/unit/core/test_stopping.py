@@ -13,15 +13,14 @@ from roost.core.effects import (
     PutExchange,
     QueueRun,
     RequestStop,
-    RunSnapshot,
     SettleCompletion,
-    Snapshot,
 )
 from roost.core.exchanges import Completion, CompletionStatus, Phase
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, UserMessage, text_of
 from roost.core.runs import Outcome, Request, Run, RunState, StopRequest
 from roost.core.sessions import Lineage
+from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.sources import child_key
 from roost.core.trees import Tree
 from tests import samples

@@ -4,13 +4,14 @@ import pytest
 
 from roost.core.addresses import Address
 from roost.core.deliveries import DeliveryKind
-from roost.core.effects import AddDelivery, Snapshot
+from roost.core.effects import AddDelivery
 from roost.core.jsonvalue import JsonObject
 from roost.core.messages import Image, Text, ToolCall
 from roost.core.principals import OWNER
 from roost.core.runs import Request, Run, RunKind, StopRequest
 from roost.core.sendpolicy import Action, SendPolicy
 from roost.core.sessions import Overrides, SendOverride, Session, Verbosity
+from roost.core.snapshots import Snapshot
 from roost.core.toolnotices import LONGEST_ARGUMENTS, LONGEST_OUTPUT, began_line, level_of, over_line, tell
 from roost.core.tools import ToolOutcome
 from roost.scanners.stdlib import StdlibScanner

@@ -1,8 +1,8 @@
 from dataclasses import replace
 
-from roost.core.effects import RunSnapshot, Snapshot
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.sessions import Lineage
+from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.trees import Tree
 from tests import samples
 from tests.samples import CHILD, GRANDCHILD, MAIN

@@ -4,12 +4,13 @@ from datetime import UTC
 import pytest
 
 from roost.core.compaction import CompactionSettings
-from roost.core.effects import ChangeSession, QueueRun, RunSnapshot, Snapshot
+from roost.core.effects import ChangeSession, QueueRun
 from roost.core.entries import Entry
 from roost.core.messages import Body, Compaction, Notice, ProvenanceKind
 from roost.core.principals import person
 from roost.core.runs import Lane, Request, Run, RunKind
 from roost.core.sessions import Counters, Overrides, Session
+from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.tools import Place, WorkspaceAccess
 from roost.core.upkeep import (
     ContextSettings,

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
-from roost.core.effects import AcceptInput, Advance, QueueRun
+from roost.core.effects import AcceptInput, QueueRun
 from roost.core.inbound import InputMode
 from roost.core.leases import Gateway, Lease
 from roost.core.messages import Text, ToolCall
@@ -13,6 +13,7 @@ from roost.core.queries import HistoryQuery
 from roost.core.runs import Claim, Request, Run, RunState
 from roost.core.scheduling import Backlog
 from roost.core.sessions import Session
+from roost.core.snapshots import Advance
 from roost.core.tools import Invocation, Place, ToolOutcome, ToolTraits
 from roost.core.workspacefiles import WorkspaceFile
 from roost.engine.feed import Feed

@@ -5,7 +5,7 @@ import pytest
 from roost.core import queueing
 from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, PairingRequired
-from roost.core.effects import Effects, Snapshot
+from roost.core.effects import Effects
 from roost.core.envelopes import Conversation, Envelope, Sender
 from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
@@ -15,6 +15,7 @@ from roost.core.queries import SessionQuery
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
 from roost.core.runs import RunKind
 from roost.core.sessions import OpenedBy
+from roost.core.snapshots import Snapshot
 from roost.core.threads import BindThread, ThreadBinding
 from roost.engine.ids import FreshIds
 from roost.engine.inbox import Inbox, TurnedAway

@@ -4,10 +4,11 @@ from functools import partial
 
 import pytest
 
-from roost.core.effects import Effects, OpenSession, Snapshot
+from roost.core.effects import Effects, OpenSession
 from roost.core.errors import NotFound
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, person
+from roost.core.snapshots import Snapshot
 from roost.core.visibility import Operation, PersonCaller
 from roost.engine.reaching import existing, reach
 from roost.stores.memory import MemoryStore

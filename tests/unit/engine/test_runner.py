@@ -7,7 +7,7 @@ import pytest
 
 from roost.core.budgets import BudgetScope, Limit, Measure
 from roost.core.deliveries import Delivery, DeliveryKind, DeliveryState
-from roost.core.effects import Effects, KillInput, OpenGeneration, RequestStop, Snapshot
+from roost.core.effects import Effects, KillInput, OpenGeneration, RequestStop
 from roost.core.errors import InvalidInput, StoreUnavailable
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.messages import AssistantMessage, StopReason, text_of
@@ -15,6 +15,7 @@ from roost.core.models import FailureKind, ModelEvent, ModelRequest, TextDelta
 from roost.core.principals import OWNER
 from roost.core.runs import Request, Run, RunKind, RunState, StopRequest
 from roost.core.sessions import Session
+from roost.core.snapshots import Snapshot
 from roost.core.tools import WorkspaceAccess
 from roost.core.upkeep import ContextSettings
 from roost.engine.rules import Part

@@ -4,17 +4,18 @@ from dataclasses import replace
 
 import anyio
 
-from roost.core.effects import AcceptInput, Advance, QueueRun
+from roost.core.effects import AcceptInput, QueueRun
 from roost.core.errors import StoreCorrupt
 from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.runs import Claim, Run
-from roost.core.scheduling import PER_ASKER, Choose, Limits
+from roost.core.scheduling import PER_ASKER, Backlog, Choose, Limits
+from roost.core.snapshots import Advance
 from roost.engine.feed import Feed
 from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner
-from roost.engine.scheduler import POLL_MS, Scheduler
+from roost.engine.scheduler import HELD_LOOKS, POLL_MS, Scheduler
 from roost.engine.stops import Stops
 from roost.ports import Store
 from roost.stores.memory import MemoryStore
@@ -158,3 +159,42 @@ async def test_a_run_whose_end_cannot_be_kept_keeps_no_other_from_starting() -> 
     async with serving(scene, ceiling=1):
         with anyio.fail_after(60):
             await scene.model.asked(2)
+
+
+class Held(MemoryStore):
+    """Somebody holds every session at so many looks."""
+
+    def __init__(self, clock: FakeClock, looks: int) -> None:
+        super().__init__(clock)
+        self.looks = looks
+
+    async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
+        def none(backlog: Backlog) -> tuple[str, ...]:
+            choose(backlog)
+            return ()
+
+        self.looks -= 1
+        return await super().claim_runs(lease, choose if self.looks < 0 else none)
+
+
+async def test_a_session_that_was_held_by_somebody_is_looked_at_again_at_once() -> None:
+    scene = Scene()
+    scene.store = Held(scene.clock, looks=HELD_LOOKS)
+    scene.model.add((Hang(),))
+    await ask(scene, "a")
+    async with serving(scene):
+        with anyio.fail_after(60):
+            await scene.model.asked(1)
+
+
+async def test_a_session_that_stays_held_is_left_to_the_next_look() -> None:
+    scene = Scene()
+    scene.store = store = Held(scene.clock, looks=HELD_LOOKS + 1)
+    scene.model.add((Hang(),))
+    await ask(scene, "a")
+    async with serving(scene):
+        await anyio.wait_all_tasks_blocked()
+        assert store.looks == 0
+        scene.clock.advance(POLL_MS)
+        with anyio.fail_after(60):
+            await scene.model.asked(1)

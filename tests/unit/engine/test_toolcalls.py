@@ -6,12 +6,13 @@ from functools import partial
 import anyio
 import pytest
 
-from roost.core.effects import Effects, RunSnapshot
+from roost.core.effects import Effects
 from roost.core.entries import EntryDraft
 from roost.core.errors import Forbidden
 from roost.core.messages import AssistantMessage, ProvenanceKind, Text, ToolResult, text_of
 from roost.core.recovery import OUTCOME_UNKNOWN, Recovery, recover
 from roost.core.runs import Run, Step, StepKind
+from roost.core.snapshots import RunSnapshot
 from roost.core.tools import ToolTraits
 from roost.engine.rules import Part
 from roost.engine.runner import announcement

@@ -3,12 +3,13 @@ from dataclasses import replace
 import pytest
 
 from roost.core.deliveries import Delivery, DeliveryState
-from roost.core.effects import ChangeSession, Decide
+from roost.core.effects import ChangeSession
 from roost.core.errors import StoreUnavailable
 from roost.core.keys import SessionKey
 from roost.core.messages import Text, ToolCall
 from roost.core.runs import Request, Run
 from roost.core.sessions import Overrides, Session
+from roost.core.snapshots import Decide
 from roost.core.tools import ToolOutcome
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import CommandRules

@@ -2,12 +2,13 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.effects import AcceptInput, AppendEntries, Effects, OpenGeneration, Snapshot
+from roost.core.effects import AcceptInput, AppendEntries, Effects, OpenGeneration
 from roost.core.inbound import InputMode
 from roost.core.messages import ToolResult, text_of
 from roost.core.models import FailureKind, ModelFailed
 from roost.core.queries import LedgerQuery
 from roost.core.sessions import Base, OpenedBy
+from roost.core.snapshots import Snapshot
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.scripts import Fail, Say, Think, calls

@@ -5,16 +5,7 @@ import anyio
 import pytest
 
 from roost.core import recovery
-from roost.core.effects import (
-    AcceptInput,
-    Effect,
-    Effects,
-    KillInput,
-    MergeInput,
-    QueueRun,
-    RunSnapshot,
-    Snapshot,
-)
+from roost.core.effects import AcceptInput, Effect, Effects, KillInput, MergeInput, QueueRun
 from roost.core.errors import NotFound
 from roost.core.inbound import InboundState, InputMode, Source
 from roost.core.models import FailureKind
@@ -22,6 +13,7 @@ from roost.core.notices import derived_id
 from roost.core.principals import OWNER
 from roost.core.recovery import Recovery
 from roost.core.runs import Request, Run, RunKind, RunState
+from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.engine.feed import Feed
 from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner, announcement

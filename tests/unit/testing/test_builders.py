@@ -1,9 +1,10 @@
-from roost.core.effects import AcceptInput, OpenSession, QueueRun, Snapshot
+from roost.core.effects import AcceptInput, OpenSession, QueueRun
 from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, ToolResult, UserMessage, text_of, tool_calls
 from roost.core.runs import RunState
 from roost.core.sessions import OpenedBy, SessionKind
+from roost.core.snapshots import Snapshot
 from roost.testing import builders
 from roost.testing.builders import MAIN, Names
 from roost.testing.clock import NOON

@@ -28,7 +28,7 @@ LOST = (
     asyncpg.CannotConnectNowError,
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.TooManyConnectionsError,
-    # What the driver says when the server ended the connection between two statements.
+    # It was ended while this gateway stood still: what was heard last belongs to nothing that was asked.
     asyncpg.InternalClientError,
     OSError,
     TimeoutError,
@@ -42,7 +42,9 @@ DRIVER_ERRORS = (
     OSError,
     TimeoutError,
 )
-DriverError: TypeAlias = asyncpg.PostgresError | asyncpg.InterfaceError | OSError
+DriverError: TypeAlias = (
+    asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError | OSError
+)
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _REFUSED = (
     asyncpg.InvalidAuthorizationSpecificationError,

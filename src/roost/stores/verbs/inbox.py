@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
-from roost.core.effects import Decide, Effects
+from roost.core.effects import Effects
 from roost.core.entries import Entry
 from roost.core.errors import InvalidInput
 from roost.core.events import EventKind
@@ -14,6 +14,7 @@ from roost.core.inbound import Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.runs import Claim
+from roost.core.snapshots import Decide
 from roost.core.trees import DecideTree
 from roost.ports import Accepted, Render
 from roost.stores.applying import apply

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from roost.core.budgets import Reservation
-from roost.core.effects import Advance, PutExchange
+from roost.core.effects import PutExchange
 from roost.core.errors import InvalidInput, RoostError
 from roost.core.events import EventKind
 from roost.core.exchanges import Completion, Exchange, ExchangeState
@@ -14,6 +14,7 @@ from roost.core.ledger import LedgerRow
 from roost.core.runs import Claim, Run, RunState, Step, StepKind
 from roost.core.scheduling import PER_ASKER, Backlog, Choose
 from roost.core.sessions import SessionStatus
+from roost.core.snapshots import Advance
 from roost.ports import Recover
 from roost.stores.applying import apply
 from roost.stores.tables import Tables

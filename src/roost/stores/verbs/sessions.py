@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from roost.core import timeline
 from roost.core.addresses import Address
-from roost.core.effects import Decide, RecordUsage
+from roost.core.effects import RecordUsage
 from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.events import EventKind
@@ -25,6 +25,7 @@ from roost.core.queries import (
 )
 from roost.core.runs import Claim, Run
 from roost.core.sessions import Generation, Session
+from roost.core.snapshots import Decide
 from roost.core.threads import ThreadBinding
 from roost.core.trees import DecideTree
 from roost.stores.applying import apply

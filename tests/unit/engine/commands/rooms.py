@@ -8,7 +8,7 @@ from roost.core.addresses import ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
 from roost.core.catalogue import Catalogue
 from roost.core.channels import ChannelAbilities
-from roost.core.effects import AcceptInput, Effect, Effects, OpenSession, OweCompletion, QueueRun, Snapshot
+from roost.core.effects import AcceptInput, Effect, Effects, OpenSession, OweCompletion, QueueRun
 from roost.core.envelopes import Conversation, Envelope, Sender
 from roost.core.exchanges import Completion
 from roost.core.inbound import InputMode
@@ -17,6 +17,7 @@ from roost.core.models import ModelRef, ModelSpec
 from roost.core.principals import OWNER, Principal
 from roost.core.runs import Lane, Request, Run
 from roost.core.sessions import Session
+from roost.core.snapshots import Snapshot
 from roost.engine.ids import FreshIds
 from roost.engine.inbox import Inbox, TurnedAway
 from roost.engine.rulebook import Rulebook

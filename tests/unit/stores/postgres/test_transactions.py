@@ -138,3 +138,20 @@ async def test_a_server_that_stays_away_is_told_as_unavailable(postgres_server: 
 
 def test_what_is_done_again_says_why() -> None:
     assert "lost" in str(Again(OSError("lost")))
+
+
+async def test_a_connection_that_heard_what_nobody_asked_for_is_taken_for_lost(postgres_server: str) -> None:
+    options, attempts = PostgresOptions(), list[int]()
+    transactions = Transactions(await open_pool(postgres_server, options, 1), options, "the server")
+
+    async def body(connection: Connection) -> int:
+        attempts.append(len(attempts))
+        if len(attempts) == 1:
+            raise asyncpg.InternalClientError(
+                "cannot switch to state 12; another operation (2) is in progress"
+            )
+        return int(await connection.fetchval("SELECT 7"))
+
+    assert await transactions.write(body) == 7
+    assert attempts == [0, 1]
+    await transactions.close()

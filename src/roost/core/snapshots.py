@@ -1,0 +1,57 @@
+"""What a decision sees: a session, or a run that ends, as it stands under its lock."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from roost.core.effects import Effects
+from roost.core.exchanges import Completion, Exchange
+from roost.core.inbound import InboundRecord
+from roost.core.keys import SessionKey
+from roost.core.runs import Run
+from roost.core.sessions import Generation, Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A session as it stands under its lock.
+
+    `running` is its one running run, `queued` those waiting, oldest first; `pending` are the inputs no run
+    has taken, in order of arrival; `children` are completions still owed to this session.
+    """
+
+    key: SessionKey
+    session: Session | None = None
+    generation: Generation | None = None
+    running: Run | None = None
+    queued: tuple[Run, ...] = ()
+    pending: tuple[InboundRecord, ...] = ()
+    children: tuple[Completion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSnapshot:
+    """A run that ends: its session, the exchange it serves, what it `spawned`, what its requester is owed, and who
+    asked. `completion` is owed to `requester`; `siblings` are the other completions of the same batch, and `batch` is
+    the requester's run that spawned them.
+    """
+
+    run: Run
+    session: Snapshot
+    exchange: Exchange | None = None
+    completion: Completion | None = None
+    siblings: tuple[Completion, ...] = ()
+    requester: Snapshot | None = None
+    batch: Run | None = None
+    partner: Snapshot | None = None
+    spawned: tuple[Completion, ...] = ()
+
+    @property
+    def reset_away(self) -> bool:
+        """Whether the generation the run began in is closed: its words belong to none that is open."""
+        session, began_in = self.session.session, self.run.session_id
+        return session is not None and began_in is not None and session.session_id != began_in
+
+
+Decide: TypeAlias = Callable[[Snapshot], Effects]
+Advance: TypeAlias = Callable[[RunSnapshot], Effects]

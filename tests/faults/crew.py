@@ -1,0 +1,146 @@
+"""Real gateways in processes of their own on one PostgreSQL server, and clients that reach them over the wire."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+
+from roost.client import Client
+from roost.core.errors import RoostError
+from roost.core.jsonvalue import JsonObject
+
+ROOT = Path(__file__).parents[2]
+TOKEN = "crew-token"
+NAMES = ("ada", "ben", "cleo")
+SAFETY_S = 120.0
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+@dataclass
+class Member:
+    """One gateway, through all its processes: as a service it is started again whenever it ends. `client` is there while
+    it can be reached."""
+
+    name: str
+    home: Path
+    server: str
+    port: int = field(default_factory=free_port)
+    client: Client | None = None
+    _process: asyncio.subprocess.Process | None = None
+    _news: anyio.Event = field(default_factory=anyio.Event)
+
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        assert self._process is not None
+        return self._process
+
+    @property
+    def errors(self) -> str:
+        return (self.home / "errors").read_text()
+
+    async def serves(self) -> None:
+        """Return once it can be reached."""
+        with anyio.fail_after(SAFETY_S):
+            while self.client is None:
+                await self._news.wait()
+
+    async def keep(self) -> None:
+        while True:
+            process = self._process = await self._started()
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._connected, process)
+                await process.wait()
+                self.client = None
+                group.cancel_scope.cancel()
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        environment = {
+            **os.environ,  # noqa: TID251 — what a process of this machine needs
+            "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
+            "ROOST_HOME": str(self.home),
+            "ROOST_GATEWAY_TOKEN": TOKEN,
+            "ROOST_DATABASE_URL": self.server,
+        }
+        command = (sys.executable, "-m", "roost", "gateway", "run", "--port", str(self.port))
+        with (self.home / "errors").open("ab") as errors:
+            return await asyncio.create_subprocess_exec(
+                *command, env=environment, stdout=asyncio.subprocess.PIPE, stderr=errors
+            )
+
+    async def _connected(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None
+        while b" listens on " not in (line := await process.stdout.readline()):
+            if not line:
+                return
+        async with Client(f"ws://127.0.0.1:{self.port}", token=TOKEN) as client:
+            self.client = client
+            self._news.set()
+            self._news = anyio.Event()
+            await anyio.sleep_forever()
+
+    def put_away(self) -> None:
+        """At the end of a test, however far it came."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.send_signal(signal.SIGCONT)
+            self._process.kill()
+        print(f"{self.name}: {self.errors}")  # noqa: T201 — shown when it fails
+
+
+def configure(home: Path, model_url: str) -> None:
+    """The same configuration for every gateway."""
+    home.mkdir()
+    provider: JsonObject = {"api": "openai-completions", "baseUrl": model_url, "models": [{"id": "small"}]}
+    settings: JsonObject = {
+        "agents": {"defaults": {"model": {"primary": "local/small"}}},
+        "models": {"providers": {"local": provider}},
+    }
+    (home / "roost.json").write_text(json.dumps(settings))
+
+
+@asynccontextmanager
+async def crews(folder: Path, server: str, model_url: str, *names: str) -> AsyncIterator[list[Member]]:
+    """Gateways that serve; whatever is left of them at the end is killed."""
+    members = [Member(name, folder / name, server) for name in names]
+    for member in members:
+        configure(member.home, model_url)
+    async with anyio.create_task_group() as group:
+        try:
+            for member in members:
+                group.start_soon(member.keep)
+            for member in members:
+                await member.serves()
+            yield members
+        finally:
+            group.cancel_scope.cancel()
+            for member in members:
+                member.put_away()
+
+
+async def say(reach: Callable[[], Client | None], message: JsonObject, patience_s: float) -> int:
+    """Hand a message to one gateway after another until one has taken it; how many were asked."""
+    asked = 0
+    while True:
+        client = reach()
+        if client is not None:
+            asked += 1
+            try:
+                with anyio.move_on_after(patience_s):
+                    await client.call("chat.send", message)
+                    return asked
+            except RoostError as error:
+                print(f"{message['idempotencyKey']}: {error!r}")  # noqa: T201 — shown when it fails
+        await anyio.sleep(0.05)
