@@ -70,6 +70,19 @@ async def test_an_owner_that_slept_past_its_lease_writes_nothing_after_another_t
     assert await other.renew_lease(lease) == lease
 
 
+@pytest.mark.requirement("P30")
+async def test_who_waits_beside_an_owner_that_renews_is_refused_however_long_it_waits(
+    owned: Home, clock: FakeClock
+) -> None:
+    other = await owned.beside()
+    for _ in range(6):
+        clock.advance(LEASE_MS // 2)
+        await owned.store.renew_lease(owned.lease)
+        with pytest.raises(LeaseHeld):
+            await other.acquire_lease(SECOND)
+    assert (await owned.store.renew_lease(owned.lease)).epoch == owned.lease.epoch
+
+
 async def test_the_same_name_takes_its_own_lease_over_at_once(home: Home) -> None:
     restarted = replace(FIRST, holder="process-2")
     lease = await (await home.beside()).acquire_lease(restarted)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 import apsw
 
 from roost.core.keys import SessionKey
-from roost.core.leases import Lease
 from roost.core.runs import Run
 from roost.core.sessions import Session
 from roost.stores.sql.budget_rows import BudgetRows
@@ -27,8 +26,9 @@ class SqliteTables(RepairRows, WorkRows, FactRows, DeviceRows, BudgetRows):
 
 
 class WriterTables(SqliteTables):
-    """Remembers the sessions and runs it wrote last, and the leases. Right only for the one writer of a file, which hears of every
-    change because it makes them all; `forget` when that may not hold: after a rollback or a lost lease.
+    """Remembers the sessions and runs it wrote last. Right only for the one writer of a file, which hears of every change
+    because it makes them all; `forget` when that may not hold: after a rollback or a lost lease. Leases are what others
+    write too, and are read each time.
 
     Rows that no other statement depends on wait until one does or the transaction ends, and are written together: a
     statement that is run for many rows costs half as much a row."""
@@ -37,7 +37,6 @@ class WriterTables(SqliteTables):
         super().__init__(connection, tenant, database_now)
         self._hot: OrderedDict[SessionKey, Session] = OrderedDict()
         self._runs: dict[str, Run] = {}
-        self._leases: tuple[Lease, ...] | None = None
         self._rowids: dict[str, int] = {}
         self._next_entry = 0
         self._waiting: dict[str, list[Row]] = {}
@@ -47,7 +46,6 @@ class WriterTables(SqliteTables):
     def forget(self) -> None:
         self._hot.clear()
         self._runs.clear()
-        self._leases = None
         self._rowids.clear()
         self._numbers.clear()
         self._next_entry = 0
@@ -110,18 +108,6 @@ class WriterTables(SqliteTables):
     async def update_run(self, run: Run) -> None:
         await super().update_run(run)
         self._keep_run(run)
-
-    async def leases(self) -> tuple[Lease, ...]:
-        if self._leases is None:
-            self._leases = await super().leases()
-        return self._leases
-
-    async def keep_lease(self, name: str) -> Lease | None:
-        return next((lease for lease in await self.leases() if lease.gateway.name == name), None)
-
-    async def put_lease(self, lease: Lease) -> None:
-        await super().put_lease(lease)
-        self._leases = None
 
     async def _generation_row(self, session_id: str) -> int:
         row = self._rowids.get(session_id)
