@@ -14,7 +14,7 @@ NAMES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE ?
 
 
 async def test_no_table_is_forgotten(tmp_path: Path) -> None:
-    SqliteStore.open(tmp_path / "s.db", FakeClock())
+    await SqliteStore.open(tmp_path / "s.db", FakeClock()).close()
     connection = apsw.Connection(str(tmp_path / "s.db"))
     names = {str(row[0]) for row in connection.execute(NAMES, (f"{SEARCH}%",))}
     connection.close()

@@ -5,7 +5,6 @@ import pytest
 
 from roost.core.entries import Entry
 from roost.core.keys import SessionKey
-from roost.core.leases import Gateway, Lease
 from roost.core.runs import RunState
 from roost.core.sessions import Session
 from roost.stores.sqlite.tables import HOT_RUNS, HOT_SESSIONS, SqliteTables, WriterTables
@@ -135,19 +134,6 @@ def test_so_many_runs_are_remembered_and_no_more(
     connection.execute("DELETE FROM runs")
     assert drive(writer_tables.run("r0")) is None
     assert drive(writer_tables.run(f"r{HOT_RUNS}")) is not None
-
-
-def test_leases_are_read_again_once_one_was_written(
-    writer_tables: WriterTables, connection: apsw.Connection
-) -> None:
-    lease = Lease(gateway=Gateway(name="home", holder="me"), epoch=1, expires_at=10)
-    drive(writer_tables.put_lease(lease))
-    assert drive(writer_tables.leases()) == (lease,)
-    connection.execute("UPDATE gateways SET expires_at = 99")
-    assert drive(writer_tables.keep_lease("home")) == lease
-    assert drive(writer_tables.keep_lease("away")) is None
-    drive(writer_tables.put_lease(replace(lease, expires_at=20)))
-    assert drive(writer_tables.keep_lease("home")) == replace(lease, expires_at=20)
 
 
 def test_what_is_said_again_of_where_a_session_came_from_changes_only_its_numbers(
