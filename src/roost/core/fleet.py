@@ -9,8 +9,8 @@ from roost.core.leases import Lease
 SAME = "same configuration"
 """The part of a gateway's health that says whether all of them go by one."""
 SAY_AGAIN_MS = 60_000
-# A channel whose gateway went is not served by those who do not have it; after so long nobody has it any more.
-ABANDONED_MS = 600_000
+# A channel whose gateway went is not served by those who do not have it; after a day nobody has it any more.
+ABANDONED_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

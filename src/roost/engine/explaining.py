@@ -132,11 +132,12 @@ class Explainer:
         return "\n".join(("Denials:", *lines))
 
     async def _cost(self, asked: Inquiry) -> str:
-        """What most was paid for, and what the children of a session add to it."""
-        key = asked.session.key
-        own, tree = LedgerTotal(), await self._store.usage(LedgerQuery(tree_of=key))
+        """What most was paid for, and what the children of a session add to it: to its owner of all, to others of what
+        they caused."""
+        key, whose = asked.session.key, None if asked.principal.is_owner else asked.principal
+        own, tree = LedgerTotal(), await self._store.usage(LedgerQuery(tree_of=key, principal=whose))
         models: dict[str, LedgerTotal] = {}
-        for spent in await self._store.spending(LedgerQuery(key=key)):
+        for spent in await self._store.spending(LedgerQuery(key=key, principal=whose)):
             name, own = f"{spent.provider}/{spent.model}", own.plus(spent.total)
             models[name] = models.get(name, LedgerTotal()).plus(spent.total)
         if not tree.calls:

@@ -1,5 +1,6 @@
 """One gateway: holds the lease and everything that works under it. Start order is code order, stop order its reverse."""
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -12,7 +13,7 @@ from anyio.abc import TaskGroup
 from roost.core.addresses import Account
 from roost.core.deliveries import DeliveryState
 from roost.core.envelopes import Envelope
-from roost.core.errors import Fenced
+from roost.core.errors import Fenced, RoostError
 from roost.core.health import Health
 from roost.core.leases import Gateway, Lease
 from roost.core.queries import SessionQuery
@@ -39,6 +40,8 @@ from roost.engine.sweeper import Sweeper
 from roost.engine.waits import Waits
 from roost.ports import Channel, Clock, Store
 from roost.ports.limits import if_within
+
+_log = logging.getLogger(__name__)
 
 NEWEST = 200
 # A lease runs out: its renewal is tried again before anything else would be.
@@ -142,13 +145,20 @@ class Engine:
         after a while. Other gateways go on with the rest."""
 
         async def ended() -> None:
+            # Where nobody else serves, answers are still sent.
+            if self._lease is not None and not self._store.exclusive:
+                await self._leave_channels(self._lease)
             await self._scheduler.drain()
             await self._outbox.rest()
 
-        # Where nobody else serves, answers are still sent.
-        if self._lease is not None and not self._store.exclusive:
-            await self._hosting.leave(self._lease)
         await if_within(self._clock, limit_ms, ended)
+
+    async def _leave_channels(self, lease: Lease) -> None:
+        try:
+            await self._hosting.leave(lease)
+        except RoostError as error:
+            # They are free for others when the lease has run out.
+            _log.warning("the channels could not be handed over: %s", error)
 
     async def reload(self, rules: Rules) -> OutOfUse:
         """Go by other rules. Everything that is decided from now on goes by them; a run keeps those it began with, but

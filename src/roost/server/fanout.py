@@ -13,6 +13,7 @@ from roost.core.messages import AssistantMessage, UserMessage, text_of
 from roost.core.previews import Piece, Preview, RunBegan, RunOver
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
+from roost.core.redaction import redact
 from roost.core.runs import Run, RunKind, RunState
 from roost.core.sessions import Session
 from roost.core.visibility import PersonCaller
@@ -190,7 +191,8 @@ class Fanout:
         page = await self._house.store.history(HistoryQuery(key=requester, limit=PAGE))
         for entry in page.entries:
             if entry.id == told and isinstance(entry.body, UserMessage):
-                await self.injected(requester, entry.id, text_of(entry.body))
+                shown, _ = redact(text_of(entry.body), self._house.scanner)
+                await self.injected(requester, entry.id, shown)
 
     async def _settle(self, items: ListFeed, key: SessionKey) -> None:
         """Tell of what ended unheard: before it began, on another gateway, or while nobody listened."""

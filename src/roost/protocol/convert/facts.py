@@ -5,6 +5,7 @@ from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.messages import Usage
+from roost.core.redaction import SecretScanner, redact
 
 _MICROS = 1_000_000
 
@@ -41,7 +42,7 @@ def call_row(row: LedgerRow) -> JsonObject:
     }
 
 
-def denial_row(denial: Denial) -> JsonObject:
+def denial_row(denial: Denial, scanner: SecretScanner) -> JsonObject:
     named: dict[str, JsonValue] = {
         "sessionKey": str(denial.caller) if denial.caller else None,
         "target": denial.target,
@@ -51,16 +52,19 @@ def denial_row(denial: Denial) -> JsonObject:
         "operation": denial.operation,
         "principal": str(denial.principal),
         "rule": denial.rule,
-        "reason": denial.reason,
+        "reason": redact(denial.reason, scanner)[0],
         **{name: value for name, value in named.items() if value is not None},
     }
 
 
-def exchange_row(exchange: Exchange, seen_from: SessionKey) -> JsonObject:
+def exchange_row(exchange: Exchange, seen_from: SessionKey, scanner: SecretScanner) -> JsonObject:
+    def masked(text: str | None) -> str | None:
+        return text and redact(text, scanner)[0]
+
     told: dict[str, JsonValue] = {
-        "firstReply": exchange.first_reply,
-        "latestReply": exchange.latest_reply,
-        "error": exchange.error,
+        "firstReply": masked(exchange.first_reply),
+        "latestReply": masked(exchange.latest_reply),
+        "error": masked(exchange.error),
         "deadline": exchange.deadline,
         "runId": exchange.sent.run_id,
     }
@@ -69,7 +73,7 @@ def exchange_row(exchange: Exchange, seen_from: SessionKey) -> JsonObject:
         "direction": "sent" if exchange.requester == seen_from else "received",
         "requester": str(exchange.requester),
         "target": str(exchange.target),
-        "request": exchange.request,
+        "request": masked(exchange.request),
         "createdAt": exchange.created_at,
         "phase": str(exchange.phase),
         "state": str(exchange.state),

@@ -6,6 +6,7 @@ from roost.core.errors import NotFound
 from roost.core.jsonvalue import JsonObject
 from roost.core.messages import ProvenanceKind
 from roost.core.queries import HistoryPage, HistoryQuery, LedgerQuery, Position
+from roost.core.redaction import redact
 from roost.core.runs import Cause, Request, Run, RunState
 from roost.core.sessions import Session
 from roost.core.visibility import Operation
@@ -35,11 +36,12 @@ async def explain(call: Call, params: reasons.ExplainParams) -> Explained:
     inquiry = Inquiry(session=session, principal=who, at=now, turn=turn)
     explainer = Explainer(call.house.store, call.house.engine.rules)
     chosen = tuple(Aspect) if params.about is None else (params.about,)
+    told = [(str(one), redact(await explainer.why(one, inquiry), call.house.scanner)[0]) for one in chosen]
     return Explained(
         ts=now,
         key=str(session.key),
         sessionId=session.session_id,
-        reasons=[{"about": str(one), "text": await explainer.why(one, inquiry)} for one in chosen],
+        reasons=[{"about": about, "text": text} for about, text in told],
     )
 
 
@@ -98,7 +100,7 @@ async def denials(call: Call, params: reasons.DenialsParams) -> Denials:
         key = (await _found(call, Operation.STATUS, params.key, params.agent_id)).key
     caller = call.caller
     found = [
-        denial_row(one)
+        denial_row(one, call.house.scanner)
         for one in await call.house.store.denials(MOST_DENIALS)
         if (caller.rules_all or one.principal == caller.principal) and key in (None, one.caller)
     ]
@@ -134,7 +136,7 @@ async def exchanges(call: Call, params: reasons.ExchangesParams) -> Exchanges:
     return Exchanges(
         ts=call.house.clock.now(),
         key=str(session.key),
-        exchanges=[exchange_row(one, session.key) for one in found],
+        exchanges=[exchange_row(one, session.key, call.house.scanner) for one in found],
     )
 
 
