@@ -15,6 +15,7 @@ from roost.core.deliveries import Delivery
 from roost.core.entries import EntryDraft
 from roost.core.events import EventKind, Silent
 from roost.core.exchanges import Completion, CompletionStatus, Exchange
+from roost.core.firings import Firing
 from roost.core.inbound import Inbound, InboundRecord, InputMode
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial, LedgerRow
@@ -117,10 +118,10 @@ class AppendEntries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptInput:
-    """Keep a message as a pending input of a run."""
+    """Keep a message as a pending input of a run; one that waits for the next turn names none."""
 
     inbound: Inbound
-    run_id: str
+    run_id: str | None
     mode: InputMode
 
     event: ClassVar[EventKind] = EventKind.INPUT_ACCEPTED
@@ -319,6 +320,13 @@ class AcknowledgeCompletion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PutFiring(Silent):
+    """What came of one time that a job was due."""
+
+    firing: Firing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordDenial(Silent):
     denial: Denial
 
@@ -358,6 +366,7 @@ Effect: TypeAlias = (
     | BindThread
     | UseThread
     | UnbindThread
+    | PutFiring
     | RecordDenial
     | RecordUsage
 )
@@ -385,7 +394,7 @@ class Snapshot:
 class RunSnapshot:
     """A run that ends: its session, the exchange it serves, what it `spawned`, what its requester is owed, and who
     asked. `completion` is owed to `requester`; `siblings` are the other completions of the same batch, and `batch` is
-    the requester's run that spawned them.
+    the requester's run that spawned them. `firing` is what it was started for, `audience` the session it posts into.
     """
 
     run: Run
@@ -397,6 +406,8 @@ class RunSnapshot:
     batch: Run | None = None
     partner: Snapshot | None = None
     spawned: tuple[Completion, ...] = ()
+    firing: Firing | None = None
+    audience: Snapshot | None = None
 
     @property
     def reset_away(self) -> bool:

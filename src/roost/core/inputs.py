@@ -6,19 +6,24 @@ from dataclasses import replace
 from roost.core.entries import Entry, EntryDraft
 from roost.core.inbound import InboundRecord, InboundState, InputMode
 from roost.core.keys import SessionKey
-from roost.core.messages import Image, Text, UserBlock, UserMessage
+from roost.core.messages import Image, ProvenanceKind, Text, UserBlock, UserMessage
 from roost.core.principals import Principal, PrincipalKind
 from roost.core.queuetext import collect_prompt
 from roost.core.runs import Cause, Run
 
 
 def entries_of(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
-    """One entry for what opens a run, with a line for each message that fell out; one for each steer."""
+    """One entry for what opens a run, with a line for each message that fell out; one for each steer, and for each event
+    that waited. What came from outside stands behind the opening: the last word is not a person's then."""
     dropped = [record for record in records if record.state is InboundState.MERGED]
     waiting = [record for record in records if record.state is InboundState.PENDING]
     opening = [record for record in waiting if record.mode is InputMode.OPEN]
     steering = [record for record in waiting if record.mode is InputMode.STEER]
-    drafts = [_entry(opening, dropped)] if opening else []
+    events = [record for record in waiting if record.mode is InputMode.WAIT]
+    outside = [record for record in events if record.inbound.provenance.kind is ProvenanceKind.HOOK]
+    drafts = [_event(record) for record in events if record not in outside]
+    drafts += [_entry(opening, dropped)] if opening else []
+    drafts += [_event(record) for record in outside]
     for number, record in enumerate(steering):
         drafts.append(_entry([record], () if opening or number else dropped))
     return tuple(drafts)
@@ -40,6 +45,13 @@ def _one_of(voices: set[Principal], key: SessionKey) -> Principal:
     if len(voices) == 1:
         return next(iter(voices))
     return Principal(PrincipalKind.AGENT, key.agent or str(key))
+
+
+def _event(record: InboundRecord) -> EntryDraft:
+    """An entry of no run: nobody acts by the rights of who sent it."""
+    inbound = record.inbound
+    body = UserMessage(content=inbound.content, at=inbound.received_at, provenance=inbound.provenance)
+    return EntryDraft(id=inbound.id, body=body)
 
 
 def _entry(records: Sequence[InboundRecord], dropped: Sequence[InboundRecord]) -> EntryDraft:

@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 
 class TopicKind(StrEnum):
-    """News of any run or delivery; that one may be due to be taken up; news of one session."""
+    """News of any run or delivery; that one may be due to be taken up; news of one session, of any job."""
 
     RUNS = "runs"
     RUNS_DUE = "runs-due"
     DELIVERIES = "deliveries"
     DELIVERIES_DUE = "deliveries-due"
     SESSION = "session"
+    JOBS = "jobs"
 
 
 class Topic(NamedTuple):

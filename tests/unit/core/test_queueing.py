@@ -54,7 +54,7 @@ def arriving(
     return replace(samples.arrival(message), queue=QueuePolicy(base=settings))
 
 
-def seat(planned: Plan) -> tuple[str, InputMode]:
+def seat(planned: Plan) -> tuple[str | None, InputMode]:
     (accepted,) = (effect for effect in planned.effects if isinstance(effect, AcceptInput))
     return accepted.run_id, accepted.mode
 

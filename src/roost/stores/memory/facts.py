@@ -10,6 +10,7 @@ from roost.core.budgets import Balance, Reservation
 from roost.core.devices import Registered
 from roost.core.entries import Entry
 from roost.core.events import Event
+from roost.core.firings import FiringState
 from roost.core.inbound import InboundState
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
@@ -248,6 +249,12 @@ class FactTables(State):
                     number
                     for number, one in self._denials.items()
                     if one.at < before and one.caller not in pinned
+                ]
+            case Record.FIRING:
+                return self._firings, [
+                    one.id
+                    for one in self._firings
+                    if one.at < before and one.state is not FiringState.STARTED and one.key not in pinned
                 ]
             case _:
                 assert_never(record)
