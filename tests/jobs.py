@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, tzinfo
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from roost.core.jobs import AgentTurn, Job, Plan, Venue, venue
@@ -23,7 +24,7 @@ def plan(**changes: object) -> Plan:
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
-def job(name: str = "j1", *, owner: Principal = OWNER, next_at: int | None = NOON, **changes: object) -> Job:
+def job(name: str = "j1", *, owner: Principal = OWNER, next_at: int | None = NOON, **changes: Any) -> Job:
     return Job(id=name, owner=owner, plan=plan(**changes), created_at=NOON, updated_at=NOON, next_at=next_at)
 
 

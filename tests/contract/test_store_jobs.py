@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import anyio
 import pytest
@@ -237,7 +238,7 @@ async def end(store: Store, run_id: str) -> None:
 
 
 async def test_a_job_that_forgets_is_gone_when_it_went_well(store: Store, lease: Lease) -> None:
-    once = {"schedule": At(at=NOON), "forget": True}
+    once: dict[str, Any] = {"schedule": At(at=NOON), "forget": True}
     await fire(store, lease, await keep(store, job(**once)))
     assert await store.job("j1") is not None
     await finish(store, lease)

@@ -7,10 +7,11 @@ from roost.app.casting import Director, SessionTools
 from roost.app.scanning import secret_scanner
 from roost.clock import host_zone
 from roost.config import Loaded, as_document, config_hash, policies
+from roost.config.beats import beats
 from roost.core.admission import ChannelPolicy
 from roost.core.keys import SessionKey
 from roost.core.scheduling import Limits
-from roost.engine.rules import CommandRules, House, KnownAgent, Rules, Shown
+from roost.engine.rules import CommandRules, House, KnownAgent, Rules, Shown, TimerRules
 from roost.models.demo import SPEC as DEMO
 from roost.models.registry import Registry
 from roost.ports import Store
@@ -44,6 +45,7 @@ def engine_rules(
             shown=shown(loaded),
             completions=settings.gateway.http.endpoints.chat_completions.enabled,
             entrance=policies.entrance(settings),
+            timers=TimerRules(enabled=settings.cron.enabled, beats=beats(settings, zone)),
         ),
     )
 

@@ -5,11 +5,13 @@ from datetime import tzinfo
 
 from roost.core import sysevents
 from roost.core.effects import Snapshot
+from roost.core.jobs import Plan
 from roost.core.localtime import wall
 from roost.core.marking import mark_of
 from roost.core.messages import Text
+from roost.core.sentinels import Sentinel
 
-DAY_MINUTES = 24 * 60
+OK = str(Sentinel.HEARTBEAT_OK)
 PROMPT = (
     "Look around: is there anything the person you work for should know or that you promised to do by now? If"
     " HEARTBEAT.md is in your workspace, follow it. What you answer is posted to them; if there is nothing to say, answer"
@@ -35,10 +37,20 @@ class Hours:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beat:
-    """When an agent looks around: within its hours, and while somebody has spoken within `pause_ms`."""
+    """When an agent looks around: within its hours, and while somebody has spoken within `pause_ms`. Up to `ack_chars`
+    beside its word that there is nothing to say are not said either."""
 
     pause_ms: int
     hours: Hours | None = None
+    ack_chars: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beating:
+    """How an agent looks around: the job that is, and when it rests."""
+
+    plan: Plan
+    beat: Beat
 
 
 def rests(home: Snapshot, beat: Beat | None, now: int) -> str | None:
@@ -52,6 +64,15 @@ def rests(home: Snapshot, beat: Beat | None, now: int) -> str | None:
     if home.running or home.queued:
         return "the session is busy"
     return None
+
+
+def acknowledged(reply: str, beat: Beat | None) -> str:
+    """What it answered, without its word that there is nothing to say, and without the little it may say beside that."""
+    text = reply.strip()
+    if beat is None or not (text.startswith(OK) or text.endswith(OK)):
+        return reply
+    rest = text.removeprefix(OK).removesuffix(OK).strip()
+    return OK if len(rest) <= beat.ack_chars else rest
 
 
 def beat_text(prompt: str, home: Snapshot) -> str:

@@ -6,7 +6,7 @@ Who configured a job owns it: its runs are theirs, and are never their own word.
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from roost.core.addresses import Address
 from roost.core.effects import Effects, Snapshot
@@ -24,7 +24,7 @@ LONGEST_NAME = 200
 
 class Place(StrEnum):
     """Where a job works: in its agent's main session, in one of its own that begins anew each time, in the session it
-    names, or beside the main session, looking around."""
+    names, or beside that one, looking around."""
 
     MAIN = "main"
     ISOLATED = "isolated"
@@ -78,9 +78,11 @@ class Silent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Announce:
-    """What was said is told in a chat: at an address, or where the agent's main session was last met."""
+    """What was said is told in a chat: at an address, or where the agent's main session was last met, if that was on the
+    `channel` that is asked for."""
 
     to: Address | None = None
+    channel: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +99,7 @@ SILENT = Silent()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a person sets of a job. `key` is the session that a job of place `SESSION` names; with `forget` the job is gone
+    """What a person sets of a job. `key` is the session that a job works in or looks after; with `forget` the job is gone
     after a time that went well."""
 
     name: str
@@ -114,7 +116,7 @@ class Plan:
     description: str = ""
 
     def __post_init__(self) -> None:
-        if (self.key is not None) != (self.place is Place.SESSION):
+        if (self.key is not None) != (self.place in (Place.SESSION, Place.BESIDE)):
             raise InvalidInput(f"a job of place {self.place} cannot be given the session {self.key}")
         if not self.name.strip() or len(self.name) > LONGEST_NAME:
             raise InvalidInput("a job needs a name", hint=f"give at most {LONGEST_NAME} characters")
@@ -153,16 +155,16 @@ class Venue:
 
 def venue(job: Job, main_name: str) -> Venue:
     plan = job.plan
-    main = SessionKey.named(plan.agent, main_name)
+    home = plan.key or SessionKey.named(plan.agent, main_name)
     match plan.place:
-        case Place.SESSION if plan.key is not None:
-            return Venue(work=plan.key, home=plan.key)
         case Place.ISOLATED:
-            return Venue(work=cron_key(plan.agent, job.id), home=main)
+            return Venue(work=cron_key(plan.agent, job.id), home=home)
         case Place.BESIDE:
-            return Venue(work=main.beat, home=main)
+            return Venue(work=home.beat, home=home)
+        case Place.MAIN | Place.SESSION:
+            return Venue(work=home, home=home)
         case _:
-            return Venue(work=main, home=main)
+            assert_never(plan.place)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -198,8 +198,9 @@ def _told_at(occasion: Occasion) -> Address | None:
     match telling:
         case Silent():
             return None
-        case Announce(to=to):
-            return to or (home.route if home else None)
+        case Announce(to=to, channel=channel):
+            route = home.route if home else None
+            return to or (route if route and channel in (None, route.channel) else None)
         case Webhook(url=url):
             return Address(channel=WEBHOOK, to=url)
         case _:

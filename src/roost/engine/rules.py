@@ -11,6 +11,7 @@ from roost.core.casting import fallback_reason, helps
 from roost.core.catalogue import Catalogue
 from roost.core.commandaccess import CommandPolicy
 from roost.core.entrance import Entrance
+from roost.core.heartbeats import Beat, Beating
 from roost.core.jsonvalue import JsonObject
 from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetPolicy
@@ -124,10 +125,22 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimerRules:
+    """Whether jobs run, and the look-arounds of agents, by their ids."""
+
+    enabled: bool = True
+    beats: Mapping[str, Beating] = field(default_factory=dict)
+
+    def beat(self, agent: str) -> Beat | None:
+        found = self.beats.get(agent)
+        return None if found is None else found.beat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class House:
     """How a gateway keeps house: what is kept for how long, up to which age an unfinished run is taken up again, how long
     a child may think about its announcement, where the transcript of a session is, if it has a file, what clients
-    are shown, whether chat completions are answered, and who of clients may knock."""
+    are shown, whether chat completions are answered, who of clients may knock, and what happens without a person."""
 
     retention: Retention = field(default_factory=Retention)
     recovery_max_age_ms: int = MAX_AGE_MS
@@ -136,6 +149,7 @@ class House:
     shown: Shown = field(default_factory=Shown)
     completions: bool = False
     entrance: Entrance = field(default_factory=Entrance)
+    timers: TimerRules = field(default_factory=TimerRules)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

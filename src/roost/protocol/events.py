@@ -9,8 +9,22 @@ from roost.core.keys import SessionKey
 TICK, SHUTDOWN, PRESENCE, HEALTH = "tick", "shutdown", "presence", "health"
 CHAT, AGENT = "chat", "agent"
 PAIR_REQUESTED, PAIR_RESOLVED = "device.pair.requested", "device.pair.resolved"
+CRON = "cron"
 MESSAGE, TOOL, CHANGED = "session.message", "session.tool", "sessions.changed"
-EVERY = (AGENT, CHAT, PAIR_REQUESTED, PAIR_RESOLVED, HEALTH, PRESENCE, MESSAGE, TOOL, CHANGED, SHUTDOWN, TICK)
+EVERY = (
+    AGENT,
+    CHAT,
+    CRON,
+    PAIR_REQUESTED,
+    PAIR_RESOLVED,
+    HEALTH,
+    PRESENCE,
+    MESSAGE,
+    TOOL,
+    CHANGED,
+    SHUTDOWN,
+    TICK,
+)
 
 
 class Audience(StrEnum):

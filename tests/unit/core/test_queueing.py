@@ -191,7 +191,7 @@ def test_an_asked_for_reset_ends_the_run_and_joins_nothing() -> None:
 def test_in_a_group_several_people_are_collected_but_never_with_the_owner() -> None:
     queue = replace(IN_GROUP, queued=(replace(samples.queued(principal=ALICE), key=GROUP),))
 
-    def joined(principal: Principal) -> str:
+    def joined(principal: Principal) -> str | None:
         message = inbound(key=GROUP, principal=principal, at=LATER)
         return seat(plan(queue, arriving(message, QueueMode.COLLECT)))[0]
 
