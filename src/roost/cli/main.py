@@ -28,6 +28,10 @@ PARTS = MappingProxyType(
             "A script that makes your shell complete commands.",
         ),
         "config": ("roost.cli.config:app", "The configuration: get, set, check, schema."),
+        "cron": (
+            "roost.cli.cron:app",
+            "What agents do by a schedule: add, list, show, edit, rm, run, runs, pause.",
+        ),
         "devices": ("roost.cli.devices:app", "Devices that may connect: list, approve, reject, remove."),
         "doctor": ("roost.cli.doctor:doctor", "What is wrong here, and what to do about it."),
         "explain": (
