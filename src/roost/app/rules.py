@@ -8,6 +8,7 @@ from roost.app.scanning import secret_scanner
 from roost.clock import host_zone
 from roost.config import Loaded, as_document, config_hash, policies
 from roost.config.beats import beats
+from roost.config.hooks import hook_rules
 from roost.core.admission import ChannelPolicy
 from roost.core.keys import SessionKey
 from roost.core.scheduling import Limits
@@ -45,6 +46,7 @@ def engine_rules(
             shown=shown(loaded),
             completions=settings.gateway.http.endpoints.chat_completions.enabled,
             entrance=policies.entrance(settings),
+            hooks=hook_rules(settings.hooks),
             timers=TimerRules(enabled=settings.cron.enabled, beats=beats(settings, zone)),
         ),
     )

@@ -46,6 +46,11 @@ def hook_key(
     return key
 
 
+def fixed_key(agent: str, text: str) -> SessionKey:
+    """The session of an agent that the configuration names."""
+    return _within(agent, text)
+
+
 def _within(agent: str, requested: str) -> SessionKey:
     """The key a text asks for, as a session of this agent whatever agent it names."""
     text = requested.strip()

@@ -17,6 +17,7 @@ from roost.core.leases import Gateway, Lease
 from roost.core.queries import SessionQuery
 from roost.core.sessions import SessionStatus
 from roost.engine.feed import Feed
+from roost.engine.hooks import Hooks
 from roost.engine.inbox import Inbox
 from roost.engine.jobs import Jobs
 from roost.engine.keeping import until_kept
@@ -85,6 +86,7 @@ class Engine:
         self.timers = Timers(store, clock, new_id, self._book)
         self.jobs = Jobs(store, clock, new_id, self._book, self.timers, lambda: self._lease)
         self.notices = Notices(store, clock, new_id, self._book, self.timers)
+        self.hooks = Hooks(store, clock, new_id, self._book, self.notices)
         self._recoverer = Recoverer(store, clock, self._book)
         self._reconciler = Reconciler(store, clock, places, jitter)
 

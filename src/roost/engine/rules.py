@@ -12,6 +12,7 @@ from roost.core.catalogue import Catalogue
 from roost.core.commandaccess import CommandPolicy
 from roost.core.entrance import Entrance
 from roost.core.heartbeats import Beat, Beating
+from roost.core.hooks import HookRules
 from roost.core.jsonvalue import JsonObject
 from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetPolicy
@@ -140,7 +141,7 @@ class TimerRules:
 class House:
     """How a gateway keeps house: what is kept for how long, up to which age an unfinished run is taken up again, how long
     a child may think about its announcement, where the transcript of a session is, if it has a file, what clients
-    are shown, whether chat completions are answered, who of clients may knock, and what happens without a person."""
+    are shown, whether chat completions are answered, who of clients may knock, what happens without a person, and who may ask for it by a webhook."""
 
     retention: Retention = field(default_factory=Retention)
     recovery_max_age_ms: int = MAX_AGE_MS
@@ -150,6 +151,7 @@ class House:
     completions: bool = False
     entrance: Entrance = field(default_factory=Entrance)
     timers: TimerRules = field(default_factory=TimerRules)
+    hooks: HookRules = field(default_factory=HookRules)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
