@@ -161,6 +161,7 @@ async def test_an_event_waits_for_the_next_message_and_is_shown_with_its_source(
         ({"sessionTarget": "session:agent:nobody:x"}, "unknown agent"),
         ({"sessionTarget": "current"}, "the session that asks"),
         ({"delivery": {"mode": "webhook"}}, "needs an address"),
+        ({"delivery": {"mode": "webhook", "to": "file:///etc/passwd"}}, "no web address"),
         ({"delivery": {"mode": "announce", "to": "7"}}, "a channel and a place"),
         ({"approved": True}, "unexpected property"),
     ],

@@ -119,6 +119,13 @@ class Tls(Section):
             yield ("cert" if self.cert is None else "key",), "a certificate and its key go together"
 
 
+class Egress(Section):
+    allow: Annotated[
+        tuple[Annotated[str, Spelling(_proxy, "IP address or network")], ...],
+        about("Networks that webhooks may reach although they are not public."),
+    ] = ()
+
+
 class Gateway(Section):
     port: Annotated[Port, about("TCP port.", Takes.RESTART)] = 18789
     bind: Annotated[
@@ -144,6 +151,7 @@ class Gateway(Section):
     ] = ()
     control_ui: Annotated[ControlUi, about("The web page.", Takes.AT_ONCE)] = ControlUi()
     http: Annotated[GatewayHttp, about("HTTP surfaces.", Takes.AT_ONCE)] = GatewayHttp()
+    egress: Annotated[Egress, about("Where the gateway reaches out to.", Takes.RESTART)] = Egress()
 
     @property
     def is_private(self) -> bool:

@@ -10,6 +10,7 @@ from typing import TypeAlias, assert_never
 
 from roost.core.addresses import Address
 from roost.core.effects import Effects, Snapshot
+from roost.core.egress import target
 from roost.core.errors import InvalidInput
 from roost.core.firings import Firing
 from roost.core.keys import SessionKey
@@ -90,6 +91,9 @@ class Webhook:
     """What was said is posted to a web address."""
 
     url: str
+
+    def __post_init__(self) -> None:
+        target(self.url)
 
 
 Work: TypeAlias = SystemEvent | AgentTurn
