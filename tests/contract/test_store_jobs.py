@@ -13,13 +13,12 @@ from roost.core.effects import (
     Effects,
     EndRun,
     KillInput,
-    PutFiring,
     RunSnapshot,
     Snapshot,
 )
 from roost.core.endings import Ending
 from roost.core.errors import Fenced
-from roost.core.firings import Firing, FiringState
+from roost.core.firings import Firing, FiringState, PutFiring
 from roost.core.inputs import entries_of
 from roost.core.jobs import Announce, Fired, Job, Occasion, Overlap, Place, SystemEvent
 from roost.core.keys import SessionKey

@@ -33,8 +33,9 @@ class Wish:
         Parameter(help="main, isolated or session:<key>. Default: a turn isolated, an event main."),
     ] = None
     agent: Annotated[str | None, Parameter(help="The agent. Default: the default one.")] = None
-    announce: Annotated[str | None, Parameter(help="Tell what was said: `last`, or channel:place.")] = None
-    webhook: Annotated[str | None, Parameter(help="Post what was said to this URL.")] = None
+    tell: Annotated[
+        str | None, Parameter(help="Where what was said goes: `last` (chat), channel:place, or a URL.")
+    ] = None
     model: Annotated[str | None, Parameter(help="The model of the turn.")] = None
     thinking: Annotated[str | None, Parameter(help="How much it thinks.")] = None
     timeout: Annotated[str | None, Parameter(help="How long it may take: 10m.")] = None
@@ -84,11 +85,11 @@ class Wish:
         return {"kind": "agentTurn", "message": self.message, **own}
 
     def _delivery(self) -> JsonObject | None:
-        if self.webhook is not None:
-            return {"mode": "webhook", "to": self.webhook}
-        if self.announce is None:
+        if self.tell is None:
             return None
-        channel, _, place = self.announce.partition(":")
+        if self.tell.startswith(("http://", "https://")):
+            return {"mode": "webhook", "to": self.tell}
+        channel, _, place = self.tell.partition(":")
         return {"mode": "announce", "channel": channel, **({"to": place} if place else {})}
 
 

@@ -15,7 +15,7 @@ from roost.core.deliveries import Delivery
 from roost.core.entries import EntryDraft
 from roost.core.events import EventKind, Silent
 from roost.core.exchanges import Completion, CompletionStatus, Exchange
-from roost.core.firings import Firing
+from roost.core.firings import Firing, PutFiring
 from roost.core.inbound import Inbound, InboundRecord, InputMode
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial, LedgerRow
@@ -317,13 +317,6 @@ class AcknowledgeCompletion:
     @property
     def refs(self) -> tuple[str, ...]:
         return (self.child_run,)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PutFiring(Silent):
-    """What came of one time that a job was due."""
-
-    firing: Firing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

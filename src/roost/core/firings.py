@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from roost.core.events import Silent
 from roost.core.keys import SessionKey
 from roost.core.runs import Outcome, Run, RunState
 
@@ -33,6 +34,13 @@ class Firing:
     summary: str | None = None
     error: str | None = None
     forgets: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutFiring(Silent):
+    """The effect that writes one down."""
+
+    firing: Firing
 
 
 def ended(firing: Firing, outcome: Outcome, said: str | None = None) -> Firing:

@@ -7,9 +7,9 @@ from typing import assert_never
 from roost.core import queueing, sysevents
 from roost.core.addresses import Address
 from roost.core.arrivals import Arrival, Opening
-from roost.core.effects import Effects, PutFiring
+from roost.core.effects import Effects
 from roost.core.facts import classify, session_owner
-from roost.core.firings import Firing, FiringState, settled
+from roost.core.firings import Firing, FiringState, PutFiring, settled
 from roost.core.heartbeats import Beat, beat_text, rests
 from roost.core.inbound import Inbound, Source
 from roost.core.jobs import (

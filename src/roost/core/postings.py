@@ -1,9 +1,9 @@
 """The end of a run that a job was due for: it is written down, and what was said is posted where it is meant to be read."""
 
-from roost.core.effects import AppendEntries, Effects, PutFiring, RunSnapshot
+from roost.core.effects import AppendEntries, Effects, RunSnapshot
 from roost.core.endings import Ending
 from roost.core.entries import EntryDraft
-from roost.core.firings import ended
+from roost.core.firings import PutFiring, ended
 from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
 from roost.core.notices import derived_id
 

@@ -8,7 +8,7 @@ from roost.core import effects as fx
 from roost.core.effects import Effect, Effects
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.exchanges import CompletionStatus
-from roost.core.firings import FiringState
+from roost.core.firings import FiringState, PutFiring
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.parts import parts
@@ -306,7 +306,7 @@ async def unbind_thread(unit: Unit, effect: UnbindThread) -> None:
     await unit.tables.delete_binding(effect.address)
 
 
-async def put_firing(unit: Unit, effect: fx.PutFiring) -> None:
+async def put_firing(unit: Unit, effect: PutFiring) -> None:
     firing = effect.firing
     await unit.tables.put_firing(firing)
     if firing.forgets and firing.state is FiringState.OK:
@@ -353,7 +353,7 @@ _APPLY: dict[type[Effect], Apply] = {
     BindThread: bind_thread,
     UseThread: use_thread,
     UnbindThread: unbind_thread,
-    fx.PutFiring: put_firing,
+    PutFiring: put_firing,
     fx.RecordDenial: record_denial,
     fx.RecordUsage: record_usage,
 }

@@ -36,7 +36,7 @@ def test_a_job_is_set_looked_at_changed_and_removed(served: Served, told: Told) 
     assert "weather" in told("list")
     assert "isolated" in told("show", name)
     assert as_json(told, "show", name)["name"] == "weather"
-    assert "is due" in told("edit", name, "--name", "sky", "--every", "2h", "--announce", "last")
+    assert "is due" in told("edit", name, "--name", "sky", "--every", "2h", "--tell", "last")
     changed = as_json(told, "show", name)
     assert (changed["name"], changed["schedule"]["everyMs"]) == ("sky", 7_200_000)
     assert changed["delivery"] == {"mode": "announce", "channel": "last"}
@@ -63,7 +63,7 @@ def test_an_event_is_set_for_one_moment(served: Served, told: Told) -> None:
 
 def test_what_is_given_is_asked_for_and_nothing_else() -> None:
     assert Wish().params() == {}
-    wish = Wish(message="go", model="a/b", thinking="high", timeout="10m", webhook="https://example.org")
+    wish = Wish(message="go", model="a/b", thinking="high", timeout="10m", tell="https://example.org")
     assert wish.params() == {
         "payload": {
             "kind": "agentTurn",
@@ -74,7 +74,7 @@ def test_what_is_given_is_asked_for_and_nothing_else() -> None:
         },
         "delivery": {"mode": "webhook", "to": "https://example.org"},
     }
-    assert Wish(announce="telegram:7").params()["delivery"] == {
+    assert Wish(tell="telegram:7").params()["delivery"] == {
         "mode": "announce",
         "channel": "telegram",
         "to": "7",

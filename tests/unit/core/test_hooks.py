@@ -35,9 +35,9 @@ RULES = HookRules(
 BODY = b'{"a":1}'
 
 
-def call(name: str = "agent", body: bytes = BODY, **headers: str) -> Call:
+def call(name: str = "agent", **headers: str) -> Call:
     return Call(
-        name=name, headers={key.replace("_", "-"): text for key, text in headers.items()}, body=body, at=NOON
+        name=name, headers={key.replace("_", "-"): text for key, text in headers.items()}, body=BODY, at=NOON
     )
 
 

@@ -4,8 +4,8 @@ from typing import Any, TypeVar
 import pytest
 
 from roost.core.addresses import Address
-from roost.core.effects import AcceptInput, OpenGeneration, OpenSession, PutFiring, QueueRun, Snapshot
-from roost.core.firings import Firing, FiringState
+from roost.core.effects import AcceptInput, OpenGeneration, OpenSession, QueueRun, Snapshot
+from roost.core.firings import Firing, FiringState, PutFiring
 from roost.core.heartbeats import Beat
 from roost.core.inbound import InputMode
 from roost.core.jobs import (

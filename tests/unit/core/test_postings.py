@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.effects import AppendEntries, PutFiring, RunSnapshot, Snapshot
+from roost.core.effects import AppendEntries, RunSnapshot, Snapshot
 from roost.core.endings import Ending
-from roost.core.firings import Firing, FiringState
+from roost.core.firings import Firing, FiringState, PutFiring
 from roost.core.messages import ProvenanceKind, UserMessage, text_of
 from roost.core.postings import fired
 from roost.core.runs import Outcome, RunState

@@ -3,9 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roost.core.errors import InvalidInput
+from roost.core.jsonvalue import JsonValue
 from roost.core.templates import check, filled, has_places
 
-PAYLOAD = {"a": {"b": ["x", {"c": 5}], "t": "{{a.b.0}}"}, "no": None, "yes": True}
+PAYLOAD: JsonValue = {"a": {"b": ["x", {"c": 5}], "t": "{{a.b.0}}"}, "no": None, "yes": True}
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ class WakeParams(Params):
     agent_id: Name | None = None
 
 
-class JobRow(TypedDict):
+class JobFacts(TypedDict):
     id: str
     name: str
     enabled: bool
@@ -150,6 +150,9 @@ class JobRow(TypedDict):
     delivery: JsonObject
     state: JsonObject
     configRevision: str
+
+
+class JobRow(JobFacts):
     description: NotRequired[str]
     deleteAfterRun: NotRequired[bool]
     missed: NotRequired[str]
