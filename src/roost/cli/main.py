@@ -42,6 +42,7 @@ PARTS = MappingProxyType(
             "roost.cli.gateway:app",
             "The gateway that clients connect to: run, status, health, call.",
         ),
+        "hooks": ("roost.cli.hooks:app", "Calls of other services: test."),
         "import": ("roost.cli.imports:app", "Conversations from elsewhere: openclaw."),
         "logs": ("roost.cli.logs:logs", "The last lines of the gateway's log."),
         "models": ("roost.cli.models:models", "The models there are."),

@@ -1,15 +1,14 @@
 """What a person does to jobs, through whichever door. Timers are the owner's: for everybody else there are none."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound, StoreUnavailable
+from roost.core.errors import Conflict, Forbidden, NotFound, StoreUnavailable
 from roost.core.firings import Firing
+from roost.core.jobmaking import Setting, made, replanned
 from roost.core.jobs import Job, Place, Plan, Venue, venue
 from roost.core.leases import Lease
 from roost.core.principals import Principal
 from roost.core.queries import Page
-from roost.core.schedules import At, next_due
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId
 from roost.engine.timers import Timers
@@ -54,35 +53,17 @@ class Jobs:
         _refuse_others(caller)
         if len(await self.every(caller)) >= MOST_JOBS:
             raise Conflict(f"there are {MOST_JOBS} jobs already", hint="remove some first")
-        now = self._clock.now()
-        job = Job(
-            id=self._new_id(),
-            owner=caller,
-            plan=plan,
-            created_at=now,
-            updated_at=now,
-            next_at=self._next(plan, now),
-        )
+        job = made(self._new_id(), caller, plan, self._setting())
         await self._store.change_job(job.id, lambda known: job)
         return job
 
     async def change(self, caller: Principal, job_id: str, change: Callable[[Plan], Plan]) -> Job:
         _refuse_others(caller)
-        now = self._clock.now()
+        setting = self._setting()
 
         def decide(known: Job | None) -> Job:
             job = _known(caller, known, job_id)
-            plan = change(job.plan)
-            if plan == job.plan:
-                return job
-            same = plan.schedule == job.plan.schedule and plan.enabled == job.plan.enabled
-            return replace(
-                job,
-                plan=plan,
-                updated_at=now,
-                revision=job.revision + 1,
-                next_at=job.next_at if same else self._next(plan, now),
-            )
+            return replanned(job, change(job.plan), setting)
 
         changed = await self._store.change_job(job_id, decide)
         return _known(caller, changed, job_id)
@@ -119,17 +100,9 @@ class Jobs:
     def venue(self, job: Job) -> Venue:
         return venue(job, self._book.current.routing.main_name)
 
-    def _next(self, plan: Plan, now: int) -> int | None:
-        """When it is due next. One that never is was meant otherwise."""
-        agents = self._book.current.commands.agents
-        if plan.agent not in agents:
-            raise InvalidInput(f"unknown agent id {plan.agent!r}", hint=f"there are: {', '.join(agents)}")
-        following = next_due(plan.schedule, now, zones_of(self._book.current.zone))
-        if following is None:
-            why = "that moment is over" if isinstance(plan.schedule, At) else "no day fits that expression"
-            if plan.enabled:
-                raise InvalidInput(f"the job would never be due: {why}", hint="give a schedule that comes")
-        return following if plan.enabled else None
+    def _setting(self) -> Setting:
+        rules = self._book.current
+        return Setting(now=self._clock.now(), zones=zones_of(rules.zone), agents=tuple(rules.commands.agents))
 
 
 def _refuse_others(caller: Principal) -> None:

@@ -153,7 +153,7 @@ def test_a_hook_has_a_session_of_its_own_unless_one_is_set() -> None:
 
 @pytest.mark.requirement("S11")
 @pytest.mark.parametrize(
-    "key", ["main", "agent:main:main", "agent:helper:main", "telegram:direct:7", "cron:j", ""]
+    "key", ["main", "agent:main:main", "agent:helper:main", "telegram:direct:7", "cron:j", "hook:", ""]
 )
 def test_a_session_that_is_spelt_must_lie_under_a_prefix(key: str) -> None:
     with pytest.raises((InvalidInput, Forbidden)):
