@@ -64,6 +64,7 @@ async def beaten(bench: Bench, engine: Engine, times: int) -> None:
         await bench.store.wait_for(Topic(TopicKind.JOBS), over)
 
 
+@pytest.mark.timeout(1_800)
 @pytest.mark.requirement("P28")
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 async def test_a_conversation_grows_only_by_what_look_arounds_post(kind: str, tmp_path: Path) -> None:
