@@ -32,7 +32,7 @@ from roost.ports import Store, Topic, TopicKind
 from roost.testing.builders import MAIN, accept, inbound
 from roost.testing.clock import NOON, FakeClock
 from tests.contract.homes import Home, Reopen
-from tests.contract.scenes import claim_of, everything, known, known_run, opened
+from tests.contract.scenes import claim_of, everything, known, known_run, opened, reset
 from tests.jobs import STEP, at_home, job, moment
 
 OWN = cron_key("main", "j1")
@@ -291,6 +291,25 @@ async def test_old_times_are_removed_and_those_without_an_end_are_kept(store: St
     assert (await store.sweep(cutoffs, dry_run=True)).records == 1
     assert (await store.sweep(cutoffs)).records == 1
     assert {one.id for one in await history(store)} == {"f2", "f3"}
+
+
+async def test_closed_generations_of_timers_go_after_their_own_time(
+    store: Store, lease: Lease, clock: FakeClock
+) -> None:
+    await opened(store)
+    await reset(store, 2)
+    one = await keep(store, job())
+    for turn in range(3):
+        after = await fire(store, lease, one, NOON + turn * STEP)
+        assert after is not None
+        one = after
+        await finish(store, lease, now=NOON + turn * STEP)
+        clock.advance(STEP)
+    cutoffs = Cutoffs(cron_before=NOON + 2 * STEP)
+    assert (await store.sweep(cutoffs, dry_run=True)).generations == 1
+    assert (await store.sweep(cutoffs)).generations == 1
+    assert [row.number for row in await store.generations(OWN)] == [2, 3]
+    assert len(await store.generations(MAIN)) == 2
 
 
 async def test_the_history_is_read_in_pages_newest_first(store: Store) -> None:

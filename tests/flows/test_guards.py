@@ -75,7 +75,7 @@ VIEWS = (
         arguments={"query": "canary", "limit": 25},
     ),
 )
-TOUCHING_NO_SESSION = {"agents_list"}
+TOUCHING_NO_SESSION = {"agents_list", "cron"}
 # It ends the turn of the session that calls it, and can name nothing.
 OF_THE_CALLER = {"sessions_yield"}
 

@@ -193,12 +193,15 @@ async def test_timers_are_the_owners(tmp_path: Path) -> None:
     async with gates("memory", tmp_path) as gate, gate.client() as owner:
         job = await owner.call("cron.add", DAILY)
         async with gate.client(auth={"token": "alice-token"}) as alice:
+            await owner.call("cron.update", {"id": job["id"], "patch": {"name": "secret plans"}})
+            await owner.event("cron", action="updated")
             assert (await alice.call("cron.list"))["jobs"] == []
             with pytest.raises(Refused, match="owner"):
                 await alice.call("cron.add", DAILY)
             for method in ("cron.get", "cron.remove", "cron.run", "cron.runs"):
                 with pytest.raises(Refused, match="no job"):
                     await alice.call(method, {"id": job["id"]})
+            assert alice.told("cron") == []
         async with gate.client(scopes=["operator.write"]) as reader:
             assert (await reader.call("cron.list"))["total"] == 1
             for method, params in (("cron.add", DAILY), ("cron.run", {"id": job["id"]})):

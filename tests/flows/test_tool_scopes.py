@@ -50,7 +50,7 @@ async def test_the_list_of_tools_names_the_stage_that_took_each_away(tmp_path: P
 WORKSPACE = {"read", "write", "edit", "list", "exec"}
 SEEING = {"sessions_list", "sessions_history", "sessions_send", "session_status"}
 SEVEN = SEEING | {"sessions_spawn", "sessions_yield", "subagents"}
-BEYOND = {"agents_list", "sessions_search"}
+BEYOND = {"agents_list", "cron", "sessions_search"}
 
 
 @pytest.mark.requirement("D54")

@@ -34,7 +34,7 @@ class HookMapping(Section):
     )
     message: Annotated[
         Text, about("What is said; `{{a.b.0}}` stands for what the payload says there, and nothing else.")
-    ]
+    ] = "{{message}}"
     agent_id: Annotated[AgentId | None, about("Agent. Unset: the default one.")] = None
     session_key: Annotated[
         Text | None,

@@ -7,7 +7,7 @@ from roost.config.agents import ActiveHours, Agent, Heartbeat
 from roost.config.settings import Settings
 from roost.core.errors import ConfigInvalid, InvalidInput
 from roost.core.heartbeats import PROMPT, Beat, Beating, Hours
-from roost.core.jobs import SILENT, AgentTurn, Announce, Missed, Place, Plan, Telling
+from roost.core.jobs import SILENT, AgentTurn, Announce, Missed, Overlap, Place, Plan, Telling
 from roost.core.keys import SessionKey
 from roost.core.schedules import Every
 
@@ -36,6 +36,7 @@ def _beating(agent: Agent, main_name: str, zone: tzinfo) -> Beating:
             key=_key(agent.id, own.session, main_name),
             telling=_telling(own.target),
             missed=Missed.SKIP,
+            overlap=Overlap.WAIT,
         )
     except InvalidInput as error:
         raise ConfigInvalid(f"the heartbeat of {agent.id}: {error.message}", hint=error.hint) from error

@@ -195,9 +195,9 @@ class Tables(Protocol):
         """About what a session's transcript takes."""
         ...
 
-    async def stale_generations(self, before: int) -> tuple[str, ...]:
+    async def stale_generations(self, before: int, timers: int) -> tuple[str, ...]:
         """Generations opened and closed before a moment that no other one continues; none of a session with work or
-        a pin."""
+        a pin. Of sessions that timers open the moment is another, and not the earlier one."""
         ...
 
     async def delete_generation(self, session_id: str) -> None: ...

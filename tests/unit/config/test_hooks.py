@@ -61,7 +61,6 @@ def test_what_is_configured_holds() -> None:
     [
         {"enabled": True},
         {"mappings": {"wake": {"message": "x"}}},
-        {"mappings": {"ci": {}}},
         {"mappings": {"ci": {"message": "{{__class__.x y}}"}}},
         {"mappings": {"ci": {"message": "x", "sessionKey": "{{a b}}"}}},
         {"mappings": {"ci": {"message": "x", "secret": ""}}},

@@ -95,7 +95,7 @@ async def remove(call: Call, params: cron.JobParams) -> Removed:
     jobs = call.house.engine.jobs
     job = await jobs.one(call.caller.principal, _named(params))
     await jobs.remove(call.caller.principal, job.id)
-    _tell(call, job, {"jobId": job.id, "action": "removed"})
+    _tell(call, {"jobId": job.id, "action": "removed"})
     return Removed(ok=True, removed=True)
 
 
@@ -172,10 +172,12 @@ async def _row(call: Call, job: Job) -> JobRow:
 
 async def _told(call: Call, job: Job, action: str) -> JobRow:
     row = await _row(call, job)
-    _tell(call, job, {"jobId": job.id, "action": action, "job": cast("JsonObject", row)})
+    _tell(call, {"jobId": job.id, "action": action, "job": cast("JsonObject", row)})
     return row
 
 
-def _tell(call: Call, job: Job, payload: JsonObject) -> None:
-    key = call.house.engine.jobs.venue(job).home
-    call.house.clients.tell(WireEvent(name=events.CRON, payload=payload, audience=Audience.READERS, key=key))
+def _tell(call: Call, payload: JsonObject) -> None:
+    """Timers are the owner's: nobody else hears of them."""
+    owners = [client for client in call.house.clients if client.admitted.principal.is_owner]
+    event = WireEvent(name=events.CRON, payload=payload, audience=Audience.READERS)
+    call.house.clients.tell(event, owners)

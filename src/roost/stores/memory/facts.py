@@ -18,6 +18,7 @@ from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.messages import Usage
 from roost.core.queries import LedgerQuery
 from roost.core.retention import Candidate, Fullness, Record, sort_of
+from roost.core.sessions import Session, SessionKind
 from roost.core.workload import UNDONE, Workload
 from roost.stores.bodies import dump_body
 from roost.stores.memory.filters import (
@@ -152,7 +153,7 @@ class FactTables(State):
         own = {generation.session_id for generation in self._generations if generation.key == key}
         return sum(_bytes(entry) for entry in self._entries if entry.session_id in own)
 
-    async def stale_generations(self, before: int) -> tuple[str, ...]:
+    async def stale_generations(self, before: int, timers: int) -> tuple[str, ...]:
         held = self._held()
         bases = {generation.base.session_id for generation in self._generations if generation.base}
         stale = []
@@ -166,7 +167,7 @@ class FactTables(State):
             closed = min(later, key=lambda other: other.number).opened_at if later else None
             if (
                 closed is not None
-                and max(one.opened_at, closed) < before
+                and max(one.opened_at, closed) < (timers if _by_timer(session) else before)
                 and one.session_id != session.session_id
                 and one.session_id not in bases
             ):
@@ -269,6 +270,10 @@ class FactTables(State):
             and record.state is not InboundState.PENDING
             and not (record.state is InboundState.MERGED and record.inbound.key in waiting)
         ]
+
+
+def _by_timer(session: Session) -> bool:
+    return session.facts.kind is SessionKind.CRON or session.key.heartbeat
 
 
 def _bytes(entry: Entry) -> int:

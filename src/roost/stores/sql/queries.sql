@@ -415,11 +415,13 @@ FROM entries e JOIN generations g ON g.id = e.generation
 WHERE g.session = (SELECT id FROM sessions WHERE tenant = :tenant AND key = :key);
 
 -- name: stale_generations
--- Closed by the next one, continued by none, of a session in which nothing waits.
+-- Closed by the next one, continued by none, of a session in which nothing waits. Those of timers have a time of their own,
+-- which is never the earlier one.
 SELECT g.session_id FROM generations g INDEXED BY generations_by_age JOIN sessions s ON s.id = g.session
-WHERE g.opened_at < ?1 AND g.session_id <> s.session_id AND s.pinned_at IS NULL
+WHERE g.opened_at < :timers AND g.session_id <> s.session_id AND s.pinned_at IS NULL
+    AND (s.kind = 'cron' OR s.heartbeat = 1 OR g.opened_at < :before)
     AND (SELECT n.opened_at FROM generations n WHERE n.session = g.session AND n.number > g.number
-        ORDER BY n.number LIMIT 1) < ?1
+        ORDER BY n.number LIMIT 1) < CASE WHEN s.kind = 'cron' OR s.heartbeat = 1 THEN :timers ELSE :before END
     AND NOT EXISTS (SELECT 1 FROM generations b WHERE b.base_session_id = g.session_id)
     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = s.key AND r.state IN ('queued', 'running'))
     AND NOT EXISTS (SELECT 1 FROM inbound i WHERE i.key = s.key AND i.state = 'pending' AND i.run_id IS NOT NULL)

@@ -16,6 +16,7 @@ WHOLE = {
     "leases",
     "newest_epoch",
     "registered",
+    "jobs",
     "denials",
     "usage",
 }
