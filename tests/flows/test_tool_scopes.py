@@ -50,7 +50,7 @@ async def test_the_list_of_tools_names_the_stage_that_took_each_away(tmp_path: P
 WORKSPACE = {"read", "write", "edit", "list", "exec"}
 SEEING = {"sessions_list", "sessions_history", "sessions_send", "session_status"}
 SEVEN = SEEING | {"sessions_spawn", "sessions_yield", "subagents"}
-BEYOND = {"agents_list", "cron", "sessions_search"}
+BEYOND = {"agents_list", "sessions_search"}
 
 
 @pytest.mark.requirement("D54")
@@ -63,8 +63,8 @@ BEYOND = {"agents_list", "cron", "sessions_search"}
         ({"profile": "coding"}, WORKSPACE | SEVEN),
         ({"profile": "coding", "alsoAllow": ["group:sessions"]}, WORKSPACE | SEVEN | BEYOND),
         ({"profile": "coding", "deny": ["exec", "subagents"]}, (WORKSPACE | SEVEN) - {"exec", "subagents"}),
-        ({"profile": "full"}, WORKSPACE | SEVEN | BEYOND),
-        ({}, WORKSPACE | SEVEN | BEYOND),
+        ({"profile": "full"}, WORKSPACE | SEVEN | BEYOND | {"cron"}),
+        ({}, WORKSPACE | SEVEN | BEYOND | {"cron"}),
     ],
 )
 async def test_a_session_has_exactly_the_tools_of_its_profile(
