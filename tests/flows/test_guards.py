@@ -35,7 +35,7 @@ from tests.flows.guards import (
 )
 from tests.scale import FULL
 
-TOUCHING_NO_SESSION = {"agents_list"}
+TOUCHING_NO_SESSION = {"agents_list", "cron"}
 # It ends the turn of the session that calls it, and can name nothing.
 OF_THE_CALLER = {"sessions_yield"}
 

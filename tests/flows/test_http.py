@@ -64,7 +64,7 @@ async def test_probes_are_there_for_everyone_and_only_to_be_read(opened: Opened)
             assert (told["ready"], told["failing"], told["degraded"]) == (True, [], [])
             assert set(told["eventLoop"]) == {"lagMs", "maxLagMs"}
         assert (await http.get("/startupz")).json()["status"] == "started"
-        assert (await http.get("/hooks/wake")).status_code == 404
+        assert (await http.get("/nowhere")).status_code == 404
 
 
 async def test_who_comes_through_a_proxy_learns_less(opened: Opened) -> None:

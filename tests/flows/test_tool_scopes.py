@@ -63,8 +63,8 @@ BEYOND = {"agents_list", "sessions_search"}
         ({"profile": "coding"}, WORKSPACE | SEVEN),
         ({"profile": "coding", "alsoAllow": ["group:sessions"]}, WORKSPACE | SEVEN | BEYOND),
         ({"profile": "coding", "deny": ["exec", "subagents"]}, (WORKSPACE | SEVEN) - {"exec", "subagents"}),
-        ({"profile": "full"}, WORKSPACE | SEVEN | BEYOND),
-        ({}, WORKSPACE | SEVEN | BEYOND),
+        ({"profile": "full"}, WORKSPACE | SEVEN | BEYOND | {"cron"}),
+        ({}, WORKSPACE | SEVEN | BEYOND | {"cron"}),
     ],
 )
 async def test_a_session_has_exactly_the_tools_of_its_profile(

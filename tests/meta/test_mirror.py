@@ -36,6 +36,10 @@ STAND_INS: Mapping[str, str] = {
     },
     "src/roost/ports/": "tests/contract/",
     "src/roost/stores/verbs/": "tests/contract/",
+    **{
+        f"src/roost/stores/{rows}.py": "tests/contract/test_store_jobs.py"
+        for rows in ("memory/jobs", "sql/job_rows")
+    },
     "src/roost/protocol/families/": "tests/unit/protocol/test_methods.py",
     **{
         f"src/roost/server/{part}": "tests/flows/test_clients.py"
@@ -44,6 +48,8 @@ STAND_INS: Mapping[str, str] = {
     **{f"src/roost/server/{part}.py": "tests/e2e/test_gateway.py" for part in ("asgi", "listening")},
     "src/roost/server/http/": "tests/flows/test_http.py",
     "src/roost/engine/invoking.py": "tests/flows/test_http.py",
+    "src/roost/engine/hooks.py": "tests/flows/test_hooks.py",
+    "src/roost/protocol/convert/jobs.py": "tests/flows/test_jobs.py",
     **{
         f"src/roost/cli/{command}.py": "tests/unit/cli/test_commands.py"
         for command in (

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from roost.app.scanning import secret_scanner
 from roost.app.spawnrules import spawn_rules
+from roost.clock import host_zone
 from roost.config import Loaded, policies
 from roost.config.agents import Agent
 from roost.core.addresses import Account
@@ -12,11 +13,13 @@ from roost.core.errors import InvalidInput
 from roost.core.models import ModelSpec
 from roost.core.sessions import Session
 from roost.core.visibility import Level
+from roost.engine.zones import zones_of
 from roost.models.demo import SPEC as DEMO
 from roost.models.registry import Registry
 from roost.ports import Clock, Store, Tool
 from roost.tools.access import Access
 from roost.tools.agents_list import AgentsList, KnownAgent
+from roost.tools.cron import Cron
 from roost.tools.session_status import Models, SessionStatus
 from roost.tools.sessions_history import SessionsHistory
 from roost.tools.sessions_list import SessionsList
@@ -49,6 +52,7 @@ class Desk:
         self._scanner = secret_scanner(loaded)
         self._threads = threads
         self._stop = stop
+        self._zones = zones_of(policies.user_zone(loaded.settings) or host_zone())
 
     def tools(self, agent: Agent, level: Level) -> tuple[Tool, ...]:
         """Those of a session whose tools reach no further than a level."""
@@ -64,6 +68,7 @@ class Desk:
             SessionsSpawn(access, spawning),
             SessionsYield(access),
             Subagents(access, self._stop),
+            Cron(self._store, self._clock, self._zones, tuple(one.id for one in self._settings.agents.list)),
             AgentsList(policies.delegation(agent), map(_known_agent, self._settings.agents.list)),
         )
 

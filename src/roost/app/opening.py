@@ -12,6 +12,7 @@ from roost.app.reloading import NAME as FOLLOWER
 from roost.app.reloading import Follower, Press
 from roost.app.rules import command_rules, engine_rules
 from roost.app.scanning import Masks
+from roost.channels.webhook import WebhookChannel
 from roost.clock import SystemClock
 from roost.config import Loaded
 from roost.config.printed import printed, printing
@@ -20,6 +21,7 @@ from roost.core.admission import ChannelPolicy
 from roost.core.errors import ConfigInvalid
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
+from roost.egress import WebEgress
 from roost.engine.gateway import Companion, Engine
 from roost.engine.ids import FreshIds
 from roost.engine.leasing import holding
@@ -112,6 +114,7 @@ async def open_engine(
     go to the error output, and to `log` as JSON with the rest, without secrets.
     """
     clock, masks, stops = SystemClock(), Masks(), Stops()
+    channels = [*channels, WebhookChannel(WebEgress(lambda: loaded.settings.gateway.egress.allow))]
     threads = {Account(one.name, one.account) for one in channels if one.abilities.threads}
     programs = printing(loaded.settings)
     loaded = replace(loaded, settings=await printed(loaded.settings))

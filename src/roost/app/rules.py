@@ -7,11 +7,13 @@ from roost.app.casting import Director, SessionTools
 from roost.app.scanning import secret_scanner
 from roost.clock import host_zone
 from roost.config import Loaded, as_document, config_hash, configured_secrets, policies, shared_hash
+from roost.config.beats import beats
+from roost.config.hooks import hook_rules
 from roost.core.admission import ChannelPolicy
 from roost.core.keys import SessionKey
 from roost.core.redaction import to_cover
 from roost.core.scheduling import Limits
-from roost.engine.rules import CommandRules, House, KnownAgent, Rules, Shown
+from roost.engine.rules import CommandRules, House, KnownAgent, Rules, Shown, TimerRules
 from roost.models.demo import SPEC as DEMO
 from roost.models.registry import Registry
 from roost.ports import Store
@@ -46,6 +48,8 @@ def engine_rules(
             hidden=to_cover(one.reveal() for one in configured_secrets(settings).values()),
             completions=settings.gateway.http.endpoints.chat_completions.enabled,
             entrance=policies.entrance(settings),
+            hooks=hook_rules(settings.hooks),
+            timers=TimerRules(enabled=settings.cron.enabled, beats=beats(settings, zone)),
         ),
     )
 

@@ -33,6 +33,7 @@ TOOLS = (
     "subagents",
     "session_status",
     "agents_list",
+    "cron",
 )
 """Every tool there is."""
 

@@ -29,6 +29,10 @@ PARTS = MappingProxyType(
             "A script that makes your shell complete commands.",
         ),
         "config": ("roost.cli.config:app", "The configuration: get, set, check, schema."),
+        "cron": (
+            "roost.cli.cron:app",
+            "What agents do by a schedule: add, list, show, edit, rm, run, runs, pause.",
+        ),
         "denials": ("roost.cli.happened:denials", "What was refused, and why."),
         "db": ("roost.cli.db:app", "The store as a whole: migrate, check, copy."),
         "devices": ("roost.cli.devices:app", "Devices that may connect: list, approve, reject, remove."),
@@ -42,6 +46,7 @@ PARTS = MappingProxyType(
             "roost.cli.gateway:app",
             "The gateway that clients connect to: run, status, health, call.",
         ),
+        "hooks": ("roost.cli.hooks:app", "Calls of other services: test."),
         "import": ("roost.cli.imports:app", "Conversations from elsewhere: openclaw."),
         "ledger": ("roost.cli.happened:ledger", "What each call of a model cost."),
         "logs": ("roost.cli.logs:logs", "The last lines of the gateway's log."),

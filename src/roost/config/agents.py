@@ -80,7 +80,7 @@ class Subagents(Section):
 class ActiveHours(Section):
     start: Annotated[ClockTime, about("First minute.")] = "00:00"
     end: Annotated[ClockTime, about("End, not included.")] = "24:00"
-    timezone: Annotated[Text | None, about("Time zone name. Unset: the host's.")] = None
+    timezone: Annotated[ZoneName | None, about("Time zone name. Unset: that of the user.")] = None
 
 
 class Heartbeat(Section):
@@ -96,6 +96,9 @@ class Heartbeat(Section):
         300
     )
     active_hours: Annotated[ActiveHours | None, about("Hours in which it runs. Unset: all.")] = None
+    pause_after: Annotated[Span, about("It rests while nobody has spoken in the session for so long.")] = (
+        Duration.parse("3d")
+    )
 
 
 class AgentDefaults(Section):

@@ -2,14 +2,23 @@
 
 import re
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
-from roost.config.amounts import Duration
+from roost.config.amounts import ByteSize, Duration
+from roost.config.frozen import FrozenMap
 from roost.config.secretfields import Credential
 from roost.config.section import Loc, Section, about
-from roost.config.spelling import Flag, HoursOrNever, Span, Text, Texts, pattern
+from roost.config.spelling import AgentId, Flag, HoursOrNever, Positive, Size, Span, Text, Texts, pattern
+from roost.core.errors import InvalidInput
+from roost.core.hooks import Action, Scheme
+from roost.core.jobs import Wake
+from roost.core.templates import check
 
 _HOOK_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
+_HOOK_NAME = re.compile(r"(?!(?:wake|agent)$)[a-z0-9][a-z0-9_-]{0,63}")
+HookName: TypeAlias = Annotated[
+    str, pattern(_HOOK_NAME, "name (`a`-`z`, `0`-`9`, `_`, `-`), other than `wake` and `agent`")
+]
 
 
 class Cron(Section):
@@ -17,6 +26,43 @@ class Cron(Section):
     session_retention: Annotated[HoursOrNever, about("Age at which sessions of runs are removed.")] = (
         Duration.parse("24h")
     )
+
+
+class HookMapping(Section):
+    action: Annotated[Action, about("`agent`: a turn of its own; `wake`: an event for the next turn.")] = (
+        Action.AGENT
+    )
+    message: Annotated[
+        Text, about("What is said; `{{a.b.0}}` stands for what the payload says there, and nothing else.")
+    ] = "{{message}}"
+    agent_id: Annotated[AgentId | None, about("Agent. Unset: the default one.")] = None
+    session_key: Annotated[
+        Text | None,
+        about(
+            "Session. One with places in it must fit `allowedSessionKeyPrefixes` once they are filled."
+            " Unset: as without a mapping."
+        ),
+    ] = None
+    deliver: Annotated[Flag, about("Whether the answer is told where the main session was last met.")] = False
+    model: Annotated[Text | None, about("Model of the turn. Unset: the agent's.")] = None
+    wake_mode: Annotated[Wake, about("Whether an event is looked at as soon as it comes.")] = Wake.NOW
+    secret: Annotated[
+        Credential | None, about("What bodies are signed with; a signature then takes the token's place.")
+    ] = None
+    signature: Annotated[
+        Scheme,
+        about(
+            "`github`: `X-Hub-Signature-256` over the body; `timestamp`: `X-Signature` over `X-Timestamp`, a dot"
+            " and the body."
+        ),
+    ] = Scheme.GITHUB
+
+    def conflicts(self) -> Iterable[tuple[Loc, str]]:
+        for name, text in (("message", self.message), ("sessionKey", self.session_key or "")):
+            try:
+                check(text)
+            except InvalidInput as error:
+                yield (name,), str(error)
 
 
 class Hooks(Section):
@@ -33,6 +79,11 @@ class Hooks(Section):
     allowed_session_key_prefixes: Annotated[
         Texts, about("What such a name must start with. Empty: none fits.")
     ] = ()
+    mappings: Annotated[
+        FrozenMap[HookName, HookMapping], about("Hooks by a name of their own, below `path`.")
+    ] = FrozenMap()
+    max_body_bytes: Annotated[Size, about("Longest body of a call.")] = ByteSize.parse("256kb")
+    max_per_minute: Annotated[Positive, about("Calls a minute, all together.")] = 120
 
     def conflicts(self) -> Iterable[tuple[Loc, str]]:
         if self.enabled and self.token is None:

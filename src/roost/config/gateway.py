@@ -119,6 +119,13 @@ class Tls(Section):
             yield ("cert" if self.cert is None else "key",), "a certificate and its key go together"
 
 
+class Egress(Section):
+    allow: Annotated[
+        tuple[Annotated[str, Spelling(_proxy, "IP address or network")], ...],
+        about("Networks that webhooks may reach although they are not public."),
+    ] = ()
+
+
 class Gateway(Section):
     port: Annotated[Port, about("TCP port.", Takes.RESTART)] = 18789
     bind: Annotated[
@@ -148,6 +155,7 @@ class Gateway(Section):
         Count,
         about("How long runs under way may take to end when the gateway is stopped.", Takes.RESTART),
     ] = 8_000
+    egress: Annotated[Egress, about("Where the gateway reaches out to.", Takes.RESTART)] = Egress()
 
     @property
     def is_private(self) -> bool:

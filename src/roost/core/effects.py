@@ -14,6 +14,7 @@ from roost.core.deliveries import Delivery
 from roost.core.entries import EntryDraft
 from roost.core.events import EventKind, Silent
 from roost.core.exchanges import Completion, CompletionStatus, Exchange
+from roost.core.firings import PutFiring
 from roost.core.inbound import Inbound, InputMode
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial, LedgerRow
@@ -125,10 +126,10 @@ class AppendEntries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptInput:
-    """Keep a message as a pending input of a run."""
+    """Keep a message as a pending input of a run; one that waits for the next turn names none."""
 
     inbound: Inbound
-    run_id: str
+    run_id: str | None
     mode: InputMode
 
     event: ClassVar[EventKind] = EventKind.INPUT_ACCEPTED
@@ -354,6 +355,7 @@ Effect: TypeAlias = (
     | BindThread
     | UseThread
     | UnbindThread
+    | PutFiring
     | RecordDenial
     | RecordUsage
 )

@@ -21,10 +21,12 @@ class InboundState(StrEnum):
 
 
 class InputMode(StrEnum):
-    """How a pending input reaches its run: between two steps of it, or as its opening."""
+    """How a pending input reaches its run: between two steps of it, as its opening, or beside the opening of whichever
+    turn comes next."""
 
     STEER = "steer"
     OPEN = "open"
+    WAIT = "wait"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

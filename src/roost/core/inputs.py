@@ -7,22 +7,28 @@ from itertools import groupby
 from roost.core.entries import Entry, EntryDraft
 from roost.core.inbound import InboundRecord, InboundState, InputMode
 from roost.core.keys import SessionKey
-from roost.core.messages import Image, Text, UserBlock, UserMessage
+from roost.core.messages import Image, ProvenanceKind, Text, UserBlock, UserMessage
 from roost.core.principals import Principal, PrincipalKind
 from roost.core.queuetext import collect_prompt
 from roost.core.runs import Cause, Run
 
 
 def entries_of(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
-    """Entries in the order in which it was said: one for what opens a run together, one for each steer. The first has a
-    line for each message that fell out. A run that begins again may have been steered before more opened it."""
+    """Entries in the order in which it was said: one for what opens a run together, one for each steer, and one for each
+    event that waited. The first has a line for each message that fell out. A run that begins again may have been steered
+    before more opened it. What came from outside stands behind the opening: the last word is not a person's then."""
     dropped = [record for record in records if record.state is InboundState.MERGED]
     waiting = [record for record in records if record.state is InboundState.PENDING]
-    drafts: list[EntryDraft] = []
-    for mode, together in groupby(waiting, key=lambda record: record.mode):
+    events = [record for record in waiting if record.mode is InputMode.WAIT]
+    outside = [record for record in events if record.inbound.provenance.kind is ProvenanceKind.HOOK]
+    said: list[EntryDraft] = []
+    spoken = (record for record in waiting if record.mode is not InputMode.WAIT)
+    for mode, together in groupby(spoken, key=lambda record: record.mode):
         found = list(together)
         for group in [found] if mode is InputMode.OPEN else [[record] for record in found]:
-            drafts.append(_entry(group, () if drafts else dropped))
+            said.append(_entry(group, () if said else dropped))
+    within = [_event(record) for record in events if record not in outside]
+    drafts = [*within, *said[:1], *map(_event, outside), *said[1:]]
     return tuple(drafts)
 
 
@@ -42,6 +48,13 @@ def _one_of(voices: set[Principal], key: SessionKey) -> Principal:
     if len(voices) == 1:
         return next(iter(voices))
     return Principal(PrincipalKind.AGENT, key.agent or str(key))
+
+
+def _event(record: InboundRecord) -> EntryDraft:
+    """An entry of no run: nobody acts by the rights of who sent it."""
+    inbound = record.inbound
+    body = UserMessage(content=inbound.content, at=inbound.received_at, provenance=inbound.provenance)
+    return EntryDraft(id=inbound.id, body=body)
 
 
 def _entry(records: Sequence[InboundRecord], dropped: Sequence[InboundRecord]) -> EntryDraft:

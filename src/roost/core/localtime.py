@@ -15,15 +15,38 @@ class Day:
     end: int
 
 
-def day_of(instant: int, zone: tzinfo) -> Day:
+def day_of(moment: int, zone: tzinfo) -> Day:
     """The day an instant is in."""
-    start = max(start for start in _starts(instant, 0, zone) if start <= instant)
-    return Day(start=start, end=next_hour(instant, 0, zone))
+    start = max(start for start in _starts(moment, 0, zone) if start <= moment)
+    return Day(start=start, end=next_hour(moment, 0, zone))
 
 
 def next_hour(after: int, hour: int, zone: tzinfo) -> int:
     """The first start of that local hour later than `after`."""
     return min(start for start in _starts(after, hour, zone) if start > after)
+
+
+def wall(moment: int, zone: tzinfo) -> datetime:
+    """What the clocks show."""
+    return _local(moment, zone).replace(tzinfo=None)
+
+
+def instant(shown: datetime, zone: tzinfo) -> int:
+    """When the clocks first show that; a time they skip is when they land behind it."""
+    # fold=0 reads with the offset before a change: the first of two occurrences, or too late in a gap.
+    earliest = _millis(shown.replace(tzinfo=zone, fold=0))
+    before = _millis(shown.replace(tzinfo=zone, fold=1))
+    if before >= earliest:
+        return earliest
+    return _first(before, earliest, lambda moment: wall(moment, zone) >= shown)
+
+
+def changed(start: int, end: int, zone: tzinfo) -> int | None:
+    """When the clocks first go by another offset than at `start`, if they do at `end`."""
+    offset = _local(start, zone).utcoffset()
+    if _local(end, zone).utcoffset() == offset:
+        return None
+    return _first(start, end, lambda moment: _local(moment, zone).utcoffset() != offset)
 
 
 def _starts(around: int, hour: int, zone: tzinfo) -> Iterator[int]:
@@ -33,14 +56,8 @@ def _starts(around: int, hour: int, zone: tzinfo) -> Iterator[int]:
 
 
 def _hour_start(day: date, hour: int, zone: tzinfo) -> int:
-    """The first instant whose local time is that hour or later: an hour the clocks skip begins where they land."""
-    wanted = datetime.combine(day, time(hour))
-    # fold=0 reads with the offset before a change: the first of two occurrences, or too late in a gap.
-    earliest = _millis(wanted.replace(tzinfo=zone, fold=0))
-    before = _millis(wanted.replace(tzinfo=zone, fold=1))
-    if before >= earliest:
-        return earliest
-    return _first(before, earliest, lambda instant: _local(instant, zone).replace(tzinfo=None) >= wanted)
+    """The first instant whose local time is that hour or later."""
+    return instant(datetime.combine(day, time(hour)), zone)
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
@@ -54,8 +71,8 @@ def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
     return high
 
 
-def _local(instant: int, zone: tzinfo) -> datetime:
-    return (_EPOCH + timedelta(milliseconds=instant)).astimezone(zone)
+def _local(moment: int, zone: tzinfo) -> datetime:
+    return (_EPOCH + timedelta(milliseconds=moment)).astimezone(zone)
 
 
 def _millis(moment: datetime) -> int:

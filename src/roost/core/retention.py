@@ -29,6 +29,7 @@ class Record(StrEnum):
     EXCHANGE = "exchange"
     COMPLETION = "completion"
     DENIAL = "denial"
+    FIRING = "firing"
 
 
 class Sort(StrEnum):

@@ -79,7 +79,8 @@ class Request:
     """What a run was asked for; frozen when it is queued.
 
     `prompt` is said to the model for this run only and is never an entry. `completes` is the child run in whose
-    place this run ends or is announced. It ends at `deadline`, and at the latest `longest_ms` after it began.
+    place this run ends or is announced. It ends at `deadline`, and at the latest `longest_ms` after it began. `firing` is
+    the time of a job it was started for; what it says is posted into the session `posts_to`.
     """
 
     kind: RunKind = RunKind.TURN
@@ -93,6 +94,8 @@ class Request:
     thinking: str | None = None
     prompt: str | None = None
     completes: str | None = None
+    firing: str | None = None
+    posts_to: SessionKey | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from roost.core.effects import Effects
 from roost.core.exchanges import Completion, Exchange
+from roost.core.firings import Firing
 from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.runs import Run
@@ -33,7 +34,7 @@ class Snapshot:
 class RunSnapshot:
     """A run that ends: its session, the exchange it serves, what it `spawned`, what its requester is owed, and who
     asked. `completion` is owed to `requester`; `siblings` are the other completions of the same batch, and `batch` is
-    the requester's run that spawned them.
+    the requester's run that spawned them. `firing` is what it was started for, `audience` the session it posts into.
     """
 
     run: Run
@@ -45,6 +46,8 @@ class RunSnapshot:
     batch: Run | None = None
     partner: Snapshot | None = None
     spawned: tuple[Completion, ...] = ()
+    firing: Firing | None = None
+    audience: Snapshot | None = None
 
     @property
     def reset_away(self) -> bool:

@@ -39,11 +39,21 @@ def hook_key(
         return SessionKey(agent=agent, kind=KeyKind.HOOK, name=uuid)
     key = _within(agent, requested)
     name = str(key).removeprefix(f"agent:{agent}:").lower()
-    if not any(prefix.strip() and name.startswith(prefix.strip().lower()) for prefix in prefixes):
+    if not any(_under(name, prefix.strip().lower()) for prefix in prefixes):
         raise InvalidInput(
             f"a hook may not use the session {name}", hint="see hooks.allowedSessionKeyPrefixes"
         )
     return key
+
+
+def _under(name: str, prefix: str) -> bool:
+    """A name that is all prefix names nothing below it."""
+    return bool(prefix) and name.startswith(prefix) and not (name == prefix and prefix.endswith(":"))
+
+
+def fixed_key(agent: str, text: str) -> SessionKey:
+    """The session of an agent that the configuration names."""
+    return _within(agent, text)
 
 
 def _within(agent: str, requested: str) -> SessionKey:

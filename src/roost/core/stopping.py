@@ -48,14 +48,14 @@ class Stopped:
 def stop(tree: Tree, request: StopRequest, *, told: Address | None = None) -> Stopped:
     """Stop a session and all below it. Whoever waits at `told` hears of it there; others by a notice."""
     snapshots = (tree.session, *tree.below)
-    inputs = tuple(record.inbound for one in snapshots for record in one.pending)
+    inputs = tuple(record.inbound for one in snapshots for record in one.pending if record.run_id)
     return _stopped(tree, request, runs=tree.runs, inputs=inputs, told=told)
 
 
 def stop_below(tree: Tree, request: StopRequest) -> Stopped:
     """Stop what hangs below a session; the session itself goes on."""
     runs = tuple(run for run in tree.runs if run.run.key != tree.session.key)
-    inputs = tuple(record.inbound for one in tree.below for record in one.pending)
+    inputs = tuple(record.inbound for one in tree.below for record in one.pending if record.run_id)
     return _stopped(tree, request, runs=runs, inputs=inputs, told=None)
 
 
@@ -98,7 +98,7 @@ def _kill(tree: Tree, child: SessionKey, request: StopRequest) -> Stopped:
         return Stopped(effects=(), runs=(), ended=0, children=1 if owed else 0, cleared=())
     below = stop_below(branch, request)
     own = [one.run for one in branch.runs if one.run.key == child]
-    inputs = tuple(record.inbound for record in branch.session.pending)
+    inputs = tuple(record.inbound for record in branch.session.pending if record.run_id)
     effects = (
         *below.effects,
         *(RequestStop(run_id=run.id, stop=request) for run in own),

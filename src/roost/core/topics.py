@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 
 class TopicKind(StrEnum):
-    """News of any run or delivery; that one may be due to be taken up; that one was asked to end; news of one
-    session."""
+    """News of any run or delivery; that one may be due to be taken up; that one was asked to end; news of one session,
+    of any job."""
 
     RUNS = "runs"
     RUNS_DUE = "runs-due"
@@ -14,6 +14,7 @@ class TopicKind(StrEnum):
     DELIVERIES = "deliveries"
     DELIVERIES_DUE = "deliveries-due"
     SESSION = "session"
+    JOBS = "jobs"
 
 
 class Topic(NamedTuple):

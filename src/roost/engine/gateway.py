@@ -21,10 +21,13 @@ from roost.core.sessions import SessionStatus
 from roost.engine.comparing import compare
 from roost.engine.feed import Feed
 from roost.engine.heeding import heed
+from roost.engine.hooks import Hooks
 from roost.engine.hosting import Hosting
 from roost.engine.inbox import Inbox
+from roost.engine.jobs import Jobs
 from roost.engine.keeping import until_kept
 from roost.engine.leasing import release, renew
+from roost.engine.notices import Notices
 from roost.engine.operations import Operations
 from roost.engine.outbox import DELIVERIES, Outbox
 from roost.engine.reconciler import Reconciler
@@ -37,6 +40,7 @@ from roost.engine.standby import Tell, lease_when_free
 from roost.engine.stops import Stops
 from roost.engine.supervisor import Supervisor
 from roost.engine.sweeper import Sweeper
+from roost.engine.timers import Timers
 from roost.engine.waits import Waits
 from roost.ports import Channel, Clock, Store
 from roost.ports.limits import if_within
@@ -88,6 +92,10 @@ class Engine:
         self._hosting = Hosting(store, clock, places, self._supervisor)
         self._outbox = Outbox(store, clock, self._book, places, jitter, self._hosting.unserved)
         self.sweeper = Sweeper(store, clock, self._book)
+        self.timers = Timers(store, clock, new_id, self._book)
+        self.jobs = Jobs(store, clock, new_id, self._book, self.timers, lambda: self._lease)
+        self.notices = Notices(store, clock, new_id, self._book, self.timers)
+        self.hooks = Hooks(store, clock, new_id, self._book, self.notices)
         self._recoverer = Recoverer(store, clock, self._book)
         self._reconciler = Reconciler(store, clock, self._hosting.served, jitter)
 
@@ -126,6 +134,7 @@ class Engine:
                     group.start_soon(keep, "outbox", partial(self._outbox.serve, lease, group))
                     group.start_soon(keep, "scheduler", partial(self._scheduler.serve, lease, group))
                     group.start_soon(keep, "sweeper", self.sweeper.serve)
+                    group.start_soon(keep, "timers", partial(self.timers.serve, lease))
                     if not self._store.exclusive:
                         group.start_soon(keep, "takeover", partial(self._recoverer.take_over, lease))
                         group.start_soon(keep, "stops", partial(heed, self._store, self.stops))

@@ -17,6 +17,7 @@ from roost.core.entries import EntryDraft
 from roost.core.errors import Fenced, RoostError
 from roost.core.exchanges import Completion
 from roost.core.footers import framed
+from roost.core.heartbeats import acknowledged
 from roost.core.ledger import LedgerRow
 from roost.core.messages import AssistantMessage, StopReason, text_of, tool_calls
 from roost.core.notices import derived_id, notice
@@ -215,7 +216,7 @@ class Runner:
             ending = Ending(
                 outcome=stopping.judged(snapshot.run, end.outcome),
                 announce=partial(announcement, stats=stats),
-                reply=text_of(played.words) if played.words else None,
+                reply=_reply_of(run, played, rules),
                 announce_ms=rules.house.announce_ms,
                 tool_calls=calls,
             )
@@ -305,6 +306,13 @@ class Runner:
         asked = run.request.kind is RunKind.COMPACTION
         kind = DeliveryKind.COMMAND if asked else DeliveryKind.NOTICE
         return notice(run.key, run.request.reply_to, line, at=outcome.at, about=run.id, kind=kind)
+
+
+def _reply_of(run: Run, played: Played, rules: Rules) -> str | None:
+    if played.words is None:
+        return None
+    text = text_of(played.words)
+    return acknowledged(text, rules.house.timers.beat(run.key.agent)) if run.key.heartbeat else text
 
 
 def announcement(completion: Completion, written: str | None, stats: Stats | None = None) -> str:

@@ -3,13 +3,14 @@
 A docstring is the contract; one suite a port runs it against every implementation.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol, TypeAlias
 
 from roost.core.channels import ChannelAbilities, Knowledge
 from roost.core.deliveries import Delivery, SendResult
 from roost.core.envelopes import Envelope
+from roost.core.errors import RoostError
 from roost.core.inbound import Accepted
 from roost.core.models import ModelEvent, ModelRequest, ToolSpec
 from roost.core.redaction import SecretScanner
@@ -22,6 +23,7 @@ __all__ = [
     "Channel",
     "Clock",
     "Command",
+    "Egress",
     "Ended",
     "Model",
     "Receive",
@@ -35,6 +37,7 @@ __all__ = [
     "Tool",
     "Topic",
     "TopicKind",
+    "Unreached",
 ]
 
 
@@ -88,6 +91,22 @@ class Channel(Protocol):
 
     async def ask(self, delivery: Delivery) -> Knowledge:
         """Whether a message was sent; `UNKNOWN` where the platform cannot be asked."""
+        ...
+
+
+class Unreached(RoostError):
+    """Nothing was sent: nobody was there to take it."""
+
+    code = "unreached"
+
+
+class Egress(Protocol):
+    """The way out to a web address that somebody gave."""
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
+        """Post to an address, and to where it sends on, none of which may be private; the status of the answer. Raises
+        `Unreached` where nothing was sent, another `RoostError` where it may not be, and whatever else leaves
+        it open."""
         ...
 
 

@@ -9,6 +9,7 @@ from roost.core.keys import SessionKey
 TICK, SHUTDOWN, PRESENCE, HEALTH = "tick", "shutdown", "presence", "health"
 CHAT, AGENT = "chat", "agent"
 PAIR_REQUESTED, PAIR_RESOLVED = "device.pair.requested", "device.pair.resolved"
+CRON = "cron"
 MESSAGE, TOOL, CHANGED = "session.message", "session.tool", "sessions.changed"
 
 

@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from roost.protocol.families import agents, changes, chat, devices, own, reasons, sessions, status
+from roost.protocol.families import agents, changes, chat, cron, devices, own, reasons, sessions, status
 
 EVERY = (
     status.HEALTH,
@@ -46,6 +46,15 @@ EVERY = (
     devices.REMOVE,
     devices.ROTATE,
     devices.REVOKE,
+    cron.LIST,
+    cron.STATUS,
+    cron.GET,
+    cron.ADD,
+    cron.UPDATE,
+    cron.REMOVE,
+    cron.RUN,
+    cron.RUNS,
+    cron.WAKE,
     own.SEARCH,
     own.TREE,
     own.CLEANUP,

@@ -8,6 +8,7 @@ from roost.core import effects as fx
 from roost.core.effects import Effect, Effects
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.exchanges import CompletionStatus
+from roost.core.firings import FiringState, PutFiring
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.parts import parts
@@ -16,7 +17,7 @@ from roost.core.scheduling import standing
 from roost.core.sessions import Counters, SessionStatus, Summary
 from roost.core.threads import BindThread, UnbindThread, UseThread
 from roost.stores.settling import settle
-from roost.stores.unit import Unit
+from roost.stores.unit import JOBS, Unit
 
 
 async def apply(unit: Unit, effects: Effects) -> None:
@@ -100,15 +101,23 @@ async def delete_session(unit: Unit, effect: fx.DeleteSession) -> None:
             f"session {effect.key} has work to do: a run, a message, a delivery or a child's answer",
             hint="stop it first, and dismiss what cannot be delivered",
         )
-    await unit.tables.delete_session(effect.key)
-    unit.forget(effect.key)
+    await _remove(unit, effect.key)
 
 
 async def discard_session(unit: Unit, effect: fx.DiscardSession) -> None:
     if await unit.session(effect.key) is None or await unit.tables.has_work(effect.key):
         return
-    await unit.tables.delete_session(effect.key)
-    unit.forget(effect.key)
+    await _remove(unit, effect.key)
+
+
+async def _remove(unit: Unit, key: SessionKey) -> None:
+    # Events that waited for a turn of it: there will be none.
+    for record in await unit.tables.pending_inputs(key):
+        await unit.tables.update_inbound(
+            replace(record, state=InboundState.DEAD, reason="its session was deleted")
+        )
+    await unit.tables.delete_session(key)
+    unit.forget(key)
 
 
 async def append_entries(unit: Unit, effect: fx.AppendEntries) -> SessionKey:
@@ -123,7 +132,8 @@ async def accept_input(unit: Unit, effect: fx.AcceptInput) -> SessionKey:
             inbound=effect.inbound, state=InboundState.PENDING, mode=effect.mode, run_id=effect.run_id
         )
     )
-    unit.seated(effect.inbound.key, effect.run_id)
+    if effect.run_id is not None:
+        unit.seated(effect.inbound.key, effect.run_id)
     return effect.inbound.key
 
 
@@ -296,6 +306,14 @@ async def unbind_thread(unit: Unit, effect: UnbindThread) -> None:
     await unit.tables.delete_binding(effect.address)
 
 
+async def put_firing(unit: Unit, effect: PutFiring) -> None:
+    firing = effect.firing
+    await unit.tables.put_firing(firing)
+    if firing.forgets and firing.state is FiringState.OK:
+        await unit.tables.delete_job(firing.job_id)
+    unit.topics.add(JOBS)
+
+
 async def record_denial(unit: Unit, effect: fx.RecordDenial) -> None:
     await unit.tables.insert_denial(effect.denial)
 
@@ -335,6 +353,7 @@ _APPLY: dict[type[Effect], Apply] = {
     BindThread: bind_thread,
     UseThread: use_thread,
     UnbindThread: unbind_thread,
+    PutFiring: put_firing,
     fx.RecordDenial: record_denial,
     fx.RecordUsage: record_usage,
 }

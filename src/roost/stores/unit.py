@@ -14,7 +14,7 @@ from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound
 from roost.core.events import Event, EventKind
 from roost.core.exchanges import Completion, ExchangeState
-from roost.core.inbound import InboundRecord, InboundState
+from roost.core.inbound import InboundRecord, InboundState, InputMode
 from roost.core.keys import SessionKey
 from roost.core.runs import Claim, Run, RunState
 from roost.core.sessions import Growth, Session, SessionStatus, grown
@@ -33,6 +33,7 @@ RUNS_DUE = Topic(TopicKind.RUNS_DUE)
 STOPS = Topic(TopicKind.STOPS)
 DELIVERIES = Topic(TopicKind.DELIVERIES)
 DELIVERIES_DUE = Topic(TopicKind.DELIVERIES_DUE)
+JOBS = Topic(TopicKind.JOBS)
 
 
 @dataclass(slots=True)
@@ -151,6 +152,7 @@ class Unit:
             other = exchange.requester if run.key == exchange.target else exchange.target
             partner = await self.snapshot(other)
             exchange = await self.tables.exchange(exchange.id)
+        named, audience = run.request.firing, run.request.posts_to
         return RunSnapshot(
             run=run,
             session=session,
@@ -161,6 +163,8 @@ class Unit:
             batch=batch,
             partner=partner,
             spawned=await self.tables.batch(run.key, run.id),
+            firing=None if named is None else await self.tables.firing(named),
+            audience=None if audience is None else await self.snapshot(audience),
         )
 
     async def tree(self, key: SessionKey) -> Tree:
@@ -294,11 +298,11 @@ class Unit:
         self.topics.add(Topic(TopicKind.SESSION, key_text(written.key)))
 
     async def _refuse_stranded(self, key: SessionKey) -> None:
-        """Every pending input belongs to a run of its session that has not ended."""
+        """Every pending input belongs to a run of its session that has not ended, or waits for whichever comes next."""
         pending = await self.tables.pending_inputs(key)
         active = {run.id for run in await self.tables.active_runs(key)} if pending else set()
         for record in pending:
-            if record.run_id not in active:
+            if record.mode is not InputMode.WAIT and record.run_id not in active:
                 raise InvalidInput(
                     f"message {record.inbound.id} would wait for run {record.run_id}, which will not take it",
                     hint="move, merge or kill the pending inputs of a run in the decision that ends it",

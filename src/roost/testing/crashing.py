@@ -142,7 +142,20 @@ class _CrashingDeliveries(_CrashingFacts):
         self.deliveries = crashes.around("store.deliveries", store.deliveries)
 
 
-class _CrashingLeases(_CrashingDeliveries):
+class _CrashingJobs(_CrashingDeliveries):
+    def __init__(self, store: Store, crashes: Crashes) -> None:
+        super().__init__(store, crashes)
+        self.jobs = crashes.around("store.jobs", store.jobs)
+        self.job = crashes.around("store.job", store.job)
+        self.change_job = crashes.around("store.change_job", store.change_job)
+        self.due_jobs = crashes.around("store.due_jobs", store.due_jobs)
+        self.next_due_job = crashes.around("store.next_due_job", store.next_due_job)
+        self.fire_job = crashes.around("store.fire_job", store.fire_job)
+        self.firings = crashes.around("store.firings", store.firings)
+        self.count_firings = crashes.around("store.count_firings", store.count_firings)
+
+
+class _CrashingLeases(_CrashingJobs):
     def __init__(self, store: Store, crashes: Crashes) -> None:
         super().__init__(store, crashes)
         self.exclusive = store.exclusive

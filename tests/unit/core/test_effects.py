@@ -6,6 +6,7 @@ from roost.core import effects as fx
 from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.entries import EntryDraft
 from roost.core.exchanges import CompletionStatus
+from roost.core.firings import Firing, FiringState, PutFiring
 from roost.core.inbound import InputMode
 from roost.core.ledger import Denial, LedgerRow
 from roost.core.messages import Notice, Usage
@@ -19,6 +20,7 @@ DELIVERY = Delivery(
     id="d1", key=samples.MAIN, address=samples.CHAT, kind=DeliveryKind.NOTICE, text="hi", created_at=1
 )
 BINDING = ThreadBinding(address=samples.CHAT, key=samples.MAIN, bound_by=OWNER, bound_at=1, used_at=1)
+FIRING = Firing(id="f1", job_id="j1", due_at=1, at=1, state=FiringState.OK, key=samples.MAIN)
 LEDGER_ROW = LedgerRow(
     id="c1",
     at=1,
@@ -64,6 +66,7 @@ SAID = [
     (BindThread(binding=BINDING), None, ()),
     (UseThread(address=samples.CHAT, key=samples.MAIN, at=1), None, ()),
     (UnbindThread(address=samples.CHAT), None, ()),
+    (PutFiring(firing=FIRING), None, ()),
     (
         fx.RecordDenial(denial=Denial(at=1, operation="send", principal=OWNER, rule="r", reason="x")),
         None,

@@ -5,7 +5,7 @@ import pytest
 from roost.core.entries import Entry
 from roost.core.inbound import InboundRecord, InboundState, InputMode
 from roost.core.inputs import acting, entries_of
-from roost.core.messages import Image, ProvenanceKind, Text, UserMessage, text_of
+from roost.core.messages import Image, Provenance, ProvenanceKind, Text, UserMessage, text_of
 from roost.core.principals import Principal, PrincipalKind
 from tests import samples
 from tests.samples import ALICE, BOB, NOON, inbound, pending
@@ -59,6 +59,17 @@ def test_what_opens_a_run_again_after_it_was_steered_comes_after_the_steers() ->
     assert [draft.id for draft in drafts] == ["m1", "s1", "s2", "m2"]
     assert isinstance(drafts[-1].body, UserMessage)
     assert "m3" in text_of(drafts[-1].body)
+
+
+def test_an_event_that_waited_is_an_entry_of_nobodys_run() -> None:
+    timer = replace(inbound("t1", text="tea"), provenance=Provenance(kind=ProvenanceKind.SCHEDULE))
+    hook = replace(timer, id="h1", provenance=Provenance(kind=ProvenanceKind.HOOK))
+    waiting = [
+        InboundRecord(inbound=one, state=InboundState.PENDING, mode=InputMode.WAIT) for one in (hook, timer)
+    ]
+    drafts = entries_of((*waiting, pending(inbound("m1"), "r1")))
+    # What came from outside is heard last, so that nobody takes what follows for a person's word.
+    assert [(draft.id, draft.run_id) for draft in drafts] == [("t1", None), ("m1", "r1"), ("h1", None)]
 
 
 def test_what_fell_out_is_told_once_with_the_opening() -> None:

@@ -54,7 +54,7 @@ def arriving(
     return replace(samples.arrival(message), queue=QueuePolicy(base=settings))
 
 
-def seat(planned: Plan) -> tuple[str, InputMode]:
+def seat(planned: Plan) -> tuple[str | None, InputMode]:
     (accepted,) = (effect for effect in planned.effects if isinstance(effect, AcceptInput))
     return accepted.run_id, accepted.mode
 
@@ -191,7 +191,7 @@ def test_an_asked_for_reset_ends_the_run_and_joins_nothing() -> None:
 def test_in_a_group_several_people_are_collected_but_never_with_the_owner() -> None:
     queue = replace(IN_GROUP, queued=(replace(samples.queued(principal=ALICE), key=GROUP),))
 
-    def joined(principal: Principal) -> str:
+    def joined(principal: Principal) -> str | None:
         message = inbound(key=GROUP, principal=principal, at=LATER)
         return seat(plan(queue, arriving(message, QueueMode.COLLECT)))[0]
 

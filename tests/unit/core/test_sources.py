@@ -3,7 +3,7 @@
 import pytest
 
 from roost.core.errors import InvalidInput
-from roost.core.sources import acp_key, child_key, cron_key, hook_key, node_key
+from roost.core.sources import acp_key, child_key, cron_key, fixed_key, hook_key, node_key
 
 
 @pytest.mark.requirement("D04", "D23")
@@ -48,3 +48,8 @@ def test_a_hook_may_use_a_session_under_its_prefix_of_its_own_agent_only(request
 def test_a_hook_that_asks_for_any_other_session_is_refused(requested: str, prefixes: tuple[str, ...]) -> None:
     with pytest.raises(InvalidInput):
         hook_key("main", "u1", requested, prefixes)
+
+
+def test_a_session_that_the_configuration_names_is_the_agents_own() -> None:
+    assert str(fixed_key("main", "inbox")) == "agent:main:inbox"
+    assert str(fixed_key("main", "agent:other:inbox")) == "agent:main:inbox"

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Any
 
-from roost.protocol.families import agents, changes, chat, devices, own, reasons, sessions, status
+from roost.protocol.families import agents, changes, chat, cron, devices, own, reasons, sessions, status
 from roost.server.calls import Bound, Table
 from roost.server.fanout import Fanout
 from roost.server.handlers import catalogue, changing, usage
+from roost.server.handlers import cron as timing
 from roost.server.handlers import devices as pairing
 from roost.server.handlers import own as roosts
 from roost.server.handlers import reasons as why
@@ -27,6 +28,7 @@ def table(fanout: Fanout) -> Table:
         *_changes(Changes(talk), talk),
         *_talk(talk, Reading(fanout)),
         *_devices(),
+        *_cron(),
         *_own(),
     )
     return MappingProxyType({one.method.name: one for one in bound})
@@ -86,6 +88,18 @@ def _devices() -> Iterable[Bound[Any, Any]]:
     yield Bound(method=devices.REMOVE, handle=pairing.remove)
     yield Bound(method=devices.ROTATE, handle=pairing.rotate)
     yield Bound(method=devices.REVOKE, handle=pairing.revoke)
+
+
+def _cron() -> Iterable[Bound[Any, Any]]:
+    yield Bound(method=cron.LIST, handle=timing.list_jobs)
+    yield Bound(method=cron.STATUS, handle=timing.status)
+    yield Bound(method=cron.GET, handle=timing.get)
+    yield Bound(method=cron.ADD, handle=timing.add)
+    yield Bound(method=cron.UPDATE, handle=timing.update)
+    yield Bound(method=cron.REMOVE, handle=timing.remove)
+    yield Bound(method=cron.RUN, handle=timing.run)
+    yield Bound(method=cron.RUNS, handle=timing.runs)
+    yield Bound(method=cron.WAKE, handle=timing.wake)
 
 
 def _own() -> Iterable[Bound[Any, Any]]:

@@ -89,13 +89,17 @@ def error(message: str, kind: str) -> JsonObject:
     return {"error": {"message": message, "type": kind}}
 
 
-async def read_json(request: Request, most: int) -> JsonValue:
+async def read_body(request: Request, most: int) -> bytes:
     """The body, which may be so long and no longer, in bytes and in time."""
     try:
         with anyio.fail_after(BODY_S):
-            body = await _read(request, most)
+            return await _read(request, most)
     except TimeoutError:
         raise Turned(408, "the body did not come in time", "timeout") from None
+
+
+async def read_json(request: Request, most: int) -> JsonValue:
+    body = await read_body(request, most)
     try:
         value: JsonValue = orjson.loads(body)
     except orjson.JSONDecodeError:

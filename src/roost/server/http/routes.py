@@ -6,6 +6,7 @@ from roost.server.auth import Authenticator
 from roost.server.house import House
 from roost.server.http.completions import Completions
 from roost.server.http.entry import Entry, PeerOf
+from roost.server.http.hooks import HookPage
 from roost.server.http.pages import READ, WRITE, Page
 from roost.server.http.probes import Probes
 from roost.server.http.tools import Tools
@@ -26,4 +27,6 @@ def routes(house: House, authenticator: Authenticator, peer_of: PeerOf) -> list[
         "/v1/chat/completions": Page(WRITE, agents.complete),
         "/tools/invoke": Page(WRITE, tools.invoke),
     }
+    hooks = HookPage(house, peer_of)
+    pages[f"{house.engine.rules.house.hooks.path}/{{name}}"] = Page(WRITE, hooks.call)
     return [Route(path, page) for path, page in pages.items()]

@@ -29,7 +29,7 @@ from roost.server.http.pages import BAD, NOT_FOUND, UNAUTHORIZED, Json, read_jso
 MOST = 2 * 1024 * 1024
 RECALLING = SESSION_TOOLS | {"sessions_search", "agents_list"}
 ACTING = frozenset(
-    {"exec", "write", "edit", "sessions_send", "sessions_spawn", "sessions_yield", "subagents"}
+    {"cron", "exec", "write", "edit", "sessions_send", "sessions_spawn", "sessions_yield", "subagents"}
 )
 
 

@@ -10,6 +10,7 @@ from roost.core.budgets import Balance, Reservation
 from roost.core.devices import Registered
 from roost.core.entries import Entry
 from roost.core.events import Event
+from roost.core.firings import FiringState
 from roost.core.fleet import Hosting
 from roost.core.inbound import InboundState
 from roost.core.keys import SessionKey
@@ -17,6 +18,7 @@ from roost.core.leases import Lease
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent
 from roost.core.queries import LedgerQuery
 from roost.core.retention import DAY_MS, Candidate, Fullness, Record, sort_of
+from roost.core.sessions import Session, SessionKind
 from roost.core.workload import UNDONE, Workload
 from roost.stores.bodies import dump_body
 from roost.stores.memory.filters import (
@@ -175,7 +177,7 @@ class FactTables(State):
         own = {generation.session_id for generation in self._generations if generation.key == key}
         return sum(_bytes(entry) for entry in self._entries if entry.session_id in own)
 
-    async def stale_generations(self, before: int) -> tuple[str, ...]:
+    async def stale_generations(self, before: int, timers: int) -> tuple[str, ...]:
         held = self._held()
         bases = {generation.base.session_id for generation in self._generations if generation.base}
         stale = []
@@ -189,7 +191,7 @@ class FactTables(State):
             closed = min(later, key=lambda other: other.number).opened_at if later else None
             if (
                 closed is not None
-                and max(one.opened_at, closed) < before
+                and max(one.opened_at, closed) < (timers if _by_timer(session) else before)
                 and one.session_id != session.session_id
                 and one.session_id not in bases
             ):
@@ -273,6 +275,12 @@ class FactTables(State):
                     for number, one in self._denials.items()
                     if one.at < before and one.caller not in pinned
                 ]
+            case Record.FIRING:
+                return self._firings, [
+                    one.id
+                    for one in self._firings
+                    if one.at < before and one.state is not FiringState.STARTED and one.key not in pinned
+                ]
             case _:
                 assert_never(record)
 
@@ -286,6 +294,10 @@ class FactTables(State):
             and record.state is not InboundState.PENDING
             and not (record.state is InboundState.MERGED and record.inbound.key in waiting)
         ]
+
+
+def _by_timer(session: Session) -> bool:
+    return session.facts.kind is SessionKind.CRON or session.key.heartbeat
 
 
 def _bytes(entry: Entry) -> int:

@@ -42,7 +42,9 @@ def owed_or_active(
 ) -> set[SessionKey]:
     """Sessions that still have work: running or queued, unread, undelivered, or owed an answer."""
     held = {run.key for run in runs if not run.state.ended}
-    held |= {record.inbound.key for record in inbound if record.state is InboundState.PENDING}
+    held |= {
+        record.inbound.key for record in inbound if record.state is InboundState.PENDING and record.run_id
+    }
     held |= {delivery.key for delivery in deliveries if not delivery.state.settled}
     for completion in completions:
         if completion.acknowledged_at is None:

@@ -9,8 +9,10 @@ from roost.core.devices import Registered
 from roost.core.entries import Entry
 from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
+from roost.core.firings import Firing
 from roost.core.fleet import Hosting
 from roost.core.inbound import InboundRecord
+from roost.core.jobs import Job
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import Denial, LedgerRow
@@ -43,6 +45,8 @@ class State:
         self._exchanges: Rows[str, Exchange] = Rows(self._undo)
         self._completions: Rows[str, Completion] = Rows(self._undo)
         self._bindings: Rows[Address, ThreadBinding] = Rows(self._undo)
+        self._jobs: Rows[str, Job] = Rows(self._undo)
+        self._firings: Rows[str, Firing] = Rows(self._undo)
         self._deliveries: Rows[str, Delivery] = Rows(self._undo)
         self._ledger: Rows[str, LedgerRow] = Rows(self._undo)
         self._balances: Rows[str, Balance] = Rows(self._undo)

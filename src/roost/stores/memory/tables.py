@@ -23,11 +23,12 @@ from roost.core.threads import ThreadBinding
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.memory.facts import FactTables
 from roost.stores.memory.filters import in_scope, wanted
+from roost.stores.memory.jobs import JobTables
 from roost.stores.memory.limits import refuse_oversized, storable
 from roost.stores.scrub import without_content
 
 
-class MemoryTables(FactTables):
+class MemoryTables(FactTables, JobTables):
     """`Tables` over rows in memory."""
 
     # -- sessions ------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from roost.core.addresses import Account
 from roost.core.budgets import Balance, Reservation
 from roost.core.deliveries import Delivery
 from roost.core.fleet import Hosting
+from roost.core.jobs import Job
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.runs import Run
@@ -21,12 +22,13 @@ from roost.stores.postgres.search_rows import SearchRows
 from roost.stores.sql.budget_rows import BudgetRows, read_balance
 from roost.stores.sql.device_rows import DeviceRows
 from roost.stores.sql.fact_rows import FactRows, read_lease
+from roost.stores.sql.job_rows import JobRows
 from roost.stores.sql.rows import listed
 from roost.stores.sql.session_rows import read_session
 from roost.stores.sql.work_rows import WorkRows
 
 
-class PostgresTables(SearchRows, WorkRows, FactRows, DeviceRows, BudgetRows):
+class PostgresTables(SearchRows, WorkRows, FactRows, DeviceRows, BudgetRows, JobRows):
     """`Tables` for what only reads. Leases are judged by `judge`, or by the server's own clock."""
 
     def __init__(self, connection: Connection, tenant: str, judge: Clock | None) -> None:
@@ -82,6 +84,11 @@ class WriterTables(PostgresTables):
     async def due_deliveries(self, now: int, limit: int, without: frozenset[Account]) -> tuple[Delivery, ...]:
         await self._keep("sending")
         return await super().due_deliveries(now, limit, without)
+
+    async def lock_job(self, job_id: str) -> Job | None:
+        # One that is not there yet is made by one at a time.
+        await self._keep(f"job {job_id}")
+        return await self._body("lock_job", (job_id,), Job)  # type: ignore[no-any-return]
 
     async def lock_balances(self, names: Sequence[str]) -> dict[str, Balance]:
         empty = Balance()

@@ -432,7 +432,7 @@ FROM sessions s INDEXED BY sessions_sweepable
 WHERE (s.kind = 'cron' OR s.shape IN ('subagent', 'acp', 'hook', 'dashboard') OR s.heartbeat = 1)
     AND s.tenant = :tenant AND s.updated_at < :before AND s.pinned_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = s.key AND r.state IN ('queued', 'running'))
-    AND NOT EXISTS (SELECT 1 FROM inbound i WHERE i.key = s.key AND i.state = 'pending')
+    AND NOT EXISTS (SELECT 1 FROM inbound i WHERE i.key = s.key AND i.state = 'pending' AND i.run_id IS NOT NULL)
     AND NOT EXISTS (
         SELECT 1 FROM deliveries d WHERE d.key = s.key AND d.state IN ('intent', 'sending', 'uncertain'))
     AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = s.key AND c.acknowledged_at IS NULL)
@@ -444,14 +444,16 @@ FROM entries e JOIN generations g ON g.id = e.generation
 WHERE g.session = (SELECT id FROM sessions WHERE tenant = :tenant AND key = :key);
 
 -- name: stale_generations
--- Closed by the next one, continued by none, of a session in which nothing waits.
+-- Closed by the next one, continued by none, of a session in which nothing waits. Those of timers have a time of their own,
+-- which is never the earlier one.
 SELECT g.session_id FROM generations g INDEXED BY generations_by_age JOIN sessions s ON s.id = g.session
-WHERE g.opened_at < ?1 AND g.session_id <> s.session_id AND s.pinned_at IS NULL
+WHERE g.opened_at < :timers AND g.session_id <> s.session_id AND s.pinned_at IS NULL
+    AND (s.kind = 'cron' OR s.heartbeat = 1 OR g.opened_at < :before)
     AND (SELECT n.opened_at FROM generations n WHERE n.session = g.session AND n.number > g.number
-        ORDER BY n.number LIMIT 1) < ?1
+        ORDER BY n.number LIMIT 1) < CASE WHEN s.kind = 'cron' OR s.heartbeat = 1 THEN :timers ELSE :before END
     AND NOT EXISTS (SELECT 1 FROM generations b WHERE b.base_session_id = g.session_id)
     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = s.key AND r.state IN ('queued', 'running'))
-    AND NOT EXISTS (SELECT 1 FROM inbound i WHERE i.key = s.key AND i.state = 'pending')
+    AND NOT EXISTS (SELECT 1 FROM inbound i WHERE i.key = s.key AND i.state = 'pending' AND i.run_id IS NOT NULL)
     AND NOT EXISTS (
         SELECT 1 FROM deliveries d WHERE d.key = s.key AND d.state IN ('intent', 'sending', 'uncertain'))
     AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = s.key AND c.acknowledged_at IS NULL)
@@ -463,7 +465,7 @@ DELETE FROM generations WHERE session_id = ?;
 
 -- name: has_work
 SELECT EXISTS (SELECT 1 FROM runs WHERE key = :key AND state IN ('queued', 'running'))
-    OR EXISTS (SELECT 1 FROM inbound WHERE key = :key AND state = 'pending')
+    OR EXISTS (SELECT 1 FROM inbound WHERE key = :key AND state = 'pending' AND run_id IS NOT NULL)
     OR EXISTS (SELECT 1 FROM deliveries WHERE key = :key AND state IN ('intent', 'sending', 'uncertain'))
     OR EXISTS (SELECT 1 FROM completions WHERE requester = :key AND acknowledged_at IS NULL)
     OR EXISTS (SELECT 1 FROM completions WHERE child = :key AND acknowledged_at IS NULL);
@@ -588,3 +590,51 @@ DELETE FROM denials WHERE seq IN (
             SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = n.caller AND s.pinned_at IS NOT NULL)
     LIMIT :limit
 );
+
+-- name: count_stale_firing
+SELECT count(*) FROM firings f WHERE f.at < :before AND f.state <> 'started'
+    AND NOT EXISTS (
+        SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = f.key AND s.pinned_at IS NOT NULL);
+
+-- name: delete_stale_firing
+DELETE FROM firings WHERE seq IN (
+    SELECT seq FROM firings f WHERE f.at < :before AND f.state <> 'started'
+        AND NOT EXISTS (
+            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = f.key AND s.pinned_at IS NOT NULL)
+    LIMIT :limit
+);
+
+-- name: jobs
+SELECT body FROM jobs ORDER BY id;
+
+-- name: job
+SELECT body FROM jobs WHERE id = ?;
+
+-- name: due_jobs
+SELECT body FROM jobs INDEXED BY jobs_due WHERE next_at <= ? ORDER BY next_at, id LIMIT ?;
+
+-- name: next_due_job
+SELECT min(next_at) FROM jobs WHERE next_at IS NOT NULL;
+
+-- name: put_job
+INSERT INTO jobs (id, principal, next_at, body, tenant) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET principal = excluded.principal, next_at = excluded.next_at, body = excluded.body;
+
+-- name: delete_job
+DELETE FROM jobs WHERE id = ?;
+
+-- name: firing
+SELECT body FROM firings WHERE id = ?;
+
+-- name: put_firing
+INSERT INTO firings (id, job, key, at, state, body, tenant) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET state = excluded.state, body = excluded.body;
+
+-- name: unsettled_firings
+SELECT body FROM firings INDEXED BY firings_unsettled WHERE job = ? AND state = 'started' ORDER BY seq;
+
+-- name: firings
+SELECT body FROM firings WHERE job = ? ORDER BY seq DESC LIMIT ? OFFSET ?;
+
+-- name: count_firings
+SELECT count(*) FROM firings WHERE job = ?;

@@ -39,8 +39,9 @@ class RetentionRows(Rows):
     async def session_bytes(self, key: SessionKey) -> int:
         return await self._figure("session_bytes", {"tenant": self._tenant, "key": key_text(key)})
 
-    async def stale_generations(self, before: int) -> tuple[str, ...]:
-        return tuple(str(row[0]) for row in await self._all("stale_generations", (before,)))
+    async def stale_generations(self, before: int, timers: int) -> tuple[str, ...]:
+        moments: Bindings = {"before": before, "timers": timers}
+        return tuple(str(row[0]) for row in await self._all("stale_generations", moments))
 
     async def delete_generation(self, session_id: str) -> None:
         await self._do("delete_generation", (session_id,))

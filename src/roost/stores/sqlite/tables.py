@@ -11,6 +11,7 @@ from roost.core.sessions import Session
 from roost.stores.sql.budget_rows import BudgetRows
 from roost.stores.sql.device_rows import DeviceRows
 from roost.stores.sql.fact_rows import FactRows
+from roost.stores.sql.job_rows import JobRows
 from roost.stores.sql.rows import Row, Values
 from roost.stores.sql.session_rows import read_session
 from roost.stores.sql.work_rows import WorkRows
@@ -21,7 +22,7 @@ HOT_SESSIONS = 4_096
 HOT_RUNS = 4_096
 
 
-class SqliteTables(RepairRows, WorkRows, FactRows, DeviceRows, BudgetRows):
+class SqliteTables(RepairRows, WorkRows, FactRows, DeviceRows, BudgetRows, JobRows):
     """`Tables` over one connection, used on the thread that owns it."""
 
 

@@ -6,6 +6,7 @@ from roost.stores.verbs.facts import FactVerbs
 from roost.stores.verbs.fleet import FleetVerbs
 from roost.stores.verbs.imports import ImportVerbs
 from roost.stores.verbs.inbox import InboxVerbs
+from roost.stores.verbs.jobs import JobVerbs
 from roost.stores.verbs.leases import LeaseVerbs
 from roost.stores.verbs.outbox import OutboxVerbs
 from roost.stores.verbs.retention import RetentionVerbs
@@ -23,6 +24,7 @@ class StoreVerbs(
     OutboxVerbs,
     FactVerbs,
     DeviceVerbs,
+    JobVerbs,
     ImportVerbs,
     RetentionVerbs,
 ):

@@ -10,7 +10,7 @@ from roost.core.errors import InvalidInput
 from roost.core.events import EventKind
 from roost.core.exchanges import ExchangeState
 from roost.core.facts import takes_part
-from roost.core.inbound import Inbound, InboundRecord, InboundState
+from roost.core.inbound import Inbound, InboundRecord, InboundState, InputMode
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.runs import Claim
@@ -54,6 +54,8 @@ class InboxVerbs(Verbs):
             inputs = tuple(record for record in pending if record.run_id == run.id)
             if not inputs:
                 return ()
+            if any(record.mode is InputMode.OPEN for record in inputs):
+                inputs += tuple(record for record in pending if record.mode is InputMode.WAIT)
             merged = await unit.tables.merged_inputs([record.inbound.id for record in inputs])
             drafts = render(merged + inputs)
             if not drafts:

@@ -85,7 +85,7 @@ async def _past_their_time(tables: Tables, cutoffs: Cutoffs) -> _Found:
     return _Found(
         plan=await _plan(tables, cutoffs),
         feeds=feeds,
-        generations=await tables.stale_generations(moment(cutoffs.generations_before)),
+        generations=await _stale_generations(tables, cutoffs),
         events=sum([await tables.count_stale_events(key, before) for key in feeds]),
         inbound=await tables.count_stale_inbound(moment(cutoffs.dedupe_before)),
         records=sum(
@@ -117,8 +117,13 @@ async def _delete_generation(unit: Unit, *, session_id: str, cutoffs: Cutoffs) -
     generation = await unit.tables.generation(session_id)
     if generation is None or await unit.session(generation.key) is None:
         return
-    if session_id in await unit.tables.stale_generations(moment(cutoffs.generations_before)):
+    if session_id in await _stale_generations(unit.tables, cutoffs):
         await unit.tables.delete_generation(session_id)
+
+
+async def _stale_generations(tables: Tables, cutoffs: Cutoffs) -> tuple[str, ...]:
+    before = moment(cutoffs.generations_before)
+    return await tables.stale_generations(before, max(before, moment(cutoffs.cron_before)))
 
 
 async def _archive_step(unit: Unit, *, candidates: tuple[Candidate, ...]) -> list[Candidate]:

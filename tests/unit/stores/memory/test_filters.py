@@ -76,7 +76,10 @@ def test_a_session_with_work_left_is_held() -> None:
             replace(builders.run("r-2", keys["ended"]), state=RunState.DONE),
         ],
         inbound=[
-            InboundRecord(inbound=builders.inbound("m-1", keys["waiting"]), state=InboundState.PENDING),
+            InboundRecord(
+                inbound=builders.inbound("m-1", keys["waiting"]), state=InboundState.PENDING, run_id="r"
+            ),
+            InboundRecord(inbound=builders.inbound("m-3", keys["ended"]), state=InboundState.PENDING),
             InboundRecord(inbound=builders.inbound("m-2", keys["taken"]), state=InboundState.TAKEN),
         ],
         deliveries=[

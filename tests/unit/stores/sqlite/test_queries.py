@@ -17,6 +17,7 @@ WHOLE = {
     "hostings",
     "newest_epoch",
     "registered",
+    "jobs",
     "denials",
     "usage",
     "spending",

@@ -236,6 +236,31 @@ CREATE TABLE devices (
     body   TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE jobs (
+    id        TEXT PRIMARY KEY,
+    tenant    TEXT NOT NULL DEFAULT 'default',
+    principal TEXT NOT NULL,
+    next_at   INTEGER,
+    body      TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX jobs_due ON jobs (next_at) WHERE next_at IS NOT NULL;
+
+CREATE TABLE firings (
+    seq    INTEGER PRIMARY KEY,
+    id     TEXT NOT NULL UNIQUE,
+    tenant TEXT NOT NULL DEFAULT 'default',
+    job    TEXT NOT NULL,
+    key    TEXT NOT NULL,
+    at     INTEGER NOT NULL,
+    state  TEXT NOT NULL,
+    body   TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX firings_by_job ON firings (job, seq);
+CREATE INDEX firings_unsettled ON firings (job, seq) WHERE state = 'started';
+CREATE INDEX firings_settled ON firings (at) WHERE state <> 'started';
+
 CREATE TABLE thread_bindings (
     address TEXT PRIMARY KEY,
     tenant  TEXT NOT NULL DEFAULT 'default',

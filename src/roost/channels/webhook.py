@@ -1,0 +1,62 @@
+"""Web addresses as places to send to: what is sent is posted there as JSON. Nobody writes from there."""
+
+import anyio
+import httpx2
+import orjson
+
+from roost.core.addresses import DEFAULT_ACCOUNT
+from roost.core.channels import ChannelAbilities, Knowledge
+from roost.core.deliveries import Confirmed, Delivery, Postponed, Rejected, SendResult, Unknown
+from roost.core.errors import RoostError
+from roost.core.occasions import WEBHOOK
+from roost.ports import Egress, Receive, Unreached
+
+LONGEST = 1_000_000
+_LATER = frozenset({408, 425, 429, 500, 502, 503, 504})
+_TAKEN = range(200, 300)
+
+
+class WebhookChannel:
+    """Who is posted to can tell a message that comes again by its `Idempotency-Key`."""
+
+    name = WEBHOOK
+    account = DEFAULT_ACCOUNT
+    abilities = ChannelAbilities(longest=LONGEST)
+
+    def __init__(self, egress: Egress) -> None:
+        self._egress = egress
+
+    async def run(self, receive: Receive) -> None:
+        await anyio.sleep_forever()
+
+    async def send(self, delivery: Delivery) -> SendResult:
+        headers = {"Content-Type": "application/json", "Idempotency-Key": delivery.id}
+        try:
+            status = await self._egress.post(delivery.address.to, _body(delivery), headers)
+        except Unreached as error:
+            return Postponed(ready_at=0, error=str(error))
+        except RoostError as error:
+            return Rejected(error=str(error))
+        except httpx2.HTTPError as error:
+            return Unknown(error=f"no answer came: {error!r}")
+        if status in _TAKEN:
+            return Confirmed(receipt=str(status))
+        if status in _LATER:
+            return Postponed(ready_at=0, error=f"it answered {status}")
+        return Rejected(error=f"it answered {status}")
+
+    async def ask(self, delivery: Delivery) -> Knowledge:
+        return Knowledge.UNKNOWN
+
+
+def _body(delivery: Delivery) -> bytes:
+    return orjson.dumps(
+        {
+            "id": delivery.id,
+            "kind": str(delivery.kind),
+            "sessionKey": str(delivery.key),
+            "runId": delivery.run_id,
+            "text": delivery.text,
+            "createdAtMs": delivery.created_at,
+        }
+    )

@@ -1,0 +1,246 @@
+"""`roost cron`: what agents do by a schedule."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from roost.cli.show import as_json, facts, part, say, table
+from roost.cli.where import HERE, Where, gateway
+from roost.core.errors import InvalidInput
+from roost.core.jobwords import read_span, written
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.protocol.families.cron import ADD, GET, LIST, REMOVE, RUN, RUNS, UPDATE, JobRow
+
+app = App(name="cron", help="What agents do by a schedule.")
+
+Id = Annotated[str, Parameter(help="Its id in the list.")]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What is given of a job."""
+
+    at: Annotated[str | None, Parameter(help="Once: a moment such as 2026-03-01T09:00Z, or a span.")] = None
+    every: Annotated[str | None, Parameter(help="Again and again: 30m, 2h, 1d.")] = None
+    cron: Annotated[str | None, Parameter(help="By the clock: an expression, or @daily and the like.")] = None
+    tz: Annotated[str | None, Parameter(help="The clock's place, such as Europe/Berlin.")] = None
+    message: Annotated[str | None, Parameter(name=["--message", "-m"], help="A turn: what is said.")] = None
+    event: Annotated[str | None, Parameter(help="An event for the next turn, instead of a turn.")] = None
+    session: Annotated[
+        str | None,
+        Parameter(help="main, isolated or session:<key>. Default: a turn isolated, an event main."),
+    ] = None
+    agent: Annotated[str | None, Parameter(help="The agent. Default: the default one.")] = None
+    tell: Annotated[
+        str | None, Parameter(help="Where what was said goes: `last` (chat), channel:place, or a URL.")
+    ] = None
+    model: Annotated[str | None, Parameter(help="The model of the turn.")] = None
+    thinking: Annotated[str | None, Parameter(help="How much it thinks.")] = None
+    timeout: Annotated[str | None, Parameter(help="How long it may take: 10m.")] = None
+    missed: Annotated[Literal["once", "skip"] | None, Parameter(help="Times nobody served.")] = None
+    overlap: Annotated[
+        Literal["skip", "wait"] | None, Parameter(help="Times at which the last has not ended.")
+    ] = None
+    once: Annotated[bool, Parameter(help="Remove it when it went well.", negative="")] = False
+
+    def params(self) -> JsonObject:
+        """As the gateway is asked."""
+        given: dict[str, JsonValue] = {
+            "schedule": self._schedule(),
+            "payload": self._payload(),
+            "delivery": self._delivery(),
+            "sessionTarget": self.session,
+            "agentId": self.agent,
+            "missed": self.missed,
+            "overlap": self.overlap,
+            "deleteAfterRun": self.once or None,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+    def _schedule(self) -> JsonObject | None:
+        if sum(one is not None for one in (self.at, self.every, self.cron)) > 1:
+            raise InvalidInput("a job has one schedule", hint="give --at, --every or --cron")
+        if self.at is not None:
+            return {"kind": "at", "at": self.at}
+        if self.every is not None:
+            return {"kind": "every", "everyMs": read_span(self.every)}
+        if self.cron is None:
+            return None
+        return {"kind": "cron", "expr": self.cron, **({} if self.tz is None else {"tz": self.tz})}
+
+    def _payload(self) -> JsonObject | None:
+        if self.event is not None:
+            return {"kind": "systemEvent", "text": self.event}
+        if self.message is None:
+            return None
+        limit = None if self.timeout is None else read_span(self.timeout) / 1_000
+        given: dict[str, JsonValue] = {
+            "model": self.model,
+            "thinking": self.thinking,
+            "timeoutSeconds": limit,
+        }
+        own = {name: value for name, value in given.items() if value is not None}
+        return {"kind": "agentTurn", "message": self.message, **own}
+
+    def _delivery(self) -> JsonObject | None:
+        if self.tell is None:
+            return None
+        if self.tell.startswith(("http://", "https://")):
+            return {"mode": "webhook", "to": self.tell}
+        channel, _, place = self.tell.partition(":")
+        return {"mode": "announce", "channel": channel, **({"to": place} if place else {})}
+
+
+NOTHING = Wish()
+
+
+@app.command
+async def add(
+    name: Annotated[str, Parameter(help="What it is called.")],
+    *,
+    wish: Wish = NOTHING,
+    where: Where = HERE,
+) -> int:
+    """Set a job."""
+    async with gateway(where) as client:
+        job = await client.call(ADD, {"name": name, **wish.params()})
+    _told(where, job, f"{job['id']} is due {_when(part(job['state'], 'nextRunAtMs'))}")
+    return 0
+
+
+@app.command(name="list")
+@app.default
+async def list_jobs(
+    *,
+    paused: Annotated[bool, Parameter(help="Also those that are paused.", negative="")] = False,
+    where: Where = HERE,
+) -> int:
+    """Those that are due next, first."""
+    rows: list[JobRow] = []
+    async with gateway(where) as client:
+        offset: int | None = 0
+        while offset is not None:
+            page = await client.call(LIST, {"includeDisabled": paused, "limit": 200, "offset": offset})
+            rows += page["jobs"]
+            offset = page["nextOffset"]
+    if where.json:
+        as_json(rows)
+    elif rows:
+        heads = ("id", "name", "schedule", "session", "next", "last")
+        table(heads, [_line(row) for row in rows])
+    else:
+        say("no jobs")
+    return 0
+
+
+@app.command
+async def show(job: Id, *, where: Where = HERE) -> int:
+    """Everything that is known of one."""
+    async with gateway(where) as client:
+        row = await client.call(GET, {"id": job})
+    if where.json:
+        as_json(row)
+    else:
+        facts(row.items())
+    return 0
+
+
+@app.command
+async def edit(
+    job: Id,
+    *,
+    name: Annotated[str | None, Parameter(help="What it is called.")] = None,
+    wish: Wish = NOTHING,
+    where: Where = HERE,
+) -> int:
+    """Change what is given."""
+    patch = {**wish.params(), **({} if name is None else {"name": name})}
+    async with gateway(where) as client:
+        row = await client.call(UPDATE, {"id": job, "patch": patch})
+    _told(where, row, f"{job} is due {_when(part(row['state'], 'nextRunAtMs'))}")
+    return 0
+
+
+@app.command
+async def rm(job: Id, *, where: Where = HERE) -> int:
+    """Remove one; what is running runs on."""
+    async with gateway(where) as client:
+        found = await client.call(REMOVE, {"id": job})
+    _told(where, found, f"{job} is gone")
+    return 0
+
+
+@app.command
+async def pause(
+    job: Id,
+    *,
+    undo: Annotated[bool, Parameter(help="Let it go on.", negative="")] = False,
+    where: Where = HERE,
+) -> int:
+    """Let it rest."""
+    async with gateway(where) as client:
+        row = await client.call(UPDATE, {"id": job, "patch": {"enabled": undo}})
+    _told(where, row, f"{job} goes on" if undo else f"{job} rests")
+    return 0
+
+
+@app.command
+async def run(job: Id, *, where: Where = HERE) -> int:
+    """Do it now."""
+    async with gateway(where) as client:
+        found = await client.call(RUN, {"id": job})
+    _told(where, found, f"{job} has begun" if found["enqueued"] else f"{job} was not begun")
+    return 0 if found["enqueued"] else 1
+
+
+@app.command
+async def runs(
+    job: Id, *, limit: Annotated[int, Parameter(help="At most so many.")] = 20, where: Where = HERE
+) -> int:
+    """What came of it, newest first."""
+    async with gateway(where) as client:
+        found = await client.call(RUNS, {"id": job, "limit": limit})
+    if where.json:
+        as_json(found)
+        return 0
+    rows = [
+        (
+            _when(one.get("runAtMs")),
+            one.get("status") or "running",
+            one.get("durationMs"),
+            one.get("summary") or one.get("error"),
+        )
+        for one in found["entries"]
+    ]
+    if rows:
+        table(("when", "status", "ms", "what"), rows)
+    else:
+        say("it was not due yet")
+    return 0
+
+
+def _told(where: Where, found: object, words: str) -> None:
+    if where.json:
+        as_json(found)
+    else:
+        say(words)
+
+
+def _line(row: JobRow) -> tuple[object, ...]:
+    schedule, state = row["schedule"], row["state"]
+    kind = part(schedule, "kind")
+    shown = {"at": part(schedule, "at"), "every": f"every {part(schedule, 'everyMs')} ms"}
+    return (
+        row["id"],
+        row["name"],
+        shown.get(str(kind), part(schedule, "expr")),
+        row["sessionTarget"],
+        _when(state.get("nextRunAtMs")) if row["enabled"] else "paused",
+        state.get("lastRunStatus"),
+    )
+
+
+def _when(moment: JsonValue) -> str:
+    return written(moment) if isinstance(moment, int) else "never"

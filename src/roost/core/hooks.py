@@ -1,0 +1,196 @@
+"""Webhooks: who may call, which session a call is for, and what is said there.
+
+A call is told apart from another by its delivery's name; of a signed one the signature is the name, since nothing else of
+it is proven. Empty, missing or malformed means refused.
+"""
+
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import sha256
+
+from roost.core import templates
+from roost.core.errors import Forbidden, InvalidInput
+from roost.core.jobs import LONGEST_TEXT, Wake
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.keys import SessionKey
+from roost.core.secrets import Secret
+from roost.core.sources import fixed_key, hook_key
+
+SKEW_MS = 300_000
+DEEPEST = 32
+LONGEST_NAME = 200
+ANY = "*"
+DELIVERY = ("idempotency-key", "x-github-delivery", "x-delivery-id")
+GITHUB, SIGNATURE, TIMESTAMP = "x-hub-signature-256", "x-signature", "x-timestamp"
+PREFIX = "sha256="
+
+
+class Action(StrEnum):
+    """What a call does: an event for a session's next turn, or a turn of its own."""
+
+    WAKE = "wake"
+    AGENT = "agent"
+
+
+class Scheme(StrEnum):
+    """How a body is signed: as GitHub does, or together with the time at which it was."""
+
+    GITHUB = "github"
+    TIMESTAMP = "timestamp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookMapping:
+    """A call under a name of its own. With a `secret` its signature proves it, in place of the token."""
+
+    action: Action = Action.AGENT
+    message: str
+    agent: str | None = None
+    session_key: str | None = None
+    deliver: bool = False
+    model: str | None = None
+    wake: Wake = Wake.NOW
+    secret: Secret | None = None
+    scheme: Scheme = Scheme.GITHUB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookRules:
+    """Without a token there are no hooks."""
+
+    token: Secret | None = None
+    path: str = "/hooks"
+    agents: tuple[str, ...] | None = None
+    default_key: str | None = None
+    names_sessions: bool = False
+    prefixes: tuple[str, ...] = ()
+    mappings: Mapping[str, HookMapping] = field(default_factory=dict)
+    most_bytes: int = 262_144
+    per_minute: int = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call as it came; header names are in lower case."""
+
+    name: str
+    headers: Mapping[str, str]
+    body: bytes
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a call asks for, after all names were resolved. `delivery` names it; None: it is like no other."""
+
+    action: Action
+    key: SessionKey
+    text: str
+    tool: str
+    delivery: str | None = None
+    wake: Wake = Wake.NOW
+    deliver: bool = False
+    model: str | None = None
+    thinking: str | None = None
+    timeout_ms: int | None = None
+
+
+class Unproven(Forbidden):
+    """The call does not show what it has to."""
+
+    code = "unauthorized"
+
+
+def prove(call: Call, rules: HookRules) -> str | None:
+    """The name of the delivery, if who called may; raises `Unproven`."""
+    mapping = rules.mappings.get(call.name)
+    if mapping is not None and mapping.secret is not None:
+        return _signed(call, mapping.secret, mapping.scheme)
+    shown = _shown(call.headers)
+    if rules.token is None or not shown or not rules.token.matches(shown):
+        raise Unproven("the hooks' own token is missing or wrong", hint="send it as `Authorization: Bearer`")
+    named = next((call.headers[one] for one in DELIVERY if call.headers.get(one, "").strip()), None)
+    if named is not None and len(named) > LONGEST_NAME:
+        raise InvalidInput(f"a delivery's name has at most {LONGEST_NAME} characters")
+    return named
+
+
+def _shown(headers: Mapping[str, str]) -> str:
+    kind, _, bearer = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return bearer.strip()
+    return headers.get("x-openclaw-token", headers.get("x-roost-token", "")).strip()
+
+
+def _signed(call: Call, secret: Secret, scheme: Scheme) -> str:
+    signed, shown = call.body, call.headers.get(GITHUB, "")
+    if scheme is Scheme.TIMESTAMP:
+        stamp, shown = call.headers.get(TIMESTAMP, ""), call.headers.get(SIGNATURE, "")
+        if not stamp.isascii() or not stamp.isdecimal() or len(stamp) > len("10000000000000"):
+            raise Unproven(f"the time of signing is missing in {TIMESTAMP}", hint="send it in UTC seconds")
+        if abs(call.at - int(stamp) * 1_000) > SKEW_MS:
+            raise Unproven("the signature is too old", hint="sign it anew; look at the clock")
+        signed = f"{stamp}.".encode() + call.body
+    right = PREFIX + hmac.new(secret.reveal().encode(), signed, sha256).hexdigest()
+    if not hmac.compare_digest(right.encode(), shown.encode("utf-8", "surrogatepass")):
+        raise Unproven("the signature is missing or wrong", hint="sign the body with this hook's secret")
+    return right
+
+
+def refuse_deep(value: JsonValue, deepest: int = DEEPEST) -> None:
+    """Raises for a payload that is nested deeper than anybody means."""
+    level: list[JsonValue] = [value]
+    for _ in range(deepest + 1):
+        level = [
+            inner
+            for one in level
+            for inner in (one.values() if isinstance(one, dict) else one if isinstance(one, list) else ())
+        ]
+        if not level:
+            return
+    raise InvalidInput(f"the payload is nested deeper than {deepest}", hint="send a flatter one")
+
+
+def session_of(
+    rules: HookRules, agent: str, uuid: str, *, asked: str | None, mapped: str | None
+) -> SessionKey:
+    """The session of a call: what a request or a template spells is held to the prefixes; what the configuration says
+    outright is not."""
+    if asked is not None:
+        if not rules.names_sessions:
+            raise Forbidden("a request may not name its session", hint="see hooks.allowRequestSessionKey")
+        return hook_key(agent, uuid, asked, rules.prefixes)
+    if mapped is not None:
+        return hook_key(agent, uuid, mapped, rules.prefixes)
+    return hook_key(agent, uuid) if rules.default_key is None else fixed_key(agent, rules.default_key)
+
+
+def agent_of(rules: HookRules, asked: str | None, known: tuple[str, ...], default: str) -> str:
+    """The agent a request names, if it may."""
+    if asked is None or asked == default:
+        return default
+    allowed = rules.agents or ()
+    if asked not in known or (ANY not in allowed and asked not in allowed):
+        raise Forbidden(f"a hook may not use the agent {asked!r}", hint="see hooks.allowedAgentIds")
+    return asked
+
+
+def words(payload: JsonObject, name: str) -> str:
+    """A text that must be in a payload."""
+    text = payload.get(name)
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidInput(f"{name} required")
+    if len(text) > LONGEST_TEXT:
+        raise InvalidInput(f"{name} has at most {LONGEST_TEXT} characters")
+    return text
+
+
+def mapped_key(mapping: HookMapping, agent: str, payload: JsonValue) -> tuple[str | None, SessionKey | None]:
+    """The session a mapping names: as a text that the payload had a part in, or as the one it says outright."""
+    if mapping.session_key is None:
+        return None, None
+    if templates.has_places(mapping.session_key):
+        return templates.filled(mapping.session_key, payload, LONGEST_NAME), None
+    return None, fixed_key(agent, mapping.session_key)

@@ -1,0 +1,97 @@
+"""The one way the gateway reaches out to an address that somebody gave it.
+
+Every hop is resolved, judged and reached at the very address that was judged: a name that answers otherwise the next time
+changes nothing.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeAlias
+from urllib.parse import urljoin
+
+import anyio
+import httpx2
+
+from roost.core.egress import Target, refuse_private, target
+from roost.core.errors import Forbidden
+from roost.ports import Unreached
+
+MOST_HOPS = 5
+TIMEOUT_S = 15.0
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+REPEATED = frozenset({307, 308})
+
+Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
+
+
+async def resolved(host: str, port: int) -> Sequence[str]:
+    """Every address of a name, as the system knows them."""
+    return [str(entry[4][0]) for entry in await anyio.getaddrinfo(host, port)]
+
+
+class WebEgress:
+    """`allowed` are networks that may be reached although they are not public."""
+
+    def __init__(
+        self,
+        allowed: Callable[[], tuple[str, ...]],
+        resolve: Resolve = resolved,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._allowed = allowed
+        self._resolve = resolve
+        self._transport = transport
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
+        method, sent = "POST", body
+        # Neither a proxy nor credentials of the environment: what was judged must be what is reached.
+        async with httpx2.AsyncClient(
+            transport=self._transport, trust_env=False, timeout=TIMEOUT_S
+        ) as client:
+            for _ in range(MOST_HOPS + 1):
+                hop = target(url)
+                request = self._request(method, hop, await self._judged(hop), headers, sent)
+                answer = await _sent(client, request, hop)
+                location = answer.headers.get("location")
+                if answer.status_code not in REDIRECTS or location is None:
+                    return int(answer.status_code)
+                url = urljoin(url, location)
+                if answer.status_code not in REPEATED:
+                    method, sent = "GET", b""
+        raise Forbidden(f"it was sent on more than {MOST_HOPS} times")
+
+    async def _judged(self, hop: Target) -> str:
+        try:
+            addresses = await self._resolve(hop.host, hop.port)
+        except OSError as error:
+            raise Unreached(f"{hop.host} is not known: {error}") from error
+        # All of them: who answers with one of each hopes for the other.
+        for address in addresses:
+            refuse_private(hop.host, address, self._allowed())
+        if not addresses:
+            raise Unreached(f"{hop.host} has no address")
+        return addresses[0]
+
+    def _request(
+        self, method: str, hop: Target, address: str, headers: Mapping[str, str], body: bytes
+    ) -> httpx2.Request:
+        place = f"[{address}]" if ":" in address else address
+        return httpx2.Request(
+            method,
+            f"{hop.scheme}://{place}:{hop.port}{hop.path}",
+            headers={**headers, "Host": hop.authority},
+            content=body,
+            extensions={
+                "sni_hostname": hop.host,
+                "timeout": dict.fromkeys(("connect", "read", "write", "pool"), TIMEOUT_S),
+            },
+        )
+
+
+async def _sent(client: httpx2.AsyncClient, request: httpx2.Request, hop: Target) -> httpx2.Response:
+    """The head of the answer; nobody reads the rest."""
+    try:
+        answer = await client.send(request, stream=True, follow_redirects=False)
+    except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
+        raise Unreached(f"{hop.host} could not be reached: {error}") from error
+    await answer.aclose()
+    return answer

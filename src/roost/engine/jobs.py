@@ -1,0 +1,116 @@
+"""What a person does to jobs, through whichever door. Timers are the owner's: for everybody else there are none."""
+
+from collections.abc import Callable
+
+from roost.core.errors import Conflict, Forbidden, NotFound, StoreUnavailable
+from roost.core.firings import Firing
+from roost.core.jobmaking import Setting, made, replanned
+from roost.core.jobs import Job, Place, Plan, Venue, venue
+from roost.core.leases import Lease
+from roost.core.principals import Principal
+from roost.core.queries import Page
+from roost.engine.rulebook import Rulebook
+from roost.engine.rules import NewId
+from roost.engine.timers import Timers
+from roost.engine.zones import zones_of
+from roost.ports import Clock, Store
+
+MOST_JOBS = 1_000
+
+
+class Jobs:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        new_id: NewId,
+        book: Rulebook,
+        timers: Timers,
+        lease: Callable[[], Lease | None],
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._new_id = new_id
+        self._book = book
+        self._timers = timers
+        self._lease = lease
+
+    @property
+    def enabled(self) -> bool:
+        return self._book.current.house.timers.enabled
+
+    async def every(self, caller: Principal) -> tuple[Job, ...]:
+        """All that people made, the newest last; look-arounds are the configuration's."""
+        if not caller.is_owner:
+            return ()
+        found = [job for job in await self._store.jobs() if job.plan.place is not Place.BESIDE]
+        return tuple(sorted(found, key=lambda job: (job.created_at, job.id)))
+
+    async def one(self, caller: Principal, job_id: str) -> Job:
+        return _known(caller, await self._store.job(job_id), job_id)
+
+    async def add(self, caller: Principal, plan: Plan) -> Job:
+        _refuse_others(caller)
+        if len(await self.every(caller)) >= MOST_JOBS:
+            raise Conflict(f"there are {MOST_JOBS} jobs already", hint="remove some first")
+        job = made(self._new_id(), caller, plan, self._setting())
+        await self._store.change_job(job.id, lambda known: job)
+        return job
+
+    async def change(self, caller: Principal, job_id: str, change: Callable[[Plan], Plan]) -> Job:
+        _refuse_others(caller)
+        setting = self._setting()
+
+        def decide(known: Job | None) -> Job:
+            job = _known(caller, known, job_id)
+            return replanned(job, change(job.plan), setting)
+
+        changed = await self._store.change_job(job_id, decide)
+        return _known(caller, changed, job_id)
+
+    async def remove(self, caller: Principal, job_id: str) -> None:
+        _refuse_others(caller)
+
+        def decide(known: Job | None) -> None:
+            _known(caller, known, job_id)
+
+        await self._store.change_job(job_id, decide)
+
+    async def run(self, caller: Principal, job_id: str, *, force: bool = True) -> str | None:
+        """Take one up now, also if it is paused; unless forced, only if it is due. What names the asking, or None if nothing
+        was begun."""
+        _refuse_others(caller)
+        lease, now = self._lease(), self._clock.now()
+        if lease is None:
+            raise StoreUnavailable("this gateway does not serve yet")
+        job = await self.one(caller, job_id)
+        if not force and (job.next_at is None or job.next_at > now):
+            return None
+        name = f"manual:{job.id}:{now}:{self._new_id()}"
+        return None if await self._timers.fire(lease, job, by_hand=name) is None else name
+
+    async def history(
+        self, caller: Principal, job_id: str, *, limit: int, offset: int
+    ) -> tuple[Page[Firing], int]:
+        """What came of a job, newest first, and how much there is."""
+        await self.one(caller, job_id)
+        page = await self._store.firings(job_id, limit=limit, offset=offset)
+        return page, await self._store.count_firings(job_id)
+
+    def venue(self, job: Job) -> Venue:
+        return venue(job, self._book.current.routing.main_name)
+
+    def _setting(self) -> Setting:
+        rules = self._book.current
+        return Setting(now=self._clock.now(), zones=zones_of(rules.zone), agents=tuple(rules.commands.agents))
+
+
+def _refuse_others(caller: Principal) -> None:
+    if not caller.is_owner:
+        raise Forbidden("timers are set by the gateway's owner", hint="ask them to set one")
+
+
+def _known(caller: Principal, job: Job | None, job_id: str) -> Job:
+    if job is None or not caller.is_owner or job.plan.place is Place.BESIDE:
+        raise NotFound(f"there is no job {job_id}", hint="`cron.list` shows the jobs there are")
+    return job

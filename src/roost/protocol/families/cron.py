@@ -1,0 +1,214 @@
+"""Jobs: what runs by a schedule, and what came of it."""
+
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from pydantic import Field
+
+from roost.core.jobs import Missed, Overlap, Wake
+from roost.core.jsonvalue import JsonObject
+from roost.protocol.method import Method
+from roost.protocol.params import Count, Name, NoParams, Params, Positive
+from roost.protocol.scopes import Scope
+
+MOST = 200
+
+
+class AtParams(Params):
+    kind: Literal["at"]
+    at: Name
+
+
+class EveryParams(Params):
+    kind: Literal["every"]
+    every_ms: Positive
+    anchor_ms: Count | None = None
+
+
+class CronParams(Params):
+    """`stagger_ms` is taken and changes nothing: jobs are taken up one after another as it is."""
+
+    kind: Literal["cron"]
+    expr: Name
+    tz: Name | None = None
+    stagger_ms: Count | None = None
+
+
+class EventParams(Params):
+    kind: Literal["systemEvent"]
+    text: Name
+
+
+class TurnParams(Params):
+    kind: Literal["agentTurn"]
+    message: Name
+    model: Name | None = None
+    thinking: Name | None = None
+    timeout_seconds: Annotated[float, Field(ge=0, strict=False)] | None = None
+
+
+class DeliveryParams(Params):
+    mode: Literal["none", "announce", "webhook"]
+    channel: Name | None = None
+    to: Name | None = None
+    account_id: Name | None = None
+    thread_id: str | int | None = None
+    best_effort: bool | None = None
+
+
+ScheduleParams = Annotated[AtParams | EveryParams | CronParams, Field(discriminator="kind")]
+PayloadParams = Annotated[EventParams | TurnParams, Field(discriminator="kind")]
+Target = Annotated[str, Field(pattern="^(main|isolated|current|session:.+)$")]
+WakeMode = Annotated[Wake, Field(strict=False)]
+OnMissed = Annotated[Missed, Field(strict=False)]
+OnOverlap = Annotated[Overlap, Field(strict=False)]
+
+
+class PatchParams(Params):
+    """What is given is changed."""
+
+    name: Name | None = None
+    agent_id: Name | None = None
+    session_key: Name | None = None
+    description: str | None = None
+    enabled: bool | None = None
+    delete_after_run: bool | None = None
+    schedule: ScheduleParams | None = None
+    session_target: Target | None = None
+    wake_mode: WakeMode | None = None
+    payload: PayloadParams | None = None
+    delivery: DeliveryParams | None = None
+    missed: OnMissed | None = None
+    overlap: OnOverlap | None = None
+
+
+class AddParams(PatchParams):
+    name: Name
+    schedule: ScheduleParams
+    payload: PayloadParams
+
+
+class JobParams(Params):
+    id: Name | None = None
+    job_id: Name | None = None
+
+    @property
+    def named(self) -> str | None:
+        return self.id or self.job_id
+
+
+class UpdateParams(JobParams):
+    patch: PatchParams
+
+
+class RunParams(JobParams):
+    mode: Literal["due", "force", "if-enabled"] = "force"
+    expected_process_instance_id: Name | None = None
+
+
+class RunsParams(JobParams):
+    """One job's history; `scope` is `job`, and nothing else."""
+
+    scope: Literal["job"] = "job"
+    agent_id: Name | None = None
+    limit: Annotated[int, Field(ge=1, le=MOST)] = 50
+    offset: Count = 0
+    sort_dir: Literal["asc", "desc"] = "desc"
+
+
+class ListParams(Params):
+    include_disabled: bool = False
+    limit: Annotated[int, Field(ge=1, le=MOST)] = 50
+    offset: Count = 0
+    query: str = ""
+    enabled: Literal["all", "enabled", "disabled"] | None = None
+    schedule_kind: Literal["all", "at", "every", "cron"] = "all"
+    agent_id: Name | None = None
+    sort_by: Literal["nextRunAtMs", "updatedAtMs", "name"] = "nextRunAtMs"
+    sort_dir: Literal["asc", "desc"] = "asc"
+    compact: bool = False
+    include_delivery_previews: bool = False
+
+
+class WakeParams(Params):
+    mode: WakeMode
+    text: Name
+    session_key: Name | None = None
+    agent_id: Name | None = None
+
+
+class JobFacts(TypedDict):
+    id: str
+    name: str
+    enabled: bool
+    createdAtMs: int
+    updatedAtMs: int
+    agentId: str
+    schedule: JsonObject
+    sessionTarget: str
+    wakeMode: str
+    payload: JsonObject
+    delivery: JsonObject
+    state: JsonObject
+    configRevision: str
+
+
+class JobRow(JobFacts):
+    description: NotRequired[str]
+    deleteAfterRun: NotRequired[bool]
+    missed: NotRequired[str]
+    overlap: NotRequired[str]
+
+
+class Listed(TypedDict):
+    jobs: list[JobRow]
+    snapshotRevision: str
+    total: int
+    offset: int
+    limit: int
+    hasMore: bool
+    nextOffset: int | None
+    deliveryPreviews: JsonObject
+
+
+class Standing(TypedDict):
+    enabled: bool
+    storePath: str
+    jobs: int
+    nextWakeAtMs: int | None
+
+
+class Removed(TypedDict):
+    ok: bool
+    removed: bool
+
+
+class Ran(TypedDict):
+    ok: bool
+    enqueued: bool
+    runId: str | None
+    processInstanceId: str
+
+
+class History(TypedDict):
+    entries: list[JsonObject]
+    total: int
+    offset: int
+    limit: int
+    hasMore: bool
+    nextOffset: int | None
+
+
+class Woken(TypedDict):
+    ok: bool
+    mode: str
+
+
+LIST = Method(name="cron.list", params=ListParams, result=Listed, needs=Scope.READ)
+STATUS = Method(name="cron.status", params=NoParams, result=Standing, needs=Scope.READ)
+GET = Method(name="cron.get", params=JobParams, result=JobRow, needs=Scope.READ)
+ADD = Method(name="cron.add", params=AddParams, result=JobRow, needs=Scope.ADMIN)
+UPDATE = Method(name="cron.update", params=UpdateParams, result=JobRow, needs=Scope.ADMIN)
+REMOVE = Method(name="cron.remove", params=JobParams, result=Removed, needs=Scope.ADMIN)
+RUN = Method(name="cron.run", params=RunParams, result=Ran, needs=Scope.ADMIN)
+RUNS = Method(name="cron.runs", params=RunsParams, result=History, needs=Scope.READ)
+WAKE = Method(name="wake", params=WakeParams, result=Woken, needs=Scope.WRITE)

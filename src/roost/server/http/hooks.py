@@ -1,0 +1,102 @@
+"""`POST /hooks/<name>`: calls of other services, with a token or a signature of their own."""
+
+from collections import deque
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from roost.core.entrance import Attempts
+from roost.core.errors import InvalidInput, RoostError
+from roost.core.hooks import Action, Call, Unproven
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.engine.hooks import Hooks, Taken
+from roost.server.house import House, Phase
+from roost.server.http.entry import PeerOf
+from roost.server.http.pages import (
+    AWAY,
+    BAD,
+    BUSY,
+    NOT_FOUND,
+    UNAUTHORIZED,
+    Json,
+    Turned,
+    read_body,
+    turned_away,
+)
+from roost.server.throttle import Throttle
+
+MINUTE_MS = 60_000
+LIMIT = Attempts()
+
+
+class HookPage:
+    def __init__(self, house: House, peer_of: PeerOf) -> None:
+        self._house = house
+        self._peer_of = peer_of
+        self._throttle = Throttle()
+        self._calls: deque[int] = deque()
+
+    async def call(self, request: Request) -> Response:
+        try:
+            return Json(_told(await self._taken(request)))
+        except Turned as turned:
+            return _refused(turned)
+        except RoostError as error:
+            return _refused(turned_away(error))
+
+    async def _taken(self, request: Request) -> Taken:
+        hooks, now = self._house.engine.hooks, self._house.clock.now()
+        if self._house.phase is not Phase.SERVING:
+            raise Turned(AWAY, f"the gateway is {self._house.phase}", "unavailable", retry_ms=1_000)
+        if hooks.rules.token is None:
+            raise Turned(NOT_FOUND, "there are no hooks here", "not_found")
+        if request.query_params:
+            raise Turned(BAD, "a token does not belong into an address", "invalid_request_error")
+        name = request.path_params["name"]
+        address = self._peer_of(request).host
+        if retry := self._throttle.retry_ms(address, now, LIMIT):
+            raise Turned(BUSY, "too many wrong tokens", "rate_limited", retry_ms=retry)
+        body = await read_body(request, hooks.rules.most_bytes)
+        delivery = self._proven(
+            hooks, Call(name=name, headers=dict(request.headers), body=body, at=now), address
+        )
+        self._count(now, hooks.rules.per_minute)
+        return await hooks.take(name, _json(body), delivery)
+
+    def _proven(self, hooks: Hooks, call: Call, address: str) -> str | None:
+        try:
+            return hooks.prove(call)
+        except Unproven as error:
+            self._throttle.count(address, call.at, LIMIT)
+            raise Turned(UNAUTHORIZED, str(error), "unauthorized") from None
+
+    def _count(self, now: int, most: int) -> None:
+        while self._calls and self._calls[0] <= now - MINUTE_MS:
+            self._calls.popleft()
+        if len(self._calls) >= most:
+            wait = self._calls[0] + MINUTE_MS - now
+            raise Turned(BUSY, f"more than {most} calls a minute", "rate_limited", retry_ms=wait)
+        self._calls.append(now)
+
+
+def _json(body: bytes) -> JsonValue:
+    try:
+        value: JsonValue = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise InvalidInput("the body is not JSON", hint="send one JSON object") from None
+    return value
+
+
+def _told(taken: Taken) -> JsonObject:
+    record, order = taken.accepted.record, taken.order
+    seen: JsonObject = {"duplicate": True} if taken.accepted.duplicate else {}
+    if order.action is Action.WAKE:
+        return {"ok": True, "mode": str(order.wake), "eventOutcome": "queued", **seen}
+    return {"ok": True, "runId": record.run_id, "sessionKey": str(record.inbound.key), **seen}
+
+
+def _refused(turned: Turned) -> Response:
+    headers = dict(turned.response.headers)
+    kept = {name: headers[name] for name in headers if name == "retry-after"}
+    return Json({"ok": False, "error": turned.message}, turned.status, kept)

@@ -1,0 +1,83 @@
+"""Jobs on the command line, against a gateway that runs."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from roost.app.serving import Served
+from roost.cli.cron import Wish
+from roost.cli.main import main
+from roost.core.errors import InvalidInput
+
+Told = Callable[..., str]
+
+
+@pytest.fixture
+def told(capsys: pytest.CaptureFixture[str]) -> Told:
+    def run(*arguments: str, code: int = 0) -> str:
+        assert main(("cron", *arguments)) == code, capsys.readouterr()
+        return capsys.readouterr().out
+
+    return run
+
+
+def as_json(told: Told, *arguments: str) -> Any:
+    return json.loads(told(*arguments, "--json"))
+
+
+def test_a_job_is_set_looked_at_changed_and_removed(served: Served, told: Told) -> None:
+    assert "no jobs" in told()
+    assert " is due 20" in told("add", "weather", "--cron", "@daily", "--tz", "Europe/Berlin", "-m", "rain?")
+    (job,) = as_json(told, "list")
+    assert job["schedule"] == {"kind": "cron", "expr": "@daily", "tz": "Europe/Berlin"}
+    name = str(job["id"])
+    assert "weather" in told("list")
+    assert "isolated" in told("show", name)
+    assert as_json(told, "show", name)["name"] == "weather"
+    assert "is due" in told("edit", name, "--name", "sky", "--every", "2h", "--tell", "last")
+    changed = as_json(told, "show", name)
+    assert (changed["name"], changed["schedule"]["everyMs"]) == ("sky", 7_200_000)
+    assert changed["delivery"] == {"mode": "announce", "channel": "last"}
+    assert "every 7200000 ms" in told()
+    assert "rests" in told("pause", name)
+    assert "no jobs" in told("list")
+    assert "paused" in told("list", "--paused")
+    assert "goes on" in told("pause", name, "--undo")
+    assert "was not due yet" in told("runs", name)
+    assert "has begun" in told("run", name)
+    assert as_json(told, "runs", name)["total"] == 1
+    assert "what" in told("runs", name)
+    assert "is gone" in told("rm", name)
+    told("show", name, code=1)
+
+
+def test_an_event_is_set_for_one_moment(served: Served, told: Told) -> None:
+    job = as_json(told, "add", "tea", "--at", "20m", "--event", "the tea is ready", "--once")
+    assert (job["sessionTarget"], job["deleteAfterRun"]) == ("main", True)
+    assert job["payload"] == {"kind": "systemEvent", "text": "the tea is ready"}
+    assert job["schedule"]["at"].endswith("Z")
+    assert str(job["schedule"]["at"]) in told("list")
+
+
+def test_what_is_given_is_asked_for_and_nothing_else() -> None:
+    assert Wish().params() == {}
+    wish = Wish(message="go", model="a/b", thinking="high", timeout="10m", tell="https://example.org")
+    assert wish.params() == {
+        "payload": {
+            "kind": "agentTurn",
+            "message": "go",
+            "model": "a/b",
+            "thinking": "high",
+            "timeoutSeconds": 600.0,
+        },
+        "delivery": {"mode": "webhook", "to": "https://example.org"},
+    }
+    assert Wish(tell="telegram:7").params()["delivery"] == {
+        "mode": "announce",
+        "channel": "telegram",
+        "to": "7",
+    }
+    with pytest.raises(InvalidInput, match="one schedule"):
+        Wish(at="20m", every="1h").params()
