@@ -3,11 +3,13 @@
 from roost.app.auditing import audited, close_files
 from roost.app.embedding import open_embedded
 from roost.app.importing import import_folder
-from roost.app.opening import database_file, open_engine, open_held_store, open_store
+from roost.app.opening import open_engine, open_held_store, open_store
+from roost.app.places import database_file
 from roost.app.scanning import secret_scanner
-from roost.app.serving import open_gateway
+from roost.app.serving import Served, open_gateway
 
 __all__ = [
+    "Served",
     "audited",
     "close_files",
     "database_file",

@@ -5,9 +5,9 @@ import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
 
 from roost.app.desk import Desk
+from roost.app.places import database_file
 from roost.app.reloading import NAME as FOLLOWER
 from roost.app.reloading import Follower, Press
 from roost.app.rules import command_rules, engine_rules
@@ -28,11 +28,6 @@ from roost.logs import logging_to
 from roost.models.registry import Registry
 from roost.ports import Channel, Clock, Store
 from roost.stores.sqlite import SqliteStore
-
-
-def database_file(home: Path) -> Path:
-    """Where the embedded store lives."""
-    return home / "roost.db"
 
 
 @asynccontextmanager

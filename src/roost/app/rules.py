@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Mapping
+from functools import partial
 
+from roost.app.auditing import audited
 from roost.app.casting import Director, SessionTools
 from roost.app.scanning import secret_scanner
 from roost.clock import host_zone
@@ -44,6 +46,7 @@ def engine_rules(
             shown=shown(loaded),
             completions=settings.gateway.http.endpoints.chat_completions.enabled,
             entrance=policies.entrance(settings),
+            audit=partial(audited, loaded),
         ),
     )
 

@@ -49,6 +49,12 @@ class Served:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'wss' if self.tls else 'ws'}://{host}:{self.port}"
 
+    @property
+    def page(self) -> str:
+        """What a person on this machine opens."""
+        near = self.url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+        return f"http{near.removeprefix('ws')}/"
+
 
 @asynccontextmanager
 async def open_gateway(

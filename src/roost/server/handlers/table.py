@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Any
 
-from roost.protocol.families import agents, changes, chat, devices, own, reasons, sessions, status
+from roost.protocol.families import agents, changes, chat, devices, operations, own, reasons, sessions, status
 from roost.server.calls import Bound, Table
 from roost.server.fanout import Fanout
 from roost.server.handlers import catalogue, changing, usage
 from roost.server.handlers import devices as pairing
+from roost.server.handlers import operations as operating
 from roost.server.handlers import own as roosts
 from roost.server.handlers import reasons as why
 from roost.server.handlers import sessions as reading
@@ -28,6 +29,7 @@ def table(fanout: Fanout) -> Table:
         *_talk(talk, Reading(fanout)),
         *_devices(),
         *_own(),
+        *_operations(),
     )
     return MappingProxyType({one.method.name: one for one in bound})
 
@@ -97,3 +99,12 @@ def _own() -> Iterable[Bound[Any, Any]]:
     yield Bound(method=reasons.DENIALS, handle=why.denials)
     yield Bound(method=reasons.LEDGER, handle=why.ledger)
     yield Bound(method=reasons.EXCHANGES, handle=why.exchanges)
+
+
+def _operations() -> Iterable[Bound[Any, Any]]:
+    yield Bound(method=operations.DELIVERIES, handle=operating.deliveries)
+    yield Bound(method=operations.RETRY, handle=operating.retry)
+    yield Bound(method=operations.DISMISS, handle=operating.dismiss)
+    yield Bound(method=operations.GATEWAYS, handle=operating.gateways)
+    yield Bound(method=operations.AUDIT, handle=operating.audit)
+    yield Bound(method=operations.FORK, handle=operating.fork)
