@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest $(if $(filter full,$(SCALE)),--timeout=3600)
 COVERAGE := $(if $(filter check,$(MAKECMDGOALS)),--cov --cov-report=)
 export SCALE
 
-.PHONY: run test soak check lint bench interop requirements clean
+.PHONY: run test soak check lint bench interop web screenshots requirements clean
 
 run: $(READY) ## start the gateway
 	$(BIN)/python -m roost gateway run
@@ -44,11 +44,18 @@ bench: $(READY) ## figures as ratios to a floor measured in the same run
 interop: $(READY) ## real clients from npm against a fresh gateway; they are kept in a cache folder
 	$(BIN)/python -m tests.interop
 
+web: ## build the page into the package; needs Node
+	cd web && npm ci --no-audit --no-fund && npm run build
+
+screenshots: $(READY) ## take the pictures in docs/images anew
+	SHOTS=docs/images $(BIN)/pytest tests/e2e/test_web_views.py
+
 requirements: $(READY) ## one line an entry: id, state, sentence
 	@$(BIN)/python -m tests.requirements
 
 clean:
 	rm -rf .venv .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf web/node_modules
 	find src tests bench -name __pycache__ -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml

@@ -152,7 +152,7 @@ _FEATURES: tuple[Row, ...] = (
 )
 
 _DEFENCES: tuple[Row, ...] = (
-    ("S1", PLANNED, 7, "The web page takes no server address from URL, storage or message without a typed confirmation, and sends no credential elsewhere."),
+    ("S1", MET, 7, "The web page takes no server address from URL, storage or message without a typed confirmation, and sends no credential elsewhere."),
     ("S2", MET, 6, "A foreign or null Origin is refused, wrong secrets are throttled from loopback too, and a device without the secret pairs by a code only."),
     ("S3", MET, 6, "Scopes come from the server's record of a credential; asking can only shrink them."),
     ("S4", MET, 6, "Issued scopes are a subset of the issuer's, of the target's grant and of the request."),

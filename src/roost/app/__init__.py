@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from roost.app.finding import serving_addresses
     from roost.app.importing import import_folder, import_session
     from roost.app.moving import Checked, check_store, copy_store, migrate_store
-    from roost.app.opening import database_file, open_engine, open_held_store, open_store
+    from roost.app.opening import open_engine, open_held_store, open_store
+    from roost.app.places import database_file
     from roost.app.scanning import secret_scanner
-    from roost.app.serving import open_gateway
+    from roost.app.serving import Served, open_gateway
 
 __all__ = [
     "Checked",
+    "Served",
     "audited",
     "check_store",
     "close_files",
@@ -37,10 +39,11 @@ _PLACES = MappingProxyType(
     {
         "audited": "auditing",
         "Checked": "moving",
+        "Served": "serving",
         "check_store": "moving",
         "close_files": "auditing",
         "copy_store": "moving",
-        "database_file": "opening",
+        "database_file": "places",
         "import_folder": "importing",
         "import_session": "importing",
         "migrate_store": "moving",

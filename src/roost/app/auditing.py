@@ -5,7 +5,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from roost.app.opening import database_file
+from roost.app.places import database_file
 from roost.config import Loaded
 from roost.config.exposure import exposure
 from roost.config.gateway import TOKEN_FILE

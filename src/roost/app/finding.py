@@ -1,6 +1,6 @@
 """Where the gateway of this configuration listens, if it is not where the configuration says."""
 
-from roost.app.opening import database_file, open_store
+from roost.app.places import database_file, open_store
 from roost.clock import SystemClock
 from roost.config import Loaded
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from roost.app.opening import database_file, log_file
+from roost.app.places import database_file, log_file
 from roost.config import Loaded
 from roost.engine.gateway import Engine
 from roost.server.auth import Authenticator

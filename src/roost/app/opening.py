@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from roost.app.desk import Desk
+from roost.app.places import database_file
 from roost.app.reloading import NAME as FOLLOWER
 from roost.app.reloading import Follower, Press
 from roost.app.rules import command_rules, engine_rules
@@ -33,18 +34,7 @@ from roost.ports import Channel, Clock, Store
 from roost.stores.sqlite import SqliteStore
 from roost.transfer.mirror import Mirror
 
-
-def log_file(home: Path) -> Path:
-    """Where a gateway keeps the lines of its log."""
-    return home / "logs" / "gateway.log"
-
-
 ADDRESS = ("postgresql://", "postgres://")
-
-
-def database_file(home: Path) -> Path:
-    """Where the embedded store lives."""
-    return home / "roost.db"
 
 
 def named_store(loaded: Loaded) -> str:

@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Mapping
+from functools import partial
 
+from roost.app.auditing import audited
 from roost.app.casting import Director, SessionTools
 from roost.app.scanning import secret_scanner
 from roost.clock import host_zone
@@ -50,6 +52,7 @@ def engine_rules(
             entrance=policies.entrance(settings),
             hooks=hook_rules(settings.hooks),
             timers=TimerRules(enabled=settings.cron.enabled, beats=beats(settings, zone)),
+            audit=partial(audited, loaded),
         ),
     )
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import anyio
 
 from roost.app.housing import housed
-from roost.app.opening import log_file, open_engine
+from roost.app.opening import open_engine
+from roost.app.places import log_file
 from roost.config import Loaded
 from roost.config import gateway as config
 from roost.config.gateway import CLEAR_TEXT, TOKEN_FILE, AuthMode, Bind
@@ -52,6 +53,12 @@ class Served:
     def url(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'wss' if self.tls else 'ws'}://{host}:{self.port}"
+
+    @property
+    def page(self) -> str:
+        """What a person on this machine opens."""
+        near = self.url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+        return f"http{near.removeprefix('ws')}/"
 
 
 @asynccontextmanager

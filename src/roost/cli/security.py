@@ -1,6 +1,5 @@
 """`roost security audit`: what the configuration and its files leave open to others."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -10,7 +9,7 @@ from roost.app import audited, close_files
 from roost.cli.show import as_json, say
 from roost.cli.where import LOCAL, Local
 from roost.core.audit import Finding, Severity
-from roost.core.jsonvalue import JsonObject
+from roost.protocol.convert.operations import audit_result
 
 app = App(name="security", help="What is left open to others.")
 
@@ -26,29 +25,10 @@ def audit(
     fixed = close_files(loaded) if fix else ()
     found = audited(loaded)
     if here.json:
-        as_json(_document(found, fixed))
+        as_json({**audit_result(found), "fixed": list(fixed)})
     else:
         say(_text(found, fixed))
     return 1 if any(one.severity is Severity.CRITICAL for one in found) else 0
-
-
-def _document(found: Sequence[Finding], fixed: Sequence[str]) -> JsonObject:
-    counted = Counter(one.severity for one in found)
-    return {
-        "ok": not counted[Severity.CRITICAL],
-        "summary": {str(severity): counted[severity] for severity in Severity},
-        "findings": [
-            {
-                "checkId": one.id,
-                "severity": str(one.severity),
-                "detail": one.text,
-                "setting": one.setting,
-                "remediation": one.fix,
-            }
-            for one in found
-        ],
-        "fixed": list(fixed),
-    }
 
 
 def _text(found: Sequence[Finding], fixed: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ import anyio
 from cyclopts import Parameter
 
 from roost import __version__
-from roost.app import open_gateway
+from roost.app import Served, open_gateway
 from roost.cli.where import LOCAL, Local
 from roost.client.trust import fingerprint_of
 from roost.config import Loaded
@@ -57,7 +57,7 @@ async def serve(loaded: Loaded, port: int | None, address: Bind | None) -> int:
             _say(f"Roost {__version__} listens on {served.url}; {token}")
             if loaded.settings.gateway.tls.cert is not None:
                 _say(f"its certificate is {fingerprint_of(Path(loaded.settings.gateway.tls.cert))}")
-            _say("any client of gateway protocol 4 can talk to it; docs/gateway.md says how")
+            _say(f"open {_page(served)} in a browser")
             _say("Ctrl-C stops it; `roost chat` talks to it on another terminal")
             async for _ in signals:
                 break
@@ -80,6 +80,13 @@ async def _unless(signals: AsyncIterator[signal.Signals], work: Callable[[], Awa
         group.start_soon(give_up)
         await work()
         group.cancel_scope.cancel()
+
+
+def _page(served: Served) -> str:
+    """With the token only where a person reads it: what is written to a file may be read by others."""
+    if served.token_file is None or not sys.stdout.isatty():
+        return served.page
+    return f"{served.page}#token={served.token_file.read_text(encoding='utf-8').strip()}"
 
 
 def _wait(error: RoostError) -> None:

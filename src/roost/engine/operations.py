@@ -15,7 +15,7 @@ from roost.core.principals import Principal
 from roost.core.queries import SessionQuery
 from roost.core.resets import Reset, open_generation
 from roost.core.runs import StopRequest
-from roost.core.sessions import Generation, Labels, OpenedBy, Overrides, Session, Times
+from roost.core.sessions import Base, Generation, Labels, OpenedBy, Overrides, Session, Times
 from roost.core.snapshots import Snapshot
 from roost.core.trees import Tree
 from roost.core.visibility import Operation, PersonCaller, scope
@@ -59,12 +59,17 @@ class Operations:
         self._stops = stops
 
     async def open(
-        self, caller: PersonCaller, key: SessionKey, labels: Labels, overrides: Overrides
+        self,
+        caller: PersonCaller,
+        key: SessionKey,
+        labels: Labels,
+        overrides: Overrides,
+        base: Base | None = None,
     ) -> Session:
-        """The session under a key, opened if it is not there; one that is stays as it is."""
+        """The session under a key, opened if it is not there, on its base if it has one; one that is stays as it is."""
         found = await reach(self._store, Operation.SEND, caller, key, self._clock.now())
         await self._refuse_label(caller, key, labels.label)
-        opened = self._opened(self._owner(found, caller, key), key, labels, overrides)
+        opened = self._opened(self._owner(found, caller, key), key, labels, overrides, base)
 
         def decide(snapshot: Snapshot) -> Effects:
             return (opened,) if snapshot.session is None else ()
@@ -179,7 +184,14 @@ class Operations:
         main_name = self._book.current.routing.main_name
         return found.owner if found else session_owner(key, main_name, creator=caller.principal)
 
-    def _opened(self, owner: Principal, key: SessionKey, labels: Labels, overrides: Overrides) -> OpenSession:
+    def _opened(
+        self,
+        owner: Principal,
+        key: SessionKey,
+        labels: Labels,
+        overrides: Overrides,
+        base: Base | None = None,
+    ) -> OpenSession:
         main_name, now = self._book.current.routing.main_name, self._clock.now()
         session = Session(
             key=key,
@@ -191,7 +203,12 @@ class Operations:
             overrides=overrides,
         )
         generation = Generation(
-            session_id=session.session_id, key=key, number=1, opened_at=now, opened_by=OpenedBy.FIRST
+            session_id=session.session_id,
+            key=key,
+            number=1,
+            opened_at=now,
+            opened_by=OpenedBy.FIRST if base is None else OpenedBy.FORK,
+            base=base,
         )
         return OpenSession(session=session, generation=generation)
 

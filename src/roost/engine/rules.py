@@ -6,6 +6,7 @@ from datetime import UTC, tzinfo
 from typing import TypeAlias
 
 from roost.core.admission import ChannelPolicy
+from roost.core.audit import Finding
 from roost.core.budgets import Limit
 from roost.core.casting import fallback_reason, helps
 from roost.core.catalogue import Catalogue
@@ -144,7 +145,8 @@ class House:
     """How a gateway keeps house: what is kept for how long, up to which age an unfinished run is taken up again, how long
     a child may think about its announcement, where the transcript of a session is, if it has a file, what clients
     are shown and what they are never told, whether chat completions are answered, who of clients may knock, what happens
-    without a person, and who may ask for it by a webhook."""
+    without a person, who may ask for it by a webhook, and what all this
+    leaves open to others."""
 
     retention: Retention = field(default_factory=Retention)
     recovery_max_age_ms: int = MAX_AGE_MS
@@ -156,6 +158,7 @@ class House:
     entrance: Entrance = field(default_factory=Entrance)
     timers: TimerRules = field(default_factory=TimerRules)
     hooks: HookRules = field(default_factory=HookRules)
+    audit: Callable[[], tuple[Finding, ...]] = tuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,18 @@
 
 from types import MappingProxyType
 
-from roost.protocol.families import agents, changes, chat, cron, devices, own, reasons, sessions, status
+from roost.protocol.families import (
+    agents,
+    changes,
+    chat,
+    cron,
+    devices,
+    operations,
+    own,
+    reasons,
+    sessions,
+    status,
+)
 
 EVERY = (
     status.HEALTH,
@@ -63,6 +74,12 @@ EVERY = (
     reasons.DENIALS,
     reasons.LEDGER,
     reasons.EXCHANGES,
+    operations.DELIVERIES,
+    operations.RETRY,
+    operations.DISMISS,
+    operations.GATEWAYS,
+    operations.AUDIT,
+    operations.FORK,
 )
 METHODS = MappingProxyType({method.name: method for method in EVERY})
 ADVERTISED = tuple(method.name for method in EVERY if not method.hidden)

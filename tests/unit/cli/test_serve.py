@@ -30,6 +30,23 @@ async def test_it_says_where_it_listens_and_stops_when_it_is_told_to(
     assert screen.getvalue().splitlines()[-1].startswith("stopping")
 
 
+@pytest.mark.parametrize("person", [True, False])
+async def test_the_page_is_named_with_its_token_only_to_a_person(
+    home: Path, monkeypatch: pytest.MonkeyPatch, *, person: bool
+) -> None:
+    screen = Screen()
+    monkeypatch.setattr(screen, "isatty", lambda: person)
+    monkeypatch.setattr("sys.stdout", screen)
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            group.start_soon(serve, load({"ROOST_HOME": str(home)}), 0, None)
+            await to_thread.run_sync(screen.shows, "Ctrl-C")
+            os.kill(os.getpid(), signal.SIGTERM)
+    token = (home / "gateway.token").read_text().strip()
+    assert "open http://127.0.0.1:" in screen.getvalue()
+    assert (f"/#token={token}" in screen.getvalue()) is person
+
+
 async def test_it_is_not_open_to_others_without_auth(home: Path) -> None:
     (home / "roost.json").write_text('{ gateway: { auth: { mode: "none" } } }')
     with pytest.raises(ConfigInvalid, match="beyond loopback"):

@@ -29,6 +29,7 @@ META = "__openclaw"
 INJECTED, GATEWAY = "gateway-injected", "roost"
 CUT = "\n…(cut)"
 _AFRESH = frozenset({OpenedBy.NEW, OpenedBy.RESET, OpenedBy.DAILY, OpenedBy.IDLE})
+_GOES_ON = frozenset({OpenedBy.FORK, OpenedBy.BRANCH, OpenedBy.BACK})
 
 
 def message_row(
@@ -63,13 +64,17 @@ _INJECTED: JsonObject = {"model": INJECTED, "provider": GATEWAY}
 
 
 def generation_row(generation: Generation) -> JsonObject:
-    """The mark at which a conversation starts afresh."""
-    return {
-        "role": "system",
-        "content": "New conversation.",
-        "timestamp": generation.opened_at,
-        META: {"id": generation.session_id, "seq": 0, "kind": "reset", "rule": generation.rule},
+    """The mark at which a conversation starts afresh, or goes on from an earlier one."""
+    afresh = generation.opened_by in _AFRESH
+    meta: JsonObject = {
+        "id": generation.session_id,
+        "seq": 0,
+        "kind": "reset" if afresh else "branch",
+        "reason": str(generation.opened_by),
+        "rule": generation.rule,
     }
+    text = "New conversation." if afresh else "Goes on from an earlier conversation."
+    return {"role": "system", "content": text, "timestamp": generation.opened_at, META: meta}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +94,8 @@ def past(
     most_chars: int,
     most_bytes: int,
 ) -> Past:
-    """The newest entries that fit, at least one, each generation that starts afresh after its mark."""
-    marks = {one.session_id: one for one in generations if one.opened_by in _AFRESH}
+    """The newest entries that fit, at least one, each generation that was begun on purpose after its mark."""
+    marks = {one.session_id: one for one in generations if one.opened_by in _AFRESH | _GOES_ON}
     rows, room, told = list[JsonObject](), most_bytes, 0
     for entry in reversed(entries):
         row = message_row(entry, name_of(entry.run_id) if entry.run_id else None, most_chars, scanner)

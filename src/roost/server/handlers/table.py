@@ -4,12 +4,24 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Any
 
-from roost.protocol.families import agents, changes, chat, cron, devices, own, reasons, sessions, status
+from roost.protocol.families import (
+    agents,
+    changes,
+    chat,
+    cron,
+    devices,
+    operations,
+    own,
+    reasons,
+    sessions,
+    status,
+)
 from roost.server.calls import Bound, Table
 from roost.server.fanout import Fanout
 from roost.server.handlers import catalogue, changing, usage
 from roost.server.handlers import cron as timing
 from roost.server.handlers import devices as pairing
+from roost.server.handlers import operations as operating
 from roost.server.handlers import own as roosts
 from roost.server.handlers import reasons as why
 from roost.server.handlers import sessions as reading
@@ -30,6 +42,7 @@ def table(fanout: Fanout) -> Table:
         *_devices(),
         *_cron(),
         *_own(),
+        *_operations(),
     )
     return MappingProxyType({one.method.name: one for one in bound})
 
@@ -111,3 +124,12 @@ def _own() -> Iterable[Bound[Any, Any]]:
     yield Bound(method=reasons.DENIALS, handle=why.denials)
     yield Bound(method=reasons.LEDGER, handle=why.ledger)
     yield Bound(method=reasons.EXCHANGES, handle=why.exchanges)
+
+
+def _operations() -> Iterable[Bound[Any, Any]]:
+    yield Bound(method=operations.DELIVERIES, handle=operating.deliveries)
+    yield Bound(method=operations.RETRY, handle=operating.retry)
+    yield Bound(method=operations.DISMISS, handle=operating.dismiss)
+    yield Bound(method=operations.GATEWAYS, handle=operating.gateways)
+    yield Bound(method=operations.AUDIT, handle=operating.audit)
+    yield Bound(method=operations.FORK, handle=operating.fork)

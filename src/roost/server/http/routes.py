@@ -4,6 +4,7 @@ from starlette.routing import Route
 
 from roost.server.auth import Authenticator
 from roost.server.house import House
+from roost.server.http.assets import Assets
 from roost.server.http.completions import Completions
 from roost.server.http.entry import Entry, PeerOf
 from roost.server.http.hooks import HookPage
@@ -15,7 +16,12 @@ from roost.server.http.tools import Tools
 def routes(house: House, authenticator: Authenticator, peer_of: PeerOf) -> list[Route]:
     entry = Entry(house, authenticator, peer_of)
     probes, agents, tools = Probes(house, entry, peer_of), Completions(house, entry), Tools(house, entry)
+    assets = Assets()
     pages = {
+        "/": Page(READ, assets.index),
+        "/favicon.svg": Page(READ, assets.file),
+        "/assets/{name}": Page(READ, assets.file),
+        "/licenses.md": Page(READ, assets.file),
         "/healthz": Page(READ, probes.live),
         "/health": Page(READ, probes.live),
         "/readyz": Page(READ, probes.ready),

@@ -1,0 +1,13 @@
+"""Where a gateway's own files lie."""
+
+from pathlib import Path
+
+
+def database_file(home: Path) -> Path:
+    """Where the embedded store lives."""
+    return home / "roost.db"
+
+
+def log_file(home: Path) -> Path:
+    """Where a gateway keeps the lines of its log."""
+    return home / "logs" / "gateway.log"

@@ -1,0 +1,106 @@
+"""What an operator looks after: messages on their way out, gateways, what the settings leave open, and forks."""
+
+from typing import Annotated, Literal, TypedDict
+
+from pydantic import Field
+
+from roost.core.deliveries import DeliveryState
+from roost.core.jsonvalue import JsonObject
+from roost.protocol.families.sessions import KeyParams
+from roost.protocol.method import Method
+from roost.protocol.params import Name, NoParams, Params
+from roost.protocol.scopes import Scope
+
+MOST_DELIVERIES = 200
+
+
+class DeliveriesParams(Params):
+    """Oldest first."""
+
+    state: Annotated[DeliveryState, Field(strict=False)] = DeliveryState.FAILED
+    limit: Annotated[int, Field(ge=1, le=MOST_DELIVERIES)] = 100
+
+
+class Deliveries(TypedDict):
+    """`counts` are those of all that did not arrive or may not have, by state."""
+
+    ts: int
+    counts: dict[str, int]
+    deliveries: list[JsonObject]
+
+
+class DeliveryParams(Params):
+    id: Name
+
+
+class Decided(TypedDict):
+    ok: bool
+    id: str
+    state: str
+
+
+class Gateways(TypedDict):
+    ts: int
+    gateways: list[JsonObject]
+
+
+class Audited(TypedDict):
+    ok: bool
+    summary: dict[str, int]
+    findings: list[JsonObject]
+
+
+class ForkParams(KeyParams):
+    """The message it goes on from, which belongs to it."""
+
+    message_id: Name
+
+
+class Forked(TypedDict):
+    ok: Literal[True]
+    key: str
+    sessionId: str
+
+
+DELIVERIES = Method(
+    name="deliveries.list",
+    params=DeliveriesParams,
+    result=Deliveries,
+    needs=Scope.ADMIN,
+    about="Messages on their way out, or that did not arrive, by what became of them.",
+)
+RETRY = Method(
+    name="deliveries.retry",
+    params=DeliveryParams,
+    result=Decided,
+    needs=Scope.ADMIN,
+    about="Sends a message again whose send failed or is uncertain.",
+)
+DISMISS = Method(
+    name="deliveries.dismiss",
+    params=DeliveryParams,
+    result=Decided,
+    needs=Scope.ADMIN,
+    about="Gives a message up whose send failed or is uncertain.",
+)
+GATEWAYS = Method(
+    name="gateways.list",
+    params=NoParams,
+    result=Gateways,
+    needs=Scope.ADMIN,
+    about="Who holds a lease on the store.",
+)
+AUDIT = Method(
+    name="security.audit",
+    params=NoParams,
+    result=Audited,
+    needs=Scope.ADMIN,
+    about="What the settings and files leave open to others, the worst first.",
+)
+FORK = Method(
+    name="sessions.fork",
+    params=ForkParams,
+    result=Forked,
+    needs=Scope.WRITE,
+    about="Opens a session that goes on from a message of another.",
+)

@@ -1,0 +1,104 @@
+"""What an operator looks after, and decides."""
+
+from anyio import to_thread
+
+from roost.core.deliveries import Delivery, DeliveryState
+from roost.core.entries import Entry
+from roost.core.errors import NotFound
+from roost.core.keys import KeyKind, SessionKey
+from roost.core.queries import HistoryQuery
+from roost.core.sessions import Base, Labels, Session
+from roost.core.visibility import Operation
+from roost.engine.reaching import reach
+from roost.engine.subscriptions import may_list
+from roost.protocol.convert.operations import audit_result, delivery_row, lease_row
+from roost.protocol.families import operations
+from roost.protocol.families.operations import Audited, Decided, Deliveries, Forked, Gateways
+from roost.protocol.params import NoParams
+from roost.server.calls import Call
+
+PAGE = 1_000
+
+
+async def deliveries(call: Call, params: operations.DeliveriesParams) -> Deliveries:
+    """Of the sessions that the caller may see; only who sees all is told how many there are in all."""
+    house = call.house
+    found = await house.store.deliveries(params.state, params.limit)
+    counted = (await house.store.workload()).deliveries if call.caller.rules_all else {}
+    scanner = house.engine.rules.commands.scanner
+    assert scanner is not None, "who serves clients masks secrets"
+    return Deliveries(
+        ts=house.clock.now(),
+        counts={str(state): count for state, count in counted.items()},
+        deliveries=[delivery_row(one, scanner) for one in found if await _shown(call, one)],
+    )
+
+
+async def _shown(call: Call, delivery: Delivery) -> bool:
+    if call.caller.rules_all:
+        return True
+    session = await call.house.store.session(delivery.key)
+    return session is not None and may_list(call.caller, session)
+
+
+async def retry(call: Call, params: operations.DeliveryParams) -> Decided:
+    return await _decide(call, params.id, DeliveryState.INTENT)
+
+
+async def dismiss(call: Call, params: operations.DeliveryParams) -> Decided:
+    return await _decide(call, params.id, DeliveryState.DISMISSED)
+
+
+async def _decide(call: Call, delivery_id: str, state: DeliveryState) -> Decided:
+    house = call.house
+    seen = await _delivery(call, delivery_id)
+    if seen is None:
+        raise NotFound(f"no delivery {delivery_id}")
+    decided = await house.store.resolve_delivery(seen, state, house.clock.now())
+    return Decided(ok=True, id=decided.id, state=str(decided.state))
+
+
+async def _delivery(call: Call, delivery_id: str) -> Delivery | None:
+    """One of somebody else's is none."""
+    house = call.house
+    found = await house.store.delivery(delivery_id)
+    try:
+        if found is not None:
+            await reach(house.store, Operation.SEND, call.caller, found.key, house.clock.now())
+    except NotFound:
+        return None
+    return found
+
+
+async def gateways(call: Call, params: NoParams) -> Gateways:
+    now = call.house.clock.now()
+    leases = await call.house.store.gateways()
+    return Gateways(ts=now, gateways=[lease_row(one, now) for one in leases])
+
+
+async def audit(call: Call, params: NoParams) -> Audited:
+    return audit_result(await to_thread.run_sync(call.house.engine.rules.house.audit))
+
+
+async def fork(call: Call, params: operations.ForkParams) -> Forked:
+    """A session of its own that goes on from a message of another; both stay as they are."""
+    house = call.house
+    source = await house.find(Operation.HISTORY, call.caller, params.key, params.agent_id)
+    entry = None if source is None else await _entry(call, source, params.message_id)
+    if source is None or entry is None:
+        raise NotFound(f"No message found: {params.message_id}", hint="read the conversation again")
+    key = SessionKey(agent=source.key.agent, kind=KeyKind.DASHBOARD, name=house.new_id())
+    base = Base(session_id=entry.session_id, seq=entry.seq)
+    opened = await house.engine.operations.open(call.caller, key, Labels(), source.overrides, base)
+    return Forked(ok=True, key=str(key), sessionId=opened.session_id)
+
+
+async def _entry(call: Call, session: Session, entry_id: str) -> Entry | None:
+    before = None
+    while True:
+        query = HistoryQuery(key=session.key, before=before, limit=PAGE)
+        page = await call.house.store.history(query)
+        found = next((one for one in page.entries if one.id == entry_id), None)
+        if found is not None or page.before is None:
+            return found
+        before = page.before

@@ -1,0 +1,38 @@
+"""A browser and a gateway for the tests that look at the page."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, async_playwright
+
+from tests.e2e.stage import CHROMIUM, REMEDY, Stage, Visitor, staged, visit
+from tests.parts import NeedPart
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser(need_part: NeedPart) -> AsyncIterator[Browser]:
+    need_part("Chromium", present=CHROMIUM is not None, remedy=REMEDY)
+    async with async_playwright() as playwright:
+        found = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        await found.close()
+
+
+@pytest.fixture(scope="module")
+def stage(need_part: NeedPart, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    need_part("Chromium", present=CHROMIUM is not None, remedy=REMEDY)
+    home: Path = tmp_path_factory.mktemp("home")
+    with staged(home) as found:
+        yield found
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def visitor(browser: Browser, stage: Stage) -> AsyncIterator[Visitor]:
+    """Somebody who is in. Whatever the page complains of fails the test."""
+    context, found = await visit(browser, stage.address)
+    await found.come_in(stage.token)
+    yield found
+    await context.close()
+    assert not found.problems

@@ -1,0 +1,171 @@
+"""Talking on the page, in a real browser."""
+
+import os
+from pathlib import Path
+
+import pytest
+from anyio import to_thread
+from playwright.async_api import expect
+
+from roost.core.messages import ToolCall
+from roost.testing.scripts import Say, calls, says
+from tests.e2e.stage import Stage, Visitor
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_an_answer_is_streamed_as_markdown_and_kept(stage: Stage, visitor: Visitor) -> None:
+    until, release = stage.held()
+    text = "# Birds\n\nA **wren** is small:\n\n```python\ndef wren():\n    return 9  # grams\n```\n"
+    stage.model.when("about wrens", [Say(text), until, Say("\nThat is all.")])
+    page = visitor.page
+    await visitor.open("wrens")
+    await visitor.say("tell me about wrens")
+    speaking = page.locator(".speaking")
+    await expect(speaking.locator("h1")).to_have_text("Birds")
+    await expect(speaking.locator("strong")).to_have_text("wren")
+    await expect(speaking.locator("pre .hljs-keyword").first).to_have_text("def")
+    await expect(speaking).not_to_contain_text("That is all.")
+    release()
+    await expect(page.locator(".said.agent:not(.speaking)")).to_contain_text("That is all.")
+    await expect(speaking).to_have_count(0)
+    await expect(page.locator(".pending")).to_have_count(0)
+    await page.reload()
+    await expect(page.locator(".said.agent")).to_contain_text("That is all.")
+    await expect(page.locator(".said.user")).to_contain_text("tell me about wrens")
+
+
+SHIFTS = """() => {
+  window.moved = [];
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) window.moved.push(entry.value);
+  }).observe({ type: "layout-shift" });
+}"""
+
+
+async def test_nothing_jumps_while_an_answer_grows(stage: Stage, visitor: Visitor) -> None:
+    page = visitor.page
+    until, release = stage.held()
+    part = "A line of an answer.\n\n- one\n- two\n\n```python\nx = 1\n```\n\n"
+    stage.model.when("a long answer", [Say(part), until, *(Say(part) for _ in range(40))])
+    await visitor.open("growing")
+    await visitor.say("a long answer")
+    await expect(page.locator(".speaking pre .hljs-number").first).to_be_visible()
+    await page.evaluate(SHIFTS)
+    release()
+    await expect(page.locator(".said.agent:not(.speaking) pre")).to_have_count(41)
+    await expect(page.locator(".speaking")).to_have_count(0)
+    assert await page.evaluate("window.moved.reduce((sum, one) => sum + one, 0)") < 0.1
+
+
+async def test_a_run_is_stopped_and_what_was_said_stays(stage: Stage, visitor: Visitor) -> None:
+    until, release = stage.held()
+    stage.model.when("count for ever", [Say("one, two, "), until])
+    page = visitor.page
+    await visitor.open("counting")
+    await visitor.say("count for ever")
+    await expect(page.locator(".speaking")).to_contain_text("one, two")
+    await page.get_by_role("button", name="Stop").click()
+    await expect(page.locator(".note")).to_contain_text("Stopped")
+    await expect(page.get_by_role("button", name="Stop")).to_have_count(0)
+    release()
+
+
+async def test_a_call_of_a_tool_is_a_card_with_its_result(stage: Stage, visitor: Visitor) -> None:
+    call = ToolCall(id="c1", name="sessions_list", arguments={"limit": 3})
+    stage.model.when("use a tool", calls(call))
+    page = visitor.page
+    await visitor.open("tools")
+    await visitor.say("use a tool")
+    card = page.locator("details.tool")
+    await expect(card.locator(".badge")).to_have_text("done")
+    await card.locator("summary").click()
+    await expect(card).to_contain_text('"limit": 3')
+    await expect(card).to_contain_text("sessions")
+    await expect(page.locator(".said.agent").last).to_contain_text("I heard you.")
+
+
+async def test_what_a_program_prints_is_shown_while_it_runs(
+    stage: Stage, visitor: Visitor, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    call = ToolCall(id="x1", name="exec", arguments={"command": f"echo the first line; cat {gate}"})
+    stage.model.when("run a program", calls(call))
+    page = visitor.page
+    await visitor.open("programs")
+    await visitor.say("run a program")
+    card = page.locator("details.tool")
+    await expect(card.locator("pre").last).to_contain_text("the first line")
+    await expect(card.locator(".badge")).to_have_text("running")
+    await to_thread.run_sync(gate.write_text, "the last line\n")
+    await expect(card.locator(".badge")).to_have_text("done")
+    await expect(card.locator("pre").last).to_contain_text("the last line")
+
+
+async def test_a_message_during_a_run_shows_that_it_waits(stage: Stage, visitor: Visitor) -> None:
+    until, release = stage.held()
+    stage.model.when("the first", [Say("working "), until, Say("done")])
+    page = visitor.page
+    await visitor.open("queue")
+    await visitor.say("the first")
+    await expect(page.locator(".speaking")).to_contain_text("working")
+    await visitor.say("the second")
+    await expect(page.locator(".pending")).to_contain_text("the second")
+    await expect(page.locator(".pending .foot")).not_to_have_text("")
+    release()
+    await expect(page.locator(".said.user:not(.pending)")).to_have_count(2)
+    await expect(page.locator(".pending")).to_have_count(0)
+
+
+async def test_a_draft_stays_where_it_was_typed(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.open("drafts")
+    field = page.get_by_label("Message", exact=True)
+    await field.fill("half a thou")
+    await visitor.open("elsewhere")
+    await expect(field).to_have_value("")
+    await visitor.open("drafts")
+    await expect(field).to_have_value("half a thou")
+    await page.reload()
+    await expect(field).to_have_value("half a thou")
+
+
+async def test_a_slash_offers_commands_and_the_answer_is_no_part_of_the_talk(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.open("commands")
+    field = page.get_by_label("Message", exact=True)
+    await field.fill("/st")
+    await expect(page.locator("#palette [role=option]")).to_have_count(3)
+    await page.keyboard.press("Enter")
+    await expect(field).to_have_value("/status")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".note")).to_contain_text("scripted/small")
+    await expect(page.locator(".said")).to_have_count(0)
+
+
+async def test_what_was_asked_is_asked_again_and_forked(stage: Stage, visitor: Visitor) -> None:
+    stage.model.when("ask twice", says("first answer"), says("second answer"))
+    page = visitor.page
+    await visitor.open("again")
+    await visitor.say("ask twice")
+    await expect(page.locator(".said.agent")).to_contain_text("first answer")
+    await page.get_by_role("button", name="Ask again").click()
+    await expect(page.locator(".said.agent").nth(1)).to_contain_text("second answer")
+    await page.locator(".said.agent").first.hover()
+    await page.get_by_role("button", name="Fork from here").nth(1).click()
+    await expect(page.locator(".mark")).to_contain_text("fork")
+    await expect(page.locator(".key")).to_contain_text("dashboard")
+
+
+async def test_model_and_thinking_are_picked(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.open("pickers")
+    await visitor.say("hello")
+    await expect(page.locator(".said.agent")).to_have_count(1)
+    await page.get_by_label("Thinking").select_option("high")
+    await expect(page.locator(".news")).to_contain_text("from the next answer on")
+    await page.reload()
+    await expect(page.get_by_label("Thinking")).to_have_value("high")
+    await expect(page.get_by_label("Model")).to_have_value("scripted/small")
+    await expect(page.locator(".meter")).to_contain_text("%")

@@ -1,0 +1,80 @@
+"""A session of thousands of messages."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.async_api import expect
+
+from tests.e2e.seeds import long_session
+from tests.e2e.stage import CHROMIUM, REMEDY, Stage, Visitor, staged
+from tests.parts import NeedPart
+from tests.scale import count
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+LENGTH = count(2_000, 10_000)
+DEEP = LENGTH // 4
+
+
+@pytest.fixture(scope="module")
+def stage(need_part: NeedPart, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    need_part("Chromium", present=CHROMIUM is not None, remedy=REMEDY)
+    home = tmp_path_factory.mktemp("home")
+    with staged(home, before=lambda: long_session(home, LENGTH)) as found:
+        yield found
+
+
+UP = """async () => {
+  const list = document.querySelector(".list");
+  let most = 0, before = performance.now(), frames = 0;
+  while (!list.innerText.includes("question 0\\n") && frames < 4000) {
+    list.scrollTop = 0;
+    await new Promise(requestAnimationFrame);
+    most = Math.max(most, document.querySelectorAll(".list-item").length);
+    frames += 1;
+  }
+  return { most, frames, first: list.innerText.includes("question 0\\n"), took: performance.now() - before };
+}"""
+
+
+# How far the row at the top moved while another page was read in above it.
+MOVED = """async () => {
+  const list = document.querySelector(".list");
+  const frame = () => new Promise(requestAnimationFrame);
+  const top = (item) => item.getBoundingClientRect().top - list.getBoundingClientRect().top;
+  const height = list.scrollHeight;
+  list.scrollTop = 700;
+  await frame(); await frame();
+  const first = [...list.querySelectorAll(".list-item")].find((one) => top(one) >= 0);
+  const before = top(first);
+  while (list.scrollHeight < height + 5000) await frame();
+  await frame(); await frame(); await frame();
+  return top(list.querySelector(`[data-id="${first.dataset.id}"]`)) - before;
+}"""
+
+
+async def test_it_opens_at_its_end_and_is_read_to_its_beginning(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.open("long")
+    await expect(page.locator(".list-item").last).to_contain_text(f"answer {LENGTH - 1}")
+    found = await page.evaluate(UP)
+    assert found["first"], found
+    assert found["most"] < 200, "only what can be seen is on the page"
+    await page.get_by_role("button", name="Newest").click()
+    await expect(page.locator(".list-item").last).to_contain_text(f"answer {LENGTH - 1}")
+
+
+async def test_what_is_looked_at_stays_where_it_is_while_more_is_read(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.open("long")
+    await expect(page.locator(".list-item").last).to_contain_text(f"answer {LENGTH - 1}")
+    moved = await page.evaluate(MOVED)
+    assert moved == pytest.approx(0, abs=2)
+
+
+async def test_a_message_deep_in_it_is_found_and_opened(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.open("elsewhere")
+    await page.get_by_label("Search sessions").fill(f'"question {DEEP}"')
+    await page.locator(".session", has=page.locator(".hit")).first.locator("a").click()
+    await expect(page.locator(".found .said")).to_contain_text(f"question {DEEP}")
+    await expect(page.locator(".found .said")).to_be_in_viewport()

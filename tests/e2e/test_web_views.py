@@ -1,0 +1,195 @@
+"""How the page looks: every view in light and dark, wide and narrow, for eyes, keyboards and screen readers.
+
+With `SHOTS` the pictures are kept in that folder.
+"""
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, expect
+
+from roost.clock import SystemClock
+from roost.core.messages import ToolCall
+from roost.testing.builders import answered, said
+from roost.testing.scripts import Say, calls
+from tests.e2e.seeds import MINUTE, dead_letter, plan, seeding, talk
+from tests.e2e.stage import CHROMIUM, REMEDY, Stage, Visitor, staged, visit
+from tests.parts import NeedPart
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+KEPT = os.environ.get("SHOTS")  # noqa: TID251 — the suite's own switch
+# What a look changes is its colours.
+RULES = {
+    "light": {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]},
+    "dark": {"runOnly": {"type": "rule", "values": ["color-contrast"]}},
+}
+SHOWN = frozenset({"chat", "search", "tree", "deliveries", "usage", "phone", "door"})
+HELPERS = 4
+
+
+async def _seed(home: Path) -> None:
+    now = SystemClock().now()
+    async with seeding(home) as store:
+        await talk(store, "migration", plan(now))
+        for name, text in (("groceries", "What is left to buy?"), ("trip", "Find a train to Lviv on Friday")):
+            lines = (
+                said(f"{name}1", text, at=now - 30 * MINUTE),
+                answered(f"{name}2", "Done.", at=now - 29 * MINUTE),
+            )
+            await talk(store, name, lines)
+        await dead_letter(store, "trip", "Your train leaves at 06:14 from platform 3.")
+        await dead_letter(store, "groceries", "Milk, bread and apples.")
+
+
+@pytest.fixture(scope="module")
+def stage(need_part: NeedPart, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    need_part("Chromium", present=CHROMIUM is not None, remedy=REMEDY)
+    home = tmp_path_factory.mktemp("home")
+    with staged(home, before=lambda: _seed(home)) as found:
+        yield found
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["light", "dark"])
+async def looker(request: pytest.FixtureRequest, browser: Browser, stage: Stage) -> AsyncIterator[Visitor]:
+    context, found = await visit(
+        browser, stage.address, viewport={"width": 1280, "height": 800}, color_scheme=request.param
+    )
+    await found.come_in(stage.token)
+    yield found
+    await context.close()
+    assert not found.problems
+
+
+async def looked_at(page: Page, name: str, folder: Path) -> None:
+    """Nothing that keeps somebody from reading or using it; and a picture."""
+    look = "dark" if await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") else "light"
+    results = await Axe().run(page, options=RULES[look])
+    assert results.violations_count == 0, results.generate_report()
+    where = Path(KEPT) if KEPT and name in SHOWN else folder
+    await page.screenshot(path=where / f"{name}-{look}.png", animations="disabled")
+
+
+async def test_a_conversation(looker: Visitor, tmp_path: Path) -> None:
+    await looker.open("migration")
+    page = looker.page
+    await expect(page.locator(".said")).to_have_count(5)
+    await expect(page.locator(".hljs-keyword").first).to_be_visible()
+    await page.locator("details.tool summary").click()
+    await page.locator(".list").evaluate("list => { list.scrollTop = 0 }")
+    await looked_at(page, "chat", tmp_path)
+
+
+async def test_an_empty_conversation(looker: Visitor, tmp_path: Path) -> None:
+    await looker.open("empty")
+    await expect(looker.page.locator(".welcome")).to_be_visible()
+    await looker.page.get_by_label("Message", exact=True).fill("/")
+    await expect(looker.page.locator("#palette")).to_be_visible()
+    await looked_at(looker.page, "commands", tmp_path)
+    await looker.page.get_by_label("Message", exact=True).fill("")
+
+
+async def test_a_search(looker: Visitor, tmp_path: Path) -> None:
+    await looker.open("migration")
+    field = looker.page.get_by_label("Search sessions")
+    await field.fill("batches")
+    await expect(looker.page.locator(".hit mark").first).to_be_visible()
+    await looked_at(looker.page, "search", tmp_path)
+    await field.fill("")
+
+
+async def test_a_tree(looker: Visitor, stage: Stage, tmp_path: Path) -> None:
+    until, release = stage.held()
+    tasks = ("Review the migration", "Measure the backfill", "Write the notes", "Check the rollback")
+    spawns = [
+        ToolCall(id=f"s{number}", name="sessions_spawn", arguments={"task": task})
+        for number, task in enumerate(tasks)
+    ]
+    stage.model.when("four helpers", calls(*spawns))
+    for task in tasks:
+        stage.model.when(task, [Say("reading"), until])
+    name = f"review-{tmp_path.name}"
+    await looker.open(name)
+    await looker.say("four helpers please")
+    await looker.go(f"#/tree/agent:main:{name}")
+    page = looker.page
+    await expect(page.locator(".tree ul .state.running")).to_have_count(HELPERS)
+    await looked_at(page, "tree", tmp_path)
+    await looker.go("#/operations/runs")
+    await expect(page.locator("tbody tr")).to_have_count(HELPERS)
+    await looked_at(page, "runs", tmp_path)
+    release()
+    await expect(page.locator(".empty")).to_be_visible()
+
+
+PARTS = {
+    "deliveries": "bot was blocked",
+    "usage": "By model",
+    "gateways": "valid for",
+    "audit": "critical",
+    "refusals": "Nothing was refused",
+    "devices": "No device is paired",
+    "configuration": "agents.defaults.model",
+}
+
+
+async def test_operations(looker: Visitor, tmp_path: Path) -> None:
+    page = looker.page
+    await looker.go("#/chat/agent:main:migration")
+    for part, text in PARTS.items():
+        await looker.go(f"#/operations/{part}")
+        await expect(page.locator(".page-body")).to_contain_text(text)
+        if part == "configuration":
+            await page.get_by_label("Filter settings").fill("agents.defaults.model")
+            await expect(page.locator("tbody tr").first).to_contain_text("agents.defaults.model")
+        await looked_at(page, part, tmp_path)
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+async def test_a_phone(browser: Browser, stage: Stage, tmp_path: Path, look: str) -> None:
+    context, found = await visit(
+        browser,
+        stage.address,
+        viewport={"width": 390, "height": 780},
+        color_scheme=look,
+        is_mobile=True,
+        has_touch=True,
+    )
+    page = found.page
+    await found.come_in(stage.token, "#/chat/agent:main:migration")
+    await expect(page.locator(".said").first).to_be_visible()
+    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is cut off"
+    await looked_at(page, "phone", tmp_path)
+    await page.get_by_role("button", name="Show the sessions").click()
+    await expect(page.locator(".sidebar")).to_be_in_viewport()
+    await looked_at(page, "phone-sessions", tmp_path)
+    await (
+        page.locator(".session a", has_text="groceries").or_(page.locator(".session a").nth(1)).first.click()
+    )
+    await expect(page.locator(".sidebar")).not_to_be_in_viewport()
+    await context.close()
+    assert not found.problems
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+async def test_the_door(browser: Browser, stage: Stage, tmp_path: Path, look: str) -> None:
+    context, found = await visit(
+        browser, stage.address, viewport={"width": 1280, "height": 800}, color_scheme=look
+    )
+    await found.page.goto(stage.address)
+    await expect(found.page.get_by_label("The gateway's token")).to_be_visible()
+    await looked_at(found.page, "door", tmp_path)
+    await context.close()
+
+
+async def test_a_dead_letter_is_dismissed(stage: Stage, visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.go("#/operations/deliveries")
+    letter = page.locator(".card", has_text="Milk, bread")
+    await letter.get_by_role("button", name="Dismiss").click()
+    await expect(letter).to_have_count(0)
+    await page.locator(".page-body select").select_option("dismissed")
+    await expect(letter).to_have_count(1)

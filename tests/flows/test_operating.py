@@ -1,0 +1,114 @@
+"""What an operator looks after, through the gateway's door."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from roost.core.audit import Finding, Severity
+from roost.core.deliveries import Delivery, DeliveryState, Rejected
+from roost.core.messages import UserMessage, text_of
+from roost.ports import Topic, TopicKind
+from roost.testing.scripts import Say
+from roost.testing.wires import LocalClient, Refused
+from tests.flows.gateways import BOB
+from tests.flows.served import Gate, gates, send
+
+KINDS = pytest.mark.parametrize("kind", ["memory", "sqlite"])
+ANY = Topic(TopicKind.DELIVERIES)
+
+
+async def in_state(gate: Gate, state: DeliveryState) -> Delivery:
+    async def look() -> Delivery | None:
+        return next(iter(await gate.bench.store.deliveries(state, 1)), None)
+
+    return await gate.bench.store.wait_for(ANY, look)
+
+
+async def dead_letter(gate: Gate, text: str) -> Delivery:
+    """An answer that the channel refused."""
+    gate.bench.model.add((Say(text),))
+    gate.bench.channel.answer_next(Rejected(error="blocked"))
+    await gate.bench.say("hello", BOB)
+    return await in_state(gate, DeliveryState.FAILED)
+
+
+async def talked(client: LocalClient, gate: Gate, text: str, name: str) -> None:
+    gate.bench.model.add((Say(text),))
+    await client.call("chat.send", send(f"say {text}", name))
+    await client.event("chat", state="final", runId=name)
+
+
+@KINDS
+async def test_a_dead_letter_is_shown_sent_again_or_dismissed(kind: str, tmp_path: Path) -> None:
+    async with gates(kind, tmp_path) as gate, gate.client() as client:
+        first = await dead_letter(gate, "one")
+        listed = await client.call("deliveries.list", {"state": "failed"})
+        assert listed["counts"]["failed"] == 1
+        (row,) = listed["deliveries"]
+        assert (row["id"], row["text"], row["error"], row["to"]) == (first.id, "one", "blocked", "bob")
+        again = await client.call("deliveries.retry", {"id": first.id})
+        assert again == {"ok": True, "id": first.id, "state": "intent"}
+        assert await gate.bench.replies(BOB) == ("one",)
+        second = await dead_letter(gate, "two")
+        done = await client.call("deliveries.dismiss", {"id": second.id})
+        assert done["state"] == "dismissed"
+        left = await client.call("deliveries.list")
+        assert left["deliveries"] == []
+        for method in ("deliveries.retry", "deliveries.dismiss"):
+            with pytest.raises(Refused, match="no delivery"):
+                await client.call(method, {"id": "nothing"})
+        with pytest.raises(Refused, match="only an uncertain or failed"):
+            await client.call("deliveries.retry", {"id": second.id})
+
+
+async def test_deliveries_of_others_do_not_exist_for_who_does_not_rule(tmp_path: Path) -> None:
+    async with gates("memory", tmp_path) as gate, gate.client(auth={"token": "alice-token"}) as alice:
+        letter = await dead_letter(gate, "for bob")
+        listed = await alice.call("deliveries.list")
+        assert (listed["counts"], listed["deliveries"]) == ({}, [])
+        with pytest.raises(Refused, match=f"no delivery {letter.id}"):
+            await alice.call("deliveries.retry", {"id": letter.id})
+        assert await gate.bench.store.delivery(letter.id) == letter
+
+
+async def test_what_an_operator_sees_needs_the_administrator(tmp_path: Path) -> None:
+    async with gates("memory", tmp_path) as gate, gate.client(scopes=["operator.write"]) as client:
+        for method in ("deliveries.list", "gateways.list", "security.audit"):
+            with pytest.raises(Refused, match="missing scope"):
+                await client.call(method)
+
+
+async def test_gateways_and_findings_are_told(tmp_path: Path) -> None:
+    finding = Finding(id="a.b", severity=Severity.WARN, text="open", setting="x", fix="close it")
+    async with gates("memory", tmp_path) as gate, gate.client() as client:
+        (lease,) = (await client.call("gateways.list"))["gateways"]
+        assert (lease["name"], lease["live"]) == ("flow", True)
+        assert (await client.call("security.audit"))["findings"] == []
+        house = replace(gate.engine.rules.house, audit=lambda: (finding,))
+        await gate.engine.reload(replace(gate.engine.rules, house=house))
+        found = await client.call("security.audit")
+        assert (found["summary"]["warn"], found["findings"][0]["remediation"]) == (1, "close it")
+
+
+@KINDS
+async def test_a_fork_goes_on_from_a_message_and_both_stay(kind: str, tmp_path: Path) -> None:
+    async with gates(kind, tmp_path) as gate, gate.client() as client:
+        for name in ("apple", "pear"):
+            await talked(client, gate, name, name)
+        rows = (await client.call("chat.history", {"sessionKey": "main"}))["messages"]
+        chosen = rows[1]["__openclaw"]["id"]
+        forked = await client.call("sessions.fork", {"key": "main", "messageId": chosen})
+        (mark,) = (await client.call("chat.history", {"sessionKey": forked["key"]}))["messages"]
+        assert (mark["__openclaw"]["kind"], mark["__openclaw"]["reason"]) == ("branch", "fork")
+        gate.bench.model.add((Say("plum"),))
+        await client.call("chat.send", {**send("and now?", "plum"), "sessionKey": forked["key"]})
+        await client.event("chat", state="final", runId="plum")
+        asked = gate.bench.model.requests[-1].messages
+        words = [text_of(one) for one in asked if isinstance(one, UserMessage)]
+        assert ("apple" in words[0], any("pear" in one for one in words)) == (True, False)
+        assert len((await client.call("chat.history", {"sessionKey": "main"}))["messages"]) == 4
+        with pytest.raises(Refused, match="No message found"):
+            await client.call("sessions.fork", {"key": "main", "messageId": "nothing"})
+        with pytest.raises(Refused, match="No message found"):
+            await client.call("sessions.fork", {"key": "nowhere", "messageId": chosen})

@@ -1,0 +1,290 @@
+// One session that is open: what was said, what is being said, and what this page has sent and not seen yet.
+
+import { batch, computed, effect, signal } from "@preact/signals";
+import { Refused } from "../wire/frames";
+import type { Defaults, History, MessageRow, SessionRow } from "../wire/shapes";
+import { wordsOf } from "../wire/shapes";
+import { call, on, whenever } from "./gateway";
+import { keepUnsent, unsentOf } from "./kept";
+import { type Page, pageOf, standing } from "./past";
+import { type Item, type Note, type Pending, type Speaking, type Tool, itemsOf, merged, outputOf } from "./items";
+
+const PAGE = 100;
+const OLDER_PAGE = 500;
+const AGAIN_MS = 1_000;
+
+interface ChatEvent {
+  sessionKey: string;
+  runId: string;
+  state: "status" | "delta" | "final" | "aborted" | "error";
+  message?: { content: { type: string; text?: string }[] };
+  stopReason?: string;
+  errorMessage?: string;
+}
+
+interface AgentEvent {
+  sessionKey: string;
+  runId: string;
+  stream: string;
+  data: Record<string, unknown>;
+}
+
+export class Conversation {
+  readonly rows = signal<MessageRow[]>([]);
+  readonly notes = signal<Note[]>([]);
+  readonly pending = signal<Pending[]>([]);
+  readonly speaking = signal<Speaking | null>(null);
+  readonly tools = signal<ReadonlyMap<string, Tool>>(new Map());
+  readonly info = signal<SessionRow | null>(null);
+  readonly defaults = signal<Defaults | null>(null);
+  readonly hasMore = signal(false);
+  readonly ready = signal(false);
+  readonly problem = signal<string | null>(null);
+  readonly said = computed(() => itemsOf(this.rows.value, this.notes.value));
+  readonly results = computed(
+    () => new Map(this.rows.value.filter((row) => row.role === "toolResult").map((row) => [row.toolCallId ?? "", row])),
+  );
+  readonly items = computed<Item[]>(() => {
+    const speaking = this.speaking.value;
+    const waits = this.pending.value;
+    const asked = waits.filter((one) => one.state !== "waiting");
+    return [...this.said.value, ...asked, ...(speaking ? [speaking] : []), ...waits.filter((one) => one.state === "waiting")];
+  });
+  readonly busy = computed(() => this.speaking.value !== null);
+
+  #older: string | null = null;
+  #loading: Promise<void> | null = null;
+  #ends: (() => void)[];
+  #frame = 0;
+  #again = 0;
+  #heard: ChatEvent | null = null;
+
+  constructor(readonly key: string) {
+    this.pending.value = unsentOf(key).map(({ id, text }) => ({ kind: "pending", id, text, state: "sending" }));
+    this.#ends = [
+      effect(() => {
+        const left = this.pending.value.filter((one) => one.state === "sending");
+        keepUnsent(key, left.map(({ id, text }) => ({ id, text })));
+      }),
+      whenever(() => void this.#read().catch(() => undefined)),
+      on<ChatEvent>("chat", (told) => this.#mine(told) && this.#chat(told)),
+      on<AgentEvent>("agent", (told) => this.#mine(told) && this.#agent(told)),
+      on<AgentEvent>("session.tool", (told) => this.#mine(told) && this.#tool(told.data)),
+      on<{ sessionKey: string; message: MessageRow }>("session.message", (told) => this.#mine(told) && this.#stored([told.message])),
+      on<{ sessionKey: string; session?: SessionRow }>("sessions.changed", (told) => {
+        if (this.#mine(told) && told.session) this.#changed(told.session);
+      }),
+    ];
+  }
+
+  close(): void {
+    cancelAnimationFrame(this.#frame);
+    window.clearTimeout(this.#again);
+    for (const end of this.#ends) end();
+    void call("sessions.messages.unsubscribe", { key: this.key }).catch(() => undefined);
+  }
+
+  /** The same message by the same name, however often the connection is lost on the way. */
+  async send(text: string): Promise<void> {
+    const one: Pending = { kind: "pending", id: crypto.randomUUID(), text, state: "sending" };
+    this.pending.value = [...this.pending.value, one];
+    await this.#deliver(one);
+  }
+
+  async resend(id: string): Promise<void> {
+    const one = this.pending.value.find((pending) => pending.id === id);
+    if (!one) return;
+    this.#mark(id, { state: "sending" });
+    await this.#deliver(one);
+  }
+
+  async stop(): Promise<void> {
+    await call("chat.abort", { sessionKey: this.key });
+  }
+
+  async older(): Promise<void> {
+    if (!this.hasMore.peek() || this.#loading) return this.#loading ?? undefined;
+    this.#loading = this.#page().finally(() => {
+      this.#loading = null;
+    });
+    return this.#loading;
+  }
+
+  /** Read back until a message is there. */
+  async reach(id: string): Promise<boolean> {
+    const there = (): boolean => this.rows.peek().some((row) => row.__openclaw.id === id);
+    while (!there() && this.hasMore.peek()) await this.older();
+    return there();
+  }
+
+  #mine(told: { sessionKey: string }): boolean {
+    return told.sessionKey === this.key;
+  }
+
+  async #read(): Promise<void> {
+    try {
+      await call("sessions.messages.subscribe", { key: this.key });
+      const [found, page] = await Promise.all([standing(this.key), pageOf(this.key, PAGE)]);
+      batch(() => this.#begin(found, page));
+      await Promise.all(this.pending.peek().filter((one) => one.state === "sending").map((one) => this.#deliver(one)));
+    } catch (error) {
+      if (!(error instanceof Refused) || error.lost) return;
+      this.problem.value = error.message;
+      if (error.shape.retryable) this.#soon();
+    }
+  }
+
+  /** What counts is what is stored: it is read once more when a run has ended. */
+  #soon(): void {
+    window.clearTimeout(this.#again);
+    this.#again = window.setTimeout(() => void this.#read(), AGAIN_MS);
+  }
+
+  #begin(found: History, page: Page): void {
+    // What was missed meets what is shown, unless it is more than a page.
+    const first = page.rows[0]?.__openclaw.id;
+    const meets = this.rows.peek().some((row) => row.__openclaw.id === first);
+    // The mark of a conversation in which nothing was said yet comes with how it stands.
+    const rows = merged(page.rows, found.messages);
+    this.rows.value = meets ? merged(this.rows.peek(), rows) : rows;
+    if (!meets) this.#turned(page.older);
+    this.info.value = found.sessionInfo ?? null;
+    this.defaults.value = found.defaults;
+    const run = found.inFlightRun;
+    this.speaking.value = run ? { ...NOTHING_SAID, id: run.runId, text: run.text } : null;
+    this.#forget(page.rows);
+    this.problem.value = null;
+    this.ready.value = true;
+  }
+
+  async #page(): Promise<void> {
+    const page = await pageOf(this.key, OLDER_PAGE, this.#older);
+    batch(() => {
+      this.rows.value = merged(page.rows, this.rows.peek());
+      this.#turned(page.older);
+    });
+  }
+
+  #turned(older: string | null): void {
+    this.#older = older;
+    this.hasMore.value = older !== null;
+  }
+
+  async #deliver(one: Pending): Promise<void> {
+    const params = { sessionKey: this.key, message: one.text, idempotencyKey: one.id };
+    try {
+      await call("chat.send", params);
+      this.#mark(one.id, { state: "sent" }, "sending");
+    } catch (error) {
+      // What was lost is sent again, under the same name, once the gateway is back.
+      if (!(error instanceof Refused) || error.lost) return;
+      if (error.shape.retryable) this.#soon();
+      else this.#mark(one.id, { state: "failed", error: error.message });
+    }
+  }
+
+  #mark(id: string, change: Partial<Pending>, only?: Pending["state"]): void {
+    this.pending.value = this.pending.value.map((one) =>
+      one.id === id && (only === undefined || one.state === only) ? { ...one, ...change } : one,
+    );
+  }
+
+  #chat(told: ChatEvent): void {
+    if (told.state === "delta" || told.state === "status") {
+      this.#heard = told;
+      this.#frame ||= requestAnimationFrame(() => this.#draw());
+      return;
+    }
+    this.#draw();
+    batch(() => {
+      if (told.state === "final" && told.stopReason === undefined) this.#answered(told);
+      else this.#ended(told);
+    });
+  }
+
+  /** At most once a frame: a fast model does not slow the page down. */
+  #draw(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    const told = this.#heard;
+    this.#heard = null;
+    if (!told) return;
+    const before = this.speaking.peek()?.id === told.runId ? this.speaking.peek() : null;
+    const text = told.message ? wordsOf(told.message) : (before?.text ?? "");
+    this.speaking.value = { ...NOTHING_SAID, ...before, id: told.runId, text };
+  }
+
+  /** A command has its answer; a message that was put into another turn has none. */
+  #answered(told: ChatEvent): void {
+    const asked = this.pending.peek().find((one) => one.id === told.runId);
+    if (!told.message) {
+      this.#mark(told.runId, { state: "waiting" });
+      return;
+    }
+    const after = this.rows.peek().at(-1)?.__openclaw.id ?? null;
+    const note: Note = { kind: "note", id: told.runId, question: asked?.text ?? "", answer: wordsOf(told.message), after };
+    this.notes.value = [...this.notes.peek(), note];
+    this.pending.value = this.pending.peek().filter((one) => one.id !== told.runId);
+  }
+
+  #ended(told: ChatEvent): void {
+    if (this.speaking.peek()?.id === told.runId) this.speaking.value = null;
+    if (told.state === "final") return;
+    const asked = this.pending.peek().find((one) => one.id === told.runId);
+    const why = told.errorMessage ?? "stopped";
+    const text = told.state === "aborted" ? `Stopped: ${why}` : `This failed: ${why}`;
+    const after = this.rows.peek().at(-1)?.__openclaw.id ?? null;
+    this.notes.value = [...this.notes.peek(), { kind: "note", id: `${told.runId}:end`, question: asked?.text ?? "", answer: text, after }];
+    this.pending.value = this.pending.peek().filter((one) => one.id !== told.runId);
+  }
+
+  #agent(told: AgentEvent): void {
+    if (told.stream !== "thinking") return;
+    const before = this.speaking.peek();
+    if (before?.id === told.runId) this.speaking.value = { ...before, thinking: String(told.data["text"] ?? "") };
+  }
+
+  #tool(data: Record<string, unknown>): void {
+    const id = String(data["toolCallId"]);
+    const before = this.tools.peek().get(id) ?? { id, name: "", args: undefined, output: "", state: "running" };
+    const partial = data["partialResult"] as { content?: unknown } | undefined;
+    const result = data["result"] as { content?: unknown } | undefined;
+    const after: Tool = {
+      ...before,
+      name: String(data["name"] ?? before.name),
+      args: data["args"] ?? before.args,
+      output: result ? outputOf(result.content) : before.output + outputOf(partial?.content),
+      state: result ? (data["isError"] ? "failed" : "done") : "running",
+    };
+    this.tools.value = new Map(this.tools.peek()).set(id, after);
+  }
+
+  #stored(rows: MessageRow[]): void {
+    batch(() => {
+      this.rows.value = merged(this.rows.peek(), rows);
+      this.#forget(rows);
+      const speaking = this.speaking.peek();
+      // What was streamed is now told by its row.
+      if (speaking && rows.some((row) => row.role === "assistant")) this.speaking.value = { ...NOTHING_SAID, id: speaking.id };
+    });
+  }
+
+  /** What is in the transcript is not pending any more. */
+  #forget(rows: readonly MessageRow[]): void {
+    const users = rows.filter((row) => row.role === "user");
+    const names = new Set(users.map((row) => row.idempotencyKey));
+    const texts = new Set(users.map(wordsOf));
+    const left = this.pending.peek().filter((one) => !names.has(`${one.id}:user`) && !(one.state === "waiting" && texts.has(one.text)));
+    if (left.length !== this.pending.peek().length) this.pending.value = left;
+  }
+
+  #changed(row: SessionRow): void {
+    const before = this.info.peek();
+    this.info.value = row;
+    // Another conversation under the same key: its mark, and what came before, are read anew.
+    if (before && before.sessionId !== row.sessionId) void this.#read();
+    else if (!row.hasActiveRun) this.#soon();
+  }
+}
+
+const NOTHING_SAID: Speaking = { kind: "speaking", id: "", text: "", thinking: "", tools: [] };

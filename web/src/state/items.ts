@@ -1,0 +1,137 @@
+// A conversation as it is shown: rows become messages, marks between them, and cards of tools. Values in, values out.
+
+import type { Block, MessageRow } from "../wire/shapes";
+import { wordsOf } from "../wire/shapes";
+
+export interface Tool {
+  id: string;
+  name: string;
+  args: unknown;
+  output: string;
+  state: "running" | "done" | "failed";
+}
+
+export interface Said {
+  kind: "said";
+  id: string;
+  who: "user" | "agent" | "other";
+  from?: string;
+  text: string;
+  thinking: string;
+  tools: Block[];
+  at?: number;
+  model?: string;
+  cost?: number;
+  tokens?: number;
+  error?: string;
+}
+
+export interface Mark {
+  kind: "mark";
+  id: string;
+  text: string;
+  why: string;
+  at?: number;
+}
+
+/** What was said to the gateway itself, and its answer: no part of the transcript. */
+export interface Note {
+  kind: "note";
+  id: string;
+  question: string;
+  answer: string | null;
+  after: string | null;
+}
+
+export interface Pending {
+  kind: "pending";
+  id: string;
+  text: string;
+  state: "sending" | "sent" | "waiting" | "failed";
+  error?: string;
+}
+
+export interface Speaking {
+  kind: "speaking";
+  id: string;
+  text: string;
+  thinking: string;
+  tools: string[];
+}
+
+export type Item = Said | Mark | Note | Pending | Speaking;
+
+const OPENED: Record<string, string> = {
+  compaction: "Earlier messages were condensed",
+  reset: "New conversation",
+  branch: "Goes on from an earlier conversation",
+};
+const SOURCES: Record<string, string> = {
+  inter_session: "another session",
+  internal_system: "the gateway",
+};
+
+export function itemsOf(rows: readonly MessageRow[], notes: readonly Note[]): Item[] {
+  const items: Item[] = [];
+  const following = Map.groupBy(notes, (note) => note.after);
+  let model: string | undefined;
+  items.push(...(following.get(null) ?? []));
+  for (const row of rows) {
+    const meta = row.__openclaw;
+    if (meta.kind) items.push(markOf(row));
+    else if (row.role === "user" || row.role === "assistant") {
+      const said = saidOf(row);
+      if (said.model && model && said.model !== model) {
+        items.push({ kind: "mark", id: `${said.id}:model`, text: `Model: ${said.model}`, why: `before: ${model}` });
+      }
+      model = said.model ?? model;
+      if (said.text || said.thinking || said.tools.length > 0 || said.error) items.push(said);
+    }
+    items.push(...(following.get(meta.id) ?? []));
+  }
+  return items;
+}
+
+function markOf(row: MessageRow): Mark {
+  const { id, kind, reason, rule } = row.__openclaw;
+  const text = OPENED[kind ?? ""] ?? wordsOf(row);
+  const why = [reason ?? kind, rule].filter((part) => part && part !== "").join(": ");
+  return { kind: "mark", id, text, why, ...(row.timestamp ? { at: row.timestamp } : {}) };
+}
+
+function saidOf(row: MessageRow): Said {
+  const blocks = typeof row.content === "string" ? [] : row.content;
+  const source = SOURCES[row.provenance?.kind ?? ""];
+  const injected = row.model === "gateway-injected";
+  const model = row.model && !injected ? `${row.provider ?? ""}/${row.model}`.replace(/^\//, "") : undefined;
+  const cost = row.usage?.cost?.total;
+  return {
+    kind: "said",
+    id: row.__openclaw.id,
+    who: row.role === "assistant" ? "agent" : source ? "other" : "user",
+    ...(source ? { from: row.provenance?.sourceSessionKey ?? source } : {}),
+    text: wordsOf(row),
+    thinking: blocks.filter((block) => block.type === "thinking").map((block) => block.thinking ?? "").join("\n\n"),
+    tools: blocks.filter((block) => block.type === "toolCall"),
+    ...(row.timestamp ? { at: row.timestamp } : {}),
+    ...(model ? { model } : {}),
+    ...(cost ? { cost } : {}),
+    ...(row.usage ? { tokens: row.usage.totalTokens } : {}),
+    ...(row.errorMessage ? { error: row.errorMessage } : {}),
+  };
+}
+
+/** Newer rows put over older ones, each once, in the order they came. */
+export function merged(rows: readonly MessageRow[], more: readonly MessageRow[]): MessageRow[] {
+  const known = new Map(rows.map((row) => [row.__openclaw.id, row]));
+  for (const row of more) known.set(row.__openclaw.id, row);
+  return [...known.values()];
+}
+
+export function outputOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content
+    .map((block: Block) => (block.type === "text" ? (block.text ?? "") : `[${block.type}]`))
+    .join("\n");
+}

@@ -1,0 +1,35 @@
+// Times, amounts and sizes in words.
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const number = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
+
+export const timeOf = (at: number): string => clock.format(at);
+export const momentOf = (at: number): string => whole.format(at);
+
+export function agoOf(at: number, now = Date.now()): string {
+  const past = now - at;
+  if (past < MINUTE) return "now";
+  if (past < HOUR) return `${Math.floor(past / MINUTE)} min`;
+  if (past < DAY) return `${Math.floor(past / HOUR)} h`;
+  return day.format(at);
+}
+
+export function lengthOf(milliseconds: number): string {
+  if (milliseconds < 1_000) return `${Math.max(0, Math.round(milliseconds))} ms`;
+  if (milliseconds < MINUTE) return `${(milliseconds / 1_000).toFixed(1)} s`;
+  if (milliseconds < HOUR) return `${Math.floor(milliseconds / MINUTE)} min ${Math.floor((milliseconds % MINUTE) / 1_000)} s`;
+  return `${Math.floor(milliseconds / HOUR)} h ${Math.floor((milliseconds % HOUR) / MINUTE)} min`;
+}
+
+export const countOf = (amount: number): string => number.format(amount);
+
+export function costOf(dollars: number): string {
+  if (dollars === 0) return "$0";
+  return dollars < 0.01 ? `$${dollars.toPrecision(2)}` : `$${dollars.toFixed(2)}`;
+}

@@ -1,0 +1,37 @@
+// What this page shows the gateway it came from. Kept by the browser for this origin alone; no address is ever read
+// from anywhere, and nothing but a fragment or a person gives a token.
+
+const TOKEN = "roost.token";
+const DEVICE = "roost.deviceToken";
+
+export interface Credential {
+  token?: string;
+  deviceToken?: string;
+  bootstrapToken?: string;
+}
+
+/** Takes `#token=…` out of the address, and out of the history, before anything else can read it. */
+export function fromFragment(): void {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (location.search || given !== null) history.replaceState(null, "", location.pathname + (given === null ? location.hash : ""));
+  if (given) keep(given);
+}
+
+export function current(): Credential {
+  const token = localStorage.getItem(TOKEN);
+  const device = localStorage.getItem(DEVICE);
+  return token ? { token } : device ? { deviceToken: device } : {};
+}
+
+export function keep(token: string): void {
+  localStorage.setItem(TOKEN, token);
+}
+
+export function keepDevice(token: string): void {
+  localStorage.setItem(DEVICE, token);
+}
+
+export function forget(): void {
+  localStorage.removeItem(TOKEN);
+  localStorage.removeItem(DEVICE);
+}
