@@ -115,6 +115,19 @@ RPC_DOORS: tuple[RpcDoor, ...] = (
         params=by("key"),
         there=lambda told: bool(told["sessions"]),
     ),
+    RpcDoor(method="sessions.explain", operation=Operation.STATUS, params=by("key")),
+    RpcDoor(method="sessions.denials", operation=Operation.STATUS, params=by("key")),
+    RpcDoor(method="sessions.ledger", operation=Operation.STATUS, params=by("key")),
+    RpcDoor(method="sessions.timeline", operation=Operation.HISTORY, params=by("key")),
+    RpcDoor(method="sessions.exchanges", operation=Operation.HISTORY, params=by("key")),
+    RpcDoor(
+        method="sessions.fork",
+        operation=Operation.HISTORY,
+        params=lambda name: {"key": name, "messageId": f"entry-{name}"},
+    ),
+    RpcDoor(
+        method="wake", operation=Operation.SEND, params=by("sessionKey", mode="next-heartbeat", text="x")
+    ),
     RpcDoor(method="sessions.create", operation=Operation.SEND, params=by("key")),
     RpcDoor(method="sessions.send", operation=Operation.SEND, params=saying("key")),
     RpcDoor(method="chat.send", operation=Operation.SEND, params=saying("sessionKey")),
@@ -207,6 +220,17 @@ SHOWING_SOME = {"status"}
 # For who may see every session.
 OWNERS = {
     *("logs.tail", "config.get", "sessions.cleanup", "device.pair.list", "device.pair.approve"),
+    *(
+        "cron.list",
+        "cron.status",
+        "cron.get",
+        "cron.add",
+        "cron.update",
+        "cron.remove",
+        "cron.run",
+        "cron.runs",
+    ),
+    *("deliveries.list", "deliveries.retry", "deliveries.dismiss", "gateways.list", "security.audit"),
     *("device.pair.reject", "device.pair.remove", "device.token.rotate", "device.token.revoke"),
 }
 # It looks for what the caller itself sent.

@@ -1,6 +1,7 @@
 """Where the gateway of this configuration listens, if it is not where the configuration says."""
 
-from roost.app.places import database_file, open_store
+from roost.app.opening import open_store
+from roost.app.places import database_file
 from roost.clock import SystemClock
 from roost.config import Loaded
 

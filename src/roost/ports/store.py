@@ -12,10 +12,8 @@ from roost.core.effects import Effects
 from roost.core.entries import Entry, EntryDraft
 from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
-from roost.core.firings import Firing
 from roost.core.fleet import Fleet
 from roost.core.inbound import Accepted, Inbound, InboundRecord
-from roost.core.jobs import DecideFiring, DecideJob, Job, Venue
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent
@@ -43,6 +41,7 @@ from roost.core.topics import Topic
 from roost.core.transfer import ImportedSession, ImportOutcome
 from roost.core.trees import DecideTree
 from roost.core.workload import Workload
+from roost.ports.jobs import Jobs
 
 Found = TypeVar("Found")
 Render: TypeAlias = Callable[[tuple[InboundRecord, ...]], tuple[EntryDraft, ...]]
@@ -50,7 +49,7 @@ Recover: TypeAlias = Callable[[RunSnapshot], Effects]
 Told: TypeAlias = Callable[[SessionKey], None]
 
 
-class Store(Protocol):
+class Store(Jobs, Protocol):
     """The only truth. Every verb is one transaction: when it returns, it is durable; when it raises,
     nothing of it was written.
 
@@ -106,37 +105,6 @@ class Store(Protocol):
     async def change_devices(self, decide: DecideDevices[Found]) -> Found:
         """Write the devices that `decide` leaves; what it found."""
         ...
-
-    # -- jobs ----------------------------------------------------------------------------------------
-
-    async def jobs(self) -> tuple[Job, ...]:
-        """Every job, by id."""
-        ...
-
-    async def job(self, job_id: str) -> Job | None: ...
-
-    async def change_job(self, job_id: str, decide: DecideJob) -> Job | None:
-        """Write the job that `decide` makes of the one there is, or remove it; as it is then. What came of it stays."""
-        ...
-
-    async def due_jobs(self, now: int, limit: int) -> tuple[Job, ...]:
-        """Those whose time has come, the one that waits longest first."""
-        ...
-
-    async def next_due_job(self) -> int | None:
-        """When the next one is due; None: none is."""
-        ...
-
-    async def fire_job(self, lease: Lease, seen: Job, where: Venue, decide: DecideFiring) -> Job | None:
-        """Take up a job for a gateway, with all that follows from it. One that was changed, or taken up, since it was
-        `seen` is left, and None answered."""
-        ...
-
-    async def firings(self, job_id: str, *, limit: int, offset: int = 0) -> Page[Firing]:
-        """What came of a job, newest first, each as it stands by its run."""
-        ...
-
-    async def count_firings(self, job_id: str) -> int: ...
 
     # -- sessions ------------------------------------------------------------------------------------
 

@@ -203,12 +203,74 @@ class Woken(TypedDict):
     mode: str
 
 
-LIST = Method(name="cron.list", params=ListParams, result=Listed, needs=Scope.READ)
-STATUS = Method(name="cron.status", params=NoParams, result=Standing, needs=Scope.READ)
-GET = Method(name="cron.get", params=JobParams, result=JobRow, needs=Scope.READ)
-ADD = Method(name="cron.add", params=AddParams, result=JobRow, needs=Scope.ADMIN)
-UPDATE = Method(name="cron.update", params=UpdateParams, result=JobRow, needs=Scope.ADMIN)
-REMOVE = Method(name="cron.remove", params=JobParams, result=Removed, needs=Scope.ADMIN)
-RUN = Method(name="cron.run", params=RunParams, result=Ran, needs=Scope.ADMIN)
-RUNS = Method(name="cron.runs", params=RunsParams, result=History, needs=Scope.READ)
-WAKE = Method(name="wake", params=WakeParams, result=Woken, needs=Scope.WRITE)
+LIST = Method(
+    name="cron.list",
+    about="A page of the jobs, by their next run.",
+    params=ListParams,
+    result=Listed,
+    needs=Scope.READ,
+    owners=True,
+)
+STATUS = Method(
+    name="cron.status",
+    about="Whether jobs run, how many there are, and when the next is due.",
+    params=NoParams,
+    result=Standing,
+    needs=Scope.READ,
+    owners=True,
+)
+GET = Method(
+    name="cron.get",
+    about="One job.",
+    params=JobParams,
+    result=JobRow,
+    needs=Scope.READ,
+    owners=True,
+)
+ADD = Method(
+    name="cron.add",
+    about="Adds a job.",
+    params=AddParams,
+    result=JobRow,
+    needs=Scope.ADMIN,
+    owners=True,
+)
+UPDATE = Method(
+    name="cron.update",
+    about="Changes a job, if it is still the revision that is named.",
+    params=UpdateParams,
+    result=JobRow,
+    needs=Scope.ADMIN,
+    owners=True,
+)
+REMOVE = Method(
+    name="cron.remove",
+    about="Removes a job; what came of it stays until its time is over.",
+    params=JobParams,
+    result=Removed,
+    needs=Scope.ADMIN,
+    owners=True,
+)
+RUN = Method(
+    name="cron.run",
+    about="Runs a job now, or if it is due.",
+    params=RunParams,
+    result=Ran,
+    needs=Scope.ADMIN,
+    owners=True,
+)
+RUNS = Method(
+    name="cron.runs",
+    about="What came of a job, newest first.",
+    params=RunsParams,
+    result=History,
+    needs=Scope.READ,
+    owners=True,
+)
+WAKE = Method(
+    name="wake",
+    about="Leaves a line for a session's next turn, or begins one for it.",
+    params=WakeParams,
+    result=Woken,
+    needs=Scope.WRITE,
+)

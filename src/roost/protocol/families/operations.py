@@ -68,6 +68,7 @@ DELIVERIES = Method(
     result=Deliveries,
     needs=Scope.ADMIN,
     about="Messages on their way out, or that did not arrive, by what became of them.",
+    owners=True,
 )
 RETRY = Method(
     name="deliveries.retry",
@@ -75,6 +76,7 @@ RETRY = Method(
     result=Decided,
     needs=Scope.ADMIN,
     about="Sends a message again whose send failed or is uncertain.",
+    owners=True,
 )
 DISMISS = Method(
     name="deliveries.dismiss",
@@ -82,6 +84,7 @@ DISMISS = Method(
     result=Decided,
     needs=Scope.ADMIN,
     about="Gives a message up whose send failed or is uncertain.",
+    owners=True,
 )
 GATEWAYS = Method(
     name="gateways.list",
@@ -89,6 +92,7 @@ GATEWAYS = Method(
     result=Gateways,
     needs=Scope.ADMIN,
     about="Who holds a lease on the store.",
+    owners=True,
 )
 AUDIT = Method(
     name="security.audit",
@@ -96,6 +100,7 @@ AUDIT = Method(
     result=Audited,
     needs=Scope.ADMIN,
     about="What the settings and files leave open to others, the worst first.",
+    owners=True,
 )
 FORK = Method(
     name="sessions.fork",
