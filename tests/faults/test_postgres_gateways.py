@@ -157,8 +157,8 @@ class Weather:
 
     async def _lease(self, member: Member) -> tuple[str, int]:
         """Under which name and epoch it serves."""
-        holder = f"process {member.process.pid}"
-        (lease,) = [one for one in await self._store.gateways() if one.gateway.holder == holder]
+        holder = f"process {member.process.pid} on "
+        (lease,) = [one for one in await self._store.gateways() if one.gateway.holder.startswith(holder)]
         return lease.gateway.name, lease.epoch
 
     async def _expired(self, lease: tuple[str, int]) -> bool | None:
@@ -316,7 +316,7 @@ async def test_a_run_whose_gateway_is_gone_goes_on_at_another_within_ten_seconds
 
 async def _member(store: Store, members: list[Member], name: str) -> Member:
     (holder,) = [one.gateway.holder for one in await store.gateways() if one.gateway.name == name]
-    (found,) = [member for member in members if holder == f"process {member.process.pid}"]
+    (found,) = [member for member in members if holder.startswith(f"process {member.process.pid} on ")]
     return found
 
 

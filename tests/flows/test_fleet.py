@@ -14,6 +14,7 @@ from roost.core.deliveries import DeliveryState
 from roost.core.envelopes import Envelope
 from roost.core.events import Event, EventKind
 from roost.core.feeds import SessionChanged
+from roost.core.grants import Scope
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.messages import ToolCall, text_of
@@ -74,7 +75,14 @@ async def fleet(request: pytest.FixtureRequest, postgres_server: str) -> AsyncIt
 
 async def say(engine: Engine, text: str, name: str = "m-1") -> Accepted:
     accepted = await engine.inbox.say(
-        Addressed(key=MAIN, principal=OWNER, text=text, run_id=f"run of {name}", idempotency_key=name)
+        Addressed(
+            key=MAIN,
+            principal=OWNER,
+            text=text,
+            run_id=f"run of {name}",
+            idempotency_key=name,
+            scopes=tuple(Scope),
+        )
     )
     assert isinstance(accepted, Accepted)
     return accepted

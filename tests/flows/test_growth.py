@@ -15,7 +15,7 @@ from tests.scale import FULL, count
 WARM_UP = count(60, 10_000)
 SESSIONS = count(120, 50_000)
 TURNS = count(2, 10)
-AT_ONCE = 20
+AT_ONCE = 5
 ALLOWED = 1.1
 PASSING = 5
 """What may be open for a moment; what stayed behind of every session would be many times more."""

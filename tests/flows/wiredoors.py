@@ -121,11 +121,6 @@ RPC_DOORS: tuple[RpcDoor, ...] = (
     RpcDoor(method="sessions.timeline", operation=Operation.HISTORY, params=by("key")),
     RpcDoor(method="sessions.exchanges", operation=Operation.HISTORY, params=by("key")),
     RpcDoor(
-        method="sessions.fork",
-        operation=Operation.HISTORY,
-        params=lambda name: {"key": name, "messageId": f"entry-{name}"},
-    ),
-    RpcDoor(
         method="wake", operation=Operation.SEND, params=by("sessionKey", mode="next-heartbeat", text="x")
     ),
     RpcDoor(method="sessions.create", operation=Operation.SEND, params=by("key")),
@@ -231,6 +226,7 @@ OWNERS = {
         "cron.runs",
     ),
     *("deliveries.list", "deliveries.retry", "deliveries.dismiss", "gateways.list", "security.audit"),
+    *("sessions.fork",),
     *("device.pair.reject", "device.pair.remove", "device.token.rotate", "device.token.revoke"),
 }
 # It looks for what the caller itself sent.

@@ -88,11 +88,11 @@ class Recovery:
 def recover(snapshot: RunSnapshot, recovery: Recovery) -> Effects:
     """Give a run its fate. One that was stopped, or whose session was started afresh, ends: neither may go on."""
     run, now = snapshot.run, recovery.now
-    if run.stop is not None:
-        return finish(snapshot, _ending(killed(run.stop, now), recovery))
     if snapshot.reset_away:
         outcome = Outcome(state=RunState.KILLED, at=now, code="reset", error="the session was reset")
         return finish(snapshot, _ending(outcome, recovery))
+    if run.stop is not None:
+        return finish(snapshot, _ending(killed(run.stop, now), recovery))
     progress = replace(run.progress, recoveries=run.progress.recoveries + 1)
     decided = fate(run, now, recovery.max_age_ms)
     match decided:

@@ -57,12 +57,12 @@ class Bound(Generic[P, R]):
     handle: Callable[[Call, P], Awaitable[R]]
 
     async def answer(self, call: Call, params: JsonValue) -> R | Failure:
+        if self.method.owners and not call.caller.rules_all:
+            return NOT_THE_OWNER
         read = read_params(self.method.name, self.method.params, params)
         needed = self.method.scope(read)
         if needed is not None and not call.client.may(needed):
             return missing(needed)
-        if self.method.owners and not call.caller.rules_all:
-            return NOT_THE_OWNER
         return await self.handle(call, read)
 
 

@@ -108,4 +108,5 @@ FORK = Method(
     result=Forked,
     needs=Scope.WRITE,
     about="Opens a session that goes on from a message of another.",
+    owners=True,
 )
