@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core.errors import Fenced, LeaseHeld
-from roost.core.leases import LEASE_MS, Gateway, Lease
+from roost.core.leases import FORGOTTEN_MS, LEASE_MS, Gateway, Lease
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
@@ -136,8 +136,8 @@ async def test_releasing_a_lost_lease_is_no_error_and_leaves_the_new_one(
     assert await other.renew_lease(again) == again
 
 
-async def test_every_gateway_that_ever_held_a_lease_is_listed_by_name(home: Home, clock: FakeClock) -> None:
-    await home.store.release_lease(home.lease)
+async def test_every_gateway_that_held_a_lease_lately_is_listed_by_name(home: Home, clock: FakeClock) -> None:
+    clock.advance(LEASE_MS)
     second = await home.store.acquire_lease(SECOND)
     clock.advance(LEASE_MS)
     third = await home.store.acquire_lease(Gateway(name="another", holder="process-3"))
@@ -145,3 +145,21 @@ async def test_every_gateway_that_ever_held_a_lease_is_listed_by_name(home: Home
     assert [lease.gateway for lease in listed] == [third.gateway, FIRST, SECOND]
     assert [lease.live(clock.now()) for lease in listed] == [True, False, False]
     assert listed[2] == second
+
+
+async def test_a_gateway_that_left_or_died_long_ago_is_forgotten_and_no_epoch_is_given_twice(
+    home: Home, clock: FakeClock
+) -> None:
+    clock.advance(LEASE_MS + FORGOTTEN_MS - 1)
+    second = await home.store.acquire_lease(SECOND)
+    assert [lease.gateway.name for lease in await home.store.gateways()] == ["first", "second"]
+    await home.store.release_lease(second)
+    clock.advance(1)
+    third = await home.store.acquire_lease(Gateway(name="third", holder="process-3"))
+    assert await home.store.gateways() == (third,)
+    assert third.epoch == second.epoch + 1
+    with pytest.raises(Fenced):
+        await home.store.renew_lease(home.lease)
+    await home.store.release_lease(third)
+    again = await home.store.acquire_lease(third.gateway)
+    assert (again.epoch, await home.store.gateways()) == (third.epoch + 1, (again,))

@@ -92,6 +92,9 @@ class SpikeTables:
             encode(lease),
         )
 
+    async def delete_lease(self, name: str) -> None:
+        await self._sql.execute("DELETE FROM gateways WHERE name = $1", name)
+
     async def lock_session(self, key: SessionKey) -> Session | None:
         # Created first, then locked: two who open the same key wait for each other here.
         await self._sql.execute(

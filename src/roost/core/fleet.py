@@ -29,7 +29,7 @@ class Hosting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
-    """All gateways that ever held a lease, at one moment of the database's clock."""
+    """All gateways that held a lease and are not forgotten, at one moment of the database's clock."""
 
     now: int
     leases: tuple[Lease, ...]

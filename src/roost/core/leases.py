@@ -5,6 +5,8 @@ from dataclasses import dataclass
 # What a gateway leaves is taken over within ten seconds: the lease, one look, and the work of taking over.
 LEASE_MS = 8_000
 RENEW_MS = 2_000
+# So long it shows in the store when a gateway that died was last there.
+FORGOTTEN_MS = 7 * 86_400_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,3 +29,7 @@ class Lease:
 
     def live(self, now: int) -> bool:
         return now < self.expires_at
+
+    def forgotten(self, now: int) -> bool:
+        """Released, or over for so long that nobody asks for it."""
+        return self.expires_at + FORGOTTEN_MS <= now

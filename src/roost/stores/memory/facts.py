@@ -51,6 +51,9 @@ class FactTables(State):
     async def put_lease(self, lease: Lease) -> None:
         self._leases.put(lease.gateway.name, lease)
 
+    async def delete_lease(self, name: str) -> None:
+        self._leases.drop(name)
+
     async def hostings(self) -> tuple[Hosting, ...]:
         return tuple(sorted(self._hostings, key=lambda one: one.account))
 

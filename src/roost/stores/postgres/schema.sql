@@ -313,7 +313,7 @@ CREATE TABLE ledger (
 );
 
 CREATE INDEX ledger_by_key ON ledger (key, at);
-CREATE INDEX ledger_by_time ON ledger (at);
+CREATE INDEX ledger_by_time ON ledger (tenant, at, id);
 
 CREATE TABLE budgets (
     name   text COLLATE "C" PRIMARY KEY,

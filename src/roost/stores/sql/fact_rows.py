@@ -41,6 +41,9 @@ class FactRows(Rows):
         )
         await self._do("put_lease", values)
 
+    async def delete_lease(self, name: str) -> None:
+        await self._do("delete_lease", (name,))
+
     async def hostings(self) -> tuple[Hosting, ...]:
         return tuple(_read_hosting(row) for row in await self._all("hostings"))
 

@@ -11,6 +11,9 @@ INSERT INTO gateways (name, holder, address, config_hash, epoch, expires_at) VAL
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, address = excluded.address,
     config_hash = excluded.config_hash, epoch = excluded.epoch, expires_at = excluded.expires_at;
 
+-- name: delete_lease
+DELETE FROM gateways WHERE name = ?;
+
 -- name: hostings
 SELECT channel, account, gateway, epoch, at FROM hostings ORDER BY channel, account;
 

@@ -19,6 +19,10 @@ class LeaseVerbs(Verbs):
             epoch = 1 + max((lease.epoch for lease in leases), default=0)
             lease = Lease(gateway=gateway, epoch=epoch, expires_at=now + LEASE_MS)
             await unit.tables.put_lease(lease)
+            for known in leases:
+                if known.forgotten(now) and known.gateway.name != gateway.name:
+                    # Its epoch is below the new one's, which is kept: none is given twice.
+                    await unit.tables.delete_lease(known.gateway.name)
             return lease
 
         return await self._write_unleased(verb)

@@ -26,7 +26,6 @@ WHOLE = {
     "denials",
     "usage",
     "spending",
-    "ledger",
     "used_bytes",
     "count_unarchived",
     "unindexed_entries",

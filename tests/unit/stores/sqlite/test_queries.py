@@ -21,7 +21,6 @@ WHOLE = {
     "denials",
     "usage",
     "spending",
-    "ledger",
 }
 STATEMENTS = sorted(name for name in SQL if not name.startswith("where_") and name not in WHOLE)
 GROWING = re.compile(

@@ -309,7 +309,7 @@ CREATE TABLE ledger (
 ) STRICT;
 
 CREATE INDEX ledger_by_key ON ledger (key, at);
-CREATE INDEX ledger_by_time ON ledger (at);
+CREATE INDEX ledger_by_time ON ledger (tenant, at, id);
 
 CREATE TABLE budgets (
     name   TEXT PRIMARY KEY,
