@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from roost.core.redaction import redact
+from roost.locks import FileLock
 from roost.ports import SecretScanner
 
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -77,7 +78,28 @@ def formatter(form: Form, scanner: SecretScanner) -> logging.Formatter:
 
 
 class _OwnersFile(RotatingFileHandler):
-    """A file that nobody but its owner can read, nor those that it is rotated into."""
+    """A file that nobody but its owner can read, nor those that it is rotated into. Of several processes that write into
+    it one puts it aside when it is full; the others follow."""
+
+    def __init__(self, file: Path, most_bytes: int) -> None:
+        self._rotates = FileLock(file.with_suffix(".lock"))
+        super().__init__(file, maxBytes=most_bytes, backupCount=KEPT_FILES, encoding="utf-8")
+
+    def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 — the name that the base class gave it
+        if self.stream is not None and self._was_put_aside(self.stream):
+            self.stream.close()
+            self.stream = self._open()
+        return bool(super().shouldRollover(record)) and self._rotates.take()
+
+    def close(self) -> None:
+        super().close()
+        self._rotates.release()
+
+    def _was_put_aside(self, stream: TextIOWrapper) -> bool:
+        try:
+            return not os.path.samestat(os.stat(self.baseFilename), os.fstat(stream.fileno()))
+        except FileNotFoundError:
+            return True
 
     def _open(self) -> TextIOWrapper:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -102,7 +124,7 @@ def logging_into(file: Path, scanner: SecretScanner, level: int, most_bytes: int
     is full is put aside."""
     for folder in (file.parent.parent, file.parent):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handler = _OwnersFile(file, maxBytes=most_bytes, backupCount=KEPT_FILES, encoding="utf-8")
+    handler = _OwnersFile(file, most_bytes)
     handler.setFormatter(MaskedJson(scanner))
     with _heard(handler, level, logging.getLogger()):
         try:

@@ -92,6 +92,15 @@ async def test_a_token_file_that_is_replaced_or_spoilt_holds_at_once(tmp_path: P
                 assert (await refused(gateway, auth={"token": shown})).endswith("_MISMATCH")
 
 
+@pytest.mark.requirement("P24", "S24")
+async def test_the_token_of_the_gateway_is_told_to_nobody_not_even_in_what_was_said(tmp_path: Path) -> None:
+    async with served(tmp_path) as gateway, owner(gateway) as caller:
+        token = secret_of(gateway)
+        said = await caller.call("sessions.create", {"label": f"it is {token}"})
+        assert token not in str(said)
+        assert token not in str(await caller.call("sessions.list", {}))
+
+
 @pytest.mark.requirement("S21")
 @pytest.mark.parametrize(
     "auth", [{}, {"token": ""}, {"password": ""}, {"deviceToken": ""}, {"bootstrapToken": ""}]

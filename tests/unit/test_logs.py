@@ -85,7 +85,7 @@ def test_a_file_is_its_owners_is_put_aside_when_full_and_hears_what_others_warn_
             logging.getLogger("roost.somewhere").info("line %s %s", number, "x" * 100)
         logging.getLogger("roost.somewhere").debug("unheard")
     logging.getLogger("roost.somewhere").error("after")
-    files = sorted(file.parent.iterdir())
+    files = sorted(file.parent.glob("gateway.log*"))
     assert [one.name for one in files] == ["gateway.log", *(f"gateway.log.{n}" for n in (1, 2, 3))]
     assert {stat.S_IMODE(one.stat().st_mode) for one in files} == {0o600}
     assert all(one.stat().st_size <= 2_000 for one in files)
@@ -93,6 +93,28 @@ def test_a_file_is_its_owners_is_put_aside_when_full_and_hears_what_others_warn_
     assert '"line 39 ' in text
     assert "unheard" not in text
     assert "after" not in text
+
+
+def test_of_several_who_write_one_file_one_puts_it_aside_and_no_line_is_lost(tmp_path: Path) -> None:
+    file = tmp_path / "logs" / "gateway.log"
+    log = logging.getLogger("roost.somewhere")
+    with (
+        logging_into(file, StdlibScanner(), logging.INFO, 4_000),
+        logging_into(file, StdlibScanner(), logging.INFO, 4_000),
+    ):
+        for number in range(60):
+            log.info("line %s.", number)
+    text = "".join(one.read_text() for one in file.parent.glob("gateway.log*"))
+    assert [text.count(f"line {number}.") for number in range(60)] == [2] * 60
+    assert all(json.loads(line) for line in text.splitlines())
+
+
+def test_a_file_that_was_taken_away_is_made_anew(tmp_path: Path) -> None:
+    file = tmp_path / "logs" / "gateway.log"
+    with logging_into(file, StdlibScanner(), logging.INFO, 4_000):
+        file.unlink()
+        logging.getLogger("roost.somewhere").info("it is here")
+    assert "it is here" in file.read_text()
 
 
 @pytest.mark.requirement("S24")

@@ -32,7 +32,7 @@ from roost.logs import Form, logging_into, logging_to
 from roost.models.registry import Registry
 from roost.ports import Channel, Clock, Store
 from roost.stores.sqlite import SqliteStore
-from roost.transfer.mirror import Mirror
+from roost.transfer.mirror import Mirror, Places
 
 ADDRESS = ("postgresql://", "postgres://")
 
@@ -135,7 +135,9 @@ def _mirroring(loaded: Loaded, store: Store, clock: Clock, masks: Masks) -> Comp
     def place(key: SessionKey) -> Path | None:
         return loaded.transcript_folder(key.agent or loaded.settings.agents.default.id)
 
-    mirror = Mirror(store, clock, place, masks, loaded.sources.home)
+    folders = (loaded.transcript_folder(agent.id) for agent in loaded.settings.agents.list)
+    places = Places(of=place, all=tuple({folder: None for folder in folders if folder is not None}))
+    mirror = Mirror(store, clock, places, masks, loaded.sources.home)
 
     async def follow(engine: Engine) -> None:
         await mirror.follow()

@@ -11,10 +11,12 @@ import anyio
 from anyio.abc import TaskGroup
 
 from roost.app.providers import open_models
-from roost.app.scanning import Masks
+from roost.app.scanning import Masks, kept_token
 from roost.config import Loaded, Reload, Sources, changes, until_restart
+from roost.config.gateway import TOKEN_FILE
 from roost.config.printed import printed, printing
 from roost.core.errors import RoostError
+from roost.core.secrets import Secret
 from roost.engine.gateway import Engine, OutOfUse
 from roost.engine.rules import Rules
 from roost.models.registry import Registry
@@ -34,13 +36,14 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edition:
     """A configuration that can be in force: its rules, the models that were opened for them, and the providers whose
-    credentials are printed."""
+    credentials are printed. `own` is the token that the gateway made for itself, which is masked like the others."""
 
     loaded: Loaded
     rules: Rules
     registry: Registry
     connections: AsyncExitStack
     printing: frozenset[str]
+    own: Secret | None
 
 
 class Press:
@@ -54,13 +57,16 @@ class Press:
 
     async def edition(self, loaded: Loaded, printing: frozenset[str] = frozenset()) -> Edition:
         """Raises a `RoostError` and leaves nothing open where something is wrong."""
+        own = kept_token(loaded.sources.home)
         self._masks.learn(loaded)
         async with AsyncExitStack() as trial:
             registry = await trial.enter_async_context(open_models(loaded.settings, self._clock))
             rules = self._compose(loaded, registry)
             opened = trial.pop_all()
         self._connections.push_async_exit(opened)
-        return Edition(loaded=loaded, rules=rules, registry=registry, connections=opened, printing=printing)
+        return Edition(
+            loaded=loaded, rules=rules, registry=registry, connections=opened, printing=printing, own=own
+        )
 
 
 class Follower:
@@ -109,16 +115,20 @@ class Follower:
     async def _look(self, engine: Engine) -> None:
         """What is there now is the edition in force, if nothing is wrong with it and anything is different."""
         before = self._edition.loaded
+        replaced = kept_token(before.sources.home) != self._edition.own
         try:
             found = before.read_again()
             settings = await printed(found.settings)
             kept = until_restart(before.settings, settings)
-            if kept != before.settings:
+            if replaced or kept != before.settings:
                 self._edition = await self._press.edition(
                     replace(found, settings=kept), printing(found.settings)
                 )
         except RoostError as error:
             self._refuse(engine, str(error))
+            if replaced:
+                # Whatever else is wrong, a token is masked.
+                self._edition = await self._press.edition(before, self._edition.printing)
             return
         self._refused = None
         engine.tell(NAME, None)
@@ -147,7 +157,7 @@ def _tell(changed: Reload, before: Loaded, found: Loaded) -> None:
 
 
 def _stamps(sources: Sources) -> Stamps:
-    return tuple(_stamp(file) for file in (sources.file, *sources.credentials))
+    return tuple(_stamp(file) for file in (sources.file, sources.home / TOKEN_FILE, *sources.credentials))
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:

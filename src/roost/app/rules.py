@@ -6,9 +6,9 @@ from functools import partial
 
 from roost.app.auditing import audited
 from roost.app.casting import Director, SessionTools
-from roost.app.scanning import secret_scanner
+from roost.app.scanning import known_secrets, secret_scanner
 from roost.clock import host_zone
-from roost.config import Loaded, as_document, config_hash, configured_secrets, policies, shared_hash
+from roost.config import Loaded, as_document, config_hash, policies, shared_hash
 from roost.config.beats import beats
 from roost.config.hooks import hook_rules
 from roost.core.admission import ChannelPolicy
@@ -47,7 +47,7 @@ def engine_rules(
             recovery_max_age_ms=settings.recovery.max_age.milliseconds,
             announce_ms=settings.agents.defaults.subagents.announce_timeout_ms,
             shown=shown(loaded),
-            hidden=to_cover(one.reveal() for one in configured_secrets(settings).values()),
+            hidden=to_cover(known_secrets(loaded)),
             completions=settings.gateway.http.endpoints.chat_completions.enabled,
             entrance=policies.entrance(settings),
             hooks=hook_rules(settings.hooks),

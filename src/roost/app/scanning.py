@@ -2,17 +2,35 @@
 
 from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
 
 from roost.config import Loaded, configured_secrets
+from roost.config.gateway import TOKEN_FILE
 from roost.core.redaction import ExactValues, Span
+from roost.core.secrets import Secret
 from roost.ports import SecretScanner
 from roost.scanners.stdlib import StdlibScanner
 
 
+def known_secrets(loaded: Loaded) -> tuple[str, ...]:
+    """The configured ones, and the token that the gateway made for itself."""
+    own = kept_token(loaded.sources.home)
+    configured = configured_secrets(loaded.settings).values()
+    return tuple(secret.reveal() for secret in (*configured, own) if secret is not None)
+
+
+def kept_token(home: Path) -> Secret | None:
+    """The one in the file, whoever else may be able to read it."""
+    try:
+        text = (home / TOKEN_FILE).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return Secret(text) if text else None
+
+
 def secret_scanner(loaded: Loaded) -> SecretScanner:
-    """What finds credentials: the configured ones as they are, others by their form."""
-    known = configured_secrets(loaded.settings).values()
-    return ExactValues((secret.reveal() for secret in known), _by_form())
+    """What finds credentials: the known ones as they are, others by their form."""
+    return ExactValues(known_secrets(loaded), _by_form())
 
 
 class Masks:
@@ -23,7 +41,7 @@ class Masks:
         self._scanner = _by_form()
 
     def learn(self, loaded: Loaded) -> None:
-        self._known |= {secret.reveal(): None for secret in configured_secrets(loaded.settings).values()}
+        self._known |= dict.fromkeys(known_secrets(loaded))
         self._scanner = ExactValues(self._known, _by_form())
 
     def find(self, text: str) -> Sequence[Span]:

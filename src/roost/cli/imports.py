@@ -1,4 +1,4 @@
-"""`roost import`: conversations from elsehere."""
+"""`roost import`: conversations from elsewhere."""
 
 import sys
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from roost.app import import_folder, import_session
 from roost.cli.show import as_json, console, say
 from roost.cli.where import LOCAL, Local
 
-app = App(name="import", help="Conversations from elsehere.")
+app = App(name="import", help="Conversations from elsewhere.")
 
 
 @app.command

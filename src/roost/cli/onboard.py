@@ -33,7 +33,7 @@ class Given:
         str | None, Parameter(help=f"{', '.join(PROVIDERS)}, a name of yours with --base-url, or {NO_MODEL}.")
     ] = None
     model: Annotated[str | None, Parameter(help="The provider's name for it.")] = None
-    base_url: Annotated[str | None, Parameter(help="Here an OpenAI-compatible endpoint is.")] = None
+    base_url: Annotated[str | None, Parameter(help="Where an OpenAI-compatible endpoint is.")] = None
     api_key_env: Annotated[str | None, Parameter(help="The variable that holds the key.")] = None
     api_key_file: Annotated[Path | None, Parameter(help="The file that holds the key.")] = None
     api_key_stdin: Annotated[
@@ -145,7 +145,7 @@ def _asked_model(given: Given, loaded: Loaded, source: ConfigSource) -> Model | 
     known = PROVIDERS.get(provider, ELSEWHERE)
     base_url = given.base_url
     if provider not in PROVIDERS and base_url is None:
-        base_url = _answer("Here it is reached", "http://127.0.0.1:8000/v1")
+        base_url = _answer("Where it is reached", "http://127.0.0.1:8000/v1")
     name = given.model or _answer("Model", known.model)
     if not name:
         raise InvalidInput("a model needs a name")

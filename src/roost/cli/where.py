@@ -12,14 +12,16 @@ from cyclopts import Parameter
 
 import roost
 from roost import __version__, app
-from roost.client import Client, Refused, Trust, Unreachable
+from roost.client import Client, Refused, Trust, Unreachable, Untrusted
 from roost.client.errors import Starting
 from roost.client.handshake import Introduction
 from roost.client.trust import fingerprint_of
 from roost.config import ConfigSource, Loaded, from_environment
+from roost.config import gateway as config
 from roost.config.gateway import TOKEN_FILE, AuthMode
 from roost.config.printed import printed
 from roost.config.source import FILE, TOKEN
+from roost.core.errors import InvalidInput, RoostError
 from roost.core.secrets import Secret
 
 
@@ -85,25 +87,39 @@ async def anywhere(where: Where) -> AsyncIterator[Client]:
 
 
 async def _entered(stack: AsyncExitStack, where: Where, loaded: Loaded) -> Client:
-    """Where the configuration says, or else where its lease says that it is: it may have been given another port."""
+    """Where the configuration says, or else where a lease says that one is: it may have been given another port."""
     if where.url is not None:
         return await stack.enter_async_context(_elsewhere(where.url, where, loaded))
     settings = loaded.settings.gateway
     who = replace(_INTRODUCTION, token=Secret(where.token)) if where.token else await _own(loaded)
-    trust = Trust(
-        fingerprint=fingerprint_of(Path(settings.tls.cert)) if settings.tls.cert else None,
-        clear_text=settings.dangerously_allow_clear_text,
-    )
     configured = _url("wss" if settings.tls.cert else "ws", settings.bind.host, settings.port)
     try:
-        return await stack.enter_async_context(Client(configured, who=who, trust=trust))
-    except (Unreachable, Refused) as error:
-        for address in await app.serving_addresses(loaded):
-            parts = urlsplit(address)
-            known = _url(parts.scheme, parts.hostname or "", parts.port or 0)
-            if known != configured and not isinstance(error, Starting):
-                return await stack.enter_async_context(Client(known, who=who, trust=trust))
+        return await stack.enter_async_context(
+            Client(configured, who=who, trust=_trust(configured, settings))
+        )
+    except Starting:
         raise
+    except (Unreachable, Refused) as error:
+        failures: list[RoostError] = [error]
+    for address in await app.serving_addresses(loaded):
+        parts = urlsplit(address)
+        known = _url(parts.scheme, parts.hostname or "", parts.port or 0)
+        if known != configured:
+            try:
+                return await stack.enter_async_context(Client(known, who=who, trust=_trust(known, settings)))
+            except (Unreachable, Refused, Untrusted, InvalidInput) as error:
+                failures.append(error)
+    # One that is there and not ready says more than one that is not there.
+    raise next((one for one in failures if isinstance(one, Starting)), failures[-1])
+
+
+def _trust(url: str, settings: config.Gateway) -> Trust:
+    """In the gateway that this configuration describes."""
+    cert = settings.tls.cert if url.startswith("wss:") else None
+    return Trust(
+        fingerprint=fingerprint_of(Path(cert)) if cert else None,
+        clear_text=settings.dangerously_allow_clear_text,
+    )
 
 
 def _elsewhere(url: str, where: Where, loaded: Loaded) -> Client:

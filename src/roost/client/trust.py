@@ -36,6 +36,11 @@ class Trust:
             raise InvalidInput(f"{url} is no WebSocket address", hint="write ws://HOST:PORT") from None
         if parts.scheme == "wss":
             return self._tls()
+        if self.fingerprint is not None:
+            raise InvalidInput(
+                f"{url} is in the clear: there is no certificate to compare with the fingerprint",
+                hint="use wss://, or leave --tls-fingerprint out",
+            )
         if not self.clear_text and host and not is_loopback(host):
             raise InvalidInput(
                 f"{url} is beyond this machine and in the clear: whoever is on the way reads the token and every word",

@@ -1,26 +1,61 @@
-"""Those whose request over HTTP is under way, each with the credential it was let in by."""
+"""Those whose request over HTTP is under way, each with the credential it was let in by, and why somebody is sent away."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import anyio
 
+from roost.protocol.handshake import POLICY_VIOLATION, TRY_AGAIN
 from roost.server.auth import Admitted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dismissal:
+    """Why somebody who was in is sent away: how a connection is closed, and what a request is answered."""
+
+    close: int
+    status: int
+    kind: str
+    reason: str
+
+
+REVOKED = Dismissal(close=POLICY_VIOLATION, status=401, kind="unauthorized", reason="credential revoked")
+UNCHECKED = Dismissal(
+    close=TRY_AGAIN,
+    status=503,
+    kind="unavailable",
+    reason="the gateway cannot check credentials now; come again",
+)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Stay:
+    """A request under way. Once it was dismissed, `why` says so."""
+
+    admitted: Admitted
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    why: Dismissal = REVOKED
+
+    def dismiss(self, why: Dismissal) -> None:
+        self.why = why
+        self.scope.cancel()
 
 
 class Callers:
     def __init__(self) -> None:
-        self._all: dict[anyio.CancelScope, Admitted] = {}
+        self._all: set[Stay] = set()
 
-    def __iter__(self) -> Iterator[tuple[anyio.CancelScope, Admitted]]:
-        return iter(tuple(self._all.items()))
+    def __iter__(self) -> Iterator[Stay]:
+        return iter(tuple(self._all))
 
     @contextmanager
-    def staying(self, admitted: Admitted) -> Iterator[anyio.CancelScope]:
-        """As long as its credential holds; what is done in the block is cancelled when that is taken back."""
-        with anyio.CancelScope() as scope:
-            self._all[scope] = admitted
+    def staying(self, admitted: Admitted) -> Iterator[Stay]:
+        """As long as its credential holds; what is done in the block is cancelled when it is dismissed."""
+        stay = Stay(admitted=admitted)
+        with stay.scope:
+            self._all.add(stay)
             try:
-                yield scope
+                yield stay
             finally:
-                del self._all[scope]
+                self._all.discard(stay)

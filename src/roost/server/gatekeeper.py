@@ -1,7 +1,7 @@
 """Who comes in: first whether the page may knock, then the owner's secret, then devices. Who is wrong too often waits."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 
 import anyio
@@ -13,6 +13,7 @@ from roost.ports.limits import OutOfTime, within
 from roost.protocol.handshake import NO_CREDENTIAL, Connect, Refusal
 from roost.protocol.turnedaway import FOREIGN_PAGE, throttled, unproven
 from roost.server.auth import Admitted, Peer, SharedSecret
+from roost.server.callers import REVOKED, UNCHECKED, Dismissal
 from roost.server.house import House
 from roost.server.pairing import Pairing
 from roost.server.signatures import flaw
@@ -23,8 +24,10 @@ SLOWED_AT_ONCE = 16
 SLOWED_EACH = 4
 """How many attempts of one source may wait."""
 CHECKED_EVERY_MS = 200
-UNSURE_MS = 700
-REVOKED, REVOKED_REASON = 1008, "credential revoked"
+ANSWER_MS = 3_000
+"""A question that was not answered for so long is asked anew."""
+UNCHECKED_MS = 10_000
+"""For so long a device is believed while the store does not answer: one could have been taken back elsewhere."""
 
 
 class Gatekeeper:
@@ -77,32 +80,58 @@ class Gatekeeper:
 
     async def watch(self) -> None:
         """Until cancelled, see that whoever is in may still be."""
+        # Apart: whether a secret holds is known without the store, however long that takes to answer.
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._watch_secrets)
+            group.start_soon(self._watch_devices)
+
+    async def _watch_secrets(self) -> None:
         while True:
             await self._house.clock.sleep(CHECKED_EVERY_MS)
-            # Secrets first: whether they hold is known without the store.
-            self._end(lambda admitted: admitted.device is None and not self._secret.stands(admitted))
-            if any(admitted.device is not None for admitted in self._inside()):
-                self._end(partial(self._is_no_more, await self._devices()))
+            self._dismiss(
+                lambda admitted: admitted.device is None and not self._secret.stands(admitted), REVOKED
+            )
+
+    async def _watch_devices(self) -> None:
+        """What the store said last holds until it answers again; only for so long."""
+        clock = self._house.clock
+        answered = clock.now()
+        while True:
+            await clock.sleep(CHECKED_EVERY_MS)
+            # Of one who comes in while the store is asked, its answer says nothing.
+            asked_for = [admitted for admitted in self._inside() if admitted.device is not None]
+            if not asked_for:
+                answered = clock.now()
+                continue
+            left_ms = answered + UNCHECKED_MS - clock.now()
+            devices = await self._devices(min(ANSWER_MS, max(left_ms, CHECKED_EVERY_MS)))
+            if devices is not None:
+                answered = clock.now()
+                gone = {id(one) for one in asked_for if not self._pairing.stands(one, devices)}
+                self._dismiss(partial(_is_among, gone), REVOKED)
+            elif clock.now() - answered >= UNCHECKED_MS:
+                self._dismiss(lambda admitted: admitted.device is not None, UNCHECKED)
 
     def _inside(self) -> Iterator[Admitted]:
         yield from (client.admitted for client in self._house.clients)
-        yield from (admitted for _, admitted in self._house.callers)
+        yield from (stay.admitted for stay in self._house.callers)
 
-    def _end(self, gone: Callable[[Admitted], bool]) -> None:
+    def _dismiss(self, gone: Callable[[Admitted], bool], why: Dismissal) -> None:
         for client in self._house.clients:
             if gone(client.admitted):
                 client.connection.end()
-                client.outgoing.cut(REVOKED, REVOKED_REASON)
-        for scope, admitted in self._house.callers:
-            if gone(admitted):
-                scope.cancel()
+                client.outgoing.cut(why.close, why.reason)
+        for stay in self._house.callers:
+            if gone(stay.admitted):
+                stay.dismiss(why)
 
-    async def _devices(self) -> Devices:
-        """Those that are paired. While nobody can say, none is: one could have been taken back elsewhere."""
+    async def _devices(self, most_ms: int) -> Devices | None:
+        """Those that are paired; None while nobody can say."""
         try:
-            return await within(self._house.clock, UNSURE_MS, self._house.store.devices)
+            return await within(self._house.clock, most_ms, self._house.store.devices)
         except (OutOfTime, StoreUnavailable):
-            return Devices()
+            return None
 
-    def _is_no_more(self, devices: Devices, admitted: Admitted) -> bool:
-        return admitted.device is not None and not self._pairing.stands(admitted, devices)
+
+def _is_among(ids: Collection[int], admitted: Admitted) -> bool:
+    return id(admitted) in ids

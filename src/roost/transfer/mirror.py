@@ -1,23 +1,25 @@
 """Transcripts as files beside the store: written after the commit, never read back, and removed with their session.
 
-Secrets are masked as in an export. What was not written when a gateway ended is written when the next one begins.
+Secrets are masked as in an export. What was not written when a gateway ended is written when the next one begins. Of
+those that share a home one mirrors at a time.
 """
 
 import json
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
 
 import anyio
 from anyio import to_thread
 
+from roost.core.errors import InvalidInput
 from roost.core.jsonl import Malformed, read_object
 from roost.core.jsonl_messages import as_object, as_text
 from roost.core.jsonvalue import JsonObject
 from roost.core.keys import SessionKey
 from roost.core.queries import Cursor, SessionQuery
 from roost.core.sessions import Generation, Session
+from roost.locks import FileLock
 from roost.ports import Clock, SecretScanner, Store
 from roost.transfer.export import added_lines, export_transcript, file_name, files_of
 from roost.transfer.exports import masked, opened_privately
@@ -25,12 +27,18 @@ from roost.transfer.layout import Layout
 
 INDEX = "sessions.json"
 STAMP = "mirrored"
+LOCK = "mirrored.lock"
 PAUSE_MS = 1_000
 LEAVE_S = 5
 PAGE = 200
 
-Places: TypeAlias = Callable[[SessionKey], Path | None]
-"""The folder of a session's transcripts."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """The folder of a session's transcripts, and all that there may be."""
+
+    of: Callable[[SessionKey], Path | None]
+    all: tuple[Path, ...]
 
 
 class Mirror:
@@ -42,6 +50,7 @@ class Mirror:
         self._places = places
         self._scanner = scanner
         self._stamp = home / STAMP
+        self._alone = FileLock(home / LOCK)
         self._changed: dict[SessionKey, int] = {}
         self._news = anyio.Event()
         self._written: dict[Path, int] = {}
@@ -49,32 +58,42 @@ class Mirror:
         self._unsaved: set[Path] = set()
 
     async def follow(self) -> None:
-        """Write what changes until cancelled, and then what is left."""
+        """Once nobody else does, write what changes until cancelled, and then what is left."""
         with self._store.watch(None, self.note):
+            while not self._alone.take():
+                await self._clock.sleep(PAUSE_MS)
             try:
-                await self.remember()
-                while True:
-                    await self.catch_up()
-                    await self._news.wait()
-                    await self._clock.sleep(PAUSE_MS)
+                await self._follow_alone()
             finally:
-                with anyio.move_on_after(LEAVE_S, shield=True):
-                    await self.catch_up()
+                self._alone.release()
+
+    async def _follow_alone(self) -> None:
+        # Another may have written since.
+        for known in (self._written, self._indexes, self._unsaved):
+            known.clear()
+        try:
+            await self.remember()
+            while True:
+                await self.catch_up()
+                await self._news.wait()
+                await self._clock.sleep(PAUSE_MS)
+        finally:
+            with anyio.move_on_after(LEAVE_S, shield=True):
+                await self.catch_up()
 
     async def catch_up(self) -> None:
         """Write what has changed so far."""
         began = self._clock.now()
         self._news = anyio.Event()
+        if not self._changed and not self._unsaved:
+            return
         for key, times in tuple(self._changed.items()):
             await self._take(key)
             # What came meanwhile is looked at once more.
             if self._changed.get(key) == times:
                 del self._changed[key]
-        if not self._unsaved:
-            return
         for folder in tuple(self._unsaved):
-            text = json.dumps(self._indexes[folder], ensure_ascii=False, indent=1)
-            await to_thread.run_sync(_replace, folder / INDEX, text.encode())
+            await to_thread.run_sync(_save, folder, self._indexes[folder])
             self._unsaved.discard(folder)
         await to_thread.run_sync(_replace, self._stamp, str(began).encode())
 
@@ -84,7 +103,12 @@ class Mirror:
         self._news.set()
 
     async def remember(self) -> None:
-        """Whatever changed since the last time everything was written."""
+        """Whatever changed since the last time everything was written, and what is written of sessions that are gone."""
+        for folder in self._places.all:
+            for name, row in tuple((await self._index(folder)).items()):
+                key = _key(name, row)
+                if key is not None and await self._store.session(key) is None:
+                    self.note(key)
         since = await to_thread.run_sync(_stamped, self._stamp)
         query = SessionQuery(archived=None, active_since=since, limit=PAGE)
         more = True
@@ -98,7 +122,7 @@ class Mirror:
                 query = replace(query, after=Cursor(updated=last.times.updated, key=str(last.key)))
 
     async def _take(self, key: SessionKey) -> None:
-        folder = self._places(key)
+        folder = self._places.of(key)
         if folder is None:
             return
         index = await self._index(folder)
@@ -110,10 +134,13 @@ class Mirror:
             names.append(file_name(generation))
             await self._write(folder / names[-1], generation, generations)
         await to_thread.run_sync(_remove, folder, tuple(name for name in before if name not in names))
-        if session is None:
-            index.pop(str(key), None)
+        row = None if session is None else _row(session, names)
+        if row == index.get(str(key)):
+            return
+        if row is None:
+            del index[str(key)]
         else:
-            index[str(key)] = _row(session, names)
+            index[str(key)] = row
         self._unsaved.add(folder)
 
     async def _index(self, folder: Path) -> dict[str, JsonObject]:
@@ -167,6 +194,16 @@ def _files(row: JsonObject | None) -> tuple[str, ...]:
     return tuple(name for name in names if name and "/" not in name and not name.startswith("."))
 
 
+def _key(name: str, row: JsonObject) -> SessionKey | None:
+    """Of a row that this wrote: in the same file there may be others."""
+    if "files" not in row:
+        return None
+    try:
+        return SessionKey.parse(name)
+    except InvalidInput:
+        return None
+
+
 def _opened(folder: Path) -> dict[str, JsonObject]:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
@@ -206,6 +243,10 @@ def _replace(file: Path, content: bytes) -> None:
     with opened_privately(beside) as out:
         out.write(content)
     beside.replace(file)
+
+
+def _save(folder: Path, index: Mapping[str, JsonObject]) -> None:
+    _replace(folder / INDEX, json.dumps(index, ensure_ascii=False, indent=1).encode())
 
 
 def _remove(folder: Path, names: tuple[str, ...]) -> None:

@@ -185,6 +185,25 @@ async def test_a_credential_in_a_file_of_its_own_is_watched_too(home: Home) -> N
         assert len(home.masks.find(text)) == 2
 
 
+@pytest.mark.requirement("P24", "S24")
+@pytest.mark.parametrize("document", [{}, "nonsense"], ids=["right", "wrong"])
+async def test_the_gateways_own_token_is_masked_before_and_after_it_is_replaced_whatever_the_file_says(
+    home: Home, document: object
+) -> None:
+    home.write({})
+    token = home.folder / "gateway.token"
+    token.write_text("made-at-the-start")
+    async with home.serving() as gateway:
+        assert home.masks.find("made-at-the-start")
+        token.write_text("put-there-by-the-owner")
+        home.write(document)
+        await gateway.look()
+        assert len(home.masks.find("made-at-the-start put-there-by-the-owner")) == 2
+        assert len(gateway.composed) == 2
+        await gateway.look(AGAIN_AFTER)
+        assert len(gateway.composed) == 2
+
+
 async def test_what_needs_a_restart_is_named_and_stays(home: Home, caplog: pytest.LogCaptureFixture) -> None:
     async with home.serving() as gateway:
         home.write({"gateway": {"port": 1234}})

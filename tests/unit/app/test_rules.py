@@ -3,6 +3,8 @@ from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import pytest
+
 from roost.app.providers import open_models
 from roost.app.rules import command_rules, engine_rules
 from roost.clock import SystemClock, host_zone
@@ -54,3 +56,12 @@ async def test_exports_go_to_the_home_folder_and_hide_secrets_unless_asked_for(t
     assert "ghp_a1B2" not in read(masked)
     (raw,) = await rules.export(MAIN, True)
     assert "ghp_a1B2" in read(raw)
+
+
+@pytest.mark.requirement("P24", "S24")
+async def test_clients_are_never_told_the_token_that_the_gateway_made_for_itself(tmp_path: Path) -> None:
+    (tmp_path / "gateway.token").write_text("made-by-the-gateway\n")
+    loaded = load({"ROOST_HOME": str(tmp_path)})
+    async with open_models(loaded.settings, SystemClock()) as models:
+        rules = engine_rules(loaded, models, {}, lambda agent, level: ())
+    assert b"made-by-the-gateway" in rules.house.hidden

@@ -19,6 +19,11 @@ def test_by_itself_it_says_what_is_there_and_how_to_go_on(capsys: pytest.Capture
     assert capsys.readouterr().out == f"roost {__version__}\n"
 
 
+def test_help_says_where_an_endpoint_is_to_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["onboard", "--help"]) == 0
+    assert "Where an OpenAI-compatible endpoint" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_refused_configuration_is_named_and_nothing_is_opened(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

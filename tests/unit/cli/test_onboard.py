@@ -112,3 +112,18 @@ def test_on_a_terminal_it_asks_what_cannot_be_guessed(home: Path) -> None:
     found = load({"ROOST_HOME": str(home)}).settings
     assert (found.session.dm_scope, found.agents.default.model.primary) == ("per-peer", "openai/gpt-5")
     assert found.channels["telegram"].allow_from == ("7",)
+
+
+def test_on_a_terminal_it_asks_where_an_endpoint_of_ones_own_is(home: Path) -> None:
+    with Terminal(
+        ["onboard", "--dm-scope", "per-peer", "--owner", "telegram:7"], {"ROOST_HOME": str(home)}
+    ) as terminal:
+        for question, answer in (
+            ("Provider [none]: ", "mine"),
+            ("Where it is reached [http://127.0.0.1:8000/v1]: ", ""),
+            ("Model: ", "m"),
+        ):
+            terminal.shows(question)
+            terminal.types(f"{answer}\n")
+        assert terminal.ends() == 0
+    assert load({"ROOST_HOME": str(home)}).settings.agents.default.model.primary == "mine/m"

@@ -1,15 +1,21 @@
 """Which gateway a command speaks to."""
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from roost.app import open_store
 from roost.app.serving import Served
 from roost.cli.main import main
 from roost.cli.where import Where, gateway
-from roost.client import Refused, Untrusted
+from roost.client import Refused, Unreachable, Untrusted
+from roost.config import load
 from roost.core.errors import InvalidInput
+from roost.core.leases import Gateway
+from roost.ports import Store
+from tests import postgres
 from tests.certificates import certificate
 from tests.unit.cli.conftest import serving
 
@@ -82,6 +88,42 @@ async def test_a_stranger_at_the_configured_port_does_not_hide_the_gateway(
     with serving(mine, port=0):
         async with gateway(Where()) as client:
             assert client.hello.version == "1"
+
+
+@pytest.fixture
+async def fleet(home: Path, postgres_server: str) -> AsyncIterator[Store]:
+    """A store that several gateways share."""
+    await postgres.empty(postgres_server)
+    text = (home / "roost.json").read_text()
+    (home / "roost.json").write_text(
+        text.replace("{ gateway", f'{{ database: "{postgres_server}", gateway', 1)
+    )
+    async with open_store(load({"ROOST_HOME": str(home)})) as store:
+        yield store
+
+
+async def test_of_several_gateways_one_that_answers_is_found(home: Path, fleet: Store) -> None:
+    # In the order of their names: one that is gone, one that may not be spoken to, and those that are there.
+    for number, address in enumerate(["ws://127.0.0.1:1", "ws://192.0.2.1:18789", "ws://127.0.0.1:2"]):
+        await fleet.acquire_lease(Gateway(name=f"!{number}", holder="h", address=address))
+    with serving(home, port=0):
+        async with gateway(Where()) as client:
+            assert client.hello.version == "1"
+
+
+async def test_where_none_of_several_answers_there_is_no_gateway(home: Path, fleet: Store) -> None:
+    for number in (1, 2):
+        await fleet.acquire_lease(Gateway(name=f"{number}", holder="h", address=f"ws://127.0.0.1:{number}"))
+    with pytest.raises(Unreachable):
+        async with gateway(Where()):
+            pass
+
+
+@pytest.mark.requirement("S26")
+async def test_a_fingerprint_for_clear_text_is_refused_before_anything_is_said(served: Served) -> None:
+    with pytest.raises(InvalidInput, match="leave --tls-fingerprint out"):
+        async with gateway(Where(url=served.url, tls_fingerprint="00" * 32)):
+            pass
 
 
 def with_certificate(home: Path) -> None:

@@ -53,6 +53,16 @@ def test_with_a_fingerprint_one_certificate_is_accepted_and_no_other(tmp_path: P
         trust.accept("wss://10.0.0.1", b"another")
 
 
+@pytest.mark.requirement("S26")
+@pytest.mark.parametrize(
+    "trust", [Trust(fingerprint="00" * 32), Trust(fingerprint="00" * 32, clear_text=True)]
+)
+@pytest.mark.parametrize("url", [HERE[0], BEYOND[0]])
+def test_a_fingerprint_where_there_is_no_certificate_is_refused(url: str, trust: Trust) -> None:
+    with pytest.raises(InvalidInput, match=r"use wss://, or leave --tls-fingerprint out"):
+        trust.context(url)
+
+
 def test_a_fingerprint_is_read_as_tools_write_it() -> None:
     digest = hashlib.sha256(b"x").hexdigest()
     colons = ":".join(digest[i : i + 2] for i in range(0, 64, 2)).upper()

@@ -3,7 +3,7 @@ import anyio
 from roost.core.principals import OWNER
 from roost.protocol.scopes import Scope
 from roost.server.auth import Admitted
-from roost.server.callers import Callers
+from roost.server.callers import UNCHECKED, Callers
 
 ADMITTED = Admitted(principal=OWNER, method="token", scopes=(Scope.WRITE,))
 
@@ -12,9 +12,10 @@ async def test_a_caller_is_there_as_long_as_its_request_and_is_sent_away_from_ou
     callers = Callers()
     with anyio.fail_after(60):
         with callers.staying(ADMITTED) as stay:
-            ((scope, admitted),) = callers
-            assert admitted is ADMITTED
-            scope.cancel()
+            (found,) = callers
+            assert found.admitted is ADMITTED
+            found.dismiss(UNCHECKED)
             await anyio.sleep_forever()
-    assert stay.cancelled_caught
+    assert stay.scope.cancelled_caught
+    assert stay.why is UNCHECKED
     assert list(callers) == []

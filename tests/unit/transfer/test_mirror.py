@@ -20,7 +20,7 @@ from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
 from roost.transfer.bundles import import_bundle
-from roost.transfer.mirror import INDEX, PAGE, STAMP, Mirror
+from roost.transfer.mirror import INDEX, PAGE, STAMP, Mirror, Places
 from roost.transfer.options import ImportOptions
 from tests.unit.transfer.test_bundles import OLDER, transcript
 
@@ -37,7 +37,7 @@ def mirror(store: Store, home: Path) -> Mirror:
     return Mirror(
         store,
         FakeClock(),
-        lambda key: home / key.agent if key.agent else None,
+        Places(of=lambda key: home / key.agent if key.agent else None, all=(home / "main",)),
         ExactValues([SECRET], StdlibScanner()),
         home,
     )
@@ -130,6 +130,45 @@ async def test_the_files_of_a_session_that_is_removed_go_with_it(store: MemorySt
     assert json.loads((folder / INDEX).read_text()) == {}
 
 
+@pytest.mark.requirement("D36", "D37")
+async def test_the_files_of_a_session_that_was_removed_when_nobody_mirrored_go_at_the_next_start(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    await begun(store, MAIN, "s1")
+    await begun(store, TOPIC, "s2")
+    await followed(store, tmp_path)
+    await store.change_session(TOPIC, lambda snapshot: (DeleteSession(key=snapshot.key),))
+    folder = tmp_path / "main"
+    # Rows that somebody else wrote are theirs.
+    strange = {
+        "agent:main:theirs": {"sessionId": "x", "sessionFile": "x.jsonl"},
+        "no key": {"files": ["x.jsonl"]},
+    }
+    (folder / "x.jsonl").touch(0o600)
+    (folder / INDEX).write_text(json.dumps({**json.loads((folder / INDEX).read_text()), **strange}))
+    await followed(store, tmp_path)
+    assert {file.name for file in folder.iterdir()} == {INDEX, "s1.jsonl", "x.jsonl"}
+    assert set(json.loads((folder / INDEX).read_text())) == {str(MAIN), *strange}
+
+
+async def test_an_index_in_which_nothing_changed_is_not_written_again(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    one = mirror(store, tmp_path)
+    await begun(store, MAIN, "s1")
+    one.note(MAIN)
+    await one.catch_up()
+    written = (tmp_path / "main" / INDEX).stat()
+    one.note(MAIN)
+    await one.catch_up()
+    # Every time it is written it is another file.
+    assert (tmp_path / "main" / INDEX).stat().st_ino == written.st_ino
+    await store.change_session(MAIN, lambda snapshot: (DeleteSession(key=snapshot.key),))
+    one.note(MAIN)
+    await one.catch_up()
+    assert json.loads((tmp_path / "main" / INDEX).read_text()) == {}
+
+
 async def test_what_was_imported_keeps_its_lines_and_damage_to_the_index_is_mended(
     store: MemoryStore, tmp_path: Path
 ) -> None:
@@ -173,7 +212,7 @@ async def test_changes_are_followed_and_the_last_one_is_written_when_it_ends(
 ) -> None:
     await begun(store, MAIN, "s1")
     clock = Pausing()
-    one = Mirror(store, clock, lambda key: tmp_path, StdlibScanner(), tmp_path)
+    one = Mirror(store, clock, Places(of=lambda key: tmp_path, all=()), StdlibScanner(), tmp_path)
     with anyio.fail_after(60):
         async with anyio.create_task_group() as group:
             group.start_soon(one.follow)
@@ -185,3 +224,33 @@ async def test_changes_are_followed_and_the_last_one_is_written_when_it_ends(
                     await clock.paused.wait()
             group.cancel_scope.cancel()
     assert [line.get("id") for line in lines(tmp_path / "s1.jsonl")] == ["s1", "e0", "e1", "e2"]
+
+
+async def test_of_two_with_one_home_one_mirrors_and_the_other_goes_on_when_it_ends(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    await begun(store, MAIN, "s1")
+    clocks = Pausing(), Pausing()
+    places = Places(of=lambda key: tmp_path, all=(tmp_path,))
+    first, second = (Mirror(store, clock, places, StdlibScanner(), tmp_path) for clock in clocks)
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as outer:
+            async with anyio.create_task_group() as inner:
+                inner.start_soon(first.follow)
+                await until_written(tmp_path, "s1")
+                outer.start_soon(second.follow)
+                # It has found the place taken.
+                await clocks[1].paused.wait()
+                await store.append(MAIN, (builders.said("e1", "hello"),))
+                await until_written(tmp_path, "e1")
+                inner.cancel_scope.cancel()
+            await store.append(MAIN, (builders.said("e2", "more"),))
+            await until_written(tmp_path, "e2")
+            outer.cancel_scope.cancel()
+    assert [line.get("id") for line in lines(tmp_path / "s1.jsonl")] == ["s1", "e1", "e2"]
+
+
+async def until_written(folder: Path, entry: str) -> None:
+    file = anyio.Path(folder / "s1.jsonl")
+    while not await file.exists() or f'"id":"{entry}"' not in (await file.read_text()).replace(" ", ""):
+        await anyio.lowlevel.checkpoint()

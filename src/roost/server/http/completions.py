@@ -15,11 +15,10 @@ from roost.protocol.completions import NAME, Shape, Wanted, agent_of, model_rows
 from roost.protocol.scopes import Scope
 from roost.protocol.traces import trace_of
 from roost.server.auth import Admitted
-from roost.server.gatekeeper import REVOKED_REASON
 from roost.server.house import House
-from roost.server.http.asking import Question, Reply
+from roost.server.http.asking import Question
 from roost.server.http.entry import Entry
-from roost.server.http.pages import NOT_FOUND, UNAUTHORIZED, Json, Turned, read_json
+from roost.server.http.pages import NOT_FOUND, Json, Turned, read_json
 from roost.server.http.streams import DONE, Emit, EventStream, event, while_there
 
 MOST = 20 * 1024 * 1024
@@ -89,10 +88,10 @@ class Completions:
         if wanted.stream:
             return EventStream(partial(_stream, question, wanted, shape, admitted))
         reply = None
-        with house.callers.staying(admitted):
+        with house.callers.staying(admitted) as stay:
             reply = await while_there(request.receive, partial(question.ask, wanted))
         if reply is None:
-            raise Turned(UNAUTHORIZED, REVOKED_REASON, "unauthorized")
+            raise Turned(stay.why.status, stay.why.reason, stay.why.kind)
         if reply.failure is not None:
             raise Turned(_UNFIT, reply.failure, "api_error")
         return Json(shape.whole(reply.text, reply.usage))
@@ -103,11 +102,11 @@ async def _stream(question: Question, wanted: Wanted, shape: Shape, admitted: Ad
         await emit(event(shape.chunk({"content": text})))
 
     await emit(event(shape.chunk({"role": "assistant", "content": ""})))
-    reply = Reply(failure=REVOKED_REASON)
-    with question.house.callers.staying(admitted):
+    with question.house.callers.staying(admitted) as stay:
         reply = await question.ask(wanted, say)
-    if reply.failure is not None:
-        await emit(event({"error": {"message": reply.failure, "type": "api_error"}}))
+    failure = stay.why.reason if stay.scope.cancelled_caught else reply.failure
+    if failure is not None:
+        await emit(event({"error": {"message": failure, "type": "api_error"}}))
     else:
         await emit(event(shape.chunk({}, "stop")))
         if wanted.counts:

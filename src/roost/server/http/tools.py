@@ -21,10 +21,9 @@ from roost.protocol.params import Name, Params, read_params
 from roost.protocol.scopes import Scope, holds
 from roost.protocol.traces import trace_of
 from roost.server.auth import Admitted
-from roost.server.gatekeeper import REVOKED_REASON
 from roost.server.house import House
 from roost.server.http.entry import Entry
-from roost.server.http.pages import BAD, NOT_FOUND, UNAUTHORIZED, Json, read_json
+from roost.server.http.pages import BAD, NOT_FOUND, Json, read_json
 
 MOST = 2 * 1024 * 1024
 RECALLING = SESSION_TOOLS | {"sessions_search", "agents_list"}
@@ -66,8 +65,8 @@ class Tools:
                 outcome = await invoke(self._house.engine, PersonCaller(principal=admitted.principal), wish)
             except NotFound as error:
                 return _refused(NOT_FOUND, "not_found", str(error))
-        if stay.cancelled_caught:
-            return _refused(UNAUTHORIZED, "unauthorized", REVOKED_REASON)
+        if stay.scope.cancelled_caught:
+            return _refused(stay.why.status, stay.why.kind, stay.why.reason)
         if outcome is None:
             return _refused(NOT_FOUND, "not_found", f"Tool not available: {name}")
         return _told(outcome)
