@@ -55,6 +55,8 @@ TABLES = (
     Table("devices", ("name",)),
     Table("thread_bindings", ("address",)),
     Table("deliveries", ("seq",)),
+    Table("jobs", ("id",)),
+    Table("firings", ("seq",)),
     Table("ledger", ("id",)),
     Table("budgets", ("name",)),
     Table("reservations", ("id",)),
