@@ -2,7 +2,7 @@
 
 CPU is that of this process, in which only the gateway works: all its threads, user and system time; the model answers
 from a process of its own. What else runs on the machine makes the same turn cost up to half as much again, through
-caches and cores that are shared, so the best of many short rounds counts.
+caches and cores that are shared, so the best of a few short rounds counts.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from roost.core.previews import SpokenText
 from roost.models.openai_wire import Dialect, request_body
 from roost.stores.codec import key_text
 
-ROUNDS = size(6)
+ROUNDS, CPU_ROUNDS = size(6), size(3)
 TURNS = size(50, 2)
 COMMITS = 4
 WARM_UP = size(20)
@@ -53,7 +53,7 @@ def people(gate: Gate, name: str, each: int = 10) -> Callable[[int], Awaitable[o
 
 async def cpu_of_turns(gate: Gate, name: str, count: int) -> float:
     """CPU milliseconds a turn, the best of a few rounds."""
-    return min([await cpu_of_round(gate, f"{name}-{number}", count) for number in range(ROUNDS)])
+    return min([await cpu_of_round(gate, f"{name}-{number}", count) for number in range(CPU_ROUNDS)])
 
 
 async def cpu_of_round(gate: Gate, name: str, count: int) -> float:
