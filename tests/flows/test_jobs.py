@@ -195,11 +195,8 @@ async def test_timers_are_the_owners(tmp_path: Path) -> None:
         async with gate.client(auth={"token": "alice-token"}) as alice:
             await owner.call("cron.update", {"id": job["id"], "patch": {"name": "secret plans"}})
             await owner.event("cron", action="updated")
-            assert (await alice.call("cron.list"))["jobs"] == []
-            with pytest.raises(Refused, match="owner"):
-                await alice.call("cron.add", DAILY)
-            for method in ("cron.get", "cron.remove", "cron.run", "cron.runs"):
-                with pytest.raises(Refused, match="no job"):
+            for method in ("cron.list", "cron.add", "cron.get", "cron.remove", "cron.run", "cron.runs"):
+                with pytest.raises(Refused, match="for the owner of the gateway"):
                     await alice.call(method, {"id": job["id"]})
             assert alice.told("cron") == []
         async with gate.client(scopes=["operator.write"]) as reader:
