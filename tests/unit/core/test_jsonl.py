@@ -87,11 +87,10 @@ def test_other_types_and_their_fields_are_notices(kind: str) -> None:
     assert (draft.source, line_of(draft)) == (None, text)
 
 
-def test_a_message_that_is_none_is_a_notice_too() -> None:
-    text = line(type="message", message={"role": "robot"})
-    assert read(text).body == Notice(
-        kind="message", at=1_767_323_045_678, data={"message": {"role": "robot"}}
-    )
+@pytest.mark.parametrize("message", [{"role": "robot"}, {"role": ""}, {}])
+def test_a_message_that_is_none_is_a_notice_too(message: dict[str, str]) -> None:
+    text = line(type="message", message=message)
+    assert read(text).body == Notice(kind="message", at=1_767_323_045_678, data={"message": message})
     assert line_of(read(text)) == text
 
 

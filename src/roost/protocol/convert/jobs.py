@@ -202,9 +202,9 @@ def telling_row(telling: Telling) -> JsonObject:
     match telling:
         case Silent():
             return {"mode": "none"}
-        case Announce(to=None):
-            return {"mode": "announce", "channel": LAST}
-        case Announce(to=Address() as to):
+        case Announce(to=to):
+            if to is None:
+                return {"mode": "announce", "channel": LAST}
             thread: JsonObject = {} if to.thread is None else {"threadId": to.thread}
             return {
                 "mode": "announce",
@@ -216,7 +216,7 @@ def telling_row(telling: Telling) -> JsonObject:
         case Webhook(url=url):
             return {"mode": "webhook", "to": url}
         case _:
-            raise AssertionError(telling)
+            assert_never(telling)
 
 
 def _state_row(job: Job, last: Firing | None) -> JsonObject:
@@ -267,11 +267,11 @@ def preview(job: Job, where: Venue) -> JsonObject:
     match telling:
         case Silent():
             return {"label": "nowhere", "detail": f"stays in {where.work}"}
-        case Announce(to=None):
-            return {"label": "last chat", "detail": f"where {where.home} was last met"}
-        case Announce(to=Address() as to):
+        case Announce(to=to):
+            if to is None:
+                return {"label": "last chat", "detail": f"where {where.home} was last met"}
             return {"label": to.channel, "detail": to.to}
         case Webhook(url=url):
             return {"label": "webhook", "detail": url}
         case _:
-            raise AssertionError(telling)
+            assert_never(telling)
