@@ -155,8 +155,7 @@ def _body(line: JsonObject, principal: Principal) -> Body:
     match line.get("type"):
         case "message":
             message = message_from_json(as_object(line.get("message")), at, principal)
-            if message is not None:
-                return message
+            return _notice(line, at) if message is None else message
         case "compaction":
             return Compaction(
                 summary=as_text(line.get("summary")),
@@ -166,7 +165,10 @@ def _body(line: JsonObject, principal: Principal) -> Body:
                 at=at,
             )
         case _:
-            pass
+            return _notice(line, at)
+
+
+def _notice(line: JsonObject, at: int) -> Notice:
     data = {name: value for name, value in line.items() if name not in _FRAME}
     return Notice(kind=as_text(line.get("type")), at=at, data=data)
 
