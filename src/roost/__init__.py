@@ -4,7 +4,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from roost.app import open_embedded as open  # noqa: A004 — read as `roost.open`
+    from roost.app.embedding import open_embedded as open  # noqa: A004 — read as `roost.open`
     from roost.client import Client
 
 __version__ = "0.1.0.dev0"
@@ -20,7 +20,7 @@ def __getattr__(name: str) -> Any:
 
             return Client
         case "open":
-            from roost.app import open_embedded  # noqa: PLC0415 — see above
+            from roost.app.embedding import open_embedded  # noqa: PLC0415 — see above
 
             return functools.partial(open_embedded, version=__version__)
         case _:

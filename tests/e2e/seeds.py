@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from roost.app import open_held_store
+from roost.app.opening import open_held_store
 from roost.clock import SystemClock
 from roost.config import load
 from roost.core.addresses import Address

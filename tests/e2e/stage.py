@@ -11,8 +11,7 @@ import pyjson5
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
-from roost.app import open_gateway
-from roost.app.serving import Served
+from roost.app.serving import Served, open_gateway
 from roost.config import load
 from roost.core.errors import RoostError
 from roost.testing.fake_http import Asked, Reply

@@ -13,8 +13,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from roost.app import open_gateway
-from roost.app.serving import Served
+from roost.app.serving import Served, open_gateway
 from roost.clock import SystemClock
 from roost.config import load
 from roost.config.gateway import Bind

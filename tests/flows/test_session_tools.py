@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from roost.app import open_engine, open_store
+from roost.app.opening import open_engine, open_store
 from roost.channels.loopback import LoopbackChannel
 from roost.config import load
 from roost.core.addresses import Address

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from roost.app import open_engine
+from roost.app.opening import open_engine
 from roost.channels.loopback import LoopbackChannel
 from roost.config import load
 from roost.core.admission import ChannelPolicy, DmPolicy

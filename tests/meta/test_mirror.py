@@ -82,7 +82,6 @@ ENTRY_POINTS = frozenset(
     {
         "roost",
         "roost.__main__",
-        "roost.app",
         "roost.channels.loopback",
         "roost.config.reference",
         "roost.ports",

@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from roost.app import Checked, check_store, copy_store, migrate_store
+from roost.app.moving import Checked, check_store, copy_store, migrate_store
 from roost.cli.show import as_json, console, facts, say
 from roost.cli.where import HERE, Where
 

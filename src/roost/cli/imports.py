@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
-from roost.app import import_folder, import_session
+from roost.app.importing import import_folder, import_session
 from roost.cli.show import as_json, console, say
 from roost.cli.where import LOCAL, Local
 

@@ -2,7 +2,7 @@
 
 import os
 
-from roost.app import open_held_store
+from roost.app.opening import open_held_store
 from roost.cli.show import as_json, say
 from roost.cli.where import LOCAL, Local
 from roost.core.leases import Gateway

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from roost.app import audited, close_files
+from roost.app.auditing import audited, close_files
 from roost.cli.show import as_json, say
 from roost.cli.where import LOCAL, Local
 from roost.core.audit import Finding, Severity

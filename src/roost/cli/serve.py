@@ -12,7 +12,7 @@ import anyio
 from cyclopts import Parameter
 
 from roost import __version__
-from roost.app import Served, open_gateway
+from roost.app.serving import Served, open_gateway
 from roost.cli.where import LOCAL, Local
 from roost.client.trust import fingerprint_of
 from roost.config import Loaded

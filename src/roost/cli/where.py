@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from cyclopts import Parameter
 
 import roost
-from roost import __version__, app
+from roost import __version__
 from roost.client import Client, Refused, Trust, Unreachable, Untrusted
 from roost.client.errors import Starting
 from roost.client.handshake import Introduction
@@ -101,7 +101,9 @@ async def _entered(stack: AsyncExitStack, where: Where, loaded: Loaded) -> Clien
         raise
     except (Unreachable, Refused) as error:
         failures: list[RoostError] = [error]
-    for address in await app.serving_addresses(loaded):
+    from roost.app.finding import serving_addresses  # noqa: PLC0415 — the store's libraries are loaded where a lease must be read
+
+    for address in await serving_addresses(loaded):
         parts = urlsplit(address)
         known = _url(parts.scheme, parts.hostname or "", parts.port or 0)
         if known != configured:

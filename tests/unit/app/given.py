@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from roost.app import open_engine
+from roost.app.opening import open_engine
 from roost.channels.loopback import LoopbackChannel
 from roost.config import Loaded, load
 from roost.core.addresses import Address, ChatType

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.app import audited, close_files
+from roost.app.auditing import audited, close_files
 from roost.config import load
 
 

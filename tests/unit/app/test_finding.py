@@ -4,7 +4,8 @@ from pathlib import Path
 
 import anyio
 
-from roost.app import open_store, serving_addresses
+from roost.app.finding import serving_addresses
+from roost.app.opening import open_store
 from roost.config import load
 from roost.core.leases import Gateway
 from roost.testing.clock import FakeClock

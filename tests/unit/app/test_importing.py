@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from roost.app import import_folder, open_held_store, open_store
+from roost.app.importing import import_folder
+from roost.app.opening import open_held_store, open_store
 from roost.config import load
 from roost.core.errors import LeaseHeld
 from roost.core.leases import Gateway

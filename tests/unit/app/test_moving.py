@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from roost.app import check_store, copy_store, migrate_store, open_engine
+from roost.app.moving import check_store, copy_store, migrate_store
+from roost.app.opening import open_engine
 from roost.clock import SystemClock
 from roost.config import Loaded, load
 from roost.core.addressed import Addressed
@@ -92,7 +93,7 @@ async def test_a_store_in_use_is_not_copied(tmp_path: Path) -> None:
 def test_without_its_driver_a_server_is_refused_with_what_to_install(tmp_path: Path) -> None:
     program = (
         "import sys, anyio; sys.modules['asyncpg'] = None\n"
-        "from roost.app import check_store\nfrom roost.config import load\n"
+        "from roost.app.moving import check_store\nfrom roost.config import load\n"
         f"loaded = load({{'ROOST_HOME': {str(tmp_path)!r}}})\n"
         "try:\n    anyio.run(check_store, loaded, 'postgresql://h/d')\n"
         "except Exception as error:\n    print(error)\n"

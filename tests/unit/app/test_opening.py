@@ -6,7 +6,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from roost.app import database_file, open_engine, open_store
+from roost.app.opening import open_engine, open_store
+from roost.app.places import database_file
 from roost.config import load
 from roost.core.errors import StoreUnavailable
 from roost.core.leases import Gateway
@@ -51,7 +52,7 @@ def test_without_the_driver_the_error_names_what_to_install(tmp_path: Path) -> N
     script = (
         "import asyncio, sys\n"
         "sys.modules['asyncpg'] = None\n"
-        "from roost.app import open_store\n"
+        "from roost.app.opening import open_store\n"
         "from roost.config import load\n"
         f"loaded = load({{'ROOST_HOME': {str(tmp_path)!r}, 'ROOST_DATABASE_URL': 'postgresql://h/d'}})\n"
         "try:\n    asyncio.run(open_store(loaded).__aenter__())\n"
@@ -82,6 +83,6 @@ async def test_warnings_go_to_the_error_output_without_the_credentials_of_the_fi
 
 
 def test_starting_loads_no_library_of_a_provider() -> None:
-    script = "import sys, roost.app; print([name for name in ('pydantic_ai', 'openai', 'anthropic', 'google.genai', 'asyncpg') if name in sys.modules])"
+    script = "import sys, roost.app.serving, roost.app.embedding; print([name for name in ('pydantic_ai', 'openai', 'anthropic', 'google.genai', 'asyncpg') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -6,7 +6,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from roost.app import database_file, open_engine
+from roost.app.opening import open_engine
+from roost.app.places import database_file
 from roost.config import load
 from roost.config.providers import ModelApi
 from roost.core.errors import ConfigInvalid

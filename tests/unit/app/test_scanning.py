@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.app import secret_scanner
-from roost.app.scanning import kept_token, known_secrets
+from roost.app.scanning import kept_token, known_secrets, secret_scanner
 from roost.config import load
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from roost.app import open_gateway
-from roost.app.serving import Served
+from roost.app.serving import Served, open_gateway
 from roost.config import load
 from roost.core.errors import RoostError
 from roost.server.listening import bind

@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from roost.app import Checked
+from roost.app.moving import Checked
 from roost.cli.db import _advice
 from roost.cli.main import main
 from tests.unit.cli.conftest import Typed

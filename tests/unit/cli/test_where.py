@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.app import open_store
+from roost.app.opening import open_store
 from roost.app.serving import Served
 from roost.cli.main import main
 from roost.cli.where import Where, gateway

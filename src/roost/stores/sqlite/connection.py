@@ -121,9 +121,11 @@ def refuse_foreign(connection: apsw.Connection, path: Path) -> None:
 def migrate(connection: apsw.Connection, steps: Sequence[Migration]) -> None:
     """Bring the schema up to date, each step in its own transaction."""
     connection.transaction_mode = "IMMEDIATE"
-    for step in steps:
+    # Who finds it up to date takes no lock, and so waits for nobody who writes.
+    done = connection.pragma("user_version")
+    for step in [step for step in steps if step.number > done]:
         with connection:
-            # Asked under the lock: another process may have taken the step meanwhile.
+            # Asked again under the lock: another process may have taken the step meanwhile.
             if connection.pragma("user_version") < step.number:
                 # To the end: a statement that answers a row would stop it half way.
                 connection.execute(step.script).fetchall()

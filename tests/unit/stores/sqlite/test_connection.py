@@ -50,6 +50,13 @@ def test_a_reader_cannot_write(path: Path) -> None:
     writer.close()
 
 
+def test_a_store_that_is_up_to_date_opens_while_another_writes(path: Path) -> None:
+    writer = open_writer(path)
+    with writer:
+        open_writer(path).close()
+    writer.close()
+
+
 def test_a_file_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "photos.db"
     other = apsw.Connection(str(path))
