@@ -17,8 +17,8 @@ from roost.ports import Unreached
 
 MOST_HOPS = 5
 TIMEOUT_S = 15.0
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
-REPEATED = frozenset({307, 308})
+# Whoever answers so did not take it. The other answers that name a place leave open whether what was posted is lost.
+SENT_ON = frozenset({307, 308})
 
 Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 
@@ -42,21 +42,18 @@ class WebEgress:
         self._transport = transport
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
-        method, sent = "POST", body
         # Neither a proxy nor credentials of the environment: what was judged must be what is reached.
         async with httpx2.AsyncClient(
             transport=self._transport, trust_env=False, timeout=TIMEOUT_S
         ) as client:
             for _ in range(MOST_HOPS + 1):
                 hop = target(url)
-                request = self._request(method, hop, await self._judged(hop), headers, sent)
+                request = self._request(hop, await self._judged(hop), headers, body)
                 answer = await _sent(client, request, hop)
                 location = answer.headers.get("location")
-                if answer.status_code not in REDIRECTS or location is None:
+                if answer.status_code not in SENT_ON or location is None:
                     return int(answer.status_code)
                 url = urljoin(url, location)
-                if answer.status_code not in REPEATED:
-                    method, sent = "GET", b""
         raise Forbidden(f"it was sent on more than {MOST_HOPS} times")
 
     async def _judged(self, hop: Target) -> str:
@@ -71,12 +68,10 @@ class WebEgress:
             raise Unreached(f"{hop.host} has no address")
         return addresses[0]
 
-    def _request(
-        self, method: str, hop: Target, address: str, headers: Mapping[str, str], body: bytes
-    ) -> httpx2.Request:
+    def _request(self, hop: Target, address: str, headers: Mapping[str, str], body: bytes) -> httpx2.Request:
         place = f"[{address}]" if ":" in address else address
         return httpx2.Request(
-            method,
+            "POST",
             f"{hop.scheme}://{place}:{hop.port}{hop.path}",
             headers={**headers, "Host": hop.authority},
             content=body,

@@ -7,7 +7,7 @@ from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.entries import Entry
 from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
-from roost.core.inbound import InboundRecord, InboundState
+from roost.core.inbound import InboundRecord, InboundState, InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import Denial, LedgerTotal
@@ -97,9 +97,16 @@ def broken_laws(state: Dump) -> list[str]:
     broken = [f"{key} runs {count} runs" for key, count in running.items() if count > 1]
     broken += [f"{count} sends to {address} at once" for address, count in sending.items() if count > 1]
     broken += [
+        f"message {record.inbound.id} waits for {record.run_id}, {record.mode}"
+        for record in state.inbound
+        if record.state is InboundState.PENDING and (record.run_id is None) != (record.mode is InputMode.WAIT)
+    ]
+    broken += [
         f"message {record.inbound.id} waits for {record.run_id}"
         for record in state.inbound
-        if record.state is InboundState.PENDING and (record.inbound.key, record.run_id) not in waiting
+        if record.state is InboundState.PENDING
+        and record.run_id is not None
+        and (record.inbound.key, record.run_id) not in waiting
     ]
     broken += [f"run {run.id} has a claim" for run in state.runs if run.state.ended and run.claim]
     for one in state.conversations:

@@ -211,7 +211,7 @@ effects: st.SearchStrategy[fx.Effect] = st.one_of(
     st.builds(fx.Pin, key=keys, at=st.none() | moments),
     st.builds(fx.DeleteSession, key=keys),
     st.builds(fx.AppendEntries, key=keys, drafts=drafts()),
-    st.builds(fx.AcceptInput, inbound=inbound(), run_id=runs, mode=modes),
+    st.builds(fx.AcceptInput, inbound=inbound(), run_id=st.none() | runs, mode=modes),
     st.builds(fx.MoveInput, inbound_id=messages, run_id=runs, mode=modes),
     st.builds(fx.MergeInput, inbound_id=messages, into=messages, reason=texts),
     st.builds(fx.KillInput, inbound_id=messages, reason=texts),

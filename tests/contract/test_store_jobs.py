@@ -242,6 +242,14 @@ async def test_a_job_that_forgets_is_gone_when_it_went_well(store: Store, lease:
     assert await store.job("j2") is not None
 
 
+async def test_a_job_that_forgets_is_gone_at_once_where_nothing_runs(store: Store, lease: Lease) -> None:
+    event = SystemEvent(text="the kettle boils")
+    once = job(schedule=At(at=NOON), forget=True, work=event, place=Place.MAIN)
+    await fire(store, lease, await keep(store, once))
+    assert await store.job("j1") is None
+    assert [row.state for row in await history(store)] == [FiringState.OK]
+
+
 async def test_an_event_waits_for_the_next_turn_and_changes_nothing_else(store: Store, lease: Lease) -> None:
     await opened(store)
     before = await known(store)

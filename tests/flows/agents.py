@@ -51,7 +51,7 @@ async def send(driver: Driver, run: Run, target: SessionKey, text: str, max_turn
     if refused:
         raise refused.error()
     order = sending.Order(
-        id=MessageId.of_call(run.id, driver.names("call"), text),
+        id=MessageId.of_call(run.id, driver.names("call")),
         sender=run,
         target=target,
         text=text,

@@ -113,6 +113,19 @@ async def test_a_session_with_work_is_stopped_before_it_is_removed_or_reset(open
         await client.event("chat", runId="run-2", state="aborted")
 
 
+async def test_a_session_is_created_once_by_a_request_with_a_name(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("booked"),), (Say("booked another"),))
+        asked = {"message": "book the flight", "idempotencyKey": "run-1"}
+        first = await client.call("sessions.create", asked)
+        await client.event("chat", runId="run-1", state="final")
+        assert (await client.call("sessions.create", asked))["key"] == first["key"]
+        other = await client.call("sessions.create", {**asked, "idempotencyKey": "run-2"})
+        assert other["key"] != first["key"]
+        await client.event("chat", runId="run-2", state="final")
+        assert len(gate.bench.model.requests) == 2
+
+
 async def test_sessions_are_listed_by_what_is_asked(opened: Opened) -> None:
     async with opened() as (gate, client):
         for name in ("one", "two", "three"):

@@ -64,6 +64,23 @@ async def test_a_child_does_its_task_and_the_chat_is_told(nursery: Nursery) -> N
     assert await nursery.bench.store.completions(MAIN) == ()
 
 
+async def test_a_model_that_names_every_call_alike_gets_a_child_for_each(nursery: Nursery) -> None:
+    def act(request: ModelRequest) -> Script:
+        if task_of(request):
+            return [Hang()]
+        begun = len(results(request))
+        return spawns(["count", "mail"][begun]) if begun < 2 else [Say("Both.")]
+
+    nursery.act = act
+    async with nursery.engine().serving(GATEWAY):
+        await nursery.bench.say("two things")
+        await nursery.bench.replies()
+        children = {str(child.key) for child in await nursery.descendants()}
+        assert {one["childSessionKey"] for one in results(nursery.newest_of_main())} == children
+        assert len(children) == 2
+        await nursery.bench.say("/stop")
+
+
 @pytest.mark.requirement("D63")
 async def test_a_turn_that_yields_goes_on_once_with_all_that_was_found(nursery: Nursery) -> None:
     yielded_to = anyio.Event()

@@ -12,8 +12,12 @@ from roost.core.occasions import WEBHOOK
 from roost.ports import Egress, Receive, Unreached
 
 LONGEST = 1_000_000
-_LATER = frozenset({408, 425, 429, 500, 502, 503, 504})
-_TAKEN = range(200, 300)
+# Taken, and what came of it is said elsewhere.
+_SEE_OTHER = 303
+_TAKEN = frozenset({*range(200, 300), _SEE_OTHER})
+_LATER = frozenset({425, 429, 503})
+# Who answers so may have taken it, or stand before one who did.
+_UNCLEAR = frozenset({408, *range(500, 600)})
 
 
 class WebhookChannel:
@@ -43,6 +47,8 @@ class WebhookChannel:
             return Confirmed(receipt=str(status))
         if status in _LATER:
             return Postponed(ready_at=0, error=f"it answered {status}")
+        if status in _UNCLEAR:
+            return Unknown(error=f"it answered {status}")
         return Rejected(error=f"it answered {status}")
 
     async def ask(self, delivery: Delivery) -> Knowledge:

@@ -38,6 +38,13 @@ def replanned(job: Job, plan: Plan, setting: Setting) -> Job:
     )
 
 
+def hastened(job: Job, asked: str, now: int) -> Job:
+    """A job that is due now, once for each asking."""
+    if job.asked == asked:
+        return job
+    return replace(job, asked=asked, next_at=min(job.next_at or now, now))
+
+
 def first_due(plan: Plan, setting: Setting) -> int | None:
     """When it is due first; None while it rests. One that never is was meant otherwise."""
     if plan.agent not in setting.agents:

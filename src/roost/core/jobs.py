@@ -138,7 +138,7 @@ class Plan:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """`next_at` is when it is due next; None while it is paused or will never be again. `revision` is raised by every
-    change of the plan."""
+    change of the plan. `asked` names the newest asking that it be done at once."""
 
     id: str
     owner: Principal
@@ -148,6 +148,7 @@ class Job:
     revision: int = 1
     next_at: int | None = None
     last_at: int | None = None
+    asked: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,10 @@ Values only. How a message is written to JSON is `core.jsonl`; how a list of the
 `core.transcript`.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import chain, count
 from typing import NamedTuple, TypeAlias
 
 from roost.core.jsonvalue import JsonObject
@@ -161,8 +163,24 @@ def text_of(message: Message) -> str:
     return "\n".join(block.text for block in content if isinstance(block, Text))
 
 
-def tool_calls(message: Message) -> tuple[ToolCall, ...]:
+def tool_calls(message: Body) -> tuple[ToolCall, ...]:
     """The tool calls a message makes, in order."""
     if not isinstance(message, AssistantMessage):
         return ()
     return tuple(block for block in message.content if isinstance(block, ToolCall))
+
+
+def with_new_calls(answer: AssistantMessage, earlier: Iterable[Body]) -> AssistantMessage:
+    """An answer whose calls have ids that no earlier call has: some models give every answer's first the same."""
+    if not tool_calls(answer):
+        return answer
+    taken = {call.id for body in earlier for call in tool_calls(body)}
+
+    def renamed(call: ToolCall) -> ToolCall:
+        names = chain((call.id,), (f"{call.id}_{number}" for number in count(2)))
+        free = next(name for name in names if name not in taken)
+        taken.add(free)
+        return replace(call, id=free)
+
+    content = (renamed(block) if isinstance(block, ToolCall) else block for block in answer.content)
+    return replace(answer, content=tuple(content))

@@ -60,7 +60,8 @@ def fire(occasion: Occasion, moment: Moment) -> Fired:
     if _waits(occasion, moment):
         return Fired(job=job, effects=healed)
     due = now if job.next_at is None or moment.by_hand else job.next_at
-    after = job if moment.by_hand and not _is_due(job, now) else replace(job, next_at=_next(job, moment))
+    following = _next(job, moment) if job.plan.enabled else None
+    after = job if moment.by_hand and not _is_due(job, now) else replace(job, next_at=following)
     reason = _left_out(occasion, moment, due)
     if reason is not None:
         return Fired(job=after, effects=(*healed, *_skipped(occasion, moment, due, reason)))

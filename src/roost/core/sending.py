@@ -40,9 +40,9 @@ class MessageId:
     run: str
 
     @classmethod
-    def of_call(cls, run_id: str, call_id: str, arguments: str) -> "MessageId":
-        """Those of a tool call, however often it is made. Arguments count: some models reuse the id of a call."""
-        message = derived_id("sent", run_id, call_id, arguments)
+    def of_call(cls, run_id: str, call_id: str) -> "MessageId":
+        """Those of a tool call, however often it is made."""
+        message = derived_id("sent", run_id, call_id)
         return cls(message=message, run=derived_id("run of", message))
 
 

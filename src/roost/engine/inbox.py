@@ -132,7 +132,8 @@ class Inbox:
         _log.info(
             "message %s was accepted", taken.id, extra={"trace": taken.trace, "run": accepted.record.run_id}
         )
-        if plans and plans[-1].interrupts:
+        # What was planned for a message that proved to be a duplicate was not done.
+        if plans and not accepted.duplicate and plans[-1].interrupts:
             self._stops.end(plans[-1].interrupts, queueing.INTERRUPTED)
         return accepted
 

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 
 from roost.core import stopping
 from roost.core.addressed import facts_of_named
-from roost.core.effects import AppendEntries, Archive, ChangeSession, DeleteSession, Effects, OpenSession, Pin
+from roost.core.effects import (
+    AppendEntries,
+    Archive,
+    ChangeSession,
+    DeleteSession,
+    DiscardSession,
+    Effects,
+    OpenSession,
+    Pin,
+)
 from roost.core.entries import EntryDraft
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.facts import session_owner
@@ -16,7 +25,7 @@ from roost.core.queries import SessionQuery
 from roost.core.resets import Reset, open_generation
 from roost.core.runs import StopRequest
 from roost.core.sessions import Base, Generation, Labels, OpenedBy, Overrides, Session, Times
-from roost.core.snapshots import Snapshot
+from roost.core.snapshots import Decide, Snapshot
 from roost.core.trees import Tree
 from roost.core.visibility import Operation, PersonCaller, scope
 from roost.engine.reaching import existing, reach
@@ -24,7 +33,7 @@ from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId
 from roost.engine.stops import Stops
 from roost.ports import Clock, Store, Topic, TopicKind
-from roost.ports.limits import watched
+from roost.ports.limits import OutOfTime, watched
 
 LONGEST_LABEL = 512
 STOPPED = "stopped by the operator"
@@ -119,13 +128,18 @@ class Operations:
             raise InvalidInput(f"Cannot delete the main session ({key}).", hint="reset it instead")
         if session is None:
             return None
-        await self._halt(key, StopRequest(reason=_DELETED, by=caller.principal, at=self._clock.now()))
+        request = StopRequest(reason=_DELETED, by=caller.principal, at=self._clock.now())
+        ends = list[str]()
 
-        def decide(snapshot: Snapshot) -> Effects:
-            _refuse_other(snapshot, expected_id)
-            return () if snapshot.session is None else (DeleteSession(key=key),)
+        def halt(tree: Tree) -> Effects:
+            _refuse_other(tree.session, expected_id)
+            done = stopping.stop(tree, request)
+            ends[:] = done.runs
+            return done.effects
 
-        await self._store.change_session(key, decide)
+        await self._store.change_tree(key, halt)
+        self._end(ends, request.reason)
+        await self._remove(key, expected_id)
         return session
 
     async def stop(self, caller: PersonCaller, key: SessionKey, run_id: str | None = None) -> tuple[str, ...]:
@@ -155,25 +169,28 @@ class Operations:
         await self._store.change_session(key, lambda _: (AppendEntries(key=key, drafts=(draft,)),))
         return draft.id
 
-    async def _halt(self, key: SessionKey, request: StopRequest) -> None:
-        """Stop everything of a session and wait until it has ended."""
-        ends = list[str]()
+    async def _remove(self, key: SessionKey, expected_id: str | None) -> None:
+        """As soon as its runs have ended and its senders were told; in the end a refusal says what is left of it."""
 
-        def decide(tree: Tree) -> Effects:
-            done = stopping.stop(tree, request)
-            ends[:] = done.runs
-            return done.effects
+        def removing(effect: DeleteSession) -> Decide:
+            def decide(snapshot: Snapshot) -> Effects:
+                _refuse_other(snapshot, expected_id)
+                return () if snapshot.session is None else (effect,)
 
-        async def over() -> bool | None:
-            return None if await self._store.active_runs(key) else True
+            return decide
+
+        async def gone() -> bool | None:
+            session = await self._store.change_session(key, removing(DiscardSession(key=key)))
+            return True if session is None else None
 
         async def wait() -> bool:
-            return await self._store.wait_for(Topic(TopicKind.SESSION, str(key)), over)
+            return await self._store.wait_for(Topic(TopicKind.SESSION, str(key)), gone)
 
-        await self._store.change_tree(key, decide)
-        self._end(ends, request.reason)
         deadline = self._clock.now() + _TO_END_MS
-        await watched(self._clock, lambda: deadline - self._clock.now(), wait)
+        try:
+            await watched(self._clock, lambda: deadline - self._clock.now(), wait)
+        except OutOfTime:
+            await self._store.change_session(key, removing(DeleteSession(key=key)))
 
     def _end(self, run_ids: list[str], reason: str) -> None:
         for run_id in run_ids:

@@ -17,7 +17,7 @@ from roost.core.channels import Knowledge
 from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.errors import Conflict, NotFound, RoostError
 from roost.ports import Channel, Clock, Store
-from roost.ports.limits import within
+from roost.ports.limits import OutOfTime, within
 
 MOST_UNCERTAIN = 10_000
 LONGEST_ASK_MS = 3_000
@@ -63,7 +63,7 @@ class Reconciler:
         for delivery in uncertain:
             if self._due(delivery):
                 due[delivery.address.served_by].append(delivery)
-        silent: list[Account] = []
+        silent: set[Account] = set()
         async with anyio.create_task_group() as group:
             for account, deliveries in due.items():
                 group.start_soon(self._ask, account, deliveries, silent)
@@ -78,15 +78,18 @@ class Reconciler:
         _, again_at = self._asked.get(_attempt(delivery), (0, 0))
         return again_at <= self._clock.now()
 
-    async def _ask(self, account: Account, deliveries: Sequence[Delivery], silent: list[Account]) -> None:
+    async def _ask(self, account: Account, deliveries: Sequence[Delivery], silent: set[Account]) -> None:
         channel = self._channels[account]
         for delivery in deliveries:
             try:
                 known = await within(self._clock, LONGEST_ASK_MS, partial(channel.ask, delivery))
             except Exception as error:  # noqa: BLE001 — a channel that breaks must not keep the gateway from working
                 _log.warning("channel %s could not be asked about %s: %r", account, delivery.id, error)
-                silent.append(account)
-                return
+                silent.add(account)
+                self._ask_later(delivery)
+                if isinstance(error, OutOfTime):
+                    return
+                continue
             state = _fate(known, dedupes=channel.abilities.dedupes)
             if state is None:
                 self._ask_later(delivery)

@@ -4,7 +4,14 @@ The last answer is not written here: it goes into the transaction that ends the 
 """
 
 from roost.core.errors import RoostError
-from roost.core.messages import AssistantMessage, StopReason, ToolResult, UserMessage, tool_calls
+from roost.core.messages import (
+    AssistantMessage,
+    StopReason,
+    ToolResult,
+    UserMessage,
+    tool_calls,
+    with_new_calls,
+)
 from roost.core.models import FailureKind, ModelFailed
 from roost.core.transcript import gateway_message, with_note, with_request
 from roost.engine.asking import Asking
@@ -41,7 +48,7 @@ class Turn:
         self._refuse_emptied()
         self._note = await children_note(self._work)
         for _ in range(self._most_steps):
-            answer = await self._answer()
+            answer = with_new_calls(await self._answer(), (entry.body for entry in self._context.entries))
             calls = tool_calls(answer)
             if not calls:
                 return Played(words=answer, told=self._context.told, load=self._context.load(answer))

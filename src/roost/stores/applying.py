@@ -9,7 +9,7 @@ from roost.core.effects import Effect, Effects
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.exchanges import CompletionStatus
 from roost.core.firings import FiringState, PutFiring
-from roost.core.inbound import InboundRecord, InboundState
+from roost.core.inbound import InboundRecord, InboundState, InputMode
 from roost.core.keys import SessionKey
 from roost.core.parts import parts
 from roost.core.runs import RunState
@@ -132,15 +132,22 @@ async def accept_input(unit: Unit, effect: fx.AcceptInput) -> SessionKey:
             inbound=effect.inbound, state=InboundState.PENDING, mode=effect.mode, run_id=effect.run_id
         )
     )
-    if effect.run_id is not None:
-        unit.seated(effect.inbound.key, effect.run_id)
+    _seat(unit, effect.inbound.key, effect.run_id, effect.mode)
     return effect.inbound.key
 
 
 async def move_input(unit: Unit, effect: fx.MoveInput) -> None:
     record = await unit.pending_input(effect.inbound_id)
     await unit.tables.update_inbound(replace(record, run_id=effect.run_id, mode=effect.mode))
-    unit.seated(record.inbound.key, effect.run_id)
+    _seat(unit, record.inbound.key, effect.run_id, effect.mode)
+
+
+def _seat(unit: Unit, key: SessionKey, run_id: str | None, mode: InputMode) -> None:
+    """An input has its run, or waits for whichever turn comes next."""
+    if (run_id is None) != (mode is InputMode.WAIT):
+        raise InvalidInput(f"an input of mode {mode} cannot wait for run {run_id}")
+    if run_id is not None:
+        unit.seated(key, run_id)
 
 
 async def merge_input(unit: Unit, effect: fx.MergeInput) -> SessionKey:

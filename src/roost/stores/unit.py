@@ -14,7 +14,7 @@ from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound
 from roost.core.events import Event, EventKind
 from roost.core.exchanges import Completion, ExchangeState
-from roost.core.inbound import InboundRecord, InboundState, InputMode
+from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.runs import Claim, Run, RunState
 from roost.core.sessions import Growth, Session, SessionStatus, grown
@@ -302,7 +302,7 @@ class Unit:
         pending = await self.tables.pending_inputs(key)
         active = {run.id for run in await self.tables.active_runs(key)} if pending else set()
         for record in pending:
-            if record.mode is not InputMode.WAIT and record.run_id not in active:
+            if record.run_id is not None and record.run_id not in active:
                 raise InvalidInput(
                     f"message {record.inbound.id} would wait for run {record.run_id}, which will not take it",
                     hint="move, merge or kill the pending inputs of a run in the decision that ends it",

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.firings import Firing
-from roost.core.jobmaking import Setting, made, replanned
+from roost.core.jobmaking import Setting, hastened, made, replanned
 from roost.core.jobs import SILENT, AgentTurn, Announce, Job, Place, Plan, SystemEvent
 from roost.core.jobwords import read_schedule, written
 from roost.core.jsonvalue import JsonObject, JsonValue
@@ -99,7 +99,7 @@ class Cron:
                 page = await self._store.firings(job.id, limit=MOST_RUNS)
                 return {"jobId": job.id, "runs": [_run(one) for one in page.rows]}
             case _:
-                return await self._change(action, arguments.text("jobId"))
+                return await self._change(action, invocation, arguments.text("jobId"))
 
     async def _add(self, invocation: Invocation, arguments: Arguments) -> JsonObject:
         # The same call makes the same job.
@@ -108,14 +108,16 @@ class Cron:
         kept = await self._store.change_job(name, lambda known: known or job)
         return {"added": _row(kept or job)}
 
-    async def _change(self, action: Action, job_id: str) -> JsonObject:
+    async def _change(self, action: Action, invocation: Invocation, job_id: str) -> JsonObject:
+        asked = derived_id("asked", invocation.run_id, invocation.call_id)
+
         def decide(known: Job | None) -> Job | None:
             job = _known(known)
             match action:
                 case Action.REMOVE:
                     return None
                 case Action.RUN:
-                    return replace(job, next_at=min(job.next_at or self._clock.now(), self._clock.now()))
+                    return hastened(job, asked, self._clock.now())
                 case _:
                     plan = replace(job.plan, enabled=action is Action.RESUME)
                     return replanned(job, plan, self._setting())

@@ -95,7 +95,7 @@ class SessionsSend:
         self._rules = rules
 
     async def run(self, invocation: Invocation, report: Report) -> ToolOutcome:
-        name = MessageId.of_call(invocation.run_id, invocation.call_id, compact(invocation.arguments))
+        name = MessageId.of_call(invocation.run_id, invocation.call_id)
         try:
             arguments = Arguments(self.spec, invocation.arguments)
             if arguments.has("messageId"):

@@ -36,6 +36,8 @@ class Out:
     ("answer", "result"),
     [
         (204, Confirmed(receipt="204")),
+        (303, Confirmed(receipt="303")),
+        *((status, Unknown(error=f"it answered {status}")) for status in (408, 500, 502, 504)),
         (503, Postponed(ready_at=0, error="it answered 503")),
         (429, Postponed(ready_at=0, error="it answered 429")),
         (404, Rejected(error="it answered 404")),

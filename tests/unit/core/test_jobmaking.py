@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core.errors import InvalidInput
-from roost.core.jobmaking import Setting, made, replanned
+from roost.core.jobmaking import Setting, hastened, made, replanned
 from roost.core.principals import OWNER
 from roost.core.schedules import At, Cron, Every
 from roost.testing.clock import NOON
@@ -39,3 +39,12 @@ def test_a_changed_job_keeps_its_time_unless_that_changes() -> None:
     moved = replanned(one, plan(schedule=Every(every_ms=60_000, anchor=NOON)), SETTING)
     assert moved.next_at == NOON + 60_000
     assert replanned(one, plan(enabled=False), SETTING).next_at is None
+
+
+def test_a_job_is_hastened_once_by_each_asking() -> None:
+    asked = hastened(job(next_at=NOON + 5), "a", NOON)
+    assert (asked.next_at, hastened(job(next_at=None), "a", NOON).next_at) == (NOON, NOON)
+    assert hastened(job(next_at=NOON - 5), "a", NOON).next_at == NOON - 5
+    taken_up = replace(asked, next_at=NOON + 60_000)
+    assert hastened(taken_up, "a", NOON + 1) is taken_up
+    assert hastened(taken_up, "b", NOON + 1).next_at == NOON + 1

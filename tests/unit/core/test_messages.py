@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from roost.core.messages import (
     AssistantMessage,
     Image,
@@ -10,6 +12,7 @@ from roost.core.messages import (
     UserMessage,
     text_of,
     tool_calls,
+    with_new_calls,
 )
 
 CALL = ToolCall(id="c1", name="read", arguments={})
@@ -29,6 +32,16 @@ def test_the_text_of_a_message_is_what_is_visible_of_it() -> None:
 def test_only_an_assistant_makes_calls() -> None:
     assert tool_calls(ASSISTANT) == (CALL,)
     assert tool_calls(USER) == ()
+
+
+def test_a_call_that_is_named_like_an_earlier_one_gets_another_name() -> None:
+    assert with_new_calls(ASSISTANT, (USER,)) == ASSISTANT
+    again = with_new_calls(ASSISTANT, (USER, ASSISTANT))
+    assert [call.id for call in tool_calls(again)] == ["c1_2"]
+    twins = replace(ASSISTANT, content=(CALL, CALL))
+    assert [call.id for call in tool_calls(with_new_calls(twins, (ASSISTANT, again)))] == ["c1_3", "c1_4"]
+    silent = replace(ASSISTANT, content=(Text("one"),))
+    assert with_new_calls(silent, (ASSISTANT,)) == silent
 
 
 def test_usage_adds_up_field_by_field() -> None:

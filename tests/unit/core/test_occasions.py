@@ -8,6 +8,7 @@ from roost.core.effects import AcceptInput, OpenGeneration, OpenSession, QueueRu
 from roost.core.firings import Firing, FiringState, PutFiring
 from roost.core.heartbeats import Beat
 from roost.core.inbound import InputMode
+from roost.core.jobmaking import hastened
 from roost.core.jobs import (
     AgentTurn,
     Announce,
@@ -201,6 +202,7 @@ def test_a_job_run_by_hand_keeps_its_times() -> None:
     assert only(first, PutFiring).firing.id != only(other, PutFiring).firing.id
     paused = job(next_at=None, enabled=False)
     assert fire(occasion(paused), moment(by_hand="a")).job.next_at is None
+    assert fire(occasion(hastened(paused, "b", NOON)), moment()).job.next_at is None
     due = fire(occasion(job(missed=Missed.SKIP)), moment(NOON + DAY, by_hand="a"))
     assert due.job.next_at == NOON + DAY + STEP
     assert only(due, PutFiring).firing.state is FiringState.STARTED

@@ -7,7 +7,7 @@ from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, PairingRequired
 from roost.core.effects import Effects
 from roost.core.envelopes import Conversation, Envelope, Sender
-from roost.core.inbound import InputMode
+from roost.core.inbound import Inbound, InputMode
 from roost.core.keys import SessionKey
 from roost.core.messages import Text
 from roost.core.principals import OWNER
@@ -15,13 +15,14 @@ from roost.core.queries import SessionQuery
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
 from roost.core.runs import RunKind
 from roost.core.sessions import OpenedBy
-from roost.core.snapshots import Snapshot
+from roost.core.snapshots import Decide, Snapshot
 from roost.core.threads import BindThread, ThreadBinding
 from roost.engine.ids import FreshIds
 from roost.engine.inbox import Inbox, TurnedAway
 from roost.engine.rulebook import Rulebook
 from roost.engine.stops import Stops
 from roost.ports import Accepted
+from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from tests.unit.engine.scenes import HOME, Scene, everything
@@ -87,6 +88,27 @@ async def test_a_message_that_interrupts_ends_the_run_under_way(scene: Scene) ->
     with stops.around(run.id) as stop:
         await inbox(scene, stops).receive(dm("two", "e2"))
     assert stop.reason == queueing.INTERRUPTED
+
+
+class Outrun(MemoryStore):
+    """Another gateway took the same message, into another session, while this one decided."""
+
+    async def accept_inbound(self, inbound: Inbound, decide: Decide) -> Accepted:
+        accepted = await super().accept_inbound(inbound, decide)
+        return replace(accepted, duplicate=inbound.source.external_id == "e2")
+
+
+async def test_a_message_that_proves_to_be_a_duplicate_ends_nothing(scene: Scene) -> None:
+    mode = QueueSettings(mode=QueueMode.INTERRUPT, debounce_ms=0)
+    scene.rules = replace(scene.rules, queue=QueuePolicy(base=mode))
+    scene.store = Outrun(scene.clock)
+    await received(scene, dm("one", "e1"))
+    lease = await scene.store.acquire_lease(HOME)
+    (run,) = await scene.store.claim_runs(lease, everything)
+    stops = Stops()
+    with stops.around(run.id) as stop:
+        await inbox(scene, stops).receive(dm("two", "e2"))
+    assert stop.reason is None
 
 
 @pytest.mark.requirement("D44")

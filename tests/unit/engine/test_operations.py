@@ -1,10 +1,16 @@
 """What an operator does to a session: through the guard, and never to another one than was seen."""
 
+from pathlib import Path
+
 import pytest
 
 from roost.core.errors import Conflict, NotFound
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, person
+from roost.core.queries import SessionQuery
+from roost.core.routing import RoutingRules
+from roost.core.runs import RunState
+from roost.core.scopes import DmScope
 from roost.core.sessions import Labels, OpenedBy, Overrides, Session
 from roost.core.visibility import PersonCaller
 from roost.engine.ids import FreshIds
@@ -13,7 +19,10 @@ from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Rules
 from roost.engine.stops import Stops
 from roost.stores.memory import MemoryStore
+from roost.testing.builders import accept, inbound
 from roost.testing.clock import FakeClock
+from roost.testing.scripts import Hang
+from tests.flows.gateways import BOB, benches
 
 ME, ALICE = PersonCaller(principal=OWNER), PersonCaller(principal=person("telegram", "7"))
 SIDE = SessionKey.parse("agent:main:side")
@@ -24,10 +33,15 @@ def never(*arguments: object) -> object:
 
 
 @pytest.fixture
-def operations() -> Operations:
+def store() -> MemoryStore:
+    return MemoryStore(FakeClock())
+
+
+@pytest.fixture
+def operations(store: MemoryStore) -> Operations:
     clock = FakeClock()
     rules = Rules(cast=never)  # type: ignore[arg-type]
-    return Operations(MemoryStore(clock), clock, FreshIds(clock), Rulebook(rules), Stops())
+    return Operations(store, clock, FreshIds(clock), Rulebook(rules), Stops())
 
 
 @pytest.mark.requirement("S7")
@@ -62,6 +76,31 @@ async def test_a_session_that_was_seen_as_another_is_left_alone(operations: Oper
             await attempt
     after = await operations.reset(ME, SIDE, OpenedBy.NEW, before.session_id)
     assert after.session_id != before.session_id
+
+
+async def test_what_waits_in_a_session_that_was_seen_as_another_goes_on_waiting(
+    operations: Operations, store: MemoryStore
+) -> None:
+    message = inbound("m", SIDE)
+    await store.accept_inbound(message, accept(message, "run", "now"))
+    with pytest.raises(Conflict, match="another one now"):
+        await operations.delete(ME, SIDE, "old")
+    assert [run.state for run in await store.active_runs(SIDE)] == [RunState.QUEUED]
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_a_session_is_removed_when_who_waits_there_was_told(kind: str, tmp_path: Path) -> None:
+    async with benches(kind, tmp_path) as bench:
+        bench.change(routing=RoutingRules(dm_scope=DmScope.PER_CHANNEL_PEER))
+        bench.model.add((Hang(),))
+        async with bench.serving() as (engine, _):
+            await bench.say("think", BOB)
+            await bench.model.asked(1)
+            await bench.say("and of this", BOB)
+            (session,) = (await bench.store.list_sessions(SessionQuery())).rows
+            assert await engine.operations.delete(ME, session.key) is not None
+            assert any("Not answered" in reply for reply in await bench.replies(BOB))
+        assert await bench.store.session(session.key) is None
 
 
 async def test_what_is_not_there_is_neither_stopped_nor_removed(operations: Operations) -> None:

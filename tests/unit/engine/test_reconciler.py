@@ -96,7 +96,7 @@ class Broken(LoopbackChannel):
         return await super().ask(delivery)
 
 
-async def test_a_channel_that_breaks_when_asked_is_named_and_asked_again_at_the_next_attempt() -> None:
+async def test_a_channel_that_breaks_when_asked_is_named_and_asked_again_later() -> None:
     scene, broken, whole = Scene(), Broken(name="broken"), LoopbackChannel()
     channels = {Account("broken"): broken, LOOPBACK: whole}
     await uncertain(scene, name="b1", address=Address(channel="broken", to="x"))
@@ -106,8 +106,26 @@ async def test_a_channel_that_breaks_when_asked_is_named_and_asked_again_at_the_
         await asking.reconcile()
     assert (await found(scene, "b1")).state is DeliveryState.UNCERTAIN
     assert (await found(scene, "w1")).state is DeliveryState.CONFIRMED
+    scene.clock.advance(EVERY_MS)
     await asking.reconcile()
     assert (await found(scene, "b1")).state is DeliveryState.INTENT
+
+
+class Selective(LoopbackChannel):
+    async def ask(self, delivery: Delivery) -> Knowledge:
+        if delivery.address.to == "gone":
+            raise ZeroDivisionError
+        return Knowledge.SENT
+
+
+async def test_a_send_that_cannot_be_asked_about_holds_up_no_other() -> None:
+    scene = Scene()
+    for number, place in enumerate(("gone", "x", "y")):
+        await uncertain(scene, name=f"d{number}", address=Address(channel="loopback", to=place))
+    with pytest.raises(Unasked):
+        await reconciler(scene, {LOOPBACK: Selective()}).reconcile()
+    states = [(await found(scene, f"d{number}")).state for number in range(3)]
+    assert states == [DeliveryState.UNCERTAIN, DeliveryState.CONFIRMED, DeliveryState.CONFIRMED]
 
 
 class Hanging(LoopbackChannel):

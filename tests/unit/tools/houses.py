@@ -7,6 +7,7 @@ from typing import Any
 from roost.core.effects import AcceptInput, OpenGeneration, QueueRun
 from roost.core.entries import EntryDraft
 from roost.core.inbound import InputMode
+from roost.core.jsonvalue import compact
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER, Principal, person
@@ -80,7 +81,7 @@ class House:
     def invocation(self, arguments: dict[str, Any]) -> Invocation:
         return Invocation(
             run_id="r1",
-            call_id="c1",
+            call_id=compact(arguments),
             agent=self.key.agent,
             key=self.key,
             cause=Cause(principal=self.principal, kind=self.cause, trace="t1"),

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,9 @@ async def test_a_timer_rests_goes_on_is_run_and_removed() -> None:
     assert (await house.ask("pause", jobId=name))["changed"]["nextRun"] is None
     assert (await house.ask("resume", jobId=name))["changed"]["nextRun"] is not None
     assert (await house.ask("run", jobId=name))["changed"]["nextRun"] == "2025-06-15T15:06:40Z"
+    # The gateway takes it up, and the call is made again after a crash.
+    await house.store.change_job(name, lambda job: job and replace(job, next_at=None))
+    assert (await house.ask("run", jobId=name))["changed"]["nextRun"] is None
     assert await house.ask("remove", jobId=name) == {"removed": name}
     assert "no such job" in await house.refused("remove", jobId=name)
 

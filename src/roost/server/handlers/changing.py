@@ -7,6 +7,7 @@ from roost.core.errors import InvalidInput, NotFound
 from roost.core.footers import Reasoning, UsageLevel
 from roost.core.jsonvalue import JsonObject
 from roost.core.keys import KeyKind, SessionKey
+from roost.core.notices import derived_id
 from roost.core.sessions import Labels, OpenedBy, Overrides, SendOverride, Session, Verbosity
 from roost.core.visibility import Operation
 from roost.engine.operations import Change
@@ -96,8 +97,11 @@ async def delete(call: Call, params: changes.DeleteParams) -> Deleted:
 
 
 def _fresh(call: Call, params: changes.CreateParams) -> SessionKey:
+    """One that is made again by the same request of the same caller, if that has a name."""
     agent = params.agent_id or call.house.engine.rules.routing.default_agent
-    name = SessionKey(agent=agent, kind=KeyKind.DASHBOARD, name=call.house.new_id())
+    asked = params.idempotency_key
+    own = derived_id("created", str(call.caller.principal), asked) if asked else call.house.new_id()
+    name = SessionKey(agent=agent, kind=KeyKind.DASHBOARD, name=own)
     return call.house.key(str(name))
 
 

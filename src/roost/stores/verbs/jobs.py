@@ -44,10 +44,11 @@ class JobVerbs(Verbs):
             if job != seen:
                 return None
             fired = decide(await _occasion(unit, job, where))
-            await apply(unit, fired.effects)
+            # First: what comes of it may be that the job is forgotten.
             if fired.job != job:
                 await unit.tables.put_job(fired.job)
                 unit.topics.add(JOBS)
+            await apply(unit, fired.effects)
             return fired.job
 
         return await self._write(verb)
