@@ -57,7 +57,7 @@ PARTS = MappingProxyType(
         ),
         "repair": ("roost.cli.repair:repair", "Make anew what follows from other rows of the store."),
         "security": ("roost.cli.security:app", "What is left open to others: audit."),
-        "send": ("roost.cli.send:send", "Say something in a session without waiting for the answer."),
+        "send": ("roost.cli.send:send", "A message to a session, or to a place on a channel."),
         "sessions": (
             "roost.cli.sessions:app",
             "Sessions: list, show, history, search, tree, export, import, reset, archive, delete, cleanup.",

@@ -13,6 +13,7 @@ class DeliveryKind(StrEnum):
     NOTICE = "notice"
     ANNOUNCE = "announce"
     COMMAND = "command"
+    LETTER = "letter"
 
 
 class DeliveryState(StrEnum):
