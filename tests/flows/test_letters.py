@@ -136,13 +136,15 @@ async def test_a_thread_that_is_bound_keeps_its_session(opened: Opened) -> None:
         assert gate.bench.channel.replies(there) == ("in the thread",)
 
 
-@pytest.mark.parametrize("named", ["to", "target"])
-async def test_the_action_of_a_channel_is_to_send(opened: Opened, named: str) -> None:
+@pytest.mark.parametrize(
+    "place_of", [{"to": "bob"}, {"to": "loopback:bob"}, {"target": "bob", "to": "loopback:bob"}]
+)
+async def test_the_action_of_a_channel_is_to_send(opened: Opened, place_of: dict[str, str]) -> None:
     async with opened() as (gate, client):
         asked = {
             "channel": "loopback",
             "action": "send",
-            "params": {named: "bob", "message": "hello"},
+            "params": {**place_of, "message": "hello", "pin": False, "json": True, "__agentId": "main"},
             "idempotencyKey": "n-1",
         }
         told = await client.call("message.action", asked)
@@ -152,6 +154,8 @@ async def test_the_action_of_a_channel_is_to_send(opened: Opened, named: str) ->
         lost = {**asked, "params": {"message": "hello"}}
         assert "required property 'to'" in await refusal(client, "message.action", lost)
         await refusal(client, "message.action", {**asked, "action": "react"})
+        pinned = {**asked, "params": {"to": "bob", "message": "hello", "pin": True}}
+        assert "/params/pin" in await refusal(client, "message.action", pinned)
 
 
 async def test_nobody_but_the_owner_writes_to_places(opened: Opened) -> None:

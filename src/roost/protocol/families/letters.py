@@ -34,19 +34,36 @@ class Sent(TypedDict):
     state: str
 
 
-class ActionSend(Params):
-    """What `message.action` is told of what is sent."""
+class Unable(Params):
+    """What no channel here can do."""
 
-    to: Name | None = None
+    pin: Literal[False] = False
+    silent: Literal[False] = False
+    dry_run: Literal[False] = False
+    as_voice: Literal[False] = False
+    gif_playback: Literal[False] = False
+    force_document: Literal[False] = False
+
+
+class ActionSend(Unable):
+    """Where to, by `target` or by `to`, which may begin with the channel's name. Nothing but words can be sent; what a
+    client says of itself changes nothing."""
+
     target: Name | None = None
+    to: Name | None = None
     message: Message
     channel: Name | None = None
     account_id: Name | None = None
     thread_id: Name | None = None
+    action: Literal["send"] | None = None
+    as_json: Annotated[bool, Field(alias="json")] = False
+    verbose: bool = False
+    own_session: Annotated[str | None, Field(alias="__sessionKey")] = None
+    own_agent: Annotated[str | None, Field(alias="__agentId")] = None
 
 
 class ActionParams(Params):
-    """The one action is `send`, to `to` or `target`. What a client says of itself beside it changes nothing."""
+    """The one action is `send`. What a client says of itself beside it changes nothing."""
 
     channel: Name
     action: Literal["send"]

@@ -27,8 +27,8 @@ async def send(call: Call, params: letters.SendParams) -> Sent:
 
 async def act(call: Call, params: letters.ActionParams) -> Acted:
     asked = params.params
-    place = asked.to or asked.target
-    if place is None:
+    place = asked.target or (asked.to or "").removeprefix(f"{params.channel}:")
+    if not place:
         raise InvalidInput("invalid message.action params: at /params: must have required property 'to'")
     account = asked.account_id or params.account_id
     to = call.house.engine.letters.address(place, params.channel, account, asked.thread_id)
