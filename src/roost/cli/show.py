@@ -4,13 +4,14 @@ characters."""
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import TextIO
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from roost.core.figures import age
+from roost.core.figures import age, ahead, moment
 from roost.core.jsonvalue import JsonObject, JsonValue
 
 WIDE = 10_000
@@ -77,6 +78,15 @@ def ago(at: JsonValue, now: JsonValue) -> str | None:
     if not isinstance(at, int | float) or not isinstance(now, int | float):
         return None
     return age(int(now - at))
+
+
+def due(at: JsonValue, now: int) -> str:
+    """When something is, from now and as the clocks here show it."""
+    if not isinstance(at, int):
+        return "never"
+    told = ahead(at - now) if at > now else age(now - at)
+    here = datetime.fromtimestamp(at / 1_000, UTC).astimezone().tzinfo or UTC
+    return f"{told} ({moment(at, here)})"
 
 
 def part(value: JsonValue, *path: str) -> JsonValue:
