@@ -1,20 +1,17 @@
 """`roost cron`: what agents do by a schedule."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from roost.cli.show import as_json, cell, due, facts, part, say, table
-from roost.cli.where import HERE, Where, gateway
-from roost.client import Client
+from roost.cli.show import as_json, due, facts, part, say, table, told
+from roost.cli.where import HERE, Where, gateway, now_of
 from roost.core.errors import InvalidInput
 from roost.core.figures import span
 from roost.core.jobwords import read_moment, read_span
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.cron import ADD, GET, LIST, REMOVE, RUN, RUNS, UPDATE, JobRow
-from roost.protocol.families.status import HEALTH
 
 app = App(name="cron", help="What agents do by a schedule.")
 
@@ -109,7 +106,7 @@ async def add(
 ) -> int:
     """Set a job."""
     async with gateway(where) as client:
-        job, now = await client.call(ADD, {"name": name, **wish.params()}), await _now(client)
+        job, now = await client.call(ADD, {"name": name, **wish.params()}), await now_of(client)
     _told(where, job, f"{job['id']} is due {due(part(job['state'], 'nextRunAtMs'), now)}")
     return 0
 
@@ -129,7 +126,7 @@ async def list_jobs(
             page = await client.call(LIST, {"includeDisabled": paused, "limit": 200, "offset": offset})
             rows += page["jobs"]
             offset = page["nextOffset"]
-        now = await _now(client)
+        now = await now_of(client)
     if where.json:
         as_json(rows)
     elif rows:
@@ -144,11 +141,11 @@ async def list_jobs(
 async def show(job: Id, *, where: Where = HERE) -> int:
     """Everything that is known of one."""
     async with gateway(where) as client:
-        row, now = await client.call(GET, {"id": job}), await _now(client)
+        row, now = await client.call(GET, {"id": job}), await now_of(client)
     if where.json:
         as_json(row)
     else:
-        facts(_facts(row, now))
+        facts(told({**row, "schedule": _schedule(row["schedule"], now)}, now))
     return 0
 
 
@@ -163,7 +160,7 @@ async def edit(
     """Change what is given."""
     patch = {**wish.params(), **({} if name is None else {"name": name})}
     async with gateway(where) as client:
-        row, now = await client.call(UPDATE, {"id": job, "patch": patch}), await _now(client)
+        row, now = await client.call(UPDATE, {"id": job, "patch": patch}), await now_of(client)
     _told(where, row, f"{job} is due {due(part(row['state'], 'nextRunAtMs'), now)}")
     return 0
 
@@ -206,7 +203,7 @@ async def runs(
 ) -> int:
     """What came of it, newest first."""
     async with gateway(where) as client:
-        found, now = await client.call(RUNS, {"id": job, "limit": limit}), await _now(client)
+        found, now = await client.call(RUNS, {"id": job, "limit": limit}), await now_of(client)
     if where.json:
         as_json(found)
         return 0
@@ -226,12 +223,6 @@ async def runs(
     return 0
 
 
-async def _now(client: Client) -> int:
-    """By the clock that jobs go by."""
-    ts = (await client.call(HEALTH))["ts"]
-    return ts if isinstance(ts, int) else 0
-
-
 def _told(where: Where, found: object, words: str) -> None:
     if where.json:
         as_json(found)
@@ -249,29 +240,6 @@ def _line(row: JobRow, now: int) -> tuple[object, ...]:
         due(state.get("nextRunAtMs"), now) if row["enabled"] else "paused",
         state.get("lastRunStatus"),
     )
-
-
-def _facts(row: JobRow, now: int) -> Iterator[tuple[str, object]]:
-    """Everything, as it is said to a person."""
-    state = row["state"]
-    told: dict[str, object] = {
-        **row,
-        "schedule": _schedule(row["schedule"], now),
-        "createdAtMs": None,
-        "updatedAtMs": None,
-        "nextRunAtMs": None,
-        "state": None,
-        "created": due(row["createdAtMs"], now),
-        "updated": due(row["updatedAtMs"], now),
-        "next": due(state.get("nextRunAtMs"), now) if row["enabled"] else "paused",
-        "last": due(state["lastRunAtMs"], now) if "lastRunAtMs" in state else None,
-        "came to": state.get("lastRunStatus"),
-    }
-    for name, value in told.items():
-        if isinstance(value, dict):
-            yield name, ", ".join(f"{one} {cell(other)}" for one, other in value.items())
-        elif value is not None:
-            yield name, value
 
 
 def _schedule(schedule: JsonObject, now: int) -> str:
