@@ -57,7 +57,7 @@ async def show(key: Key, *, where: Where = HERE) -> int:
         now = await now_of(client)
     row = found["session"]
     if row is None:
-        raise NotFound(f"no session {key}", hint="`roost sessions list` shows those there are")
+        raise _unknown(key)
     if where.json:
         as_json(row)
     else:
@@ -75,11 +75,15 @@ async def history(
     """What was said, oldest first."""
     async with anywhere(where) as client:
         found = await client.call(HISTORY, {"sessionKey": key, "limit": limit})
+    if "sessionId" not in found:
+        raise _unknown(key)
     if where.json:
         as_json(found)
-    else:
-        for row in found["messages"]:
-            say(message_line(row))
+        return 0
+    for row in found["messages"]:
+        say(message_line(row))
+    if not found["messages"]:
+        say("nothing was said yet")
     return 0
 
 
@@ -120,9 +124,13 @@ async def delete(
     async with anywhere(where) as client:
         found = await client.call(DELETE, {"key": key})
     if not found["deleted"]:
-        raise NotFound(f"no session {key}", hint="`roost sessions list` shows those there are")
+        raise _unknown(key)
     _done(where, found, f"{found['key']} is gone")
     return 0
+
+
+def _unknown(key: str) -> NotFound:
+    return NotFound(f"no session {key}", hint="`roost sessions list` shows those there are")
 
 
 def _done(where: Where, found: object, words: str) -> None:
