@@ -12,8 +12,8 @@ class DeliveryKind(StrEnum):
     REPLY = "reply"
     NOTICE = "notice"
     ANNOUNCE = "announce"
-    COMMAND = "command"
     LETTER = "letter"
+    COMMAND = "command"
 
 
 class DeliveryState(StrEnum):
