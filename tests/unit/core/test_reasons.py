@@ -99,7 +99,7 @@ def test_each_way_to_fail_is_told_with_what_is_known(state: RunState, words: str
 
 @pytest.mark.parametrize("kind", list(ProvenanceKind))
 def test_each_beginning_of_a_trace_is_told(kind: ProvenanceKind) -> None:
-    cause = replace(builders.run("r", "i").cause, kind=kind, trace="t-1")
+    cause = replace(builders.run("r", samples.MAIN).cause, kind=kind, trace="t-1")
     assert re.fullmatch(
         r"Trace: t-1, begun by (a|an|the) [a-z -]+(, )?(of|for) owner; the last run was r-1\.",
         reasons.traced(cause, "r-1"),
