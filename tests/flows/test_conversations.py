@@ -66,9 +66,9 @@ async def test_a_first_message_opens_the_session_it_belongs_to(
     session = await driver.session(key)
     chat = envelope.conversation
     rule = (
-        f"the default agent; {chat.chat_type} chat"
+        f"the default agent and a {chat.chat_type} chat"
         if chat.chat_type is ChatType.GROUP
-        else "the default agent; session.dmScope=owner-main"
+        else "the default agent and session.dmScope=owner-main"
     )
     assert session.facts == Facts(
         kind=kind,

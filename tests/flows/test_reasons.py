@@ -47,7 +47,7 @@ async def test_the_reasons_of_a_session_are_given_one_or_all(opened: Opened) -> 
             "cost",
         ]
         (route,) = (await client.call("sessions.explain", {"key": "main", "about": "route"}))["reasons"]
-        assert route["text"] == "Session: agent:main:main, because of named by the client."
+        assert route["text"] == "Session: agent:main:main, because of the key that its client named."
         (cost,) = (await client.call("sessions.explain", {"key": "main", "about": "cost"}))["reasons"]
         assert cost["text"].startswith("Cost: $1.0000 in 1 model call")
         with pytest.raises(Refused, match="about"):

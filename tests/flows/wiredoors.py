@@ -226,7 +226,7 @@ OWNERS = {
         "cron.runs",
     ),
     *("deliveries.list", "deliveries.retry", "deliveries.dismiss", "gateways.list", "security.audit"),
-    *("sessions.fork",),
+    *("sessions.fork", "send", "message.action"),
     *("device.pair.reject", "device.pair.remove", "device.token.rotate", "device.token.revoke"),
 }
 # It looks for what the caller itself sent.

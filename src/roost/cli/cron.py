@@ -5,10 +5,11 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from roost.cli.show import as_json, facts, part, say, table
-from roost.cli.where import HERE, Where, gateway
+from roost.cli.show import as_json, due, facts, part, say, table, told
+from roost.cli.where import HERE, Where, gateway, now_of
 from roost.core.errors import InvalidInput
-from roost.core.jobwords import read_span, written
+from roost.core.figures import span
+from roost.core.jobwords import read_moment, read_span
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.cron import ADD, GET, LIST, REMOVE, RUN, RUNS, UPDATE, JobRow
 
@@ -105,8 +106,8 @@ async def add(
 ) -> int:
     """Set a job."""
     async with gateway(where) as client:
-        job = await client.call(ADD, {"name": name, **wish.params()})
-    _told(where, job, f"{job['id']} is due {_when(part(job['state'], 'nextRunAtMs'))}")
+        job, now = await client.call(ADD, {"name": name, **wish.params()}), await now_of(client)
+    _told(where, job, f"{job['id']} is due {due(part(job['state'], 'nextRunAtMs'), now)}")
     return 0
 
 
@@ -125,11 +126,12 @@ async def list_jobs(
             page = await client.call(LIST, {"includeDisabled": paused, "limit": 200, "offset": offset})
             rows += page["jobs"]
             offset = page["nextOffset"]
+        now = await now_of(client)
     if where.json:
         as_json(rows)
     elif rows:
         heads = ("id", "name", "schedule", "session", "next", "last")
-        table(heads, [_line(row) for row in rows])
+        table(heads, [_line(row, now) for row in rows])
     else:
         say("no jobs")
     return 0
@@ -139,11 +141,11 @@ async def list_jobs(
 async def show(job: Id, *, where: Where = HERE) -> int:
     """Everything that is known of one."""
     async with gateway(where) as client:
-        row = await client.call(GET, {"id": job})
+        row, now = await client.call(GET, {"id": job}), await now_of(client)
     if where.json:
         as_json(row)
     else:
-        facts(row.items())
+        facts(told({**row, "schedule": _schedule(row["schedule"], now)}, now))
     return 0
 
 
@@ -158,8 +160,8 @@ async def edit(
     """Change what is given."""
     patch = {**wish.params(), **({} if name is None else {"name": name})}
     async with gateway(where) as client:
-        row = await client.call(UPDATE, {"id": job, "patch": patch})
-    _told(where, row, f"{job} is due {_when(part(row['state'], 'nextRunAtMs'))}")
+        row, now = await client.call(UPDATE, {"id": job, "patch": patch}), await now_of(client)
+    _told(where, row, f"{job} is due {due(part(row['state'], 'nextRunAtMs'), now)}")
     return 0
 
 
@@ -201,21 +203,21 @@ async def runs(
 ) -> int:
     """What came of it, newest first."""
     async with gateway(where) as client:
-        found = await client.call(RUNS, {"id": job, "limit": limit})
+        found, now = await client.call(RUNS, {"id": job, "limit": limit}), await now_of(client)
     if where.json:
         as_json(found)
         return 0
     rows = [
         (
-            _when(one.get("runAtMs")),
+            due(one.get("runAtMs"), now),
             one.get("status") or "running",
-            one.get("durationMs"),
+            _took(one.get("durationMs")),
             one.get("summary") or one.get("error"),
         )
         for one in found["entries"]
     ]
     if rows:
-        table(("when", "status", "ms", "what"), rows)
+        table(("when", "status", "took", "what"), rows)
     else:
         say("it was not due yet")
     return 0
@@ -228,19 +230,27 @@ def _told(where: Where, found: object, words: str) -> None:
         say(words)
 
 
-def _line(row: JobRow) -> tuple[object, ...]:
-    schedule, state = row["schedule"], row["state"]
-    kind = part(schedule, "kind")
-    shown = {"at": part(schedule, "at"), "every": f"every {part(schedule, 'everyMs')} ms"}
+def _line(row: JobRow, now: int) -> tuple[object, ...]:
+    state = row["state"]
     return (
         row["id"],
         row["name"],
-        shown.get(str(kind), part(schedule, "expr")),
+        _schedule(row["schedule"], now),
         row["sessionTarget"],
-        _when(state.get("nextRunAtMs")) if row["enabled"] else "paused",
+        due(state.get("nextRunAtMs"), now) if row["enabled"] else "paused",
         state.get("lastRunStatus"),
     )
 
 
-def _when(moment: JsonValue) -> str:
-    return written(moment) if isinstance(moment, int) else "never"
+def _schedule(schedule: JsonObject, now: int) -> str:
+    every, at = part(schedule, "everyMs"), part(schedule, "at")
+    if isinstance(every, int):
+        return f"every {span(every)}"
+    if isinstance(at, str):
+        return f"once, {due(read_moment(at, now), now)}"
+    zone = part(schedule, "tz")
+    return f"{part(schedule, 'expr')}{f' in {zone}' if zone else ''}"
+
+
+def _took(milliseconds: JsonValue) -> str | None:
+    return span(milliseconds) if isinstance(milliseconds, int) else None

@@ -52,7 +52,7 @@ async def check(store: Place = None, *, where: Where = HERE) -> int:
         [
             ("store", found.where),
             ("schema", found.version),
-            ("gateways", ", ".join(found.gateways) or "none"),
+            ("serving", ", ".join(found.gateways) or "none"),
             *((table, number) for table, number in found.rows.items() if number),
         ]
     )

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from roost.cli.rows import cost, message_line
+from roost.cli.rows import calls, cost, message_line
 from roost.cli.show import ago, as_json, part, say, table
 from roost.cli.where import HERE, Where, anywhere
 from roost.core.jsonvalue import JsonValue
@@ -90,7 +90,7 @@ async def ledger(
         ],
     )
     totals = found["totals"]
-    say(f"{cost(totals.get('totalCost'))} in {totals.get('calls')} calls")
+    say(f"{cost(totals.get('totalCost'))} in {calls(totals.get('calls'))}")
     return 0
 
 

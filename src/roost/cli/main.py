@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from roost import __version__
 from roost.core.errors import RoostError
@@ -57,7 +57,7 @@ PARTS = MappingProxyType(
         ),
         "repair": ("roost.cli.repair:repair", "Make anew what follows from other rows of the store."),
         "security": ("roost.cli.security:app", "What is left open to others: audit."),
-        "send": ("roost.cli.send:send", "Say something in a session without waiting for the answer."),
+        "send": ("roost.cli.send:send", "A message to a session, or to a place on a channel."),
         "sessions": (
             "roost.cli.sessions:app",
             "Sessions: list, show, history, search, tree, export, import, reset, archive, delete, cleanup.",
@@ -91,15 +91,29 @@ def main(arguments: Sequence[str] = ()) -> int:
         return 0
     try:
         code = application()(
-            list(arguments) or [OVERVIEW], exit_on_error=False, print_error=True, result_action="return_value"
+            list(arguments) or [OVERVIEW],
+            exit_on_error=False,
+            print_error=False,
+            result_action="return_value",
         )
-    except CycloptsError:
+    except CycloptsError as error:
+        sys.stderr.write(f"roost: {_misread(error)}\n")
         return WRONG
     except (RoostError, BrokenPipeError, ExceptionGroup) as error:
         return refused(error)
     except KeyboardInterrupt:
         return INTERRUPTED
     return code if isinstance(code, int) else 0
+
+
+def _misread(error: CycloptsError) -> str:
+    command = " ".join(("roost", *(error.command_chain or ())))
+    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
+        told = f"`{command}` does not know {' '.join(error.unused_tokens)}"
+    else:
+        told = str(error).strip()
+        told = told if told.endswith("...") else told.removesuffix(".")
+    return f"{told} (see `{command} --help`)"
 
 
 def refused(error: Exception) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from roost.cli.show import ago, objects, plain, table
 from roost.client.turns import message_text
-from roost.core.figures import dollars, thousands
+from roost.core.figures import counted, dollars, thousands
 from roost.core.jsonvalue import JsonObject, JsonValue
 
 SHORT = 60
@@ -38,6 +38,10 @@ def message_line(row: JsonObject) -> str:
 
 def cost(value: JsonValue) -> str:
     return dollars(round(value * _MICROS)) if isinstance(value, int | float) else "-"
+
+
+def calls(value: JsonValue) -> str:
+    return counted(value if isinstance(value, int) else 0, "call")
 
 
 def _tokens(value: JsonValue) -> str | None:

@@ -1,20 +1,46 @@
 """`roost send`: a message, and no waiting for its answer."""
 
 import uuid
+from dataclasses import dataclass
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from roost.cli.show import as_json, say
-from roost.cli.where import HERE, Where, anywhere
+from roost.cli.where import HERE, Where, anywhere, gateway
+from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject
-from roost.protocol.families.chat import SEND
+from roost.protocol.families import chat, letters
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where people are, instead of a session."""
+
+    to: Annotated[
+        str | None, Parameter(help="Instead of a session, a place on a channel: a person, a room, a URL.")
+    ] = None
+    channel: Annotated[
+        str | None, Parameter(help="The channel of the place, or channel/account. Default: the only one.")
+    ] = None
+    thread: Annotated[str | None, Parameter(help="The thread at that place.")] = None
+
+    def letter(self, message: str, name: str) -> JsonObject:
+        channel, _, account = (self.channel or "").partition("/")
+        given = {"to": self.to, "channel": channel, "accountId": account, "threadId": self.thread}
+        named = {one: value for one, value in given.items() if value}
+        return {**named, "message": message, "idempotencyKey": name}
+
+
+NOWHERE = Place()
 
 
 async def send(
     *,
     message: Annotated[str, Parameter(name=("--message", "-m"), help="What to say.")],
-    session: Annotated[str, Parameter(help="In which session.")] = "main",
+    session: Annotated[str | None, Parameter(help="In which session. Default: main.")] = None,
+    place: Place = NOWHERE,
     key: Annotated[
         str | None, Parameter(help="Said again under the same key it is the same message.")
     ] = None,
@@ -23,18 +49,40 @@ async def send(
     ] = False,
     where: Where = HERE,
 ) -> int:
-    """Say something in a session; the answer is found in its history."""
+    """Say something in a session, whose history will hold the answer; or, with --to, to people on a channel."""
     name = key or str(uuid.uuid4())
+    if place.to is not None:
+        if session is not None or deliver:
+            raise InvalidInput("a message goes to a session or to a place", hint="leave one of them out")
+        return await _post(where, place.letter(message, name))
+    if place != NOWHERE:
+        raise InvalidInput("a channel without a place", hint="give --to")
     params: JsonObject = {
-        "sessionKey": session,
+        "sessionKey": session or "main",
         "message": message,
         "idempotencyKey": name,
         "deliver": deliver,
     }
     async with anywhere(where) as client:
-        found = await client.call(SEND, params)
+        found = await client.call(chat.SEND, params)
     if where.json:
         as_json(found)
     else:
         say(f"taken as {found['runId']}: {found['status']}")
+    return 0
+
+
+async def _post(where: Where, params: JsonObject) -> int:
+    """Through a gateway that runs: only that has channels."""
+    async with gateway(where) as client:
+        sent = await client.call(letters.SEND, params)
+    arrived = sent["state"] == "confirmed"
+    if where.json:
+        as_json(sent)
+    else:
+        say(
+            f"sent on {sent['channel']} as {sent['messageId']}"
+            if arrived
+            else "on its way; it is tried again"
+        )
     return 0

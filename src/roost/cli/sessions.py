@@ -6,8 +6,8 @@ from cyclopts import App, Parameter
 
 from roost.cli.digging import cleanup, export, search, tree
 from roost.cli.rows import message_line, sessions_table
-from roost.cli.show import as_json, facts, say
-from roost.cli.where import HERE, Where, anywhere
+from roost.cli.show import as_json, facts, say, told
+from roost.cli.where import HERE, Where, anywhere, now_of
 from roost.core.errors import NotFound
 from roost.core.jsonvalue import JsonValue
 from roost.protocol.families.changes import DELETE, PATCH, RESET
@@ -54,13 +54,14 @@ async def show(key: Key, *, where: Where = HERE) -> int:
         found = await client.call(
             DESCRIBE, {"key": key, "includeDerivedTitles": True, "includeLastMessage": True}
         )
+        now = await now_of(client)
     row = found["session"]
     if row is None:
-        raise NotFound(f"no session {key}", hint="`roost sessions list` shows those there are")
+        raise _unknown(key)
     if where.json:
         as_json(row)
     else:
-        facts(row.items())
+        facts(told(row, now))
     return 0
 
 
@@ -74,11 +75,15 @@ async def history(
     """What was said, oldest first."""
     async with anywhere(where) as client:
         found = await client.call(HISTORY, {"sessionKey": key, "limit": limit})
+    if "sessionId" not in found:
+        raise _unknown(key)
     if where.json:
         as_json(found)
-    else:
-        for row in found["messages"]:
-            say(message_line(row))
+        return 0
+    for row in found["messages"]:
+        say(message_line(row))
+    if not found["messages"]:
+        say("nothing was said yet")
     return 0
 
 
@@ -119,9 +124,13 @@ async def delete(
     async with anywhere(where) as client:
         found = await client.call(DELETE, {"key": key})
     if not found["deleted"]:
-        raise NotFound(f"no session {key}", hint="`roost sessions list` shows those there are")
+        raise _unknown(key)
     _done(where, found, f"{found['key']} is gone")
     return 0
+
+
+def _unknown(key: str) -> NotFound:
+    return NotFound(f"no session {key}", hint="`roost sessions list` shows those there are")
 
 
 def _done(where: Where, found: object, words: str) -> None:

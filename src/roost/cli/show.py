@@ -2,19 +2,24 @@
 characters."""
 
 import json
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TextIO
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from roost.core.figures import age
+from roost.core.figures import age, ahead, moment, span
 from roost.core.jsonvalue import JsonObject, JsonValue
 
 WIDE = 10_000
 _KEPT = frozenset("\n\t")
+_WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+|[^A-Za-z0-9]+")
+_MOMENTS = ("At", "AtMs")
+_UNIT = re.compile(r"(?<=[a-z])(AtMs|At|Ms|Usd)$")
 
 
 def plain(text: str) -> str:
@@ -77,6 +82,35 @@ def ago(at: JsonValue, now: JsonValue) -> str | None:
     if not isinstance(at, int | float) or not isinstance(now, int | float):
         return None
     return age(int(now - at))
+
+
+def due(at: JsonValue, now: int) -> str:
+    """When something is, from now and as the clocks here show it."""
+    if not isinstance(at, int):
+        return "never"
+    told = ahead(at - now) if at > now else age(now - at)
+    here = datetime.fromtimestamp(at / 1_000, UTC).astimezone().tzinfo or UTC
+    return f"{told} ({moment(at, here)})"
+
+
+def told(row: Mapping[str, object], now: int) -> Iterator[tuple[str, object]]:
+    """A row as a person reads it: names in words, moments from now, spans and money in their units."""
+    for name, value in row.items():
+        words = " ".join(_WORDS.findall(_UNIT.sub("", name))).lower()
+        match value:
+            case int() if name.endswith(_MOMENTS) and not isinstance(value, bool):
+                yield words, due(value, now)
+            case int() if name.endswith("Ms"):
+                yield words, span(value)
+            case int() | float() if name.endswith("Usd"):
+                yield words, f"${value:.4f}"
+            case dict():
+                inner = [f"{one} {cell(other)}" for one, other in told(value, now) if other is not None]
+                yield words, ", ".join(inner) or None
+            case list() if all(isinstance(one, str) for one in value):
+                yield words, ", ".join(map(str, value)) or None
+            case _:
+                yield words, value
 
 
 def part(value: JsonValue, *path: str) -> JsonValue:

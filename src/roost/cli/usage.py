@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from roost.cli.rows import cost
+from roost.cli.rows import calls, cost
 from roost.cli.show import as_json, objects, part, say, table
 from roost.cli.where import HERE, Where, anywhere
 from roost.protocol.families.sessions import USAGE
@@ -39,6 +39,6 @@ async def usage(
     totals = found.get("totals")
     say(
         f"{found.get('startDate')} to {found.get('endDate')}: {cost(part(totals, 'totalCost'))}, "
-        f"{part(totals, 'totalTokens')} tokens in {part(totals, 'calls')} calls"
+        f"{part(totals, 'totalTokens')} tokens in {calls(part(totals, 'calls'))}"
     )
     return 0

@@ -23,6 +23,7 @@ from roost.config.printed import printed
 from roost.config.source import FILE, TOKEN
 from roost.core.errors import InvalidInput, RoostError
 from roost.core.secrets import Secret
+from roost.protocol.families.status import HEALTH
 
 
 @Parameter(name="*")
@@ -84,6 +85,12 @@ async def anywhere(where: Where) -> AsyncIterator[Client]:
                 raise
             client = await stack.enter_async_context(roost.open(loaded))
         yield client
+
+
+async def now_of(client: Client) -> int:
+    """UTC milliseconds by the clock of the gateway."""
+    ts = (await client.call(HEALTH)).get("ts")
+    return ts if isinstance(ts, int) else 0
 
 
 async def _entered(stack: AsyncExitStack, where: Where, loaded: Loaded) -> Client:

@@ -1,5 +1,6 @@
 """What carries frames between a client and a gateway."""
 
+import os
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -87,9 +88,16 @@ async def _connected(url: str, trust: Trust) -> ClientConnection:
         ) from error
     except (OSError, InvalidHandshake, TimeoutError) as error:
         raise Unreachable(
-            f"no gateway answers at {url}: {str(error) or type(error).__name__}",
+            f"no gateway answers at {url}: {_why(error)}",
             hint="start one with `roost gateway run`",
         ) from error
+
+
+def _why(error: Exception) -> str:
+    """In the words of the system where it has some: those of the event loop name its own call."""
+    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno).lower()
+    return str(error) or type(error).__name__
 
 
 def _certificate(socket: ClientConnection) -> bytes | None:

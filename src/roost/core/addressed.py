@@ -15,7 +15,7 @@ from roost.core.runs import Request
 from roost.core.sessions import Facts
 
 CHANNEL = "webchat"
-RULE = "named by the client"
+RULE = "the key that its client named"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

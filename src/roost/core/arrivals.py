@@ -3,7 +3,7 @@
 It opens the session, starts it afresh when that is due, and, if a person sent it, moves origin, route and interaction.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 
 from roost.core import lifecycle
@@ -11,6 +11,7 @@ from roost.core.addresses import Address, Origin
 from roost.core.effects import Archive, ChangeSession, Effects, OpenSession
 from roost.core.envelopes import merge_origin
 from roost.core.inbound import Inbound
+from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetPolicy, Stale, StaleReason
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import Principal
@@ -96,9 +97,17 @@ def _stale(session: Session, arrival: Arrival) -> Stale | None:
 
 def opened(arrival: Arrival) -> OpenSession:
     """The session as its first message makes it."""
-    inbound, opening, at = arrival.inbound, arrival.opening, arrival.inbound.received_at
+    inbound = arrival.inbound
+    fresh = first(inbound.key, arrival.opening, inbound.received_at)
+    if not arrival.human or inbound.reply_to is None:
+        return fresh
+    return replace(fresh, session=fresh.session._replace(route=inbound.reply_to))
+
+
+def first(key: SessionKey, opening: Opening, at: int) -> OpenSession:
+    """A session as it is opened, met nowhere yet."""
     session = Session(
-        key=inbound.key,
+        key=key,
         owner=opening.owner,
         session_id=opening.session_id,
         facts=opening.facts,
@@ -106,11 +115,10 @@ def opened(arrival: Arrival) -> OpenSession:
         lineage=opening.lineage,
         labels=opening.labels,
         origin=opening.origin,
-        route=inbound.reply_to if arrival.human else None,
     )
     generation = Generation(
         session_id=opening.session_id,
-        key=inbound.key,
+        key=key,
         number=1,
         opened_at=at,
         opened_by=OpenedBy.FORK if opening.base else OpenedBy.FIRST,

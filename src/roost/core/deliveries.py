@@ -12,6 +12,7 @@ class DeliveryKind(StrEnum):
     REPLY = "reply"
     NOTICE = "notice"
     ANNOUNCE = "announce"
+    LETTER = "letter"
     COMMAND = "command"
 
 

@@ -222,13 +222,13 @@ def _request(devices: Devices, request_id: str) -> Request:
     for one in devices.pending:
         if one.id == request_id:
             return one
-    raise NotFound("unknown requestId", hint="it may have run out: see device.pair.list")
+    raise NotFound("unknown requestId", hint="it may have run out: see the list of devices")
 
 
 def _device(devices: Devices, device_id: str) -> Device:
     device = devices.find(device_id)
     if device is None:
-        raise NotFound("unknown deviceId", hint="see device.pair.list")
+        raise NotFound("unknown deviceId", hint="see the list of devices")
     return device
 
 

@@ -6,6 +6,7 @@
     ├── Forbidden           forbidden           yours to see, not to do
     ├── Conflict            conflict            the row changed since you read it
     ├── Fenced              fenced              the claim or lease is no longer held
+    ├── Undelivered         undelivered         a message did not arrive, or nobody knows
     ├── LeaseHeld           lease_held          another gateway owns the store
     ├── StoreUnavailable    store_unavailable   nothing was written, try again
     ├── StoreCorrupt        store_corrupt       the file is not a healthy Roost store
@@ -61,6 +62,12 @@ class Fenced(RoostError):
     """The claim or lease behind this write is no longer held."""
 
     code = "fenced"
+
+
+class Undelivered(RoostError):
+    """A message did not arrive where it was sent, or nobody knows whether it did."""
+
+    code = "undelivered"
 
 
 class LeaseHeld(RoostError):

@@ -18,6 +18,21 @@ def duration(milliseconds: int) -> str:
     return f"{hours}h{minutes:02d}m{seconds:02d}s" if hours else f"{minutes}m{seconds:02d}s"
 
 
+def span(milliseconds: int) -> str:
+    """All of it, as `read_duration` reads its parts: `30m`, `2h`, `1d`, `1h 30m`."""
+    left, parts = max(0, milliseconds), list[str]()
+    for unit, length in sorted(_UNITS.items(), key=lambda item: -item[1]):
+        number, left = divmod(left, length)
+        if number:
+            parts.append(f"{number}{unit}")
+    return " ".join(parts) or "0s"
+
+
+def ahead(milliseconds: int) -> str:
+    """How long until then, in the largest unit that says something."""
+    return f"in {age(milliseconds).removesuffix(' ago')}" if milliseconds >= 1_000 else "now"
+
+
 def age(milliseconds: int) -> str:
     """How long ago, in the largest unit that says something."""
     seconds = max(0, milliseconds) // 1_000

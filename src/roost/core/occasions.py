@@ -36,7 +36,7 @@ from roost.core.sessions import Facts, OpenedBy
 CHANNEL = "cron"
 WEBHOOK = "webhook"
 GRACE_MS = 60_000
-RULE = "a job's own session"
+RULE = "the job or event that it was opened for"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

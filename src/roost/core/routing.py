@@ -17,6 +17,7 @@ from roost.core.threads import ThreadPolicy
 from roost.core.traits import KNOWN_CHANNELS, ChannelTraits, Traits
 
 NO_GROUP_ID = "unknown"
+BOUND = "the binding of its thread"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,7 @@ class Route:
 
     @property
     def rule(self) -> str:
-        return f"{self.agent_rule}; {self.key_rule}"
+        return " and ".join(dict.fromkeys((self.agent_rule, self.key_rule)))
 
 
 def route(
@@ -57,7 +58,7 @@ def route(
     )
     if thread_binding is not None:
         owner = thread_binding.agent or agent
-        return Route(agent=owner, key=thread_binding, agent_rule="thread binding", key_rule="thread binding")
+        return Route(agent=owner, key=thread_binding, agent_rule=BOUND, key_rule=BOUND)
     scope = (bound and bound.binding.dm_scope) or rules.dm_scope
     key, key_rule = _Chat(envelope, principal, rules, agent, scope).key()
     return Route(agent=agent, key=key, agent_rule=agent_rule, key_rule=key_rule)
@@ -108,14 +109,14 @@ class _Chat:
             account=self._group_account,
             topic=self._fold(conversation.topic),
         )
-        return key, f"{conversation.chat_type} chat"
+        return key, f"a {conversation.chat_type} chat"
 
     def _nobody(self) -> tuple[SessionKey, str]:
         if self.principal.kind is PrincipalKind.PERSON:
             raise InvalidInput(
                 "a direct message without a peer has no session", hint="the connector must name the peer"
             )
-        return self._main, "no peer"
+        return self._main, "a message of no peer"
 
     def _is_taken(self, peer: str) -> bool:
         """Whether a stranger's id is the name of a linked person, whose session it must not open."""

@@ -1,16 +1,16 @@
-"""Why a session is as it is, in words, from the reasons that were stored when it happened."""
+"""Why a session is as it is, from the reasons that were stored when it happened."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from roost.core import lifecycle
+from roost.core import lifecycle, reasons
 from roost.core.commands import Aspect
 from roost.core.deliveries import DeliveryState
 from roost.core.entries import Entry
 from roost.core.errors import RoostError
 from roost.core.events import EventKind
-from roost.core.figures import age, counted, dollars, moment
+from roost.core.figures import counted, dollars, moment
 from roost.core.ledger import Denial, LedgerTotal
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.principals import Principal
@@ -59,30 +59,25 @@ class Explainer:
     async def _route(self, asked: Inquiry) -> str:
         key, bound = asked.session.key, asked.thread
         if bound is not None and bound.key == key:
-            return f"Session: {key}, because {bound.bound_by} bound this thread to it."
-        return f"Session: {key}, because of {asked.session.facts.rule or 'no stored rule'}."
+            return reasons.bound(key, bound.bound_by)
+        return reasons.routed(asked.session)
 
     async def _model(self, asked: Inquiry) -> str:
         last = await self._last_run(asked)
         if last and last.outcome and last.outcome.model:
-            outcome = last.outcome
-            return f"Model: the last answer came from {outcome.model}, because: {outcome.model_reason}."
+            return reasons.answered(last.outcome.model, last.outcome.model_reason)
         try:
             part = self._rules.cast(asked.session, asked.turn)
         except RoostError as error:
-            return f"Model: none can answer, {error}"
-        return f"Model: the next answer comes from {part.spec.ref}, because: {part.reason}."
+            return reasons.unanswerable(error)
+        return reasons.answering(str(part.spec.ref), part.reason)
 
     async def _trace(self, asked: Inquiry) -> str:
         """The thread through everything that one message led to, in other sessions and in the log too."""
         last = await self._last_run(asked)
         if last is None:
             return "Trace: no run has ended here."
-        cause = last.cause
-        return (
-            f"Trace: {cause.trace}, from a {cause.kind} message of {cause.principal}; "
-            f"the last run was {last.id}."
-        )
+        return reasons.traced(last.cause, last.id)
 
     async def _reset(self, asked: Inquiry) -> str:
         zone, session = self._rules.zone, asked.session
@@ -90,46 +85,38 @@ class Explainer:
         current = next((one for one in generations if one.session_id == session.session_id), None)
         opened = "Reset: this conversation has just begun."
         if current is not None:
-            rule = f" by {current.rule}" if current.rule else ""
-            began = f"{moment(current.opened_at, zone)} ({current.opened_by})"
-            opened = f"Reset: this conversation began {began}{rule}."
+            opened = reasons.began(current.opened_by, moment(current.opened_at, zone), current.rule)
         kind = lifecycle.reset_type(session.key, session.facts)
         rule_now = lifecycle.resolve(self._rules.resets, kind, session.facts.channel)
         due = lifecycle.next_reset(rule_now, session.times.interacted, zone)
-        when = f"from {moment(due.boundary, zone)}" if due else "never"
-        return f"{opened} The next message resets it {when} ({rule_now.name})."
+        until = moment(due.boundary, zone) if due else None
+        return f"{opened} {reasons.ends(until, rule_now.name)}"
 
     async def _silence(self, asked: Inquiry) -> str:
         last = await self._last_run(asked)
         if last is None or last.outcome is None:
             return "Silence: no run has ended here."
         outcome = last.outcome
-        when = age(asked.at - outcome.at)
         if not outcome.succeeded:
-            return f"Silence: the last run ended as {outcome.state} {when}: {outcome.error or outcome.code}."
+            return reasons.failed(outcome, asked.at)
         denial = await self._denied_send(last)
         if denial is not None:
-            return f"Silence: the last answer was not sent, because of {denial.rule}."
+            return reasons.held_back(denial)
         token = sentinel_of(await self._last_words(asked, last))
         if token is not None:
-            return f"Silence: the model answered {token} {when}, which means that nothing is sent."
+            return reasons.chosen(token, outcome.at, asked.at)
         for state in (DeliveryState.FAILED, DeliveryState.UNCERTAIN):
             for delivery in await self._store.deliveries(state, _UNSENT):
                 if delivery.key == asked.session.key:
-                    return f"Silence: a message is {state}: {delivery.error or 'its outcome is unknown'}."
-        return f"Silence: none; the last answer was given {when}."
+                    return reasons.unsent(delivery)
+        return reasons.no_silence(outcome.at, asked.at)
 
     async def _denial(self, asked: Inquiry) -> str:
         """The owner sees what was refused here or at the door, others what was refused to them."""
         found = [denial for denial in await self._store.denials(_DENIALS) if _concerns(denial, asked)]
         if not found:
             return "Denials: none."
-        lines = [
-            f"- {age(asked.at - denial.at)}: {denial.operation} by {denial.principal}, because of {denial.rule}: "
-            f"{denial.reason}"
-            for denial in found[:_SHOWN]
-        ]
-        return "\n".join(("Denials:", *lines))
+        return "\n".join(("Denials:", *(reasons.denied(one, asked.at) for one in found[:_SHOWN])))
 
     async def _cost(self, asked: Inquiry) -> str:
         """What most was paid for, and what the children of a session add to it: to its owner of all, to others of what

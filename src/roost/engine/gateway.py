@@ -27,6 +27,7 @@ from roost.engine.inbox import Inbox
 from roost.engine.jobs import Jobs
 from roost.engine.keeping import until_kept
 from roost.engine.leasing import release, renew
+from roost.engine.letters import Letters
 from roost.engine.notices import Notices
 from roost.engine.operations import Operations
 from roost.engine.outbox import DELIVERIES, Outbox
@@ -95,6 +96,7 @@ class Engine:
         self.timers = Timers(store, clock, new_id, self._book)
         self.jobs = Jobs(store, clock, new_id, self._book, self.timers, lambda: self._lease)
         self.notices = Notices(store, clock, new_id, self._book, self.timers)
+        self.letters = Letters(store, clock, new_id, self._book, places)
         self.hooks = Hooks(store, clock, new_id, self._book, self.notices)
         self._recoverer = Recoverer(store, clock, self._book)
         self._reconciler = Reconciler(store, clock, self._hosting.served, jitter)

@@ -24,7 +24,7 @@ from roost.engine.rules import NewId
 from roost.ports import Accepted, Clock, Store
 
 CHANNEL = "hook"
-RULE = "named by a hook's configuration, or its own"
+RULE = "the key that a hook was given"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -112,5 +112,5 @@ def _refuse_others(caller: Principal) -> None:
 
 def _known(caller: Principal, job: Job | None, job_id: str) -> Job:
     if job is None or not caller.is_owner or job.plan.place is Place.BESIDE:
-        raise NotFound(f"there is no job {job_id}", hint="`cron.list` shows the jobs there are")
+        raise NotFound(f"there is no job {job_id}", hint="see the list of jobs")
     return job

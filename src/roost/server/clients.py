@@ -152,6 +152,13 @@ class Clients:
             if caller.rules_all or client.caller == caller:
                 yield client
 
+    def by_caller(self) -> dict[PersonCaller, list[Connected]]:
+        """Those of each who is connected."""
+        found: dict[PersonCaller, list[Connected]] = {}
+        for client in self._all.values():
+            found.setdefault(client.caller, []).append(client)
+        return found
+
     def listeners(self, key: SessionKey) -> bool:
         return any(key in client.listens for client in self._all.values())
 

@@ -198,7 +198,8 @@ class Fanout:
         """Tell of what ended unheard: before it began, on another gateway, or while nobody listened."""
         awaited = {turn.run.id for turn in self.under_way(key)}
         awaited |= {send.run_id for send in self._house.sends.waiting(key)}
-        for run_id in awaited:
+        # Of a run that may still be heard of nothing is looked up: a session changes often while one goes on.
+        for run_id in [one for one in awaited if not items.expects(one)]:
             run = await self._house.store.run(run_id)
             if items.expects(run_id) or (run is not None and run.outcome is None):
                 continue

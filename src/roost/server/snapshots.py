@@ -13,6 +13,7 @@ from roost.protocol.scopes import Scope
 from roost.server.clients import Connected
 from roost.server.house import House
 
+MOST_SHOWN = 200
 CAPABILITIES = ("published-model-catalog",)
 
 
@@ -66,7 +67,8 @@ def health(house: House) -> JsonObject:
 
 
 def presence(house: House, caller: PersonCaller) -> list[JsonValue]:
-    """This gateway, then who is connected, as far as it is the caller's to know."""
+    """This gateway, then who is connected, as far as it is the caller's to know: of very many those who came last, since
+    everybody who comes is told."""
     about, now = house.about, house.clock.now()
     own: JsonObject = {
         "host": platform.node() or "gateway",
@@ -78,7 +80,8 @@ def presence(house: House, caller: PersonCaller) -> list[JsonValue]:
         "text": f"Roost {about.version}, process {os.getpid()}",
         "ts": now,
     }
-    return [own, *(_entry(client, now) for client in house.clients.seen_by(caller))]
+    shown = tuple(house.clients.seen_by(caller))[-MOST_SHOWN:]
+    return [own, *(_entry(client, now) for client in shown)]
 
 
 def _entry(client: Connected, now: int) -> JsonObject:

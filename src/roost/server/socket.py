@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
@@ -28,6 +28,9 @@ AT_ONCE = 64
 LATE = 1008
 GIVEN_UP_S = 1
 
+LetIn: TypeAlias = Callable[[], None]
+"""Called for who comes in."""
+
 
 class Wire(Protocol):
     """A WebSocket that is open."""
@@ -40,10 +43,6 @@ class Wire(Protocol):
     async def close(self, code: int, reason: str) -> None: ...
 
 
-def _nothing() -> None:
-    pass
-
-
 class Door:
     """Lets clients in and works for those who are."""
 
@@ -54,8 +53,8 @@ class Door:
         self._table = table
         self._room = WaitingRoom()
 
-    async def attend(self, wire: Wire, peer: Peer, let_in: Callable[[], None] = _nothing) -> None:
-        """Until either side has gone; `let_in` is called for who comes in."""
+    async def attend(self, wire: Wire, peer: Peer, let_in: LetIn | None = None) -> None:
+        """Until either side has gone."""
         visit = _Visit(self._house, wire, peer, let_in)
         if not self._room.enter(visit):
             await wire.close(TRY_AGAIN, "too many connections; retry shortly")
@@ -128,7 +127,8 @@ class Door:
         )
         self._house.clients.add(client)
         self._room.leave(visit)
-        visit.let_in()
+        if visit.let_in is not None:
+            visit.let_in()
         issued = admitted.issued
         welcome = Welcome(
             connection_id=client.id,
@@ -149,7 +149,7 @@ class Door:
 class _Visit:
     """One connection from its challenge to its end."""
 
-    def __init__(self, house: House, wire: Wire, peer: Peer, let_in: Callable[[], None]) -> None:
+    def __init__(self, house: House, wire: Wire, peer: Peer, let_in: LetIn | None) -> None:
         self._house = house
         self.wire = wire
         self.peer = peer

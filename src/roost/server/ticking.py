@@ -26,11 +26,10 @@ async def announce(house: House) -> None:
     """Until cancelled, tell who is there whenever a device came or went; several at once are told of once."""
     while True:
         await house.clients.moved()
-        for client in house.clients:
-            payload: JsonObject = {"presence": presence(house, client.caller)}
-            house.clients.tell(
-                WireEvent(name=PRESENCE, payload=payload, audience=Audience.READERS), (client,)
-            )
+        # Once for each who asks, not for each connection: many come back at the same time.
+        for caller, clients in house.clients.by_caller().items():
+            payload: JsonObject = {"presence": presence(house, caller)}
+            house.clients.tell(WireEvent(name=PRESENCE, payload=payload, audience=Audience.READERS), clients)
         await house.clock.sleep(PRESENCE_MS)
 
 

@@ -14,7 +14,7 @@ from roost.core.transfer import ImportedGeneration
 from roost.transfer.index import IndexEntry, IndexTimes
 from roost.transfer.options import ImportOptions
 
-RULE = "import"
+RULE = "an import"
 _CHATS = frozenset({KeyKind.DIRECT, KeyKind.SLASH, KeyKind.GROUP, KeyKind.CHANNEL})
 _PEOPLE = frozenset({KeyKind.DIRECT, KeyKind.SLASH})
 _UNKNOWN = IndexEntry(name="")

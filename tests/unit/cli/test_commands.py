@@ -106,6 +106,7 @@ def test_sessions_are_begun_anew_put_away_and_removed(served: Served, told: Told
     assert "is gone" in told("sessions", "delete", "old", "--yes")
     told("sessions", "delete", "old", "--yes", code=1)
     told("sessions", "show", "old", code=1)
+    told("sessions", "history", "old", code=1)
 
 
 def test_the_configuration_is_read_and_changed(home: Path, told: Told) -> None:
@@ -142,7 +143,7 @@ def test_what_is_wrong_here_is_found_and_mended(home: Path, told: Told) -> None:
 
 
 def test_a_gateway_that_cannot_be_asked_is_a_finding(told: Told) -> None:
-    assert "no gateway answers" in told("doctor", "--url", "ws://127.0.0.1:1", "--fix", code=1)
+    assert "connection refused" in told("doctor", "--url", "ws://127.0.0.1:1", "--fix", code=1)
 
 
 def test_conversations_come_from_elsewhere(tmp_path: Path, told: Told) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from roost import __version__
-from roost.cli.main import PARTS, application, main, refused
+from roost.cli.main import PARTS, WRONG, application, main, refused
 from roost.config import from_environment
 from roost.core.errors import Fenced, NotFound
 
@@ -39,6 +39,23 @@ def test_another_file_can_be_named(home: Path, capsys: pytest.CaptureFixture[str
     (home / "other.json").write_text("{ wrong: 1 }")
     assert main(["overview", "--config", str(home / "other.json")]) == 1
     assert "other.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("sessions", "nonsense"), "`roost sessions` does not know nonsense (see `roost sessions --help`)"),
+        (("status", "--bogus"), "Unknown option: --bogus (see `roost status --help`)"),
+        (("nonsense",), "Unknown command "),
+    ],
+)
+def test_what_it_does_not_know_is_told_in_one_line_with_where_to_look(
+    words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == WRONG
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"roost: {told}")
+    assert line.endswith("--help`)")
 
 
 def test_errors_are_told_once_and_without_the_tasks_they_happened_in(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from roost.cli.show import ago, cell, facts, objects, part, plain, say, table
+from roost.cli.show import ago, cell, due, facts, objects, part, plain, say, table, told
 
 
 def test_what_others_wrote_does_nothing_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,6 +27,37 @@ def test_times_are_told_from_now() -> None:
     assert ago(0, 120_000) == "2m ago"
     assert ago(None, 1) is None
     assert ago(1, "x") is None
+    assert due(180_000, 60_000).startswith("in 2m (19")
+    assert due(0, 60_000).startswith("1m ago (19")
+    assert due(None, 1) == "never"
+
+
+def test_a_row_is_told_in_words() -> None:
+    row = {
+        "sessionId": "s-1",
+        "createdAtMs": 0,
+        "updatedAt": 0,
+        "durationMs": 90_000,
+        "estimatedCostUsd": 0.5,
+        "isMain": True,
+        "state": {"nextRunAtMs": None, "lastStatus": "ok"},
+        "fallbacks": ["a/b", "c/d"],
+        "children": [],
+        "usage": [{"a": 1}],
+    }
+    words = dict(told(row, 60_000))
+    assert str(words.pop("created")).startswith("1m ago (")
+    assert str(words.pop("updated")).startswith("1m ago (")
+    assert words == {
+        "session id": "s-1",
+        "duration": "1m 30s",
+        "estimated cost": "$0.5000",
+        "is main": True,
+        "state": "last status ok",
+        "fallbacks": "a/b, c/d",
+        "children": None,
+        "usage": [{"a": 1}],
+    }
 
 
 def test_what_is_not_there_is_nothing() -> None:

@@ -12,6 +12,7 @@ CODES = {
     "conflict",
     "fenced",
     "lease_held",
+    "undelivered",
     "store_unavailable",
     "store_corrupt",
     "config_invalid",

@@ -119,7 +119,7 @@ def test_facts_are_those_of_the_message_not_of_the_key() -> None:
         account="work",
         peer="-100A",
         thread="42",
-        rule="the default agent; group chat",
+        rule="the default agent and a group chat",
     )
 
 

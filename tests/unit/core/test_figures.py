@@ -2,7 +2,7 @@ from datetime import UTC, timedelta, timezone
 
 import pytest
 
-from roost.core.figures import age, counted, dollars, duration, moment, read_duration, thousands
+from roost.core.figures import age, ahead, counted, dollars, duration, moment, read_duration, span, thousands
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,21 @@ def test_durations(milliseconds: int, text: str) -> None:
 )
 def test_ages(milliseconds: int, text: str) -> None:
     assert age(milliseconds) == text
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [(0, "0s"), (1_500, "1s 500ms"), (1_800_000, "30m"), (5_400_000, "1h 30m"), (86_400_000, "1d")],
+)
+def test_a_span_is_told_whole(milliseconds: int, text: str) -> None:
+    assert span(milliseconds) == text
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"), [(0, "now"), (999, "now"), (61_000, "in 1m"), (90_000_000, "in 1d")]
+)
+def test_what_is_to_come(milliseconds: int, text: str) -> None:
+    assert ahead(milliseconds) == text
 
 
 def test_counts_and_money() -> None:

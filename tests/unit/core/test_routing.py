@@ -159,7 +159,7 @@ def test_a_bound_thread_stays_with_its_session_before_any_other_rule(bound: Sess
     routed = route(direct(thread="7"), ANN, rules, thread_binding=bound)
     assert routed.key == bound
     assert routed.agent == (bound.agent or "desk")
-    assert routed.rule == "thread binding; thread binding"
+    assert routed.rule == "the binding of its thread"
 
 
 @pytest.mark.parametrize("scope", ISOLATING)
@@ -177,7 +177,9 @@ def test_a_route_names_the_rules_that_decided() -> None:
         links=(ALICE,),
         bindings=(Binding(agent="ops", match=Match(channel="slack")),),
     )
-    assert route(direct("slack", "5"), ANN, rules).rule == "bindings[0] by account; session.dmScope=per-peer"
-    assert route(direct(), ANN, rules).rule == "the default agent; session.identityLinks.alice"
-    assert route(group("telegram", "1"), ANN, rules).rule == "the default agent; group chat"
-    assert route(direct(peer=None), OWNER, rules).key_rule == "no peer"
+    assert (
+        route(direct("slack", "5"), ANN, rules).rule == "bindings[0] by account and session.dmScope=per-peer"
+    )
+    assert route(direct(), ANN, rules).rule == "the default agent and session.identityLinks.alice"
+    assert route(group("telegram", "1"), ANN, rules).rule == "the default agent and a group chat"
+    assert route(direct(peer=None), OWNER, rules).key_rule == "a message of no peer"

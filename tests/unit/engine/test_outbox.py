@@ -82,7 +82,7 @@ async def test_a_session_that_may_not_send_is_told_nothing_but_the_answers_to_co
         assert await channel.wait_replies(CHAT) == (DeliveryKind.COMMAND,)
     dismissed = await scene.store.deliveries(DeliveryState.DISMISSED, 10)
     assert {one.kind for one in dismissed} == set(DeliveryKind) - {DeliveryKind.COMMAND}
-    assert len(await scene.store.denials(10)) == 3
+    assert len(await scene.store.denials(10)) == 4
 
 
 async def test_what_no_channel_serves_is_rejected() -> None:

@@ -1,12 +1,13 @@
 """Those who are connected, and what each is sent."""
 
+from dataclasses import replace
 from typing import Any
 
 import anyio
 import orjson
 import pytest
 
-from roost.core.principals import OWNER
+from roost.core.principals import OWNER, person
 from roost.protocol.connection import Connection
 from roost.protocol.events import Audience, WireEvent
 from roost.protocol.handshake import Client
@@ -113,3 +114,13 @@ async def test_frames_are_waited_for_in_order() -> None:
             await anyio.wait_all_tasks_blocked()
             outgoing.close(1000, "")
     assert found == [b"1", None]
+
+
+def test_the_connections_of_one_person_are_found_together() -> None:
+    clients, first, second = Clients(), connected("a", Scope.READ), connected("b", Scope.READ)
+    alice = replace(
+        connected("c"), admitted=Admitted(principal=person("telegram", "7"), method="t", scopes=())
+    )
+    for one in (first, alice, second):
+        clients.add(one)
+    assert clients.by_caller() == {first.caller: [first, second], alice.caller: [alice]}

@@ -73,7 +73,7 @@ def test_a_child_is_its_parents() -> None:
 @pytest.mark.parametrize(
     ("key", "facts"),
     [
-        (MAIN, Facts(kind=SessionKind.MAIN, rule="import")),
+        (MAIN, Facts(kind=SessionKind.MAIN, rule="an import")),
         (
             SessionKey.parse("agent:main:telegram:group:-1:topic:42"),
             Facts(
@@ -82,7 +82,7 @@ def test_a_child_is_its_parents() -> None:
                 chat_type=ChatType.GROUP,
                 peer="-1",
                 thread="42",
-                rule="import",
+                rule="an import",
             ),
         ),
         (
@@ -94,10 +94,10 @@ def test_a_child_is_its_parents() -> None:
                 account="team",
                 peer="u",
                 thread="1.2",
-                rule="import",
+                rule="an import",
             ),
         ),
-        (SessionKey.parse("agent:main:cron:j"), Facts(kind=SessionKind.CRON, rule="import")),
+        (SessionKey.parse("agent:main:cron:j"), Facts(kind=SessionKind.CRON, rule="an import")),
     ],
 )
 def test_the_facts_follow_from_the_key(key: SessionKey, facts: Facts) -> None:

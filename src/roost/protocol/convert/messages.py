@@ -1,6 +1,6 @@
 """Entries of a transcript as the rows that clients show, without the secrets in them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -21,7 +21,7 @@ from roost.core.messages import (
     UserBlock,
     UserMessage,
 )
-from roost.core.redaction import SecretScanner, redact
+from roost.core.redaction import SecretScanner, Swept, redact
 from roost.core.sessions import Generation, OpenedBy
 from roost.protocol.frames import encode
 
@@ -97,8 +97,9 @@ def past(
     """The newest entries that fit, at least one, each generation that was begun on purpose after its mark."""
     marks = {one.session_id: one for one in generations if one.opened_by in _AFRESH | _GOES_ON}
     rows, room, told = list[JsonObject](), most_bytes, 0
+    swept = Swept([text for entry in entries for text in _texts(entry)], scanner)
     for entry in reversed(entries):
-        row = message_row(entry, name_of(entry.run_id) if entry.run_id else None, most_chars, scanner)
+        row = message_row(entry, name_of(entry.run_id) if entry.run_id else None, most_chars, swept)
         if row is not None:
             room -= len(encode(row))
             if room < 0 and rows:
@@ -115,6 +116,25 @@ def past(
 def text_message(text: str, at: int) -> JsonObject:
     """The words of an agent as a `chat` event holds them."""
     return {"role": "assistant", "content": [{"type": "text", "text": text}], "timestamp": at}
+
+
+def _texts(entry: Entry) -> Iterator[str]:
+    """What is masked of an entry."""
+    if isinstance(entry.body, UserMessage | AssistantMessage | ToolResult):
+        for block in entry.body.content:
+            yield from _strings(block.arguments) if isinstance(block, ToolCall) else (_words(block),)
+
+
+def _strings(value: JsonValue) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for one in value:
+                yield from _strings(one)
+        case dict():
+            for one in value.values():
+                yield from _strings(one)
 
 
 def _masked(message: Message, scanner: SecretScanner) -> Message:

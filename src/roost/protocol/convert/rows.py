@@ -1,9 +1,11 @@
 """A session as clients are shown it in lists and events."""
 
+from collections.abc import Sequence
+
 from roost.core.addresses import ChatType
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind
-from roost.core.listing import Links, last_message_of, session_row, title_of, words_of
+from roost.core.listing import Links, Words, last_message_of, session_row, title_of, words_of
 from roost.core.redaction import SecretScanner
 from roost.core.sessions import Session, SessionStatus
 
@@ -33,10 +35,21 @@ class Rows:
         self._main_name = main_name
 
     def row(self, session: Session, *, titles: bool = False, last: bool = False) -> JsonObject:
+        (row,) = self.rows((session,), titles=titles, last=last)
+        return row
+
+    def rows(
+        self, sessions: Sequence[Session], *, titles: bool = False, last: bool = False
+    ) -> list[JsonObject]:
         """What is not known or not set is left out."""
+        said = words_of(sessions, self._scanner)
+        return [
+            self._row(session, words, titles, last) for session, words in zip(sessions, said, strict=True)
+        ]
+
+    def _row(self, session: Session, words: Words, titles: bool, last: bool) -> JsonObject:
         parent = session.lineage.parent
         links = Links(key=str(session.key), parent=None if parent is None else str(parent))
-        (words,) = words_of([session], self._scanner)
         shared = session_row(session, links, words)
         row: dict[str, JsonValue] = {
             **{

@@ -67,7 +67,7 @@ STATUS = Method(
 )
 PRESENCE = Method(
     name="system-presence",
-    about="The gateway and who is connected; whoever does not rule all sees those of his own.",
+    about="The gateway and who is connected, of very many those who came last; whoever does not rule all sees those of his own.",
     params=NoParams,
     result=list[JsonValue],
     needs=Scope.READ,

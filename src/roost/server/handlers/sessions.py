@@ -34,7 +34,7 @@ async def list_sessions(call: Call, params: sessions.ListParams) -> Listed:
     limit = min(params.limit or DEFAULT_ROWS, MOST_ROWS)
     query = _query(call, params, limit)
     page = await house.store.list_sessions(query)
-    rows, shown = house.rows, len(page.rows)
+    shown = len(page.rows)
     seen = params.offset + shown
     return Listed(
         ts=house.clock.now(),
@@ -46,10 +46,9 @@ async def list_sessions(call: Call, params: sessions.ListParams) -> Listed:
         hasMore=page.more,
         owners=[],
         defaults=defaults(call),
-        sessions=[
-            rows.row(session, titles=params.include_derived_titles, last=params.include_last_message)
-            for session in page.rows
-        ],
+        sessions=house.rows.rows(
+            page.rows, titles=params.include_derived_titles, last=params.include_last_message
+        ),
     )
 
 

@@ -29,7 +29,7 @@ async def stand(call: Call, params: status.StatusParams) -> dict[str, JsonValue]
     house, rules = call.house, call.house.engine.rules
     query = SessionQuery(scope=scope(Operation.LIST, call.caller), limit=RECENT)
     page = await house.store.list_sessions(query)
-    recent: list[JsonValue] = [house.rows.row(session) for session in page.rows]
+    recent: list[JsonValue] = [*house.rows.rows(page.rows, titles=True)]
     count, path = await house.count(call.caller), house.about.store_path
     beats: list[JsonValue] = [
         {"agentId": agent, "enabled": False, "every": "0m", "everyMs": None}

@@ -10,6 +10,7 @@ from roost.protocol.families import (
     chat,
     cron,
     devices,
+    letters,
     operations,
     own,
     reasons,
@@ -21,6 +22,7 @@ from roost.server.fanout import Fanout
 from roost.server.handlers import catalogue, changing, usage
 from roost.server.handlers import cron as timing
 from roost.server.handlers import devices as pairing
+from roost.server.handlers import letters as posting
 from roost.server.handlers import operations as operating
 from roost.server.handlers import own as roosts
 from roost.server.handlers import reasons as why
@@ -92,6 +94,8 @@ def _talk(talk: Talk, reading: Reading) -> Iterable[Bound[Any, Any]]:
     yield Bound(method=agents.MODELS, handle=catalogue.list_models)
     yield Bound(method=agents.COMMANDS, handle=catalogue.list_commands)
     yield Bound(method=agents.CONFIG, handle=catalogue.config)
+    yield Bound(method=letters.SEND, handle=posting.send)
+    yield Bound(method=letters.ACTION, handle=posting.act)
 
 
 def _devices() -> Iterable[Bound[Any, Any]]:

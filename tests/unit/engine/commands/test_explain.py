@@ -45,7 +45,7 @@ async def ended(room: Room, words: str = "well", *, state: RunState = RunState.D
 @pytest.mark.requirement("F9", "P29")
 async def test_a_route_is_explained_by_its_stored_rule(room: Room) -> None:
     assert await room.ask("/explain route") == (
-        "Session: agent:main:main, because of the default agent; session.dmScope=main."
+        "Session: agent:main:main, because of the default agent and session.dmScope=main."
     )
 
 
@@ -61,13 +61,9 @@ async def test_a_bound_thread_is_explained_by_who_bound_it(room: Room) -> None:
 
 @pytest.mark.requirement("F9", "P18")
 async def test_a_model_is_explained_by_the_reason_of_the_run(room: Room) -> None:
-    assert "the next answer comes from scripted/one, because: the only model" in await room.ask(
-        "/explain model"
-    )
+    assert "the next answer comes from scripted/one (the only model)" in await room.ask("/explain model")
     await ended(room)
-    assert await room.ask("/explain model") == (
-        "Model: the last answer came from p/m, because: set on this session."
-    )
+    assert await room.ask("/explain model") == ("Model: the last answer came from p/m (set on this session).")
 
 
 @pytest.mark.requirement("F9", "P9")
@@ -76,7 +72,7 @@ async def test_a_reset_is_explained_by_its_rule_and_its_time(room: Room) -> None
     await room.accepted("hello")
     await room.accepted("/new x")
     text = await room.ask("/explain reset")
-    assert "(new) by trigger /new." in text
+    assert "because a new one was asked for (trigger /new)." in text
     assert "(default: daily at 04:00)" in text
 
 
@@ -94,7 +90,7 @@ async def test_a_silence_the_model_chose(room: Room) -> None:
 
 async def test_a_silence_of_a_run_that_failed(room: Room) -> None:
     await ended(room, state=RunState.FAILED)
-    assert "the last run ended as failed 5s ago: it broke." in await room.ask("/explain silence")
+    assert "the last run failed 5s ago: it broke." in await room.ask("/explain silence")
 
 
 async def test_a_silence_by_send_policy(room: Room) -> None:
@@ -110,7 +106,7 @@ async def test_a_silence_of_a_channel(room: Room) -> None:
     (delivery,) = await room.store.claim_deliveries(room.scene.lease, 1)
     assert delivery.claim is not None
     await room.store.settle_delivery(delivery.claim, Rejected(error="the chat is gone"))
-    assert await room.ask("/explain silence") == "Silence: a message is failed: the chat is gone."
+    assert await room.ask("/explain silence") == "Silence: a message could not be sent: the chat is gone."
 
 
 @pytest.mark.requirement("F9", "P29")
@@ -121,7 +117,7 @@ async def test_the_owner_sees_what_was_refused_here_and_at_the_door_and_others_t
     room.change(doors={"loopback": OPEN})
     await room.ask("/send off", "bob")
     owner = await room.ask("/explain denial")
-    assert "inbound by person:loopback:eve, because of dmPolicy=pairing" in owner
+    assert "inbound by person:loopback:eve: a message on loopback was not let in (dmPolicy=pairing)" in owner
     assert "/send by person:loopback:bob" in owner
     theirs = await room.ask("/explain denial", "bob")
     assert "eve" not in theirs
