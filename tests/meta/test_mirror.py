@@ -73,7 +73,6 @@ STAND_INS: Mapping[str, str] = {
     "src/roost/protocol/convert/devices.py": "tests/e2e/test_edge_devices.py",
     **{f"src/roost/server/{part}.py": "tests/e2e/test_edge_devices.py" for part in ("pairing", "signatures")},
     "src/roost/server/edge.py": "tests/e2e/test_edge_pages.py",
-    "src/roost/server/transports.py": "tests/e2e/test_edge_credentials.py",
     **dict.fromkeys(DECLARATIONS, "tests/meta/test_values.py"),
 }
 

@@ -251,14 +251,16 @@ def _usage_to_json(usage: Usage) -> JsonObject:
 
 
 def _provenance_to_json(provenance: Provenance) -> JsonObject:
-    named: dict[str, JsonValue] = {
-        "kind": _exported_kind(provenance.kind),
-        "sourceSessionKey": provenance.source_session,
-        "sourceChannel": provenance.source_channel,
-        "sourceTool": provenance.source_tool,
-        "sourceRole": "subagent" if _from_child(provenance) else None,
-    }
-    return {name: value for name, value in named.items() if value is not None}
+    named = {"kind": _exported_kind(provenance.kind)}
+    if provenance.source_session is not None:
+        named["sourceSessionKey"] = provenance.source_session
+    if provenance.source_channel is not None:
+        named["sourceChannel"] = provenance.source_channel
+    if provenance.source_tool is not None:
+        named["sourceTool"] = provenance.source_tool
+    if _from_child(provenance):
+        named["sourceRole"] = "subagent"
+    return named
 
 
 def _from_child(provenance: Provenance) -> bool:

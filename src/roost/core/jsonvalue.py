@@ -24,6 +24,11 @@ def compact(value: JsonValue) -> str:
     return _ENCODER.encode(value)
 
 
-def utf8_size(text: str) -> int:
-    """How many bytes a text is long on the wire."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+def in_utf8(value: JsonValue) -> bytes:
+    """`compact` as the wire has it. Half a character, which is no Unicode, stays what it is."""
+    return compact(value).encode("utf-8", "surrogatepass")
+
+
+def from_utf8(text: bytes) -> str:
+    """What `in_utf8` wrote, as text."""
+    return text.decode("utf-8", "surrogatepass")

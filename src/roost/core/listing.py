@@ -51,30 +51,31 @@ def words_of(sessions: Sequence[Session], scanner: SecretScanner) -> list[Words]
 
 def session_row(session: Session, links: Links, words: Words) -> dict[str, JsonValue]:
     """The fields that every row has; None is what is not known or not set."""
-    overrides, times, counters = session.overrides, session.times, session.counters
+    facts, times, route, overrides = session.facts, session.times, session.route, session.overrides
+    counters, model, status = session.counters, session.summary.model, session.status
     return {
         "key": links.key,
         "agentId": session.key.agent or None,
-        "kind": str(session.facts.kind),
+        "kind": str(facts.kind),
         "channel": channel_of(session),
         "label": words.label[:NAME_CHARS] or None,
         "displayName": words.name[:NAME_CHARS] or None,
-        "status": str(session.status),
+        "status": str(status),
         "updatedAt": times.updated,
         "sessionStartedAt": times.started,
         "lastInteractionAt": times.interacted,
         "sessionId": session.session_id,
-        "model": session.summary.model or overrides.model,
+        "model": model or overrides.model,
         "contextTokens": counters.context_window or None,
         "totalTokens": counters.total or None,
         "thinkingLevel": overrides.thinking,
         "verboseLevel": overrides.verbose,
-        "systemSent": session.summary.model is not None,
-        "abortedLastRun": session.status is SessionStatus.KILLED,
+        "systemSent": model is not None,
+        "abortedLastRun": status is SessionStatus.KILLED,
         "sendPolicy": None if overrides.send_policy is None else str(overrides.send_policy),
-        "lastChannel": session.route.channel if session.route else None,
-        "lastTo": session.route.to if session.route else None,
-        "deliveryContext": None if session.route is None else delivery_context(session.route),
+        "lastChannel": route.channel if route else None,
+        "lastTo": route.to if route else None,
+        "deliveryContext": delivery_context(route) if route else None,
         "transcriptPath": links.transcript_path,
         "parentSessionKey": links.parent,
         "childSessions": list(links.children),

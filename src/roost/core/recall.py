@@ -11,7 +11,7 @@ from typing import NamedTuple, assert_never
 from roost.core.credentials import is_secret_field
 from roost.core.entries import Entry
 from roost.core.jsonl_messages import message_to_json
-from roost.core.jsonvalue import JsonObject, JsonValue, compact, utf8_size
+from roost.core.jsonvalue import JsonObject, JsonValue, from_utf8, in_utf8
 from roost.core.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -48,14 +48,14 @@ YIELD_NOTE = "message"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallOptions:
     """How to read back. `newest` counts messages that are left after everything else was filtered out; `write` is
-    `compact` or what writes the same, faster."""
+    `in_utf8` or what writes the same, faster."""
 
     scanner: SecretScanner
     include_tools: bool = False
     newest: int | None = None
     text_chars: int = TEXT_CHARS
     page_bytes: int = PAGE_BYTES
-    write: Callable[[JsonObject], str] = compact
+    write: Callable[[JsonObject], bytes] = in_utf8
 
 
 class Recalled(NamedTuple):
@@ -99,16 +99,17 @@ def recall(entries: Sequence[Entry], options: RecallOptions) -> RecallPage:
         if len(kept) == options.newest:
             break
         text = options.write(recalled_to_json(recalled))
-        added = utf8_size(text) + (1 if kept else 0)
+        added = len(text) + (1 if kept else 0)
         if size + added > options.page_bytes:
             dropped = True
             if not kept:
                 kept.append(_placeholder(recalled))
-                written.append(options.write(recalled_to_json(kept[0])))
-                size += utf8_size(written[0])
+                text = options.write(recalled_to_json(kept[0]))
+                written.append(from_utf8(text))
+                size += len(text)
             break
         kept.append(recalled)
-        written.append(text)
+        written.append(from_utf8(text))
         size += added
         truncated |= reading.truncated
         redacted |= reading.redacted

@@ -82,7 +82,7 @@ class Swept:
     def __init__(self, texts: Sequence[str], around: SecretScanner) -> None:
         spans = around.find("\n".join(texts))
         self.found = bool(spans)
-        self._clean = frozenset(_untouched(texts, spans))
+        self._clean = frozenset(_untouched(texts, spans) if spans else texts)
         self._around = around
 
     def find(self, text: str) -> Sequence[Span]:

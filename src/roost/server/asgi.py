@@ -7,13 +7,13 @@ from starlette.routing import WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from roost.core.redaction import covered
 from roost.server.auth import Authenticator
+from roost.server.clients import Take
 from roost.server.edge import Edge, peer_of
 from roost.server.house import House
 from roost.server.http.routes import routes
 from roost.server.socket import Door
-from roost.server.transports import LET_IN
+from roost.server.transports import LET_IN, TAKE
 
 
 class _Socket:
@@ -21,6 +21,7 @@ class _Socket:
 
     def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
+        self.take: Take = socket.scope["state"][TAKE]
 
     async def receive(self) -> str | bytes | None:
         message = await self._socket.receive()
@@ -69,7 +70,7 @@ class _Covering:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def cover(message: Message) -> None:
             if message["type"] == "http.response.body" and message.get("body"):
-                message["body"] = covered(message["body"], self._house.engine.rules.house.hidden)
+                message["body"] = self._house.covered(message["body"])
             await send(message)
 
         await self._inside(scope, receive, cover)

@@ -1,9 +1,9 @@
 """Those who are connected, and what each is sent. Nobody waits for a slow one: it is disconnected."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 import anyio
 
@@ -20,20 +20,34 @@ SLOW = 1008
 SLOW_REASON = "slow consumer"
 TOOL_EVENTS, SCOPED_EVENTS = "tool-events", "session-scoped-events"
 
+Take: TypeAlias = Callable[[bytes], bool]
+Cover: TypeAlias = Callable[[bytes], bytes]
+
 
 class Outgoing:
-    """Frames on their way to one client, in order, bounded in bytes."""
+    """Frames on their way to one client, in order, bounded in bytes. What `take` takes has gone; the rest waits for
+    `next`. Nothing goes that `cover` has not seen."""
 
-    def __init__(self, most: int = MAX_BUFFERED) -> None:
+    def __init__(self, take: Take, cover: Cover, most: int = MAX_BUFFERED) -> None:
         self._frames: deque[bytes] = deque()
         self._most = most
+        self._take = take
+        self._cover = cover
         self._size = 0
+        self._given = False
         self._news = anyio.Event()
         self.closing: tuple[int, str] | None = None
         self.overrun = anyio.Event()
 
     def put(self, frame: bytes) -> None:
+        self.put_covered(self._cover(frame))
+
+    def put_covered(self, frame: bytes) -> None:
+        """One frame of those that many get: what they share was covered once."""
         if self.closing is not None:
+            return
+        first = not (self._frames or self._given)
+        if first and len(frame) <= self._most and self._take(frame):
             return
         self._frames.append(frame)
         self._size += len(frame)
@@ -53,7 +67,8 @@ class Outgoing:
         self.overrun.set()
 
     async def next(self) -> bytes | None:
-        """The next frame; None when there will be no more."""
+        """The next frame, once the one before has been sent; None when there will be no more."""
+        self._given = False
         while not self._frames:
             if self.closing is not None:
                 return None
@@ -61,6 +76,7 @@ class Outgoing:
             await self._news.wait()
         frame = self._frames.popleft()
         self._size -= len(frame)
+        self._given = True
         return frame
 
 
@@ -82,9 +98,10 @@ class Connected:
     began: set[tuple[SessionKey, str]] = field(default_factory=set)
     """Runs that this client began, by their sessions and the names it gave them: others may use the same."""
 
-    @property
-    def caller(self) -> PersonCaller:
-        return PersonCaller(principal=self.admitted.principal)
+    caller: PersonCaller = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.caller = PersonCaller(principal=self.admitted.principal)
 
     def may(self, scope: Scope) -> bool:
         return holds(self.admitted.scopes, scope)
@@ -112,7 +129,8 @@ class Connected:
 class Clients:
     """All who are in."""
 
-    def __init__(self) -> None:
+    def __init__(self, cover: Cover) -> None:
+        self._cover = cover
         self._all: dict[str, Connected] = {}
         self._left = anyio.Event()
         self._moved = anyio.Event()
@@ -167,8 +185,8 @@ class Clients:
         head: bytes | None = None
         for client in self._all.values() if among is None else among:
             if client.hears(event):
-                head = head or frames.event_head(event.name, event.payload)
-                client.outgoing.put(client.connection.number(head))
+                head = head or self._cover(frames.event_head(event.name, event.payload))
+                client.outgoing.put_covered(client.connection.number(head))
 
     def over(self, key: SessionKey, name: str) -> None:
         """Nothing more will be told of a run of this name."""

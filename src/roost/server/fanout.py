@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias, assert_never
 
 from roost.core.children import told_id
+from roost.core.entries import Entry
 from roost.core.events import Event, EventKind
 from roost.core.feeds import Anchor, ListGap, ListItem, SessionChanged, SessionGone, Shown
 from roost.core.jsonvalue import JsonObject, JsonValue
@@ -123,7 +124,7 @@ class Fanout:
         key = session.key
         if not self.under_way(key):
             # While a run is under way, what it stores is told between what it says.
-            await self._messages(key, _as_of(session))
+            await self._messages(key, _as_of(session), session)
         why = self._why(key)
         if self._watched():
             row = self._house.rows.row(session, titles=True, last=True)
@@ -149,26 +150,23 @@ class Fanout:
         ruling = [client for client in self._house.clients if client.caller.rules_all]
         self._house.clients.tell(WireEvent(name=CHANGED, payload=named, audience=Audience.WATCHERS), ruling)
 
-    async def _messages(self, key: SessionKey, cut: Cut) -> None:
+    async def _messages(self, key: SessionKey, cut: Cut, session: Session | None = None) -> None:
         """Tell those who listen to a session what was stored in it since they were told last, as far as its turn has
-        come."""
-        if key not in self._read:
+        come. The session is read anew unless it was just read."""
+        if key not in self._read or (session is not None and session.events <= self._read[key]):
             return
         events = cut(await self._house.store.events(key, after=self._read[key], limit=PAGE))
         if not events or key not in self._read:
             return
         self._read[key] = events[-1].number
         stored = {event.ref for event in events if event.kind is EventKind.ENTRY}
-        session = await self._house.store.session(key) if stored else None
-        if session is None:
+        session = session or (await self._house.store.session(key) if stored else None)
+        if not stored or session is None:
             return
-        page = await self._house.store.history(HistoryQuery(key=key, limit=len(stored) + PAGE))
         shown = self._house.rows.row(session)
-        for entry in page.entries:
+        for entry in await self._entries(key, stored):
             name = self._house.sends.name(entry.run_id) if entry.run_id else None
-            message = (
-                message_row(entry, name, MOST_CHARS, self._house.scanner) if entry.id in stored else None
-            )
+            message = message_row(entry, name, MOST_CHARS, self._house.scanner)
             if message is not None:
                 payload: JsonObject = {
                     "sessionKey": str(key),
@@ -180,6 +178,15 @@ class Fanout:
                 }
                 event = WireEvent(name=MESSAGE, payload=payload, audience=Audience.LISTENERS, key=key)
                 self._tell(event, session)
+
+    async def _entries(self, key: SessionKey, wanted: set[str]) -> list[Entry]:
+        """The entries with these ids: most often the newest, else not far from them."""
+        for limit in (len(wanted), len(wanted) + PAGE):
+            page = await self._house.store.history(HistoryQuery(key=key, limit=limit))
+            found = [entry for entry in page.entries if entry.id in wanted]
+            if len(found) == len(wanted):
+                break
+        return found
 
     async def _announced(self, run: Run) -> None:
         """A child's end stands in the transcript of its requester, and no run says it there. Of one that was killed
@@ -250,7 +257,10 @@ class Fanout:
         self._house.clients.tell(event, self._seeing(session))
 
     def _seeing(self, session: Session) -> Iterator[Connected]:
-        return (client for client in self._house.clients if may_list(client.caller, session))
+        """Whose session it is matters only to who may not see all."""
+        for client in self._house.clients:
+            if client.caller.rules_all or may_list(client.caller, session):
+                yield client
 
 
 def _all(events: tuple[Event, ...]) -> tuple[Event, ...]:

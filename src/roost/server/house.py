@@ -6,7 +6,7 @@ from enum import StrEnum
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.keys import SessionKey
 from roost.core.queries import SessionQuery
-from roost.core.redaction import SecretScanner
+from roost.core.redaction import SecretScanner, covered
 from roost.core.references import ByKeyOrId, Viewpoint, by_session_id, resolve
 from roost.core.sessions import Session
 from roost.core.visibility import Operation, PersonCaller, scope
@@ -47,7 +47,7 @@ class House:
         self.engine = engine
         self.store, self.clock, self.new_id = engine.store, engine.clock, engine.new_id
         self.about = about
-        self.clients = Clients()
+        self.clients = Clients(self.covered)
         self.callers = Callers()
         self.sends = Sends()
         self.meters = Meters()
@@ -63,6 +63,10 @@ class House:
     @property
     def rows(self) -> Rows:
         return Rows(self.scanner, self.engine.rules.routing.main_name)
+
+    def covered(self, text: bytes) -> bytes:
+        """What leaves the house, without the secrets of the configuration."""
+        return covered(text, self.engine.rules.house.hidden)
 
     async def count(self, caller: PersonCaller) -> int:
         """About how many sessions there are for the caller: to count them costs as many steps, so all are not counted at

@@ -8,7 +8,6 @@ import anyio
 from anyio.abc import TaskGroup
 
 from roost.core.entrance import throttled_by
-from roost.core.redaction import covered
 from roost.protocol.connection import Action, Ask, Close, Connection, Nothing, Send, Serve
 from roost.protocol.connection import Phase as ConnectionPhase
 from roost.protocol.frames import Request
@@ -37,6 +36,10 @@ class Wire(Protocol):
 
     async def receive(self) -> str | bytes | None:
         """The next message; None once the other side has gone."""
+        ...
+
+    def take(self, frame: bytes) -> bool:
+        """Send it now, if nothing that was sent before waits for the other side."""
         ...
 
     async def send(self, frame: bytes) -> None: ...
@@ -150,12 +153,11 @@ class _Visit:
     """One connection from its challenge to its end."""
 
     def __init__(self, house: House, wire: Wire, peer: Peer, let_in: LetIn | None) -> None:
-        self._house = house
         self.wire = wire
         self.peer = peer
         self.let_in = let_in
         self.connection = Connection(house.new_id(), house.clock.now())
-        self.outgoing = Outgoing()
+        self.outgoing = Outgoing(wire.take, house.covered)
         self.client: Connected | None = None
 
     @property
@@ -186,7 +188,7 @@ class _Visit:
     async def write(self, whole: anyio.CancelScope) -> None:
         """What is to be sent, in order; then the end."""
         while (frame := await self.outgoing.next()) is not None:
-            await self.wire.send(covered(frame, self._house.engine.rules.house.hidden))
+            await self.wire.send(frame)
         code, reason = self.outgoing.closing or (1000, "")
         await self.wire.close(code, reason)
         whole.cancel()

@@ -1,4 +1,5 @@
-"""Connections as the server library keeps them, with limits on what nobody has vouched for: silence, bytes, numbers."""
+"""Connections as the server library keeps them, with limits on what nobody has vouched for: silence, bytes, numbers. What
+many are told goes past its queue: for each of them that would be a task to wake."""
 
 import asyncio
 from collections import OrderedDict
@@ -6,6 +7,7 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.protocol import State
 
 from roost.protocol.handshake import MAX_BEFORE_HELLO, MAX_PAYLOAD
 
@@ -14,7 +16,7 @@ MAX_HEAD = 64 * 1024
 HEAD_END = b"\r\n\r\n"
 MOST_SILENT = 4_096
 LINGER_S = 3.0
-LET_IN = "roost.let_in"
+LET_IN, TAKE = "roost.let_in", "roost.take"
 
 
 class Silent:
@@ -134,10 +136,19 @@ class Widening(WebSocketsSansIOProtocol):
         self.conn.max_message_size = MAX_BEFORE_HELLO
 
     async def run_asgi(self) -> None:
-        self.scope["state"][LET_IN] = self._let_in
+        self.scope["state"].update({LET_IN: self._let_in, TAKE: self._take})
         await super().run_asgi()
         # Who does not read would never let the last of it go.
         self.loop.call_later(LINGER_S, self.transport.abort)
+
+    def _take(self, text: bytes) -> bool:
+        """Send a text at once, as `send` would, unless it has to wait or there is nobody to send it to."""
+        open_now = self.conn.state is State.OPEN and not (self.close_sent or self.transport.is_closing())
+        if not open_now or not self.writable.is_set():
+            return False
+        self.conn.send_text(text)
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        return True
 
     def _let_in(self) -> None:
         self.conn.max_message_size = MAX_PAYLOAD

@@ -29,6 +29,9 @@ class LocalWire:
         except (anyio.EndOfStream, anyio.ClosedResourceError):
             return None
 
+    def take(self, frame: bytes) -> bool:
+        return False
+
     async def send(self, frame: bytes) -> None:
         await self._outgoing.send(frame)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from roost.core.errors import InvalidInput
 from roost.core.jsonl_messages import message_to_json
-from roost.core.jsonvalue import JsonObject, JsonValue, compact, utf8_size
+from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.messages import UserMessage, text_of
 from roost.core.models import ToolSpec
@@ -75,7 +75,7 @@ class SessionsHistory:
         query = HistoryQuery(key=meant.session.key, session_id=meant.session_id, before=before)
         newest = before is None and meant.session_id in (None, meant.session.session_id)
         waiting = await self._waiting(meant.session.key) if newest else ()
-        room = replace(options, page_bytes=PAGE_BYTES - sum(map(utf8_size, map(compact, waiting))))
+        room = replace(options, page_bytes=PAGE_BYTES - sum(map(len, map(written, waiting))))
         back = await read_back(self._access.store, query, room)
         page, more = back.page, back.more_before
         told: dict[str, JsonValue] = {
@@ -108,7 +108,7 @@ class SessionsHistory:
             )
             text, _ = redact(text_of(said), self._scanner)
             row = {**message_to_json(said), "id": record.inbound.id, "content": text[:PENDING_CHARS]}
-            room -= utf8_size(compact(row)) + 1
+            room -= len(written(row)) + 1
             if room < 0:
                 break
             rows.append(row)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from roost.core.errors import InvalidInput
-from roost.core.jsonvalue import JsonObject, JsonValue, utf8_size
+from roost.core.jsonvalue import JsonObject, JsonValue, from_utf8
 from roost.core.keys import SessionKey
 from roost.core.listing import Links, is_found_by, last_message_of, session_row, title_of, words_of
 from roost.core.models import ToolSpec
@@ -95,8 +95,7 @@ class SessionsList:
     async def _list(self, invocation: Invocation) -> ToolOutcome:
         arguments = Arguments(self.spec, invocation.arguments)
         query = self._query(arguments, invocation)
-        found, more = await self._found(query)
-        sessions = [session for _, session in found]
+        sessions, offsets, more = await self._found(query)
         linked = await self._links(sessions, invocation)
         titles, previews = arguments.flag("includeDerivedTitles"), arguments.flag("includeLastMessage")
         newest = arguments.whole("messageLimit", 0, least=0, most=MOST_MESSAGES)
@@ -112,17 +111,17 @@ class SessionsList:
             if newest:
                 row["messages"] = await self._messages(session.key, newest)
             text = written(row)
-            if not rows and utf8_size(text) > room:
+            if not rows and len(text) > room:
                 text, omitted = written({**row, "childSessions": [], "messages": []}), True
-            room -= utf8_size(text) + 1
+            room -= len(text) + 1
             if room < 0:
                 break
-            rows.append(text)
-        cut = len(rows) < len(found)
+            rows.append(from_utf8(text))
+        cut = len(rows) < len(sessions)
         told: Row = {
             "count": len(rows),
             "hasMore": more or cut,
-            **({"nextOffset": found[len(rows) - 1][0] if rows else query.offset} if more or cut else {}),
+            **({"nextOffset": offsets[len(rows) - 1] if rows else query.offset} if more or cut else {}),
             "limitApplied": query.limit,
             **({"truncationReason": "byte-limit"} if cut else {}),
             **({"enrichmentOmitted": True} if omitted else {}),
@@ -146,20 +145,22 @@ class SessionsList:
             limit=arguments.whole("limit", LIMIT, least=1, most=MOST),
         )
 
-    async def _found(self, query: SessionQuery) -> tuple[list[tuple[int, Session]], bool]:
-        """A page of rows, each with the offset behind it, and whether more follow."""
-        found: list[tuple[int, Session]] = []
+    async def _found(self, query: SessionQuery) -> tuple[list[Session], list[int], bool]:
+        """A page of rows, the offset behind each, and whether more follow."""
+        found: list[Session] = []
+        offsets: list[int] = []
         offset = query.offset
         while True:
             page = await self._access.store.list_sessions(replace(query, offset=offset))
             for row in page.rows:
                 offset += 1
                 if query.search is None or is_found_by(row, query.search, self._scanner):
-                    found.append((offset, row))
+                    found.append(row)
+                    offsets.append(offset)
             if len(found) > query.limit:
-                return found[: query.limit], True
+                return found[: query.limit], offsets, True
             if not page.more or (query.search is None and len(found) == query.limit):
-                return found, page.more
+                return found, offsets, page.more
 
     async def _links(self, rows: Sequence[Session], invocation: Invocation) -> list[Links]:
         """Where each row leads; what the caller may not see is not named."""
@@ -171,10 +172,10 @@ class SessionsList:
             children[child.lineage.parent].append(display(child.key, seen_from))
         return [
             Links(
-                key=display(row.key, seen_from),
-                parent=known.get(row.lineage.parent) if row.lineage.parent else None,
-                children=tuple(children.get(row.key, ())),
-                transcript_path=self._transcript_path(row),
+                display(row.key, seen_from),
+                known.get(row.lineage.parent) if row.lineage.parent else None,
+                tuple(children.get(row.key, ())),
+                self._transcript_path(row),
             )
             for row in rows
         ]

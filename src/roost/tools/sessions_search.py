@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from roost.core.errors import InvalidInput
-from roost.core.jsonvalue import JsonValue, compact, utf8_size
+from roost.core.jsonvalue import JsonValue, from_utf8
 from roost.core.models import ToolSpec
 from roost.core.queries import SearchHit, SearchQuery
 from roost.core.recall import RecallOptions, recall, recalled_to_json
@@ -14,7 +14,7 @@ from roost.core.visibility import Operation
 from roost.ports import Report
 from roost.tools.access import Access
 from roost.tools.arguments import Arguments, object_schema
-from roost.tools.outcomes import found, looked_up
+from roost.tools.outcomes import found_rows, looked_up, written
 
 LIMIT, MOST = 10, 25
 LONGEST_QUERY = 4_096
@@ -30,7 +30,7 @@ Row = dict[str, JsonValue]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Results:
-    rows: tuple[Row, ...]
+    rows: tuple[str, ...]
     truncated: bool
 
 
@@ -84,11 +84,11 @@ class SessionsSearch:
             query = replace(query, key=meant.session.key)
         results = await self._results(query, limit, invocation)
         told: Row = {"count": len(results.rows), "truncated": results.truncated}
-        return found({**told, "results": results.rows}, told)
+        return found_rows(told, "results", results.rows)
 
     async def _results(self, query: SearchQuery, limit: int, invocation: Invocation) -> _Results:
         """The newest hits that may be read, as many as fit; reading stops at the first that does not."""
-        rows: list[Row] = []
+        rows: list[str] = []
         room = RESULT_BYTES - _FRAME_BYTES
         while query.offset < SCANNED:
             batch = await self._access.store.search(query)
@@ -96,10 +96,11 @@ class SessionsSearch:
                 row = self._row(hit, query.query, invocation)
                 if row is None:
                     continue
-                room -= utf8_size(compact(row)) + 1
+                text = written(row)
+                room -= len(text) + 1
                 if len(rows) == limit or room < 0:
                     return _Results(rows=tuple(rows), truncated=True)
-                rows.append(row)
+                rows.append(from_utf8(text))
             if len(batch) < query.limit:
                 return _Results(rows=tuple(rows), truncated=False)
             query = replace(query, offset=query.offset + query.limit)

@@ -2,7 +2,7 @@ from types import MappingProxyType
 
 import pytest
 
-from roost.core.jsonvalue import JsonValue, compact, utf8_size
+from roost.core.jsonvalue import JsonValue, compact, from_utf8, in_utf8
 
 
 def test_text_is_one_line_without_spaces_and_keeps_letters_and_order() -> None:
@@ -19,6 +19,7 @@ def test_what_is_not_json_is_refused() -> None:
         compact({"a": {1}})  # type: ignore[dict-item]
 
 
-@pytest.mark.parametrize(("text", "size"), [("", 0), ("abc", 3), ("é数", 5), ("\ud800", 3)])
-def test_a_text_is_as_long_as_its_bytes(text: str, size: int) -> None:
-    assert utf8_size(text) == size
+@pytest.mark.parametrize(("text", "size"), [("", 2), ("abc", 5), ("é数", 7), ("\ud800", 5)])
+def test_bytes_are_of_the_same_text_even_where_it_is_no_unicode(text: str, size: int) -> None:
+    assert len(in_utf8(text)) == size
+    assert from_utf8(in_utf8(text)) == compact(text)

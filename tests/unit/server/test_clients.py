@@ -17,6 +17,10 @@ from roost.server.clients import Clients, Connected, Outgoing
 from roost.testing.builders import MAIN
 
 
+def never(_: bytes) -> bool:
+    return False
+
+
 def connected(name: str, *scopes: Scope, caps: frozenset[str] = frozenset()) -> Connected:
     return Connected(
         id=name,
@@ -25,7 +29,7 @@ def connected(name: str, *scopes: Scope, caps: frozenset[str] = frozenset()) -> 
         admitted=Admitted(principal=OWNER, method="token", scopes=scopes),
         caps=caps,
         since=1,
-        outgoing=Outgoing(),
+        outgoing=Outgoing(never, bytes),
     )
 
 
@@ -65,7 +69,7 @@ def test_what_was_asked_for_is_heard() -> None:
 
 
 async def test_each_client_counts_its_own_events() -> None:
-    clients, first, second = Clients(), connected("a", Scope.READ), connected("b", Scope.READ)
+    clients, first, second = Clients(bytes), connected("a", Scope.READ), connected("b", Scope.READ)
     clients.add(first)
     clients.tell(event(Audience.READERS))
     clients.add(second)
@@ -79,7 +83,7 @@ async def test_each_client_counts_its_own_events() -> None:
 
 
 async def test_that_all_have_gone_can_be_waited_for() -> None:
-    clients, one = Clients(), connected("a")
+    clients, one = Clients(bytes), connected("a")
     clients.add(one)
     with anyio.fail_after(60):
         async with anyio.create_task_group() as group:
@@ -91,7 +95,7 @@ async def test_that_all_have_gone_can_be_waited_for() -> None:
 
 
 async def test_who_reads_too_slowly_is_given_up() -> None:
-    outgoing = Outgoing(most=10)
+    outgoing = Outgoing(never, bytes, most=10)
     outgoing.put(b"12345")
     outgoing.put(b"123456")
     assert outgoing.overrun.is_set()
@@ -101,7 +105,7 @@ async def test_who_reads_too_slowly_is_given_up() -> None:
 
 
 async def test_frames_are_waited_for_in_order() -> None:
-    outgoing, found = Outgoing(), list[bytes | None]()
+    outgoing, found = Outgoing(never, bytes), list[bytes | None]()
 
     async def read() -> None:
         found.extend([await outgoing.next(), await outgoing.next()])
@@ -124,3 +128,79 @@ def test_the_connections_of_one_person_are_found_together() -> None:
     for one in (first, alice, second):
         clients.add(one)
     assert clients.by_caller() == {first.caller: [first, second], alice.caller: [alice]}
+
+
+class Narrow:
+    """Takes frames while there is room."""
+
+    def __init__(self) -> None:
+        self.room, self.taken = True, list[bytes]()
+
+    def take(self, frame: bytes) -> bool:
+        if self.room:
+            self.taken.append(frame)
+        return self.room
+
+
+async def test_a_frame_that_can_go_at_once_waits_for_nobody_and_none_overtakes_another() -> None:
+    wire = Narrow()
+    outgoing = Outgoing(wire.take, bytes)
+    outgoing.put(b"1")
+    wire.room = False
+    outgoing.put(b"2")
+    wire.room = True
+    outgoing.put(b"3")
+    assert (await outgoing.next(), wire.taken) == (b"2", [b"1"])
+    outgoing.put(b"4")
+    assert [await outgoing.next(), await outgoing.next()] == [b"3", b"4"]
+    outgoing.put(b"5")
+    outgoing.close(1000, "")
+    assert (await outgoing.next(), await outgoing.next(), wire.taken) == (b"5", None, [b"1"])
+
+
+async def test_who_has_been_sent_everything_is_sent_the_next_at_once_again() -> None:
+    wire = Narrow()
+    wire.room = False
+    outgoing = Outgoing(wire.take, bytes)
+    outgoing.put(b"1")
+    async with anyio.create_task_group() as group:
+
+        async def write() -> None:
+            while await outgoing.next() is not None:
+                pass
+
+        group.start_soon(write)
+        await anyio.wait_all_tasks_blocked()
+        wire.room = True
+        outgoing.put(b"2")
+        outgoing.close(1000, "")
+    assert wire.taken == [b"2"]
+
+
+async def test_a_frame_that_nobody_could_take_whole_ends_the_connection() -> None:
+    wire = Narrow()
+    outgoing = Outgoing(wire.take, bytes, most=10)
+    outgoing.put(b"x" * 11)
+    assert (outgoing.closing, wire.taken) == ((1008, "slow consumer"), [])
+
+
+async def test_what_many_are_told_is_covered_once() -> None:
+    seen = list[bytes]()
+
+    def cover(text: bytes) -> bytes:
+        seen.append(text)
+        return text.replace(b'"a"', b'"*"')
+
+    clients = Clients(cover)
+    everybody = [connected(name, Scope.READ) for name in "abc"]
+    for client in everybody:
+        clients.add(client)
+    clients.tell(event(Audience.READERS))
+    assert len(seen) == 1
+    assert [(await sent(client))["payload"] for client in everybody] == [{"*": 1}] * 3
+
+
+def test_an_answer_is_covered() -> None:
+    wire = Narrow()
+    Outgoing(wire.take, lambda text: text.replace(b"secret", b"******")).put(b"my secret")
+    assert wire.taken == [b"my ******"]

@@ -13,7 +13,7 @@ from roost.core.errors import Conflict
 from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.visibility import VisibleScope
-from roost.stores.codec import decode_shared, encode, key_text
+from roost.stores.codec import decode_shared, encode, key_text, to_text
 from roost.stores.statements import load
 
 FILTERS = "/* filters */"
@@ -101,7 +101,7 @@ def scope_conditions(scope: VisibleScope, bindings: Bindings) -> list[str]:
 
 def listed(words: Iterable[str]) -> str:
     """Words in the form that a database makes rows of."""
-    return encode(tuple(sorted(words)), tuple[str, ...])
+    return to_text(sorted(words))
 
 
 def inbound_update(record: InboundRecord) -> tuple[Binding, ...]:
