@@ -121,7 +121,7 @@ async def test_frames_are_waited_for_in_order() -> None:
 
 
 def test_the_connections_of_one_person_are_found_together() -> None:
-    clients, first, second = Clients(), connected("a", Scope.READ), connected("b", Scope.READ)
+    clients, first, second = Clients(bytes), connected("a", Scope.READ), connected("b", Scope.READ)
     alice = replace(
         connected("c"), admitted=Admitted(principal=person("telegram", "7"), method="t", scopes=())
     )
