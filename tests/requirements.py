@@ -137,7 +137,7 @@ _PROMISES: tuple[Row, ...] = (
 )
 
 _FEATURES: tuple[Row, ...] = (
-    ("F1", PLANNED, 4, "Messages between sessions are a durable mailbox whose delivered, read, replied and dead states the sender can list."),
+    ("F1", MET, 4, "Messages between sessions are a durable mailbox whose delivered, read, replied and dead states the sender can list."),
     ("F2", MET, 3, "A hard budget holds over a whole tree of sessions."),
     ("F3", PLANNED, 6, "Named save points can be saved, listed, compared and loaded as a new branch, their source untouched."),
     ("F4", PLANNED, 7, "People and agents read one timeline across resets and compactions."),
