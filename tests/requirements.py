@@ -146,7 +146,7 @@ _FEATURES: tuple[Row, ...] = (
     ("F7", MET, 4, "Where a text came from travels with it through recall, search, sends and children, and is checked before privileged acts."),
     ("F8", MET, 4, "Stop reaches operating system processes and proves it."),
     ("F9", MET, 6, "explain answers why this route, refusal, reset, silence or cost."),
-    ("F10", PLANNED, 3, "A recorded session replays offline as a test and shows the first difference."),
+    ("F10", MET, 3, "A recorded session replays offline as a test and shows the first difference."),
     ("F11", MET, 3, "One person can be erased, backups included, while everyone else's data and all totals stay."),
     ("F12", PLANNED, 6, "A session travels between hosts as one verified bundle, with children, generations, files and usage, and without secrets."),
 )

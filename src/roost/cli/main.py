@@ -61,7 +61,7 @@ PARTS = MappingProxyType(
         "send": ("roost.cli.send:send", "Say something in a session without waiting for the answer."),
         "sessions": (
             "roost.cli.sessions:app",
-            "Sessions: list, show, history, search, tree, export, import, reset, archive, delete, cleanup.",
+            "Sessions: list, show, history, search, tree, export, import, replay, reset, archive, delete, cleanup.",
         ),
         "status": ("roost.cli.status:status", "How things stand."),
         "timeline": ("roost.cli.happened:timeline", "What was said in a session, through every reset."),
