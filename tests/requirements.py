@@ -137,7 +137,7 @@ _PROMISES: tuple[Row, ...] = (
 )
 
 _FEATURES: tuple[Row, ...] = (
-    ("F1", PLANNED, 4, "Messages between sessions are a durable mailbox whose delivered, read, replied and dead states the sender can list."),
+    ("F1", MET, 4, "Messages between sessions are a durable mailbox whose delivered, read, replied and dead states the sender can list."),
     ("F2", MET, 3, "A hard budget holds over a whole tree of sessions."),
     ("F3", PLANNED, 6, "Named save points can be saved, listed, compared and loaded as a new branch, their source untouched."),
     ("F4", PLANNED, 7, "People and agents read one timeline across resets and compactions."),
@@ -146,8 +146,8 @@ _FEATURES: tuple[Row, ...] = (
     ("F7", MET, 4, "Where a text came from travels with it through recall, search, sends and children, and is checked before privileged acts."),
     ("F8", MET, 4, "Stop reaches operating system processes and proves it."),
     ("F9", MET, 6, "explain answers why this route, refusal, reset, silence or cost."),
-    ("F10", PLANNED, 3, "A recorded session replays offline as a test and shows the first difference."),
-    ("F11", PLANNED, 3, "One person can be erased, backups included, while everyone else's data and all totals stay."),
+    ("F10", MET, 3, "A recorded session replays offline as a test and shows the first difference."),
+    ("F11", MET, 3, "One person can be erased, backups included, while everyone else's data and all totals stay."),
     ("F12", PLANNED, 6, "A session travels between hosts as one verified bundle, with children, generations, files and usage, and without secrets."),
 )
 

@@ -23,7 +23,7 @@ LAZY_IMPORTS: Mapping[str, frozenset[str]] = {
     "src/roost/server/signatures.py": frozenset(
         {"cryptography.exceptions", "cryptography.hazmat.primitives.asymmetric.ed25519"}
     ),
-    "src/roost/__init__.py": frozenset({"roost.app.embedding", "roost.client"}),
+    "src/roost/__init__.py": frozenset({"roost.app.embedding", "roost.app.replaying", "roost.client"}),
     "src/roost/cli/where.py": frozenset({"roost.app.finding"}),
 }
 

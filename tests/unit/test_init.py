@@ -13,6 +13,7 @@ READ = "import sys, roost; print(*(name for name in ('anyio', 'pydantic', 'starl
 def test_what_it_offers_is_there_when_it_is_asked_for() -> None:
     assert roost.Client.__name__ == "Client"
     assert callable(roost.open)
+    assert callable(roost.replay)
     with pytest.raises(AttributeError, match="nothing"):
         _ = roost.nothing
 

@@ -6,6 +6,7 @@ from functools import partial
 
 from roost.app.auditing import audited
 from roost.app.casting import Director, SessionTools
+from roost.app.places import export_folder
 from roost.app.scanning import known_secrets, secret_scanner
 from roost.clock import host_zone
 from roost.config import Loaded, as_document, config_hash, policies, shared_hash
@@ -84,7 +85,7 @@ def command_rules(loaded: Loaded, registry: Registry, store: Store, version: str
     settings, scanner = loaded.settings, secret_scanner(loaded)
 
     async def export(key: SessionKey, raw: bool) -> tuple[str, ...]:
-        return await export_to(loaded.sources.home / "exports", store, key, None if raw else scanner)
+        return await export_to(export_folder(loaded.sources.home), store, key, None if raw else scanner)
 
     return CommandRules(
         policy=policies.command_policy(settings),

@@ -1,11 +1,13 @@
 """`roost db`: the store as a whole."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from roost.app.backups import back_up
 from roost.app.moving import Checked, check_store, copy_store, migrate_store
 from roost.cli.show import as_json, console, facts, say
 from roost.cli.where import HERE, Where
@@ -62,6 +64,21 @@ async def check(store: Place = None, *, where: Where = HERE) -> int:
         )
     )
     return 1 if advice else 0
+
+
+@app.command
+async def backup(
+    to: Annotated[Path | None, Parameter(help="A new file; by default in the folder backups.")] = None,
+    *,
+    where: Where = HERE,
+) -> int:
+    """Copy the store to a new file while work goes on. It is remembered, so that erasing reaches it."""
+    path = await back_up(where.loaded(), to)
+    if where.json:
+        as_json({"file": str(path)})
+    else:
+        say(f"The store is copied to {path}.")
+    return 0
 
 
 @app.command

@@ -104,13 +104,13 @@ async def exchanges(
         as_json(found)
     elif found["exchanges"]:
         table(
-            ("when", "", "session", "state", "message"),
+            ("when", "", "session", "receipt", "message"),
             [
                 (
                     ago(row.get("createdAt"), found["ts"]),
                     "to" if row.get("direction") == "sent" else "from",
                     row.get("target") if row.get("direction") == "sent" else row.get("requester"),
-                    row.get("state"),
+                    row.get("receipt"),
                     row.get("request"),
                 )
                 for row in found["exchanges"]

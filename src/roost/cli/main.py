@@ -34,9 +34,10 @@ PARTS = MappingProxyType(
             "What agents do by a schedule: add, list, show, edit, rm, run, runs, pause.",
         ),
         "denials": ("roost.cli.happened:denials", "What was refused, and why."),
-        "db": ("roost.cli.db:app", "The store as a whole: migrate, check, copy."),
+        "db": ("roost.cli.db:app", "The store as a whole: migrate, check, copy, back up."),
         "devices": ("roost.cli.devices:app", "Devices that may connect: list, approve, reject, remove."),
         "doctor": ("roost.cli.doctor:doctor", "What is wrong here, and what to do about it."),
+        "erase": ("roost.cli.erase:forget", "Forget one person, in the store and its backups."),
         "explain": (
             "roost.cli.explain:explain",
             "Why a session is as it is: route, model, reset, silence, denial, trace, cost.",
@@ -60,7 +61,7 @@ PARTS = MappingProxyType(
         "send": ("roost.cli.send:send", "A message to a session, or to a place on a channel."),
         "sessions": (
             "roost.cli.sessions:app",
-            "Sessions: list, show, history, search, tree, export, import, reset, archive, delete, cleanup.",
+            "Sessions: list, show, history, search, tree, export, import, replay, reset, archive, delete, cleanup.",
         ),
         "status": ("roost.cli.status:status", "How things stand."),
         "timeline": ("roost.cli.happened:timeline", "What was said in a session, through every reset."),

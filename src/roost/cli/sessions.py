@@ -144,3 +144,6 @@ for further in (search, tree, export, cleanup):
     app.command(further)
 # What imports loads what keeps.
 app.command("roost.cli.imports:session", name="import", help="Take in a conversation that was exported.")
+app.command(
+    "roost.cli.replays:replay", name="replay", help="Play an exported conversation again and compare."
+)

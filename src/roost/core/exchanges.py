@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import assert_never
 
 from roost.core.keys import SessionKey
 
@@ -28,6 +29,17 @@ class ExchangeState(StrEnum):
         return self in (ExchangeState.REPLIED, ExchangeState.FAILED, ExchangeState.EXPIRED)
 
 
+class Receipt(StrEnum):
+    """How a message fared, as a mailbox says it: it waits, it is in the other session's transcript, the other session's
+    model was shown it, it was answered, or it never will be."""
+
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    READ = "read"
+    REPLIED = "replied"
+    DEAD = "dead"
+
+
 _ON_THE_WAY = (ExchangeState.ACCEPTED, ExchangeState.DELIVERED, ExchangeState.RUNNING)
 STEP_MS = 30_000
 
@@ -35,13 +47,15 @@ STEP_MS = 30_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
     """The call behind an exchange: the run that made it, the run it began, and whether it waits for the reply. A turn
-    after it takes at most `step_ms`. One made for a person in no chat, as on a web page, is `internal`."""
+    after it takes at most `step_ms`. One made for a person in no chat, as on a web page, is `internal`. All that is sent in
+    the course of one piece of work has one `thread`."""
 
     by: str | None = None
     run_id: str | None = None
     awaited: bool = False
     step_ms: int = STEP_MS
     internal: bool = False
+    thread: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +77,22 @@ class Exchange:
     deadline: int | None = None
     hops: tuple[SessionKey, ...] = ()
     sent: Sent = Sent()
+
+    @property
+    def receipt(self) -> Receipt:
+        match self.state:
+            case ExchangeState.ACCEPTED:
+                return Receipt.WAITING
+            case ExchangeState.DELIVERED:
+                return Receipt.DELIVERED
+            case ExchangeState.RUNNING:
+                return Receipt.READ
+            case ExchangeState.REPLIED:
+                return Receipt.READ if self.first_reply is None else Receipt.REPLIED
+            case ExchangeState.FAILED | ExchangeState.EXPIRED:
+                return Receipt.DEAD
+            case _:
+                assert_never(self.state)
 
     def come_to(self, state: ExchangeState) -> "Exchange":
         """The exchange with its message so far on its way; it never goes back."""

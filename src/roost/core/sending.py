@@ -78,6 +78,7 @@ class Order:
                 awaited=self.wait_ms > 0,
                 step_ms=self.wait_ms or STEP_MS,
                 internal=internal,
+                thread=sender.cause.trace,
             ),
         )
 

@@ -1,7 +1,7 @@
 """`sessions_send`: a message to another session, with or without waiting for its reply.
 
 The message is stored with everything that follows from it. Waiting is only a view: the same call made again, after a
-crash too, finds the message it sent, and `messageId` alone says later what became of it.
+crash too, finds the message it sent, and `messageId` alone says later what became of it, `mailbox` what became of all.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,8 @@ from roost.ports import Report, Topic, TopicKind
 from roost.ports.limits import if_within
 from roost.tools.access import Access
 from roost.tools.arguments import Arguments, object_schema
-from roost.tools.outcomes import refused, sentence, told
+from roost.tools.mailbox import MOST_LISTED, mailbox
+from roost.tools.outcomes import looked_up, refused, sentence, told
 
 WAIT_S = 30
 LONGEST_WAIT_S = 3_600
@@ -35,6 +36,7 @@ LONGEST_LABEL = 512
 REPLY_STEP = "reply_step"
 LONGEST_MESSAGE = 100_000
 LONGEST_REPLY = 32_000
+_SENDING = ("message", "sessionKey", "label", "agentId")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +87,12 @@ class SessionsSend:
                     "description": "Send nothing: say what became of a message this session sent before. Waits "
                     "only if `timeoutSeconds` is given.",
                 },
+                "mailbox": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "description": "Send nothing: list so many (at most 50) of the newest messages this session sent or "
+                    "was sent, each with its receipt: waiting, delivered, read, replied or dead.",
+                },
             }
         ),
     )
@@ -98,6 +106,8 @@ class SessionsSend:
         name = MessageId.of_call(invocation.run_id, invocation.call_id)
         try:
             arguments = Arguments(self.spec, invocation.arguments)
+            if arguments.has("mailbox"):
+                return await self._list(arguments, invocation)
             if arguments.has("messageId"):
                 return await self._look(arguments, invocation, report)
             wanted = _wanted(arguments)
@@ -184,11 +194,13 @@ class SessionsSend:
 
     # -- what became of it ---------------------------------------------------------------------------
 
+    async def _list(self, arguments: Arguments, invocation: Invocation) -> ToolOutcome:
+        _alone(arguments, "mailbox", (*_SENDING, "messageId", "timeoutSeconds"))
+        newest = arguments.whole("mailbox", MOST_LISTED, least=1, most=MOST_LISTED)
+        return await looked_up(mailbox(self._access, self._scanner, invocation, newest))
+
     async def _look(self, arguments: Arguments, invocation: Invocation, report: Report) -> ToolOutcome:
-        if any(arguments.has(name) for name in ("message", "sessionKey", "label", "agentId")):
-            raise InvalidInput(
-                "`messageId` asks about a message and sends none", hint="give it alone, or leave it out"
-            )
+        _alone(arguments, "messageId", _SENDING)
         message_id = arguments.text("messageId").strip()
         exchange = await self._access.store.exchange(message_id)
         # Its sender alone may ask: what the other session says is told to nobody else here.
@@ -251,6 +263,13 @@ class SessionsSend:
             **({"contentTruncated": True} if len(shown) > LONGEST_REPLY else {}),
             **({"contentRedacted": True} if redacted else {}),
         }
+
+
+def _alone(arguments: Arguments, name: str, others: tuple[str, ...]) -> None:
+    if any(arguments.has(other) for other in others):
+        raise InvalidInput(
+            f"`{name}` asks about messages and sends none", hint="give it alone, or leave it out"
+        )
 
 
 def _wanted(arguments: Arguments) -> _Wanted:

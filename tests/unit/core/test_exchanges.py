@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.exchanges import CompletionStatus, ExchangeState, Phase, Sent
+from roost.core.exchanges import CompletionStatus, ExchangeState, Phase, Receipt, Sent
 from tests import samples
 
 
@@ -34,3 +34,22 @@ def test_who_stops_waiting_for_what_has_come_changes_nothing() -> None:
     assert samples.exchange().left() == samples.exchange()
     replied = replace(awaited, state=ExchangeState.REPLIED)
     assert replied.left() == replied
+
+
+@pytest.mark.requirement("F1")
+@pytest.mark.parametrize(
+    ("state", "reply", "receipt"),
+    [
+        (ExchangeState.ACCEPTED, None, Receipt.WAITING),
+        (ExchangeState.DELIVERED, None, Receipt.DELIVERED),
+        (ExchangeState.RUNNING, None, Receipt.READ),
+        (ExchangeState.REPLIED, "yes", Receipt.REPLIED),
+        (ExchangeState.REPLIED, None, Receipt.READ),
+        (ExchangeState.FAILED, None, Receipt.DEAD),
+        (ExchangeState.EXPIRED, None, Receipt.DEAD),
+    ],
+)
+def test_a_receipt_says_how_far_a_message_came(
+    state: ExchangeState, reply: str | None, receipt: Receipt
+) -> None:
+    assert replace(samples.exchange(), state=state, first_reply=reply).receipt is receipt

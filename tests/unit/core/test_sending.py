@@ -53,7 +53,7 @@ def test_a_message_is_queued_as_another_sessions_word_and_its_run_learns_who_ask
         exchange.id,
     )
     assert f"Agent 1 (requester): {MAIN} on telegram" in (run.request.prompt or "")
-    assert exchange.sent == Sent(awaited=True, step_ms=5_000, by="r1", run_id=run.id)
+    assert exchange.sent == Sent(awaited=True, step_ms=5_000, by="r1", run_id=run.id, thread="t1")
     assert (exchange.max_turns, exchange.phase, exchange.state) == (3, Phase.PRIMARY, ExchangeState.ACCEPTED)
 
 

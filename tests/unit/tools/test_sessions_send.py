@@ -120,6 +120,8 @@ async def test_the_same_call_sends_once_and_answers_with_what_became_of_the_firs
         ({"message": "hi", "sessionKey": "side", "mode": "steer"}, "takes no `mode`"),
         ({"messageId": "m1", "message": "hi"}, "sends none"),
         ({"messageId": "m1"}, "sent no message"),
+        ({"mailbox": 5, "messageId": "m1"}, "sends none"),
+        ({"mailbox": 0}, "1 or more"),
     ],
 )
 async def test_a_wrong_call_is_an_input_error_and_sends_nothing(

@@ -67,6 +67,7 @@ def exchange_row(exchange: Exchange, seen_from: SessionKey, scanner: SecretScann
         "error": masked(exchange.error),
         "deadline": exchange.deadline,
         "runId": exchange.sent.run_id,
+        "thread": exchange.sent.thread,
     }
     return {
         "id": exchange.id,
@@ -77,6 +78,7 @@ def exchange_row(exchange: Exchange, seen_from: SessionKey, scanner: SecretScann
         "createdAt": exchange.created_at,
         "phase": str(exchange.phase),
         "state": str(exchange.state),
+        "receipt": str(exchange.receipt),
         "turn": exchange.turn,
         "maxTurns": exchange.max_turns,
         **{name: value for name, value in told.items() if value is not None},

@@ -130,7 +130,7 @@ LEDGER = Method(
 )
 EXCHANGES = Method(
     name="sessions.exchanges",
-    about="What a session sent to others and was sent by them, newest first, with how far each message is.",
+    about="What a session sent to others and was sent by them, newest first, each with its receipt: waiting, delivered, read, replied or dead.",
     params=ExchangesParams,
     result=Exchanges,
     needs=Scope.READ,

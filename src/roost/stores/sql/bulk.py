@@ -67,7 +67,7 @@ SEARCH = "entry_search"
 """Follows from the entries, and is made anew where they are written."""
 
 
-class Bulk(Protocol):
+class Source(Protocol):
     """All rows of one store in one transaction. Batches hold `STEP` rows, the last one fewer."""
 
     @property
@@ -84,6 +84,10 @@ class Bulk(Protocol):
     async def count(self, table: Table) -> int: ...
     def rows(self, table: Table, columns: Sequence[str]) -> Batches: ...
 
+
+class Bulk(Source, Protocol):
+    """The same, to be written."""
+
     async def write(self, table: Table, columns: Sequence[str], rows: Sequence[Row]) -> None:
         """Add rows as they are; an entry can be found by its words afterwards."""
         ...
@@ -93,12 +97,12 @@ class Bulk(Protocol):
         ...
 
 
-async def counts(bulk: Bulk) -> dict[str, int]:
+async def counts(bulk: Source) -> dict[str, int]:
     """How many rows each table has."""
     return {table.name: await bulk.count(table) for table in TABLES}
 
 
-async def copy(source: Bulk, target: Bulk, progress: Progress) -> dict[str, int]:
+async def copy(source: Source, target: Bulk, progress: Progress) -> dict[str, int]:
     """Write every row of one store to another that has none, and compare them; how many of each table. Whatever raises,
     the transaction of the target must not be committed then."""
     for bulk in (source, target):
@@ -117,7 +121,7 @@ async def copy(source: Bulk, target: Bulk, progress: Progress) -> dict[str, int]
     }
 
 
-async def refuse_served(bulk: Bulk) -> None:
+async def refuse_served(bulk: Source) -> None:
     """No gateway may work on it."""
     live = (await bulk.fleet()).live
     if live:
@@ -125,7 +129,7 @@ async def refuse_served(bulk: Bulk) -> None:
         raise LeaseHeld(f"{bulk.where} is in use by gateway {names}", hint="stop it and try again")
 
 
-async def refuse_filled(bulk: Bulk) -> None:
+async def refuse_filled(bulk: Source) -> None:
     filled = [name for name, count in (await counts(bulk)).items() if count]
     if filled:
         raise Conflict(
@@ -134,14 +138,14 @@ async def refuse_filled(bulk: Bulk) -> None:
         )
 
 
-async def _shared(source: Bulk, target: Bulk, table: Table) -> tuple[str, ...]:
+async def _shared(source: Source, target: Source, table: Table) -> tuple[str, ...]:
     """The columns both have. What one has beside them only numbers its rows."""
     theirs = frozenset(await target.columns(table))
     return tuple(column for column in await source.columns(table) if column in theirs)
 
 
 async def _compare(
-    source: Bulk, target: Bulk, table: Table, columns: tuple[str, ...], progress: Progress
+    source: Source, target: Source, table: Table, columns: tuple[str, ...], progress: Progress
 ) -> int:
     """Row by row; how many there are."""
     number = 0

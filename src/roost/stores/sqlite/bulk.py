@@ -59,6 +59,12 @@ class SqliteBulk:
     async def write(self, table: Table, columns: Sequence[str], rows: Sequence[Row]) -> None:
         self._connection.executemany(table.asked("write", columns), [tuple(row) for row in rows])
 
+    async def summarise(self) -> None:
+        """What lists show of transcripts is worked out again."""
+        after: int | None = 0
+        while after is not None:
+            after = self._tables.summarise_sessions(after, STEP)
+
     async def settle(self) -> None:
         through = self._tables.drop_search()
         after: int | None = 0

@@ -1,0 +1,257 @@
+"""The rows of a store as they are without a person. What is theirs is left out; what others share with them is blanked;
+totals stay, under a name that leads to nobody. Nothing is changed here: whoever wants it writes it to a new store."""
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import orjson
+
+from roost.core.addresses import Address, Origin
+from roost.core.erasing import ANYWHERE, ERASED, Person, blanked
+from roost.core.errors import Conflict
+from roost.core.fleet import Fleet
+from roost.core.identities import Identity
+from roost.core.messages import Compaction, UserMessage
+from roost.core.sessions import Labels
+from roost.core.traits import KNOWN_CHANNELS, Traits
+from roost.stores.bodies import dump_body, load_body
+from roost.stores.codec import decode, encode, stored_key
+from roost.stores.sql.bulk import STEP, TABLES, Batches, Source, Table
+from roost.stores.sql.rows import Binding
+
+Fields: TypeAlias = dict[str, Binding]
+# Those without words of anybody.
+_PLAIN = frozenset({"gateways", "hostings"})
+_BY_NAME = {table.name: table for table in TABLES}
+_ACTIVE = ("queued", "running", "pending")
+
+
+@dataclass(slots=True)
+class _Theirs:
+    """What is a person's, by the names that rows know it by. `touched` are sessions of others that they spoke in."""
+
+    keys: set[str] = field(default_factory=set)
+    sessions: set[Binding] = field(default_factory=set)
+    generations: set[Binding] = field(default_factory=set)
+    runs: set[Binding] = field(default_factory=set)
+    spoken_in: set[Binding] = field(default_factory=set)
+    touched: set[Binding] = field(default_factory=set)
+    jobs: set[Binding] = field(default_factory=set)
+
+
+class Without:
+    """A `Source` without a person."""
+
+    def __init__(self, source: Source, person: Person, traits: Traits = KNOWN_CHANNELS) -> None:
+        self._source = source
+        self._person = person
+        self._traits = traits
+        self._names = frozenset(map(str, person.principals))
+        self._theirs = _Theirs()
+        self._told = re.compile(r"(?!)")
+
+    @property
+    def where(self) -> str:
+        return self._source.where
+
+    @property
+    def sessions(self) -> frozenset[str]:
+        """The keys of the sessions that are left out."""
+        return frozenset(self._theirs.keys)
+
+    @property
+    def touched(self) -> int:
+        """How many sessions of others they spoke in."""
+        return len(self._theirs.touched)
+
+    async def version(self) -> int:
+        return await self._source.version()
+
+    async def fleet(self) -> Fleet:
+        return await self._source.fleet()
+
+    async def columns(self, table: Table) -> tuple[str, ...]:
+        return await self._source.columns(table)
+
+    async def count(self, table: Table) -> int:
+        found = 0
+        async with aclosing(self.rows(table, await self.columns(table))) as batches:
+            async for rows in batches:
+                found += len(rows)
+        return found
+
+    async def rows(self, table: Table, columns: Sequence[str]) -> Batches:
+        # A row is judged by all of it, whatever is asked for.
+        every = await self._source.columns(table)
+        held: list[tuple[Binding, ...]] = []
+        async with aclosing(self._source.rows(table, every)) as batches:
+            async for rows in batches:
+                for row in rows:
+                    kept = self._kept(table.name, dict(zip(every, row, strict=True)))
+                    if kept is not None:
+                        held.append(tuple(kept[name] for name in columns))
+                if len(held) >= STEP:
+                    yield held[:STEP]
+                    del held[:STEP]
+        if held:
+            yield held
+
+    # -- what is theirs ------------------------------------------------------------------------------
+
+    async def look(self) -> None:
+        """Find out what is theirs, before any row is asked for."""
+        theirs = self._theirs
+        await self._each("sessions", self._note_session)
+        for table in ("ledger", "ended_feeds", "inbound"):
+            await self._each(table, self._note_key)
+        self._told = self._telling()
+        await self._each("generations", self._note_generation)
+        await self._each("jobs", lambda row: theirs.jobs.add(row["id"]) if self._is_theirs(row) else None)
+        await self._each("runs", self._note_run)
+        await self._each("entries", self._note_entry)
+        await self._each("generations", self._note_touched)
+        for table in ("runs", "inbound"):
+            await self._each(table, self._refuse_active)
+
+    async def _each(self, table: str, note: Callable[[Fields], None]) -> None:
+        columns = await self._source.columns(_BY_NAME[table])
+        async with aclosing(self._source.rows(_BY_NAME[table], columns)) as batches:
+            async for rows in batches:
+                for row in rows:
+                    note(dict(zip(columns, row, strict=True)))
+
+    def _note_session(self, row: Fields) -> None:
+        if row["principal"] in self._names or self._person.has(stored_key(str(row["key"]))):
+            self._theirs.keys.add(str(row["key"]))
+            self._theirs.sessions.add(row["id"])
+
+    def _note_key(self, row: Fields) -> None:
+        """Sessions that were there once have left their keys."""
+        if self._person.has(stored_key(str(row["key"]))):
+            self._theirs.keys.add(str(row["key"]))
+
+    def _note_generation(self, row: Fields) -> None:
+        if row["session"] in self._theirs.sessions:
+            self._theirs.generations.add(row["id"])
+
+    def _note_run(self, row: Fields) -> None:
+        if self._is_theirs(row):
+            self._theirs.runs.add(row["id"])
+
+    def _note_entry(self, row: Fields) -> None:
+        told_by = row["source_session"] in self._theirs.keys
+        if row["generation"] in self._theirs.generations or not (row["principal"] in self._names or told_by):
+            return
+        self._theirs.spoken_in.add(row["generation"])
+        if row["run_id"] is not None:
+            self._theirs.runs.add(row["run_id"])
+
+    def _note_touched(self, row: Fields) -> None:
+        if row["id"] in self._theirs.spoken_in:
+            self._theirs.touched.add(row["session"])
+
+    def _refuse_active(self, row: Fields) -> None:
+        if row["state"] in _ACTIVE and self._is_theirs(row) and row["key"] not in self._theirs.keys:
+            raise Conflict(
+                f"a message of theirs is not answered yet in {row['key']}",
+                hint="start the gateway and let it finish, or stop it there; nothing was erased",
+            )
+
+    def _is_theirs(self, row: Fields) -> bool:
+        return row.get("principal") in self._names or row.get("key") in self._theirs.keys
+
+    def _telling(self) -> "re.Pattern[str]":
+        """What in a text of the gateway's own speaks of them: who they are, their sessions, their chats."""
+        words = sorted(map(re.escape, (*self._names, *self._theirs.keys)))
+        named = rf"(?<![\w:-])(?:{'|'.join(words)})(?![\w%-])"
+        return re.compile("|".join((named, *(_chat(one) for one in self._person.identities))))
+
+    # -- what is left --------------------------------------------------------------------------------
+
+    def _kept(self, table: str, row: Fields) -> Fields | None:
+        """A row as it is without them, if there still is one."""
+        theirs = self._theirs
+        match table:
+            case "sessions":
+                return None if row["id"] in theirs.sessions else self._session(row)
+            case "generations" | "events" | "participants":
+                gone = row["session"] in theirs.sessions or row.get("principal") in self._names
+                return None if gone else row
+            case "entries":
+                return None if row["generation"] in theirs.generations else self._entry(row)
+            case "lineage":
+                return {**row, **{name: self._key(row[name]) for name in ("descendant", "ancestor")}}
+            case "ledger":
+                who = str(self._person.stand_in) if row["principal"] in self._names else row["principal"]
+                return {**row, "principal": who, "key": self._key(row["key"])}
+            case _ if table in _PLAIN:
+                return row
+            case _:
+                return None if self._speaks(row) else row
+
+    def _speaks(self, row: Fields) -> bool:
+        """Whether a row is theirs, tells of them, or belongs to a run of theirs."""
+        if self._is_theirs(row) or row.get("job") in self._theirs.jobs:
+            return True
+        if any(row.get(name) in self._theirs.runs for name in ("run_id", "batch", "child_run")):
+            return True
+        if any(isinstance(value, str) and self._told.search(value) for value in row.values()):
+            return True
+        return "body" in row and self._of_run(str(row["body"]))
+
+    def _of_run(self, body: str) -> bool:
+        found = orjson.loads(body)
+        sent = found.get("sent") or {}
+        return not self._theirs.runs.isdisjoint(
+            one for one in (found.get("run_id"), sent.get("by"), sent.get("run_id")) if one
+        )
+
+    def _key(self, key: Binding) -> Binding:
+        if key not in self._theirs.keys:
+            return key
+        return str(self._person.stand_in_for(stored_key(str(key))))
+
+    def _session(self, row: Fields) -> Fields:
+        """A session of others: its route may lead to them, its title be their words."""
+        kept = dict(row)
+        origin, labels = decode(Origin, str(row["origin"])), decode(Labels, str(row["labels"]))
+        ends = (origin.sender, origin.to)
+        if any(self._person.is_at(origin.provider, one, self._traits) for one in ends):
+            origin, labels = Origin(), replace(labels, display_name=None)
+        if row["route"] is not None and self._told.search(str(row["route"])):
+            kept["route"] = None
+        if row["id"] in self._theirs.touched:
+            kept |= {"title": None, "preview": None}
+            if row["terms"] is not None:
+                kept["terms"] = orjson.dumps({**orjson.loads(str(row["terms"])), "task": ERASED}).decode()
+        if kept != row or encode(origin) != row["origin"]:
+            parts = (row["key"], labels.label, labels.display_name, labels.subject, kept["title"])
+            searched = "\n".join(str(one) for one in parts if one).casefold()
+            kept |= {"origin": encode(origin), "labels": encode(labels), "haystack": searched}
+        return kept
+
+    def _entry(self, row: Fields) -> Fields:
+        """An entry of others' sessions: blank if they said it, if it was said to them, or if it sums up what they said."""
+        own = row["principal"] in self._names or row["source_session"] in self._theirs.keys
+        if not own and row["run_id"] not in self._theirs.runs and not self._sums_up_or_tells(row):
+            return row
+        who = str(self._person.stand_in) if row["principal"] in self._names else row["principal"]
+        body = dump_body(blanked(load_body(str(row["body"])), self._person))
+        return {**row, "body": body, "source": None, "principal": who, "source_session": None}
+
+    def _sums_up_or_tells(self, row: Fields) -> bool:
+        """What people wrote about them is not theirs; what tools found in their sessions is."""
+        tells = self._told.search(str(row["body"])) is not None
+        if not tells and row["generation"] not in self._theirs.spoken_in:
+            return False
+        body = load_body(str(row["body"]))
+        return isinstance(body, Compaction) or (tells and not isinstance(body, UserMessage))
+
+
+def _chat(one: Identity) -> str:
+    """How an address of theirs is written in a row."""
+    written = re.escape(encode(Address(channel=one.channel, to=one.id))[:-1])
+    return written if one.channel != ANYWHERE else written.replace('""', '"[^"]*"', 1)

@@ -1,0 +1,199 @@
+"""One person is erased: no byte of theirs is left in the store, its backups and its transcripts, and all else stays."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from roost.app.backups import back_up
+from roost.app.erasing import erase, who
+from roost.app.opening import open_store
+from roost.clock import SystemClock
+from roost.config import Loaded, load
+from roost.core.effects import QueueRun
+from roost.core.envelopes import Sender
+from roost.core.errors import Conflict, LeaseHeld
+from roost.core.keys import SessionKey
+from roost.core.leases import Gateway
+from roost.core.ledger import Denial
+from roost.core.messages import ProvenanceKind
+from roost.core.principals import OWNER, person
+from roost.core.queries import HistoryQuery, LedgerQuery, SearchQuery, SessionQuery
+from roost.core.runs import Cause
+from roost.core.search import parse_query
+from roost.ports import Store
+from roost.scanners.stdlib import StdlibScanner
+from roost.stores.sqlite import SqliteStore
+from roost.testing import builders
+from roost.testing.scripts import Say
+from roost.transfer.exports import export_to
+from roost.transfer.mirror import Mirror, Places
+from tests.contract.scenes import change
+from tests.flows.gateways import ADA, Bench
+from tests.flows.stages import GROUP, IN_KITCHEN, KITCHEN, MAIN, send, staged
+
+pytestmark = pytest.mark.timeout(120)
+
+EVE = Sender(id="evesid77", name="Evelyn")
+EVES = SessionKey.parse("agent:main:loopback:direct:evesid77")
+BOB = Sender(id="bob", name="Bob")
+BOBS = SessionKey.parse("agent:main:loopback:direct:bob")
+CANARIES = ("evesid77", "evelyn", "zebrafish", "kumquat", "narwhal", "quokka")
+OTHERS = ("bobsword", "adasword")
+
+
+def home(folder: Path) -> Loaded:
+    (folder / "roost.json").write_text('{session: {mirror: "files/{agentId}"}}')
+    return load({"ROOST_HOME": str(folder)})
+
+
+async def lived(folder: Path) -> None:
+    """Eve spoke alone, in a group with others, and was told of by the owner's agent; the others spoke too."""
+    store = SqliteStore.open(folder / "roost.db", SystemClock())
+    bench = Bench(store, SystemClock())
+    stage = staged(bench)
+    stage.max_turns = 0
+    stage.play(EVES, (Say("kumquat for you"),), otherwise=(Say("ANNOUNCE_SKIP"),))
+    stage.play(BOBS, (Say("bobsword heard"),))
+    stage.play(GROUP, (Say("quokka, said to her"),), (Say("bobsword again"),))
+    stage.play(MAIN, send(sessionKey=str(EVES), message="adasword?"), (Say("adasword done"),))
+    try:
+        async with bench.serving() as (engine, _):
+            await bench.say("I am zebrafish", EVE)
+            await bench.replies(EVE)
+            await bench.say("bobsword", BOB)
+            await bench.replies(BOB)
+            for number, (who_speaks, text) in enumerate(((EVE, "narwhal"), (BOB, "bobsword"))):
+                await bench.channel.say(text, sender=who_speaks, chat=KITCHEN)
+                await bench.channel.wait_replies(IN_KITCHEN, number + 1)
+            await bench.say("ask her", ADA)
+            await bench.replies(ADA)
+            await engine.settled()
+            denial = Denial(
+                at=1, operation="history", principal=OWNER, rule="r", reason="no", target=str(EVES)
+            )
+            await store.record_denial(denial)
+            await mirrored(store, folder)
+            await export_to(folder / "exports", store, EVES, StdlibScanner())
+    finally:
+        await store.close()
+
+
+async def mirrored(store: Store, folder: Path) -> None:
+    files = folder / "files" / "main"
+    mirror = Mirror(store, SystemClock(), Places(of=lambda key: files, all=(files,)), StdlibScanner(), folder)
+    await mirror.remember()
+    await mirror.catch_up()
+
+
+def bytes_in(folder: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes().lower() for file in folder.rglob("*") if file.is_file()}
+
+
+def holding(folder: Path, words: tuple[str, ...]) -> set[str]:
+    """The files in which one of these words can be read, or that are named by one."""
+    return {
+        name
+        for name, content in bytes_in(folder).items()
+        if any(word.encode() in content or word in name for word in words)
+    }
+
+
+async def told(store: Store, key: SessionKey) -> list[str]:
+    page = await store.history(HistoryQuery(key=key))
+    return [json.dumps(str(entry.body)) for entry in page.entries]
+
+
+@pytest.mark.requirement("F11")
+async def test_no_byte_of_an_erased_person_is_left_and_everything_else_is(tmp_path: Path) -> None:
+    here, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    here.mkdir()
+    elsewhere.mkdir()
+    loaded = home(here)
+    await lived(here)
+    backups = (await back_up(loaded, None), await back_up(loaded, elsewhere / "copy.db"))
+    async with open_store(loaded) as store:
+        totals = await store.usage(LedgerQuery())
+        spent = await store.spending(LedgerQuery())
+        bobs = await told(store, BOBS)
+    assert len(holding(tmp_path, CANARIES)) >= 5
+
+    done = await erase(loaded, who(loaded, "loopback:evesid77"))
+
+    assert [one.path for one in done.rewritten] == [here / "roost.db", *backups]
+    assert all(one.sessions == 1 and one.rows > 5 and one.touched >= 1 for one in done.rewritten)
+    assert done.unreached == ()
+    assert holding(tmp_path, CANARIES) == set()
+    for file in (here / "roost.db", *backups):
+        assert str(file) in holding(tmp_path, OTHERS)
+        store = SqliteStore.open(file, SystemClock())
+        assert await store.check() == ()
+        assert await store.usage(LedgerQuery()) == totals
+        assert await store.spending(LedgerQuery()) == spent
+        assert await told(store, BOBS) == bobs
+        keys = {row.key for row in (await store.list_sessions(SessionQuery())).rows}
+        assert keys == {MAIN, BOBS, GROUP}
+        for word in CANARIES:
+            assert await store.search(SearchQuery(query=parse_query(word))) == ()
+        assert len(await store.search(SearchQuery(query=parse_query("bobsword")))) >= 4
+        await store.close()
+
+
+@pytest.mark.requirement("F11")
+async def test_a_session_that_an_erased_person_shared_goes_on(tmp_path: Path) -> None:
+    loaded = home(tmp_path)
+    await lived(tmp_path)
+    await erase(loaded, who(loaded, "loopback:evesid77"))
+    async with open_store(loaded) as store:
+        bench = Bench(store, SystemClock())
+        stage = staged(bench)
+        asked = stage.play(GROUP, (Say("still here"),))
+        stage.play(EVES, (Say("who are you?"),))
+        async with bench.serving():
+            await bench.channel.say("bobsword?", sender=BOB, chat=KITCHEN, external_id="later")
+            assert await bench.channel.wait_replies(IN_KITCHEN, 1) == ("still here",)
+            await bench.say("it is me again", EVE, external_id="back")
+            assert await bench.replies(EVE) == ("who are you?",)
+            await mirrored(store, tmp_path)
+        shown = "\n".join(map(str, asked.requests[0].messages))
+        assert "[erased]" in shown
+        assert "bobsword again" in shown
+        assert len(await told(store, EVES)) == 2
+    words = ("zebrafish", "kumquat", "narwhal", "quokka")
+    assert holding(tmp_path, words) == set()
+    assert len(list((tmp_path / "files" / "main").glob("*.jsonl"))) == 4
+
+
+async def test_erasing_twice_changes_nothing_more_and_names_what_is_out_of_reach(tmp_path: Path) -> None:
+    loaded = home(tmp_path)
+    await lived(tmp_path)
+    moved = await back_up(loaded, tmp_path / "moved.db")
+    moved.rename(tmp_path / "away.db")
+    first = await erase(loaded, who(loaded, "loopback:evesid77"))
+    assert [one.path for one in first.unreached] == [moved]
+    assert "no store" in first.unreached[0].why
+    assert holding(tmp_path, ("zebrafish",)) == {str(tmp_path / "away.db")}
+    again = await erase(loaded, who(loaded, "person:loopback:evesid77"), (tmp_path / "away.db",))
+    assert (again.rewritten[0].rows, again.rewritten[0].sessions) == (0, 0)
+    assert again.rewritten[1].rows > 5
+    assert holding(tmp_path, CANARIES) == set()
+
+
+async def test_nothing_is_erased_while_somebody_works_or_waits_for_an_answer(tmp_path: Path) -> None:
+    loaded = home(tmp_path)
+    await lived(tmp_path)
+    async with open_store(loaded) as store:
+        bench = Bench(store, SystemClock())
+        async with bench.serving() as (_, lease):
+            with pytest.raises(LeaseHeld):
+                await erase(loaded, who(loaded, "loopback:evesid77"))
+    async with open_store(loaded) as store:
+        lease = await store.acquire_lease(Gateway(name="setup", holder="setup"))
+        cause = Cause(principal=person("loopback", "evesid77"), kind=ProvenanceKind.HUMAN, trace="t")
+        run = replace(builders.run("waiting", GROUP), cause=cause)
+        await change(store, QueueRun(run=run), key=GROUP)
+        await store.release_lease(lease)
+    with pytest.raises(Conflict, match="not answered yet"):
+        await erase(loaded, who(loaded, "loopback:evesid77"))
+    assert str(tmp_path / "roost.db") in holding(tmp_path, ("zebrafish",))

@@ -1,0 +1,37 @@
+"""Backups are made, remembered and found again."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from roost.app.backups import back_up, database_of, known_backups
+from roost.app.opening import open_store
+from roost.config import load
+from roost.core.errors import InvalidInput
+
+
+async def test_a_backup_lies_in_its_folder_or_where_it_is_wanted_and_is_known(tmp_path: Path) -> None:
+    loaded = load({"ROOST_HOME": str(tmp_path / "home")})
+    async with open_store(loaded):
+        own = await back_up(loaded, None)
+    there = await back_up(loaded, tmp_path / "there.db")
+    assert own.parent == tmp_path / "home" / "backups"
+    assert stat.S_IMODE(own.stat().st_mode) == stat.S_IMODE(there.stat().st_mode) == 0o600
+    with pytest.raises(InvalidInput, match="exists already"):
+        await back_up(loaded, there)
+    assert known_backups(loaded) == (own, there)
+    there.unlink()
+    assert known_backups(loaded) == (own, there)
+
+
+def test_without_backups_none_is_known(tmp_path: Path) -> None:
+    loaded = load({"ROOST_HOME": str(tmp_path)})
+    assert known_backups(loaded) == ()
+    assert database_of(loaded) == tmp_path / "roost.db"
+
+
+def test_a_store_on_a_server_has_no_file(tmp_path: Path) -> None:
+    loaded = load({"ROOST_HOME": str(tmp_path), "ROOST_DATABASE_URL": "postgresql://db.example/roost"})
+    with pytest.raises(InvalidInput, match="roost db copy"):
+        database_of(loaded)

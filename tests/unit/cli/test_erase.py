@@ -1,0 +1,49 @@
+"""Forgetting a person, from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from roost.cli.main import main
+from tests.unit.cli.conftest import Typed
+
+Said = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def store(home: Path, capsys: Said) -> Path:
+    assert main(["db", "migrate"]) == 0
+    assert main(["db", "backup", str(home / "copy.db")]) == 0
+    assert f"copied to {home / 'copy.db'}" in capsys.readouterr().out
+    return home
+
+
+@pytest.mark.requirement("F11")
+def test_the_person_has_to_be_typed_again(store: Path, typed: Typed, capsys: Said) -> None:
+    typed("no\n")
+    assert main(["erase", "telegram:7"]) == 1
+    said = capsys.readouterr()
+    assert "person:telegram:7 will be erased from" in said.out
+    assert str(store / "copy.db") in said.out
+    assert "nothing was erased" in said.err
+    typed("telegram:7\n")
+    assert main(["erase", "telegram:7"]) == 0
+    assert f"erased  {store / 'roost.db'}: 0 rows" in capsys.readouterr().out
+
+
+def test_it_can_be_said_at_once_and_told_as_json(store: Path, capsys: Said) -> None:
+    assert main(["db", "backup", "--json"]) == 0
+    second = json.loads(capsys.readouterr().out)["file"]
+    (store / "copy.db").unlink()
+    assert main(["erase", "telegram:7", "--yes", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert [one["file"] for one in told["erased"]] == [str(store / "roost.db"), second]
+    assert [one["file"] for one in told["left"]] == [str(store / "copy.db")]
+    assert main(["erase", "telegram:7", "--yes"]) == 1
+    assert f"left    {store / 'copy.db'}" in capsys.readouterr().out
+
+
+def test_who_is_nobody_is_not_erased(store: Path, capsys: Said) -> None:
+    assert main(["erase", "somebody", "--yes"]) == 1
+    assert "names nobody" in capsys.readouterr().err

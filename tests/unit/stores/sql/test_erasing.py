@@ -1,0 +1,283 @@
+"""What is left of a store without a person, row by row."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import apsw
+import pytest
+
+from roost.core.erasing import ERASED, Person
+from roost.core.errors import Conflict
+from roost.core.fleet import Fleet
+from roost.core.identities import IdentityLink
+from roost.core.messages import Compaction, Provenance, ProvenanceKind, Text, ToolResult, UserMessage
+from roost.core.principals import Principal
+from roost.core.traits import KNOWN_CHANNELS
+from roost.stores.bodies import dump_body, load_body
+from roost.stores.migrations import steps_in
+from roost.stores.sql.bulk import STEP, TABLES, Batches, Source, Table
+from roost.stores.sql.erasing import Fields, Without
+from roost.stores.sql.rows import Binding
+from roost.stores.sqlite.bulk import COLUMNS as NAMES
+from roost.stores.sqlite.connection import MIGRATIONS
+from roost.testing.builders import answered, said
+from tests.bulk import NUMBERS
+
+EVE = Principal.parse("person:telegram:7")
+HERS = "agent:main:telegram:direct:7"
+GROUP = "agent:main:telegram:group:-1"
+PLACES = {"origin": "{}", "labels": "{}", "body": "{}", "route": None, "terms": None}
+
+
+@dataclass
+class Rows:
+    """A store that is a few rows."""
+
+    held: dict[str, list[Fields]] = field(default_factory=dict)
+    where: str = "here"
+
+    def add(self, table: str, **fields: Binding) -> None:
+        rows = self.held.setdefault(table, [])
+        columns = self._columns(table)
+        assert fields.keys() <= set(columns), (table, fields.keys() - set(columns))
+        blank = {name: 0 if name in NUMBERS[table] else PLACES.get(name, "") for name in columns}
+        rows.append({**blank, **fields})
+
+    def _columns(self, table: str) -> tuple[str, ...]:
+        return COLUMNS[table]
+
+    async def version(self) -> int:
+        return 1
+
+    async def fleet(self) -> Fleet:
+        return Fleet(now=0, leases=())
+
+    async def columns(self, table: Table) -> tuple[str, ...]:
+        return self._columns(table.name)
+
+    async def count(self, table: Table) -> int:
+        return len(self.held.get(table.name, ()))
+
+    async def rows(self, table: Table, columns: Sequence[str]) -> Batches:
+        found = self.held.get(table.name, [])
+        for start in range(0, len(found), STEP):
+            yield [tuple(row[name] for name in columns) for row in found[start : start + STEP]]
+
+
+def _columns() -> dict[str, tuple[str, ...]]:
+    connection = apsw.Connection(":memory:")
+    for step in steps_in(MIGRATIONS):
+        connection.execute(step.script).fetchall()
+    return {
+        table.name: tuple(str(row[0]) for row in connection.execute(NAMES, (table.name,))) for table in TABLES
+    }
+
+
+COLUMNS = _columns()
+
+
+def eve(*links: IdentityLink) -> Person:
+    return Person.named("telegram:7", links, KNOWN_CHANNELS, "secret")
+
+
+async def left(rows: Rows, person: Person | None = None) -> dict[str, list[Fields]]:
+    """What there is without her; tables with nothing in them are not named."""
+    without = Without(rows, person or eve())
+    await without.look()
+    found: dict[str, list[Fields]] = {}
+    for table in TABLES:
+        columns = await without.columns(table)
+        listed = [row async for batch in without.rows(table, columns) for row in batch]
+        assert await without.count(table) == len(listed)
+        if listed:
+            found[table.name] = [dict(zip(columns, row, strict=True)) for row in listed]
+    return found
+
+
+@pytest.fixture
+def rows() -> Rows:
+    """Her session, and a group."""
+    rows = Rows()
+    for number, key, owner in ((1, HERS, str(EVE)), (2, GROUP, "owner")):
+        rows.add("sessions", id=number, key=key, principal=owner, title="words", haystack="words")
+        rows.add("generations", id=number, session=number, session_id=f"s{number}")
+    return rows
+
+
+def in_group(rows: Rows, number: int, body: str, **more: Binding) -> None:
+    rows.add("entries", id=number, generation=2, seq=number, body=body, source="words", **more)
+
+
+async def test_a_store_is_asked_as_any_other() -> None:
+    source: Source = Without(Rows(), eve())
+    assert (source.where, await source.version()) == ("here", 1)
+    assert not (await source.fleet()).live
+
+
+@pytest.mark.requirement("F11")
+async def test_her_sessions_go_with_all_that_hangs_on_them(rows: Rows) -> None:
+    rows.add("entries", id=1, generation=1, seq=1, body=dump_body(said("e", "words").body))
+    rows.add("events", session=1, number=1)
+    rows.add("participants", session=2, principal=str(EVE))
+    rows.add("ended_feeds", key=HERS)
+    found = await left(rows)
+    assert [row["key"] for row in found["sessions"]] == [GROUP]
+    assert [row["id"] for row in found["generations"]] == [2]
+    assert found.keys() == {"sessions", "generations"}
+
+
+@pytest.mark.requirement("F11")
+@pytest.mark.parametrize(
+    ("table", "fields"),
+    [
+        ("inbound", {"key": GROUP, "principal": str(EVE), "state": "taken"}),
+        ("inbound", {"key": HERS, "principal": "owner", "state": "pending"}),
+        ("runs", {"key": HERS, "principal": "owner", "state": "queued"}),
+        ("exchanges", {"requester": "agent:main:main", "target": HERS}),
+        ("exchanges", {"body": '{"sent":{"by":"hers"}}'}),
+        ("completions", {"batch": "hers"}),
+        ("deliveries", {"key": GROUP, "body": '{"run_id":"hers"}'}),
+        ("deliveries", {"key": GROUP, "address": '{"channel":"telegram","to":"7"}'}),
+        ("deliveries", {"key": GROUP, "address": '{"channel":"telegram","to":"7","thread":"1"}'}),
+        ("devices", {"body": '{"principal":"person:telegram:7"}'}),
+        ("thread_bindings", {"key": f"{HERS}:thread:1"}),
+        ("jobs", {"id": "j", "principal": str(EVE)}),
+        ("firings", {"job": "hers"}),
+        ("budgets", {"name": "person.usd.day person:telegram:7"}),
+        ("reservations", {"run_id": "hers"}),
+        ("denials", {"principal": "owner", "reason": f"not {HERS}."}),
+    ],
+)
+async def test_what_is_hers_or_tells_of_her_goes(rows: Rows, table: str, fields: Fields) -> None:
+    rows.add("runs", id="hers", key=GROUP, principal=str(EVE), state="done")
+    rows.add("jobs", id="hers", principal=str(EVE))
+    rows.add(table, **fields)
+    found = await left(rows)
+    assert found.keys() == {"sessions", "generations"}
+
+
+@pytest.mark.parametrize(
+    ("table", "fields"),
+    [
+        ("gateways", {"name": "g"}),
+        ("inbound", {"key": GROUP, "principal": "person:telegram:77"}),
+        ("runs", {"id": "r", "key": GROUP, "principal": "owner", "state": "queued"}),
+        ("exchanges", {"target": f"{HERS}7"}),
+        ("deliveries", {"key": GROUP, "address": '{"channel":"telegram","to":"77"}'}),
+        ("deliveries", {"key": GROUP, "address": '{"channel":"discord","to":"7"}'}),
+        ("budgets", {"name": "agent.usd.day main"}),
+        ("denials", {"principal": "person:telegram:77", "caller": None}),
+        ("ledger", {"principal": "owner", "key": GROUP}),
+        ("lineage", {"descendant": "agent:main:subagent:1", "ancestor": GROUP}),
+        ("events", {"session": 2, "number": 1}),
+    ],
+)
+async def test_what_is_others_stays_as_it_is(rows: Rows, table: str, fields: Fields) -> None:
+    rows.add(table, **fields)
+    assert (await left(rows))[table] == rows.held[table]
+
+
+@pytest.mark.requirement("F11")
+async def test_totals_stay_under_a_name_that_leads_to_nobody(rows: Rows) -> None:
+    rows.add("ledger", id="a", principal=str(EVE), key=HERS, input=5)
+    rows.add("ledger", id="b", principal=str(EVE), key=GROUP, input=6)
+    rows.add("lineage", descendant="agent:main:subagent:1", ancestor=HERS, distance=1)
+    found = await left(rows)
+    mine, groups = found["ledger"]
+    assert (mine["input"], groups["input"], groups["key"]) == (5, 6, GROUP)
+    assert mine["principal"] == groups["principal"]
+    assert found["lineage"][0]["ancestor"] == mine["key"]
+    for row in (mine, groups):
+        assert "telegram:7" not in str(row["principal"])
+    assert "telegram" not in str(mine["key"])
+
+
+@pytest.mark.requirement("F11")
+async def test_in_a_session_of_others_her_words_and_the_answers_to_them_are_blanked(rows: Rows) -> None:
+    hers = Provenance(kind=ProvenanceKind.HUMAN, principal=EVE)
+    own = dump_body(UserMessage(content=(Text("words"),), at=1, provenance=hers, sender="Eve"))
+    others = dump_body(said("e", "other").body)
+    answer = dump_body(answered("e", "words").body)
+    summary = dump_body(Compaction(summary="words", first_kept_id=None, tokens_before=1, at=1))
+    found_by = dump_body(ToolResult(call_id="c", tool="t", content=(Text(f"in {HERS}: words"),), at=1))
+    in_group(rows, 1, own, principal=str(EVE), run_id="hers")
+    in_group(rows, 2, answer, run_id="hers")
+    in_group(rows, 3, others, principal="owner", run_id="other")
+    in_group(rows, 4, dump_body(answered("e", "other").body), run_id="other")
+    in_group(rows, 5, summary)
+    in_group(rows, 6, found_by, run_id="other")
+    in_group(rows, 7, others, principal="owner", source_session=HERS)
+    found = await left(rows)
+    bodies = [load_body(str(row["body"])) for row in found["entries"]]
+    assert [ERASED in str(body) for body in bodies] == [True, True, False, False, True, True, True]
+    assert not any("words" in str(row["body"]) or "Eve" in str(row["body"]) for row in found["entries"])
+    assert [row["source"] for row in found["entries"]][:3] == [None, None, "words"]
+    (session,) = found["sessions"]
+    assert (session["title"], session["haystack"]) == (None, GROUP)
+
+
+async def test_what_was_never_shared_with_her_is_not_looked_into(rows: Rows) -> None:
+    in_group(rows, 1, dump_body(said("e", "other").body), principal="owner")
+    in_group(rows, 2, dump_body(Compaction(summary="other", first_kept_id=None, tokens_before=1, at=1)))
+    found = await left(rows)
+    assert found["entries"] == rows.held["entries"]
+    assert [row["title"] for row in found["sessions"]] == ["words"]
+
+
+async def test_a_child_that_she_had_spawned_forgets_its_task(rows: Rows) -> None:
+    rows.add("sessions", id=3, key="agent:main:subagent:1", principal="owner", terms='{"task":"words"}')
+    rows.add("generations", id=3, session=3, session_id="s3")
+    rows.add(
+        "entries", id=1, generation=3, seq=1, principal=str(EVE), body=dump_body(said("e", "words").body)
+    )
+    child = (await left(rows))["sessions"][1]
+    assert child["terms"] == '{"task":"[erased]"}'
+
+
+@pytest.mark.requirement("F11")
+async def test_a_shared_session_forgets_where_it_met_her(rows: Rows) -> None:
+    rows.add(
+        "sessions",
+        id=3,
+        key="agent:main:main",
+        principal="owner",
+        title="mine",
+        origin='{"provider":"telegram","sender":"telegram:7","to":"7"}',
+        labels='{"label":"desk","display_name":"Eve"}',
+        route='{"channel":"telegram","to":"7"}',
+    )
+    main = (await left(rows))["sessions"][1]
+    assert (main["origin"], main["route"]) == ("{}", None)
+    assert (main["labels"], main["title"]) == ('{"label":"desk"}', "mine")
+    assert main["haystack"] == "agent:main:main\ndesk\nmine"
+
+
+@pytest.mark.parametrize(
+    ("table", "state"), [("runs", "queued"), ("runs", "running"), ("inbound", "pending")]
+)
+async def test_while_she_waits_for_an_answer_in_a_session_of_others_nothing_is_erased(
+    rows: Rows, table: str, state: str
+) -> None:
+    rows.add(table, key=GROUP, principal=str(EVE), state=state)
+    with pytest.raises(Conflict, match=f"not answered yet in {GROUP}"):
+        await left(rows)
+
+
+async def test_an_id_that_holds_on_every_channel_is_found_on_each(rows: Rows) -> None:
+    rows.add("deliveries", key=GROUP, address='{"channel":"discord","to":"77"}')
+    rows.add("deliveries", key=GROUP, address='{"channel":"discord","to":"7"}')
+    person = eve(IdentityLink(name="eve", members=("telegram:7", "77")))
+    kept = (await left(rows, person))["deliveries"]
+    assert [row["address"] for row in kept] == ['{"channel":"discord","to":"7"}']
+
+
+async def test_rows_come_in_steps_of_one_size() -> None:
+    rows = Rows()
+    for number in range(3 * STEP):
+        owner = str(EVE) if number % 3 == 0 else "owner"
+        rows.add("denials", seq=number, principal=owner)
+    without = Without(rows, eve())
+    await without.look()
+    (table,) = [one for one in TABLES if one.name == "denials"]
+    sizes = [len(batch) async for batch in without.rows(table, ("seq",))]
+    assert sizes == [STEP, STEP]
