@@ -29,7 +29,7 @@ from roost.ports import Tool
 from roost.sandboxes.bubblewrap import Bubblewrap
 from roost.tools.bootstrap import workspace_files
 from roost.tools.edit import Edit
-from roost.tools.exec import Exec
+from roost.tools.exec import Exec, Opened
 from roost.tools.list_files import ListFiles
 from roost.tools.notes import Notes
 from roost.tools.read import Read
@@ -41,13 +41,21 @@ SessionTools: TypeAlias = Callable[[Agent, Level], tuple[Tool, ...]]
 class Director:
     """Puts together what a run works with: model, system text, tools and the place where they act."""
 
-    def __init__(self, loaded: Loaded, models: Registry, zone: tzinfo, session_tools: SessionTools) -> None:
+    def __init__(
+        self,
+        loaded: Loaded,
+        models: Registry,
+        zone: tzinfo,
+        session_tools: SessionTools,
+        opened: Opened = str,
+    ) -> None:
         self._loaded = loaded
         self._settings = loaded.settings
         self._models = models
         self._zone = zone
         self._session_tools = session_tools
         self._sandbox = Bubblewrap()
+        self._opened = opened
 
     def cast(self, session: Session, run: Run) -> Part:
         agent = self._agent(run.key)
@@ -137,7 +145,7 @@ class Director:
             Write(),
             Edit(),
             ListFiles(),
-            Exec(self._sandbox, sandboxed=place.sandboxed),
+            Exec(self._sandbox, sandboxed=place.sandboxed, opened=self._opened),
             *self._session_tools(agent, level_of(self._settings, session)),
         )
 

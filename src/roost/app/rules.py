@@ -19,20 +19,25 @@ from roost.engine.rules import CommandRules, House, KnownAgent, Rules, Shown, Ti
 from roost.models.demo import SPEC as DEMO
 from roost.models.registry import Registry
 from roost.ports import Store
+from roost.tools.exec import Opened
 from roost.transfer.exports import export_to
 
 CEILING = 64
 
 
 def engine_rules(
-    loaded: Loaded, registry: Registry, doors: Mapping[str, ChannelPolicy], session_tools: SessionTools
+    loaded: Loaded,
+    registry: Registry,
+    doors: Mapping[str, ChannelPolicy],
+    session_tools: SessionTools,
+    opened: Opened = str,
 ) -> Rules:
     settings = loaded.settings
     configured = {channel: policies.channel_policy(settings, channel) for channel in settings.channels}
     lanes = policies.lane_limits(settings, os.cpu_count() or 1)
     zone = policies.user_zone(settings) or host_zone()
     return Rules(
-        cast=Director(loaded, registry, zone, session_tools).cast,
+        cast=Director(loaded, registry, zone, session_tools, opened).cast,
         doors={**doors, **configured},
         routing=policies.routing_rules(settings),
         queue=policies.queue_policy(settings),

@@ -22,7 +22,7 @@ from roost.stores.unit import JOBS, Unit
 
 async def apply(unit: Unit, effects: Effects) -> None:
     """Write effects in order, each with its events."""
-    for effect in effects:
+    for effect in map(unit.sealed, effects):
         key = await _APPLY[type(effect)](unit, effect)
         if effect.event is not None and key is not None:
             unit.emit(key, effect.event, *effect.refs)

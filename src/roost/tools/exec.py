@@ -1,12 +1,15 @@
 """`exec`: a shell command in the workspace, with a clean environment and a time limit."""
 
 from codecs import getincrementaldecoder
+from collections.abc import Callable
+from typing import TypeAlias
 
 import anyio
 
 from roost.core.errors import Forbidden, InvalidInput, RoostError
 from roost.core.jsonvalue import JsonObject
 from roost.core.models import ToolSpec
+from roost.core.seals import SEAL
 from roost.core.tools import Excess, Invocation, Place, ToolOutcome, ToolTraits, WorkspaceAccess
 from roost.ports import Command, Ended, Report, Sandbox
 from roost.tools.arguments import Arguments, object_schema
@@ -75,15 +78,21 @@ class Output:
             await report("\n[more output is not shown]\n")
 
 
+Opened: TypeAlias = Callable[[str], str]
+"""A text with configured secrets in the place of their names."""
+
+
 class Exec:
-    """Made for one kind of place: outside a sandbox it is privileged, and it refuses the other kind."""
+    """Made for one kind of place: outside a sandbox it is privileged, and it refuses the other kind. There alone secrets
+    are `opened`: a command that runs there can read the configuration anyway."""
 
     spec = ToolSpec(
         name="exec",
         description=(
             "Run a shell command (/bin/sh) in the workspace and return what it prints, errors included, with its "
             "exit status. There is no terminal and no input. Everything the command started ends with it, "
-            "background processes too. Of long output the beginning and the end are returned."
+            "background processes too. Of long output the beginning and the end are returned. "
+            "{{secret:NAME}} stands for a configured secret: outside a sandbox it is put in place."
         ),
         parameters=object_schema(
             {
@@ -98,9 +107,10 @@ class Exec:
         ),
     )
 
-    def __init__(self, sandbox: Sandbox, *, sandboxed: bool) -> None:
+    def __init__(self, sandbox: Sandbox, *, sandboxed: bool, opened: Opened = str) -> None:
         self._sandbox = sandbox
         self._sandboxed = sandboxed
+        self._opened = opened
 
     @property
     def traits(self) -> ToolTraits:
@@ -125,12 +135,19 @@ class Exec:
             raise InvalidInput("`command` is too long", hint="write a script with `write` and run that")
         self._refuse_place(invocation.place)
         return Command(
-            argv=("/bin/sh", "-c", text.encode("utf-8", "replace").decode()),
+            argv=("/bin/sh", "-c", self._in_full(text).encode("utf-8", "replace").decode()),
             place=invocation.place,
             folder=invocation.place.workspace,
             environment=_environment(invocation.place),
             timeout_ms=seconds * 1000,
         )
+
+    def _in_full(self, text: str) -> str:
+        if not self._sandboxed:
+            return self._opened(text)
+        if SEAL.search(text):
+            raise Forbidden("configured secrets are not given into a sandbox", hint="tell the person")
+        return text
 
     def _refuse_place(self, place: Place) -> None:
         if place.sandboxed is not self._sandboxed:

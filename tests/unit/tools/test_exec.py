@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from roost.core.errors import Forbidden
+from roost.core.seals import Seals
 from roost.core.tools import Excess, Place, ToolTraits, WorkspaceAccess
 from roost.ports import Command, Ended
 from roost.tools.exec import HEAD, LONGEST_COMMAND, MOST_REPORTED, TAIL, Exec, Output
@@ -48,6 +49,18 @@ async def test_a_command_goes_to_the_shell_with_a_clean_environment_and_a_limit(
         "TERM": "dumb",
         "ROOST_SHELL": "exec",
     }
+
+
+@pytest.mark.requirement("P24")
+async def test_a_configured_secret_is_put_in_place_outside_a_sandbox_only(tmp_path: Path) -> None:
+    command, sandbox = "echo '{{secret:a.b}}'", Scripted()
+    opened = Seals({"the secret": "a.b"}).opened
+    await call(Exec(sandbox, sandboxed=False, opened=opened), tmp_path, command=command)
+    assert [one.argv[-1] for one in sandbox.commands] == ["echo 'the secret'"]
+    inside = Place(workspace=str(tmp_path), sandboxed=True)
+    refused = await call(Exec(sandbox, sandboxed=True, opened=opened), inside, command=command)
+    assert "not given into a sandbox" in error_of(refused)
+    assert len(sandbox.commands) == 1
 
 
 async def test_the_limit_has_a_default_and_a_most(tmp_path: Path) -> None:
