@@ -71,6 +71,7 @@ LEAVES: Mapping[str, st.SearchStrategy[Any]] = {
     "path": st.sampled_from(["~/a", "/a/{agentId}/b"]),
     "path below": st.sampled_from(["/a", "/a/b"]),
     "IP address": st.sampled_from(["10.0.0.1", "fd00::/8"]),
+    "name of a header": st.just("x-user"),
     "host name": st.sampled_from(["a.example", "roost.lan"]),
     "origin": st.sampled_from(["https://a.example", "http://b.example:8080"]),
     "`http://`": st.sampled_from(["http://127.0.0.1:1/v1", "https://a.example"]),

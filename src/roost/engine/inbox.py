@@ -19,6 +19,7 @@ from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.principals import OWNER, Principal, person
 from roost.core.routing import Route
 from roost.core.sessions import Activation
+from roost.core.sharing import second_person
 from roost.core.snapshots import Snapshot
 from roost.core.threads import ThreadBinding
 from roost.core.visibility import Operation, PersonCaller
@@ -125,7 +126,8 @@ class Inbox:
 
         def decide(snapshot: Snapshot) -> Effects:
             plans.append(queueing.plan(snapshot, arrival))
-            return plans[-1].effects
+            shared = second_person(snapshot, arrival.inbound, self._book.current.door)
+            return (*plans[-1].effects, *shared)
 
         accepted = await self._store.accept_inbound(arrival.inbound, decide)
         taken = accepted.record.inbound

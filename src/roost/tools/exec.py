@@ -138,7 +138,7 @@ class Exec:
             argv=("/bin/sh", "-c", self._in_full(text).encode("utf-8", "replace").decode()),
             place=invocation.place,
             folder=invocation.place.workspace,
-            environment=_environment(invocation.place),
+            environment=_environment(invocation),
             timeout_ms=seconds * 1000,
         )
 
@@ -173,13 +173,14 @@ class Exec:
         return ended
 
 
-def _environment(place: Place) -> tuple[tuple[str, str], ...]:
+def _environment(invocation: Invocation) -> tuple[tuple[str, str], ...]:
     return (
         ("PATH", _PATH),
-        ("HOME", place.workspace),
+        ("HOME", invocation.place.workspace),
         ("LANG", "C.UTF-8"),
         ("TERM", "dumb"),
         ("ROOST_SHELL", "exec"),
+        ("ROOST_USER", str(invocation.cause.principal)),
     )
 
 

@@ -48,6 +48,7 @@ async def test_a_command_goes_to_the_shell_with_a_clean_environment_and_a_limit(
         "LANG": "C.UTF-8",
         "TERM": "dumb",
         "ROOST_SHELL": "exec",
+        "ROOST_USER": "owner",
     }
 
 
