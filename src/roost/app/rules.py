@@ -15,6 +15,7 @@ from roost.core.admission import ChannelPolicy
 from roost.core.keys import SessionKey
 from roost.core.redaction import to_cover
 from roost.core.scheduling import Limits
+from roost.core.sharing import second_person
 from roost.engine.rules import CommandRules, House, KnownAgent, Rules, Shown, TimerRules
 from roost.models.demo import SPEC as DEMO
 from roost.models.registry import Registry
@@ -47,6 +48,7 @@ def engine_rules(
         zone=zone,
         limits=Limits(ceiling=CEILING, lanes=lanes),
         budgets=policies.budget_limits(settings),
+        joined=second_person,
         house=House(
             retention=policies.retention(settings),
             recovery_max_age_ms=settings.recovery.max_age.milliseconds,

@@ -19,7 +19,6 @@ from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.principals import OWNER, Principal, person
 from roost.core.routing import Route
 from roost.core.sessions import Activation
-from roost.core.sharing import second_person
 from roost.core.snapshots import Snapshot
 from roost.core.threads import ThreadBinding
 from roost.core.visibility import Operation, PersonCaller
@@ -126,8 +125,8 @@ class Inbox:
 
         def decide(snapshot: Snapshot) -> Effects:
             plans.append(queueing.plan(snapshot, arrival))
-            shared = second_person(snapshot, arrival.inbound, self._book.current.door)
-            return (*plans[-1].effects, *shared)
+            rules = self._book.current
+            return (*plans[-1].effects, *rules.joined(snapshot, arrival.inbound, rules.door))
 
         accepted = await self._store.accept_inbound(arrival.inbound, decide)
         taken = accepted.record.inbound

@@ -11,9 +11,11 @@ from roost.core.budgets import Limit
 from roost.core.casting import fallback_reason, helps
 from roost.core.catalogue import Catalogue
 from roost.core.commandaccess import CommandPolicy
+from roost.core.effects import Effects
 from roost.core.entrance import Entrance
 from roost.core.heartbeats import Beat, Beating
 from roost.core.hooks import HookRules
+from roost.core.inbound import Inbound
 from roost.core.jsonvalue import JsonObject
 from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetPolicy
@@ -27,6 +29,7 @@ from roost.core.runs import Run
 from roost.core.scheduling import Limits
 from roost.core.sendpolicy import SendPolicy
 from roost.core.sessions import Session
+from roost.core.snapshots import Snapshot
 from roost.core.toolpolicy import Removed
 from roost.core.tools import Place
 from roost.core.upkeep import ContextSettings
@@ -161,6 +164,10 @@ class House:
     audit: Callable[[], tuple[Finding, ...]] = tuple
 
 
+Joined: TypeAlias = Callable[[Snapshot, Inbound, Callable[[str], ChannelPolicy]], Effects]
+"""What follows from who writes into a session, beside the answer."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """`doors` say who is let in, by channel; a channel without one lets in nobody but by pairing.
@@ -183,6 +190,7 @@ class Rules:
     idle_ms: int = 1_800_000
     stream_idle_ms: int = 120_000
     most_steps: int = 200
+    joined: Joined = lambda snapshot, inbound, door: ()
 
     def door(self, channel: str) -> ChannelPolicy:
         return self.doors.get(channel, ChannelPolicy())
