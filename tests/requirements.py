@@ -111,7 +111,7 @@ _PROMISES: tuple[Row, ...] = (
     ("P5", MET, 3, "The transcript is append-only and the only truth: resets, repairs, migrations and lost indexes lose nothing of it."),
     ("P6", MET, 4, "Every send has a message id whose state can be read later; a wait that ends says what it was waiting for, and sending again starts nothing twice."),
     ("P7", MET, 3, "Every reply goes to the address of the message it answers, whatever happens meanwhile."),
-    ("P8", PLANNED, 6, "One guard on the operation decides who sees what, self and own tree by default; denied and absent look alike, and upgrades never widen."),
+    ("P8", MET, 6, "One guard on the operation decides who sees what, self and own tree by default; denied and absent look alike, and upgrades never widen."),
     ("P9", MET, 3, "A reset happens when the policy says so, never during a run, is announced once, and /back undoes it."),
     ("P10", MET, 3, "After a crash every unfinished run gets exactly one fate within 5 seconds, told once, and none too old is resumed."),
     ("P11", MET, 3, "Compaction always ends under budget with at most two model calls, keeps the last turns verbatim, and changes no stored entry."),
