@@ -63,7 +63,7 @@ async def test_what_one_person_said_is_in_no_prompt_list_search_or_history_of_an
 
 @pytest.mark.requirement("P2")
 async def test_a_second_person_in_the_main_conversation_is_told_to_the_owner_once(bench: Bench) -> None:
-    bench.change(joined=second_person)
+    bench.change(house=replace(bench.rules.house, joined=second_person))
     bench.model.otherwise = (Say("noted"),)
     async with bench.serving():
         await bench.say("hello")

@@ -48,7 +48,6 @@ def engine_rules(
         zone=zone,
         limits=Limits(ceiling=CEILING, lanes=lanes),
         budgets=policies.budget_limits(settings),
-        joined=second_person,
         house=House(
             retention=policies.retention(settings),
             recovery_max_age_ms=settings.recovery.max_age.milliseconds,
@@ -60,6 +59,7 @@ def engine_rules(
             hooks=hook_rules(settings.hooks),
             timers=TimerRules(enabled=settings.cron.enabled, beats=beats(settings, zone)),
             audit=partial(audited, loaded),
+            joined=second_person,
         ),
     )
 

@@ -143,6 +143,10 @@ class TimerRules:
         return None if found is None else found.beat
 
 
+Joined: TypeAlias = Callable[[Snapshot, Inbound, Callable[[str], ChannelPolicy]], Effects]
+"""What follows from who writes into a session, beside the answer."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class House:
     """How a gateway keeps house: what is kept for how long, up to which age an unfinished run is taken up again, how long
@@ -162,10 +166,7 @@ class House:
     timers: TimerRules = field(default_factory=TimerRules)
     hooks: HookRules = field(default_factory=HookRules)
     audit: Callable[[], tuple[Finding, ...]] = tuple
-
-
-Joined: TypeAlias = Callable[[Snapshot, Inbound, Callable[[str], ChannelPolicy]], Effects]
-"""What follows from who writes into a session, beside the answer."""
+    joined: Joined = lambda snapshot, inbound, door: ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +191,6 @@ class Rules:
     idle_ms: int = 1_800_000
     stream_idle_ms: int = 120_000
     most_steps: int = 200
-    joined: Joined = lambda snapshot, inbound, door: ()
 
     def door(self, channel: str) -> ChannelPolicy:
         return self.doors.get(channel, ChannelPolicy())
