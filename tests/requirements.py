@@ -120,7 +120,7 @@ _PROMISES: tuple[Row, ...] = (
     ("P14", MET, 3, "A redelivered message starts no second run within 7 days, and a reply is seen once, or at most once and marked uncertain."),
     ("P15", MET, 4, "A chain of messages between agents stops at the first revisit or the hop limit, and one event names the cycle."),
     ("P16", MET, 4, "Where text comes from is a column: orders from other sessions, children, recall or forged headers are shown as data and cause no privileged act."),
-    ("P17", PLANNED, 6, "Listing 100,000 sessions and opening a history of 50,000 entries stay fast beside running work."),
+    ("P17", MET, 6, "Listing 100,000 sessions and opening a history of 50,000 entries stay fast beside running work."),
     ("P18", MET, 4, "The model that answers is the one asked for, or the reason is stated; a fallback lasts one turn, and an unknown model is refused at spawn."),
     ("P19", MET, 3, "The usage ledger has one row a model call; every total is a sum over it, and deleting sessions changes none."),
     ("P20", MET, 3, "Budgets reserve before a call and settle after: concurrent runs never spend more than a hard limit, and each refused user is told once."),

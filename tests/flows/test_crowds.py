@@ -22,6 +22,8 @@ FEW, MANY = 200, count(4_000, 100_000)
 SHORT, LONG = 500, count(4_000, 50_000)
 LONG_ONE = SessionKey.named("main", "long")
 
+pytestmark = pytest.mark.timeout(900)
+
 
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
