@@ -7,13 +7,15 @@ from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from operator import is_
-from typing import Any, TypeVar
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from roost.core.addresses import Address
 from roost.core.keys import SessionKey
 from roost.core.messages import Image, Provenance, Thinking, Usage
 from roost.core.principals import Principal
 from roost.core.seals import Sealing
+from roost.stores.codec import RECURSIVE
 
 Value = TypeVar("Value")
 _WHOLE = (Address, Image, Principal, Provenance, SessionKey, Usage, Enum)
@@ -55,6 +57,12 @@ def _fields(kind: Any) -> tuple[str, ...]:
     """Those of a record that may hold a text."""
     if issubclass(kind, _WHOLE):
         return ()
-    if is_dataclass(kind):
-        return tuple(field.name for field in fields(kind))
-    return tuple(getattr(kind, "_fields", ()))
+    names = [field.name for field in fields(kind)] if is_dataclass(kind) else getattr(kind, "_fields", ())
+    hints = get_type_hints(kind, localns=RECURSIVE) if names else {}
+    return tuple(name for name in names if _may_hold_text(hints[name]))
+
+
+def _may_hold_text(hint: Any) -> bool:
+    if within := get_args(hint):
+        return any(map(_may_hold_text, within))
+    return not isinstance(hint, type) or not issubclass(hint, (*_WHOLE, int, NoneType))
