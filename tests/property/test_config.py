@@ -48,6 +48,7 @@ CONTRADICTORY = frozenset(
         "database",
         "identityLinks",
         "soft",
+        "roles",
     }
 )
 
