@@ -18,13 +18,13 @@ import pytest
 from anyio.abc import SocketAttribute, SocketStream
 
 from roost.app.serving import Served
-from roost.core.addressed import Addressed
+from roost.core.addressed import LONGEST_TEXT, Addressed
 from roost.core.inbound import Inbound
 from roost.core.runs import Request, Run
 from roost.core.sessions import Session
 from roost.protocol.methods import METHODS
 from roost.server.auth import Admitted
-from tests.e2e.edges import ALL, Knocking, knocking, owner, secret_of
+from tests.e2e.edges import ALL, Knocking, configured, knocking, owner, secret_of
 from tests.e2e.test_gateway import served
 from tests.flows.wiredoors import RPC_DOORS
 from tests.scale import examples
@@ -156,6 +156,26 @@ async def test_no_method_takes_a_field_of_the_gateways_own(tmp_path: Path) -> No
                 if field not in ("tool", "name", "args", "action"):
                     body = {"tool": "session_status", field: True}
                     assert (await http.post("/tools/invoke", json=body)).status_code == 400, field
+
+
+@pytest.mark.requirement("S23")
+async def test_what_is_too_long_leaves_nothing_behind_through_any_door(tmp_path: Path) -> None:
+    home = configured(tmp_path, {"http": {"endpoints": {"chatCompletions": {"enabled": True}}}})
+    flood = "x" * (LONGEST_TEXT + 1)
+    async with served(home) as gateway, owner(gateway) as caller:
+        for method, params in (
+            ("chat.send", {"sessionKey": "flood", "message": flood, "idempotencyKey": "a"}),
+            ("agent", {"sessionKey": "flood", "message": flood, "idempotencyKey": "b"}),
+            ("sessions.send", {"key": "flood", "message": flood, "idempotencyKey": "c"}),
+            ("sessions.create", {"key": "flood", "message": flood}),
+        ):
+            answer = await caller.call(method, params)
+            assert answer["error"]["code"] == "INVALID_REQUEST", method
+        async with browsing(gateway.port, secret_of(gateway)) as http:
+            body = {"model": "openclaw/main", "messages": [{"role": "user", "content": flood}]}
+            assert (await http.post("/v1/chat/completions", json=body)).status_code == 400
+        listed = await caller.call("sessions.list", {})
+        assert listed["payload"]["sessions"] == []
 
 
 @pytest.mark.requirement("S13")

@@ -193,6 +193,7 @@ async def test_no_environment_of_the_gateway_is_visible(
         "LANG",
         "TERM",
         "ROOST_SHELL",
+        "ROOST_USER",
         "PWD",
         "OLDPWD",
         "SHLVL",

@@ -44,6 +44,10 @@ def shown(text: str) -> list[str]:
     return [one for one in PLANTED if one in text]
 
 
+def stored_in(home: Path) -> str:
+    return b"".join(file.read_bytes() for file in home.glob("*.db*")).decode("utf-8", "replace")
+
+
 async def listen(client: Client, told: list[str]) -> None:
     with client.events() as events:
         async for one in events:
@@ -103,6 +107,7 @@ async def test_nothing_that_a_gateway_says_or_writes_shows_a_configured_secret(
                 heard[f"GET {page.replace(KEY, '…')}"] = f"{found.headers} {found.text}"
             heard["a tool"] = (await web.post("/tools/invoke", json={"tool": KEY})).text
     heard["error output"] = terminal.getvalue()
+    heard["the store"] = stored_in(tmp_path)
     for folder in ("logs", "exports", "mirror"):
         files = [file for file in (tmp_path / folder).rglob("*") if file.is_file()]
         assert files, folder

@@ -1,9 +1,12 @@
 """Questions over HTTP that are asked again, and those whose caller loses his credential meanwhile."""
 
 import anyio
+import anyio.lowlevel
 import httpx2
 import pytest
 
+from roost.core.queries import SessionQuery
+from roost.ports import Topic, TopicKind
 from roost.server.callers import REVOKED, UNCHECKED, Dismissal
 from roost.testing.scripts import Hang, Say, Until
 from tests.flows.served import Opened
@@ -77,3 +80,34 @@ async def test_a_credential_that_is_taken_back_or_cannot_be_checked_ends_what_is
     (answer,) = told
     assert answer.status_code == (200 if stream else why.status)
     assert why.reason in answer.text
+
+
+@pytest.mark.requirement("S12")
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_named_question_ends_too_when_its_credential_is_taken_back(
+    opened: Opened, stream: bool
+) -> None:
+    async with opened() as (gate, _), gate.browser(**{"Idempotency-Key": "k"}) as http:
+        await enable(gate)
+        gate.bench.model.add((Hang(),))
+
+        async def ask() -> None:
+            await http.post(COMPLETIONS, json=asked("hi", user="ada", stream=stream))
+
+        async with anyio.create_task_group() as group:
+            # The second one only waits for the run of the first.
+            group.start_soon(ask)
+            await gate.bench.model.asked(1)
+            group.start_soon(ask)
+            while len(list(gate.house.callers)) < 2:
+                await anyio.lowlevel.checkpoint()
+            for stay in gate.house.callers:
+                stay.dismiss(REVOKED)
+        await gate.bench.model.left()
+        store = gate.house.store
+        (row,) = (await store.list_sessions(SessionQuery())).rows
+
+        async def over() -> bool | None:
+            return None if await store.active_runs(row.key) else True
+
+        assert await store.wait_for(Topic(TopicKind.SESSION, str(row.key)), over)

@@ -48,6 +48,7 @@ CONTRADICTORY = frozenset(
         "database",
         "identityLinks",
         "soft",
+        "roles",
     }
 )
 
@@ -71,6 +72,7 @@ LEAVES: Mapping[str, st.SearchStrategy[Any]] = {
     "path": st.sampled_from(["~/a", "/a/{agentId}/b"]),
     "path below": st.sampled_from(["/a", "/a/b"]),
     "IP address": st.sampled_from(["10.0.0.1", "fd00::/8"]),
+    "name of a header": st.just("x-user"),
     "host name": st.sampled_from(["a.example", "roost.lan"]),
     "origin": st.sampled_from(["https://a.example", "http://b.example:8080"]),
     "`http://`": st.sampled_from(["http://127.0.0.1:1/v1", "https://a.example"]),
@@ -137,7 +139,7 @@ ITEMS: Mapping[str, dict[str, Any]] = {
 }
 
 
-def _put(value: dict[str, Any], path: str, given: object) -> dict[str, Any]:
+def put(value: dict[str, Any], path: str, given: object) -> dict[str, Any]:
     """The document with one key set; what must stand around it is put there, free names are `x`."""
     changed = copy.deepcopy(value)
     parent: Any = changed
@@ -160,11 +162,11 @@ def _put(value: dict[str, Any], path: str, given: object) -> dict[str, Any]:
 def documents(draw: st.DrawFn) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for path in draw(st.lists(st.sampled_from(sorted(CHOICES)), max_size=8, unique=True)):
-        value = _put(value, path, draw(CHOICES[path]))
+        value = put(value, path, draw(CHOICES[path]))
     return value
 
 
-def _load(value: object) -> Settings:
+def load(value: object) -> Settings:
     text = orjson.dumps(value).decode()
     return ConfigSource({**ENVIRON, "PLANTED": PLANTED}).interpret(text, exists=True).settings
 
@@ -173,12 +175,12 @@ def _load(value: object) -> Settings:
 @given(documents())
 @pytest.mark.requirement("S24")
 def test_every_allowed_document_loads_and_reads_back_from_what_it_dumps(value: dict[str, Any]) -> None:
-    first = _load(value)
+    first = load(value)
     written = as_document(first)
     assert PLANTED not in repr(first)
     assert PLANTED not in orjson.dumps(written).decode()
     assume(not configured_secrets(first))
-    again = _load(written)
+    again = load(written)
     assert again == first
     assert config_hash(again) == config_hash(first)
     assert changes(first, again) == changes(first, first)
@@ -189,7 +191,7 @@ def test_every_allowed_document_loads_and_reads_back_from_what_it_dumps(value: d
 def test_two_configurations_differ_exactly_when_some_change_is_reported(
     one: dict[str, Any], other: dict[str, Any]
 ) -> None:
-    old, new = _load(one), _load(other)
+    old, new = load(one), load(other)
     found = changes(old, new)
     assert bool(found.immediate + found.per_run + found.restart) == (old != new)
 
@@ -219,7 +221,7 @@ WHOLE: dict[str, Any] = {
 PATHS = sorted({re.sub("<[a-z]+>", "<>", key.path) for key in keys()} | CHOICES.keys())
 
 
-def _is_closed(given: Settings) -> bool:
+def is_closed(given: Settings) -> bool:
     gateway, hooks = given.gateway, given.hooks
     policies = [channel_policy(given, "x", account) for account in ("default", "a", "y")]
     return all(
@@ -247,19 +249,19 @@ def _is_closed(given: Settings) -> bool:
 
 def _never_opens(value: dict[str, Any]) -> None:
     try:
-        given = _load(value)
+        given = load(value)
     except ConfigRefused:
         return
-    assert _is_closed(given), value
+    assert is_closed(given), value
 
 
 @pytest.mark.requirement("S21")
 @pytest.mark.parametrize("empty", EMPTY, ids=["null", "empty text", "empty list", "empty object"])
 @pytest.mark.parametrize("base", [{}, WHOLE], ids=["alone", "in a whole configuration"])
 def test_no_single_key_set_to_nothing_opens_the_gateway(base: dict[str, Any], empty: object) -> None:
-    assert _is_closed(_load(base))
+    assert is_closed(load(base))
     for path in PATHS:
-        _never_opens(_put(base, path, empty))
+        _never_opens(put(base, path, empty))
 
 
 @settings(deadline=None, max_examples=examples(60, 2000))
@@ -273,5 +275,5 @@ def test_no_keys_set_to_nothing_together_open_the_gateway(
 ) -> None:
     value = base
     for path, empty in emptied:
-        value = _put(value, path, empty)
+        value = put(value, path, empty)
     _never_opens(value)

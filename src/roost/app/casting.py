@@ -41,7 +41,13 @@ SessionTools: TypeAlias = Callable[[Agent, Level], tuple[Tool, ...]]
 class Director:
     """Puts together what a run works with: model, system text, tools and the place where they act."""
 
-    def __init__(self, loaded: Loaded, models: Registry, zone: tzinfo, session_tools: SessionTools) -> None:
+    def __init__(
+        self,
+        loaded: Loaded,
+        models: Registry,
+        zone: tzinfo,
+        session_tools: SessionTools,
+    ) -> None:
         self._loaded = loaded
         self._settings = loaded.settings
         self._models = models

@@ -12,7 +12,7 @@ from roost.app.places import database_file
 from roost.app.reloading import NAME as FOLLOWER
 from roost.app.reloading import Follower, Press
 from roost.app.rules import command_rules, engine_rules
-from roost.app.scanning import Masks
+from roost.app.scanning import Masks, seals_of
 from roost.channels.webhook import WebhookChannel
 from roost.clock import SystemClock
 from roost.config import Loaded
@@ -22,6 +22,7 @@ from roost.core.admission import ChannelPolicy
 from roost.core.errors import ConfigInvalid
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
+from roost.core.seals import Sealing
 from roost.egress import WebEgress
 from roost.engine.gateway import Companion, Engine
 from roost.engine.ids import FreshIds
@@ -48,9 +49,12 @@ def is_address(store: str) -> bool:
 
 
 @asynccontextmanager
-async def open_store(loaded: Loaded, clock: Clock | None = None) -> AsyncIterator[Store]:
-    """The store that the configuration names."""
+async def open_store(
+    loaded: Loaded, clock: Clock | None = None, secrets: Sealing | None = None
+) -> AsyncIterator[Store]:
+    """The store that the configuration names; none of the configured secrets gets into it."""
     async with open_named(named_store(loaded), clock or SystemClock()) as store:
+        store.keep_out(secrets or seals_of(loaded))
         yield store
 
 
@@ -108,7 +112,7 @@ async def open_engine(
     threads = {Account(one.name, one.account) for one in channels if one.abilities.threads}
     programs = printing(loaded.settings)
     loaded = replace(loaded, settings=await printed(loaded.settings))
-    async with open_store(loaded, clock) as store, AsyncExitStack() as connections:
+    async with open_store(loaded, clock, masks) as store, AsyncExitStack() as connections:
 
         def compose(loaded: Loaded, registry: Registry) -> Rules:
             desk = Desk(loaded, registry, store, clock, threads=threads, stop=stops.end)

@@ -16,6 +16,7 @@ from roost.core.admission import ChannelPolicy
 from roost.core.keys import SessionKey
 from roost.core.redaction import to_cover
 from roost.core.scheduling import Limits
+from roost.core.sharing import second_person
 from roost.engine.rules import CommandRules, House, KnownAgent, Rules, Shown, TimerRules
 from roost.models.demo import SPEC as DEMO
 from roost.models.registry import Registry
@@ -26,7 +27,10 @@ CEILING = 64
 
 
 def engine_rules(
-    loaded: Loaded, registry: Registry, doors: Mapping[str, ChannelPolicy], session_tools: SessionTools
+    loaded: Loaded,
+    registry: Registry,
+    doors: Mapping[str, ChannelPolicy],
+    session_tools: SessionTools,
 ) -> Rules:
     settings = loaded.settings
     configured = {channel: policies.channel_policy(settings, channel) for channel in settings.channels}
@@ -54,6 +58,7 @@ def engine_rules(
             hooks=hook_rules(settings.hooks),
             timers=TimerRules(enabled=settings.cron.enabled, beats=beats(settings, zone)),
             audit=partial(audited, loaded),
+            joined=second_person,
         ),
     )
 

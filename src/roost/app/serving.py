@@ -137,8 +137,6 @@ async def _leave(house: House) -> None:
 def _token_file(loaded: Loaded) -> Path | None:
     """Where a token is kept that was made here, because one is wanted and none is configured."""
     auth = loaded.settings.gateway.auth
-    if auth.mode is AuthMode.TRUSTED_PROXY:
-        raise ConfigInvalid("`gateway.auth.mode` trusted-proxy is not served yet", hint="use `token`")
     if auth.mode is AuthMode.TOKEN and auth.token is None:
         return loaded.sources.home / TOKEN_FILE
     return None
@@ -154,7 +152,7 @@ def _secrets(entrance: Entrance, own: "OwnToken | None") -> Secrets:
     token = entrance.token
     if token is None and own is not None:
         token = own.current()
-    return Secrets(token=token, password=entrance.password, open=not entrance.asks)
+    return Secrets(token=token, password=entrance.password, open=not entrance.asks, login=entrance.login)
 
 
 class OwnToken:

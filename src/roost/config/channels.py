@@ -1,11 +1,12 @@
 """`channels` and `bindings`: who is let in on each channel, and which agent answers."""
 
+from collections.abc import Iterable
 from typing import Annotated, Self
 
 from pydantic import model_validator
 
 from roost.config.frozen import FrozenMap
-from roost.config.section import Section, Takes, about, over
+from roost.config.section import Loc, Section, Takes, about, over
 from roost.config.session import ThreadBindings
 from roost.config.spelling import AccountName, AgentId, AnyCaseChannel, Chat, Flag, Text, Texts
 from roost.config.tools import ToolScope
@@ -68,6 +69,10 @@ class BindingMatch(Section):
     guild_id: Annotated[Text | None, about("A server of chats.")] = None
     team_id: Annotated[Text | None, about("A team or workspace.")] = None
     roles: Annotated[Texts | None, about("Roles of the sender in `guildId`.")] = None
+
+    def conflicts(self) -> Iterable[tuple[Loc, str]]:
+        if self.roles == ():
+            yield ("roles",), "nobody has none of them: name one, or leave it out for everybody"
 
 
 class BindingSession(Section):

@@ -10,10 +10,14 @@ from typing import Annotated
 from roost.config.amounts import SpellingError
 from roost.config.secretfields import Credential
 from roost.config.section import Loc, Section, Takes, about
-from roost.config.spelling import Count, Flag, Port, Positive, Spelling, Text, pattern, read_text
+from roost.config.spelling import Count, Flag, Port, Positive, Spelling, Text, Texts, pattern, read_text
+from roost.core.entrance import FORWARDED
 
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.\-]{0,252}[a-z0-9])?", re.ASCII)
 _ORIGIN = re.compile(r"https?://[a-z0-9.\-]+(:\d{1,5})?|https?://\[[0-9a-f:]+\](:\d{1,5})?", re.ASCII)
+_HEADER = re.compile(r"[a-z0-9][a-z0-9\-]{0,62}", re.ASCII)
+# These say something else, or are the client's own.
+_TAKEN = FORWARDED | {"authorization", "cookie", "host", "origin", "user-agent"}
 
 # Where the token lies that is made at the first start, below the folder of all state.
 TOKEN_FILE = "gateway.token"  # noqa: S105 — the name of a file
@@ -74,14 +78,35 @@ class RateLimit(Section):
     window_ms: Annotated[Positive, about("Length of the window.")] = 60_000
 
 
+def _header(found: object) -> str:
+    name = read_text(found).lower()
+    if not _HEADER.fullmatch(name) or name in _TAKEN:
+        raise SpellingError
+    return name
+
+
+class TrustedProxy(Section):
+    user_header: Annotated[
+        Annotated[str, Spelling(_header, "name of a header that the proxy always overwrites")],
+        about("Where a proxy of `gateway.trustedProxies` says who somebody is."),
+    ] = "x-forwarded-user"
+    owners: Annotated[Texts, about("Who of these is the owner.")] = ()
+    allow_users: Annotated[Texts, about("Who else is let in, each to what is theirs.")] = ()
+
+
 class GatewayAuth(Section):
     mode: Annotated[
-        AuthMode, about("How clients prove themselves. `none` only on loopback and without a credential.")
+        AuthMode,
+        about(
+            "How clients prove themselves. `none` only on loopback and without a credential; with `trusted-proxy` a"
+            " credential counts too, if one is given."
+        ),
     ] = AuthMode.TOKEN
     token: Annotated[
         Credential | None, about("The owner's token. Unset: one is made at the first start.")
     ] = None
     password: Annotated[Credential | None, about("The owner's password.")] = None
+    trusted_proxy: Annotated[TrustedProxy, about("Whom a proxy may name.")] = TrustedProxy()
     rate_limit: Annotated[RateLimit, about("Wrong attempts, from loopback too.")] = RateLimit()
 
     def conflicts(self) -> Iterable[tuple[Loc, str]]:
@@ -89,6 +114,12 @@ class GatewayAuth(Section):
             yield ("password",), "mode `password` needs one"
         if self.mode is AuthMode.NONE and (self.token or self.password):
             yield ("mode",), "a credential is given but `none` asks for none: choose `token` or `password`"
+        named = (*self.trusted_proxy.owners, *self.trusted_proxy.allow_users)
+        if self.mode is AuthMode.TRUSTED_PROXY and not named:
+            yield (
+                ("trustedProxy",),
+                "mode `trusted-proxy` needs `owners` or `allowUsers`: empty lets nobody in",
+            )
 
 
 class ControlUi(Section):

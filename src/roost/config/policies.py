@@ -9,7 +9,7 @@ from roost.config.amounts import Duration
 from roost.config.budgets import DayBudget
 from roost.config.channels import Account, Channel
 from roost.config.context import PruningMode
-from roost.config.gateway import AuthMode
+from roost.config.gateway import AuthMode, Gateway
 from roost.config.sandbox import SandboxVisibility
 from roost.config.section import over
 from roost.config.session import MaintenanceMode, Reset, ThreadBindings
@@ -22,7 +22,7 @@ from roost.core.budgets import BudgetScope, Limit, Measure, Period
 from roost.core.commandaccess import CommandPolicy
 from roost.core.compaction import CompactionSettings
 from roost.core.delegation import Delegation
-from roost.core.entrance import Attempts, Entrance
+from roost.core.entrance import Attempts, Entrance, ProxyLogin
 from roost.core.facts import ConversationType
 from roost.core.identities import IdentityLink, Links
 from roost.core.lifecycle import ResetPolicy, ResetSetting
@@ -366,4 +366,15 @@ def entrance(settings: Settings) -> Entrance:
         origins=frozenset(gateway.control_ui.allowed_origins),
         hosts=frozenset(gateway.allowed_hosts),
         proxies=gateway.trusted_proxies,
+        login=_login(gateway) if auth.mode is AuthMode.TRUSTED_PROXY else None,
+    )
+
+
+def _login(gateway: Gateway) -> ProxyLogin:
+    own = gateway.auth.trusted_proxy
+    return ProxyLogin(
+        proxies=gateway.trusted_proxies,
+        header=own.user_header,
+        owners=frozenset(own.owners),
+        others=frozenset(own.allow_users),
     )

@@ -27,13 +27,15 @@ a program printed is asked for again at each change of the file.
 | `ROOST_CONFIG` | The file. Default `$ROOST_HOME/roost.json`. |
 | `ROOST_GATEWAY_TOKEN` | `gateway.auth.token`, over the file. |
 | `ROOST_DATABASE_URL` | `database`, over the file. |
+| `ROOST_PROGRAMS` | Programs that a `{command: […]}` may name, as written there, with `:` between. |
 
 - `${NAME}` inside a text is replaced by that environment variable, which must be set; `$${` stands for `${`.
 - Numbers may be written as text, so `"${PORT}"` works. `null` is refused: leave the key out.
 - Paths: `~` is the home folder, others are relative to `ROOST_HOME`.
 - Durations are `250ms`, `30s`, `5m`, `1.5h`, `30d`; sizes `512kb`, `10gb` (1kb is 1024 bytes).
 - A credential is a text, `{env: "NAME"}` or `{file: "PATH"}` (mode 0600); an empty one is refused. A provider's may
-  also be `{command: ["program", "argument"]}`, run when it is needed.
+  also be `{command: ["program", "argument"]}`, run when it is needed: `bw get`, `gopass show`, `op read`, `pass show`,
+  `secret-tool lookup`, `security find-generic-password`, or one that `ROOST_PROGRAMS` lists.
 - A list that lets someone in lets in nobody when it is empty.
 - *Takes effect* says when a change reaches a running gateway. A run keeps the configuration it began with, but for what
   takes effect at once. What waits for a restart is named in the log.

@@ -4,6 +4,7 @@ Literals, `{env: NAME}` and `{file: PATH}` become a `Secret` while the file is r
 value: whoever needs the credential decides when, and whether, to run it.
 """
 
+import os
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,10 +18,24 @@ from roost.config.amounts import SpellingError
 from roost.config.spelling import read_text
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonValue
+from roost.core.masks import is_mask
 from roost.core.secrets import MASK, Secret
 
 _MASKED = frozenset({MASK, "__OPENCLAW_REDACTED__"})
 _LARGEST = 1 << 16
+
+# Outside the file: who can change that alone has nothing run.
+PROGRAMS = "ROOST_PROGRAMS"
+_KEEPERS = frozenset(
+    {
+        ("bw", "get"),
+        ("gopass", "show"),
+        ("op", "read"),
+        ("pass", "show"),
+        ("secret-tool", "lookup"),
+        ("security", "find-generic-password"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +62,7 @@ Reader: TypeAlias = Callable[[object, Surroundings], Secret | SecretCommand]
 def _literal(found: object, around: Surroundings) -> Secret:
     if not isinstance(found, str):
         raise SpellingError
-    if found in _MASKED:
+    if found in _MASKED or is_mask(found):
         raise SpellingError("a masked value was written back: give the credential itself or a reference")
     try:
         return Secret(found)
@@ -84,7 +99,10 @@ def _from_file(found: object, around: Surroundings) -> Secret:
 def _command(found: object, around: Surroundings) -> SecretCommand:
     if not isinstance(found, list) or not found:
         raise SpellingError
-    return SecretCommand(tuple(read_text(part) for part in found))
+    argv = tuple(read_text(part) for part in found)
+    if argv[:2] not in _KEEPERS and argv[0] not in around.environ.get(PROGRAMS, "").split(os.pathsep):
+        raise SpellingError(f"{argv[0]} is not one of the programs that may be run: list it in {PROGRAMS}")
+    return SecretCommand(argv)
 
 
 _READERS: Mapping[str, Reader] = {"env": _from_environment, "file": _from_file, "command": _command}

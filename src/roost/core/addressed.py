@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from roost.core.addresses import Address, ChatType
 from roost.core.envelopes import Conversation, Envelope, Sender
+from roost.core.errors import InvalidInput
 from roost.core.facts import chat_type, classify
 from roost.core.grants import Scope
 from roost.core.inbound import Source
@@ -16,6 +17,7 @@ from roost.core.sessions import Facts
 
 CHANNEL = "webchat"
 RULE = "the key that its client named"
+LONGEST_TEXT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,10 @@ class Addressed:
     plain: bool = False
     trace: str | None = None
 
+    def __post_init__(self) -> None:
+        if len(self.text) > LONGEST_TEXT:
+            raise too_long()
+
     @property
     def source(self) -> Source:
         return Source(channel=CHANNEL, idempotency_key=self.idempotency_key)
@@ -55,6 +61,11 @@ class Addressed:
             conversation=Conversation(chat_type=ChatType.DIRECT),
             text=self.text,
         )
+
+
+def too_long() -> InvalidInput:
+    hint = "send a part, or put it into a file"
+    return InvalidInput(f"a message has at most {LONGEST_TEXT:,} characters", hint=hint)
 
 
 def facts_of_named(key: SessionKey, main_name: str) -> Facts:

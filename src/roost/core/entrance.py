@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
+from roost.core.principals import OWNER, Principal, person
 from roost.core.secrets import Secret
 
 FORWARDED = frozenset(
@@ -21,6 +22,27 @@ class Attempts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyLogin:
+    """Proxies that say in a header who somebody is, and whom of these to believe. Who is not named comes in by nothing."""
+
+    proxies: tuple[str, ...]
+    header: str
+    owners: frozenset[str] = frozenset()
+    others: frozenset[str] = frozenset()
+
+    def named(self, peer: str | None, headers: Iterable[tuple[str, str]]) -> str | None:
+        """Whom a listed proxy speaks for; None for anybody else, and where it does not say so clearly."""
+        said = [value.strip() for name, value in headers if name == self.header]
+        networks = [ip_network(one, strict=False) for one in self.proxies]
+        return said[0] if len(said) == 1 and said[0] and _within(peer or "", networks) else None
+
+    def principal(self, name: str) -> Principal | None:
+        if name in self.owners:
+            return OWNER
+        return person("proxy", name) if name in self.others else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entrance:
     """`asks` is whether a credential is needed at all. Origins are written as browsers send them, hosts without a port."""
 
@@ -31,6 +53,7 @@ class Entrance:
     origins: frozenset[str] = frozenset()
     hosts: frozenset[str] = frozenset()
     proxies: tuple[str, ...] = ()
+    login: ProxyLogin | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

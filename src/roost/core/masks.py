@@ -1,11 +1,13 @@
 """Masks in a text that somebody wants to store: a mask written back would destroy the secret it stands for.
 
-Only what cannot be ordinary prose counts: `***` where a value belongs, and `head…tail` that is no pair of words.
+Only what cannot be ordinary prose counts: `***` where a value belongs, `head…tail` that is no pair of words, and the
+name that is kept instead of a configured one.
 """
 
 import re
 
 from roost.core.errors import InvalidInput
+from roost.core.seals import SEAL
 
 _VALUE_IS_HIDDEN = re.compile(
     r"""(?:[:=]\s{0,9}\\?["'`]?|\b(?:bearer|basic|bot|token)\s{1,9}|(?<!-)--[a-z][a-z-]{0,40}\s{1,9})\*\*\*(?=$|[\s"'`,;.&@)}\]\\])"""
@@ -22,7 +24,14 @@ def masks(text: str) -> tuple[str, ...]:
     shortened = (
         (found.start(), found[0]) for found in _SHORTENED.finditer(text) if not _is_prose(found[1], found[2])
     )
-    return tuple(found for _, found in sorted((*hidden, *shortened)))
+    sealed = ((found.start(), found[0]) for found in SEAL.finditer(text))
+    return tuple(found for _, found in sorted((*hidden, *shortened, *sealed)))
+
+
+def is_mask(text: str) -> bool:
+    """Whether a text is what is shown or kept instead of a secret, and nothing else."""
+    shortened = _SHORTENED.fullmatch(text)
+    return bool(SEAL.fullmatch(text)) or (shortened is not None and not _is_prose(shortened[1], shortened[2]))
 
 
 def refuse_masks(text: str, *, known: str) -> None:

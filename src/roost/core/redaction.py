@@ -120,8 +120,8 @@ class ExactValues:
     """A scanner that also finds given values, as they are and as JSON or a URL would spell them."""
 
     def __init__(self, values: Iterable[str], around: SecretScanner) -> None:
-        spellings = (spelling for value in values for spelling in _spellings(value))
-        self._values = tuple(dict.fromkeys(text for text in spellings if len(text) >= SHORTEST_EXACT))
+        spelled = (spelling for value in values for spelling in spellings(value))
+        self._values = tuple(dict.fromkeys(text for text in spelled if len(text) >= SHORTEST_EXACT))
         self._around = around
 
     def find(self, text: str) -> Sequence[Span]:
@@ -140,11 +140,12 @@ def covered(text: bytes, hidden: Iterable[bytes]) -> bytes:
 
 def to_cover(values: Iterable[str]) -> tuple[bytes, ...]:
     """The values that can be covered in any text: a short one may be part of a word that has to stay."""
-    spellings = (spelling for value in values for spelling in _spellings(value))
-    return tuple(dict.fromkeys(text.encode() for text in spellings if len(text) >= SHORTEST_COVERED))
+    spelled = (spelling for value in values for spelling in spellings(value))
+    return tuple(dict.fromkeys(text.encode() for text in spelled if len(text) >= SHORTEST_COVERED))
 
 
-def _spellings(value: str) -> tuple[str, ...]:
+def spellings(value: str) -> tuple[str, ...]:
+    """A value as it is, and as JSON or a URL would spell it."""
     return value, dumps(value)[1:-1], dumps(value, ensure_ascii=False)[1:-1], quote(value, safe="")
 
 

@@ -125,7 +125,8 @@ class Inbox:
 
         def decide(snapshot: Snapshot) -> Effects:
             plans.append(queueing.plan(snapshot, arrival))
-            return plans[-1].effects
+            rules = self._book.current
+            return (*plans[-1].effects, *rules.house.joined(snapshot, arrival.inbound, rules.door))
 
         accepted = await self._store.accept_inbound(arrival.inbound, decide)
         taken = accepted.record.inbound

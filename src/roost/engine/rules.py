@@ -11,9 +11,11 @@ from roost.core.budgets import Limit
 from roost.core.casting import fallback_reason, helps
 from roost.core.catalogue import Catalogue
 from roost.core.commandaccess import CommandPolicy
+from roost.core.effects import Effects
 from roost.core.entrance import Entrance
 from roost.core.heartbeats import Beat, Beating
 from roost.core.hooks import HookRules
+from roost.core.inbound import Inbound
 from roost.core.jsonvalue import JsonObject
 from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetPolicy
@@ -27,6 +29,7 @@ from roost.core.runs import Run
 from roost.core.scheduling import Limits
 from roost.core.sendpolicy import SendPolicy
 from roost.core.sessions import Session
+from roost.core.snapshots import Snapshot
 from roost.core.toolpolicy import Removed
 from roost.core.tools import Place
 from roost.core.upkeep import ContextSettings
@@ -140,6 +143,10 @@ class TimerRules:
         return None if found is None else found.beat
 
 
+Joined: TypeAlias = Callable[[Snapshot, Inbound, Callable[[str], ChannelPolicy]], Effects]
+"""What follows from who writes into a session, beside the answer."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class House:
     """How a gateway keeps house: what is kept for how long, up to which age an unfinished run is taken up again, how long
@@ -159,6 +166,7 @@ class House:
     timers: TimerRules = field(default_factory=TimerRules)
     hooks: HookRules = field(default_factory=HookRules)
     audit: Callable[[], tuple[Finding, ...]] = tuple
+    joined: Joined = lambda snapshot, inbound, door: ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ from roost.core.queries import (
 from roost.core.retention import Cutoffs, Fullness, Swept
 from roost.core.runs import Claim, Run, Step
 from roost.core.scheduling import Choose
+from roost.core.seals import Sealing
 from roost.core.sendpolicy import Judge, anything
 from roost.core.sessions import Generation, Session
 from roost.core.snapshots import Advance, Decide, RunSnapshot
@@ -274,6 +275,10 @@ class Store(Jobs, Protocol):
 
     async def completions(self, requester: SessionKey) -> tuple[Completion, ...]:
         """What a session is owed or was told and has not acknowledged, oldest first."""
+        ...
+
+    def keep_out(self, secrets: Sealing) -> None:
+        """From now on what is written holds no configured secret: the names of their settings stand in its texts."""
         ...
 
     # -- deliveries ----------------------------------------------------------------------------------

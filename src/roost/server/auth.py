@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from roost.core.devices import digest
+from roost.core.entrance import ProxyLogin
 from roost.core.principals import OWNER, Principal
 from roost.core.secrets import Secret
 from roost.protocol.handshake import (
@@ -17,16 +18,21 @@ from roost.protocol.handshake import (
 )
 from roost.protocol.scopes import EVERY, Scope, grant
 
+BY_PROXY = "trusted-proxy"
+OTHERS = frozenset({Scope.READ, Scope.WRITE})
+"""What somebody may whom a proxy names and who is not the owner."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
     """Where a connection comes from, before anything of it is believed: its address, the page it is of, if it is of
-    one, the name it called the gateway by, and the challenge it was given."""
+    one, the name it called the gateway by, and the challenge it was given. `user` is whom a listed proxy speaks for."""
 
     host: str = ""
     origin: str | None = None
     called: str | None = None
     local: bool = True
+    user: str | None = None
     nonce: str = ""
 
 
@@ -45,6 +51,7 @@ class Admitted:
     method: str
     scopes: tuple[Scope, ...]
     device: str | None = None
+    user: str = ""
     proof: str = field(default="", compare=False, repr=False)
     issued: Issued | None = field(default=None, compare=False, repr=False)
 
@@ -57,11 +64,12 @@ class Authenticator(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secrets:
-    """The owner's; None for what is not set. `open` lets in whoever is on this machine."""
+    """The owner's; None for what is not set. `open` lets in whoever is on this machine, `login` whom proxies name."""
 
     token: Secret | None = None
     password: Secret | None = None
     open: bool = False
+    login: ProxyLogin | None = None
 
 
 Current: TypeAlias = Callable[[], Secrets]
@@ -79,6 +87,8 @@ class SharedSecret:
         secrets, auth = self._secrets(), connect.auth
         if secrets.open:
             return self._owner("none", connect, "") if peer.local else NO_CREDENTIAL
+        if (found := _by_proxy(peer, secrets.login, connect)) is not None:
+            return found
         shown = [one for one in (auth.token, auth.password, auth.device_token) if one]
         if not shown:
             return NO_CREDENTIAL
@@ -92,6 +102,8 @@ class SharedSecret:
         secrets = self._secrets()
         if secrets.open:
             return True
+        if admitted.method == BY_PROXY:
+            return secrets.login is not None and _proof(admitted.user, secrets.login) == admitted.proof
         return any(
             method == admitted.method and digest(secret.reveal()) == admitted.proof
             for method, secret in _named(secrets)
@@ -99,6 +111,25 @@ class SharedSecret:
 
     def _owner(self, method: str, connect: Connect, proof: str) -> Admitted:
         return Admitted(principal=OWNER, method=method, scopes=grant(connect.scopes, EVERY), proof=proof)
+
+
+def _by_proxy(peer: Peer, login: ProxyLogin | None, connect: Connect) -> Admitted | None:
+    name = peer.user
+    if name is None or login is None or (principal := login.principal(name)) is None:
+        return None
+    most = EVERY if principal.is_owner else OTHERS
+    return Admitted(
+        principal=principal,
+        method=BY_PROXY,
+        scopes=grant(connect.scopes, most),
+        user=name,
+        proof=_proof(name, login),
+    )
+
+
+def _proof(name: str, login: ProxyLogin) -> str:
+    """Changes with whatever the name was believed for."""
+    return digest("\n".join((name, str(login.principal(name)), login.header, *login.proxies)))
 
 
 def _named(secrets: Secrets) -> list[tuple[str, Secret]]:

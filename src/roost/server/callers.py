@@ -37,6 +37,10 @@ class Stay:
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     why: Dismissal = REVOKED
 
+    @property
+    def revoked(self) -> bool:
+        return self.scope.cancel_called and self.why is REVOKED
+
     def dismiss(self, why: Dismissal) -> None:
         self.why = why
         self.scope.cancel()

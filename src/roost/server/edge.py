@@ -47,8 +47,11 @@ def _source(asked: HTTPConnection, entrance: Entrance) -> Source:
 
 def peer_of(asked: HTTPConnection, house: House) -> Peer:
     """Where a request comes from, as far as it is known for sure."""
-    found = _source(asked, house.engine.rules.house.entrance)
+    entrance = house.engine.rules.house.entrance
+    found, login = _source(asked, entrance), entrance.login
+    address = asked.client.host if asked.client else None
     return Peer(
+        user=None if login is None else login.named(address, asked.headers.items()),
         host=found.address,
         origin=asked.headers.get("origin"),
         called=asked.headers.get("host"),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from roost.core import effects as fx
+from roost.core.deliveries import DeliveryKind
 from roost.core.effects import Effect, Effects
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.exchanges import CompletionStatus
@@ -22,7 +23,7 @@ from roost.stores.unit import JOBS, Unit
 
 async def apply(unit: Unit, effects: Effects) -> None:
     """Write effects in order, each with its events."""
-    for effect in effects:
+    for effect in map(unit.sealed, effects):
         key = await _APPLY[type(effect)](unit, effect)
         if effect.event is not None and key is not None:
             unit.emit(key, effect.event, *effect.refs)
@@ -254,8 +255,11 @@ async def end_run(unit: Unit, effect: fx.EndRun) -> SessionKey:
     return run.key
 
 
-async def add_delivery(unit: Unit, effect: fx.AddDelivery) -> SessionKey:
+async def add_delivery(unit: Unit, effect: fx.AddDelivery) -> SessionKey | None:
     session = await unit.existing(effect.delivery.key)
+    # A notice that was given is the same one.
+    if effect.delivery.kind is DeliveryKind.NOTICE and await unit.tables.delivery(effect.delivery.id):
+        return None
     for part in parts(effect.delivery, unit.longest):
         await unit.tables.insert_delivery(part, session.owner)
     unit.delivery_due()

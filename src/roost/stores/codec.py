@@ -25,7 +25,7 @@ TAG = "type"
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, InvalidInput)
 
 # A recursive alias cannot be looked up by name from another module; its values are JSON already.
-_RECURSIVE = {"JsonValue": object}
+RECURSIVE = {"JsonValue": object}
 
 CACHED_TEXTS = 65_536
 CACHED_VALUES = 16_384
@@ -154,7 +154,7 @@ _loader: Callable[[Any], Load] = cache(_make_loader)
 
 
 def _record_dumper(hint: Any) -> Dump:
-    hints = get_type_hints(hint, localns=_RECURSIVE)
+    hints = get_type_hints(hint, localns=RECURSIVE)
     parts = [(name, default, _dumper(hints[name])) for name, default in _defaults(hint).items()]
 
     def dump(value: Any) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def _record_dumper(hint: Any) -> Dump:
 
 
 def _record_loader(hint: Any) -> Load:
-    hints = get_type_hints(hint, localns=_RECURSIVE)
+    hints = get_type_hints(hint, localns=RECURSIVE)
     inner = {name: _loader(hints[name]) for name in _defaults(hint)}
 
     def load(data: Mapping[str, Any]) -> Any:

@@ -6,7 +6,6 @@ and raises the version by one.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from roost.core.addresses import Account
 from roost.core.deliveries import Delivery
@@ -17,16 +16,16 @@ from roost.core.exchanges import Completion, ExchangeState
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.runs import Claim, Run, RunState
+from roost.core.seals import Sealing
 from roost.core.sessions import Growth, Session, SessionStatus, grown
 from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.summaries import count, summarise
 from roost.core.trees import Tree
 from roost.ports import Clock, Topic, TopicKind
 from roost.stores.codec import key_text
+from roost.stores.sealing import Value, without_secrets
 from roost.stores.settling import settle_left
 from roost.stores.tables import Tables
-
-NO_LIMITS: Mapping[Account, int] = MappingProxyType({})
 
 RUNS = Topic(TopicKind.RUNS)
 RUNS_DUE = Topic(TopicKind.RUNS_DUE)
@@ -75,11 +74,12 @@ async def live_leases(tables: Tables) -> frozenset[tuple[str, int]]:
 class Unit:
     """Rows as this transaction sees them, and what it will write when it is flushed."""
 
-    def __init__(self, tables: Tables, clock: Clock, longest: Mapping[Account, int] = NO_LIMITS) -> None:
+    def __init__(self, tables: Tables, clock: Clock, longest: Mapping[Account, int], seals: Sealing) -> None:
         self.tables = tables
         self.longest = longest
         self.now = clock.now()
         self.topics: set[Topic] = set()
+        self._seals = seals
         self._held: dict[SessionKey, _Held] = {}
         self._events: list[Event] = []
         self._queued: set[tuple[SessionKey, str]] = set()
@@ -217,6 +217,10 @@ class Unit:
     async def holds(self, claim: Claim) -> bool:
         """Whether the gateway behind a claim still has the lease it claimed under."""
         return (claim.gateway, claim.epoch) in await live_leases(self.tables)
+
+    def sealed(self, value: Value) -> Value:
+        """A value as it may be written down."""
+        return without_secrets(value, self._seals)
 
     # -- writing -------------------------------------------------------------------------------------
 

@@ -134,6 +134,7 @@ class _CrashingDeliveries(_CrashingFacts):
     def __init__(self, store: Store, crashes: Crashes) -> None:
         super().__init__(store, crashes)
         self.limit_messages = store.limit_messages
+        self.keep_out = store.keep_out
         self.claim_deliveries = crashes.around("store.claim_deliveries", store.claim_deliveries)
         self.settle_delivery = crashes.around("store.settle_delivery", store.settle_delivery)
         self.reap_deliveries = crashes.around("store.reap_deliveries", store.reap_deliveries)

@@ -7,6 +7,7 @@ import anyio
 from roost.core.errors import Forbidden, InvalidInput, RoostError
 from roost.core.jsonvalue import JsonObject
 from roost.core.models import ToolSpec
+from roost.core.seals import SEAL
 from roost.core.tools import Excess, Invocation, Place, ToolOutcome, ToolTraits, WorkspaceAccess
 from roost.ports import Command, Ended, Report, Sandbox
 from roost.tools.arguments import Arguments, object_schema
@@ -75,15 +76,20 @@ class Output:
             await report("\n[more output is not shown]\n")
 
 
+"""A text with configured secrets in the place of their names."""
+
+
 class Exec:
-    """Made for one kind of place: outside a sandbox it is privileged, and it refuses the other kind."""
+    """Made for one kind of place: outside a sandbox it is privileged, and it refuses the other kind. There alone secrets
+    are `opened`: a command that runs there can read the configuration anyway."""
 
     spec = ToolSpec(
         name="exec",
         description=(
             "Run a shell command (/bin/sh) in the workspace and return what it prints, errors included, with its "
             "exit status. There is no terminal and no input. Everything the command started ends with it, "
-            "background processes too. Of long output the beginning and the end are returned."
+            "background processes too. Of long output the beginning and the end are returned. "
+            "{{secret:NAME}} stands for a configured secret: outside a sandbox it is put in place."
         ),
         parameters=object_schema(
             {
@@ -123,12 +129,14 @@ class Exec:
             raise InvalidInput("`command` is empty or holds a NUL", hint="give a shell command")
         if len(text.encode("utf-8", "replace")) > LONGEST_COMMAND:
             raise InvalidInput("`command` is too long", hint="write a script with `write` and run that")
+        if SEAL.search(text):
+            raise Forbidden("commands are not given configured secrets", hint="tell the person")
         self._refuse_place(invocation.place)
         return Command(
             argv=("/bin/sh", "-c", text.encode("utf-8", "replace").decode()),
             place=invocation.place,
             folder=invocation.place.workspace,
-            environment=_environment(invocation.place),
+            environment=_environment(invocation),
             timeout_ms=seconds * 1000,
         )
 
@@ -156,13 +164,14 @@ class Exec:
         return ended
 
 
-def _environment(place: Place) -> tuple[tuple[str, str], ...]:
+def _environment(invocation: Invocation) -> tuple[tuple[str, str], ...]:
     return (
         ("PATH", _PATH),
-        ("HOME", place.workspace),
+        ("HOME", invocation.place.workspace),
         ("LANG", "C.UTF-8"),
         ("TERM", "dumb"),
         ("ROOST_SHELL", "exec"),
+        ("ROOST_USER", str(invocation.cause.principal)),
     )
 
 

@@ -1,6 +1,7 @@
 """Configurations, and what an engine over one answers."""
 
 import json
+import sys
 from pathlib import Path
 
 from roost.app.opening import open_engine
@@ -20,7 +21,7 @@ def provider(tmp_path: Path, **changes: object) -> Loaded:
         "agents": {"defaults": {"model": "local/small"}},
     }
     (tmp_path / "roost.json").write_text(json.dumps(document))
-    return load({"ROOST_HOME": str(tmp_path)})
+    return load({"ROOST_HOME": str(tmp_path), "ROOST_PROGRAMS": f"{sys.executable}:/no/such"})
 
 
 async def answers(loaded: Loaded, *texts: str) -> tuple[str, ...]:

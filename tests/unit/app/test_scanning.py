@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.app.scanning import kept_token, known_secrets, secret_scanner
+from roost.app.scanning import Masks, kept_token, known_secrets, secret_scanner
 from roost.config import load
 
 
@@ -27,3 +27,12 @@ def test_the_token_that_the_gateway_made_for_itself_is_one_of_them(tmp_path: Pat
 def test_a_file_without_a_token_holds_none(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "gateway.token").write_bytes(content)
     assert kept_token(tmp_path) is None
+
+
+@pytest.mark.requirement("P24")
+def test_what_was_configured_once_is_not_kept(tmp_path: Path) -> None:
+    masks, home = Masks(), {"ROOST_HOME": str(tmp_path)}
+    for token in ("the-first-token", "the-second-token"):
+        masks.learn(load({**home, "ROOST_GATEWAY_TOKEN": token}))
+    name = "{{secret:gateway.auth.token}}"
+    assert masks.sealed("the-first-token the-second-token") == f"{name} {name}"

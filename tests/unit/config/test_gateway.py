@@ -4,6 +4,8 @@ from roost.config.gateway import AuthMode, Bind
 from roost.core.secrets import Secret
 from tests.unit.config.given import refused, settings
 
+NAMED = {"mode": "trusted-proxy", "trustedProxy": {"owners": ["ada"]}}
+
 
 @pytest.mark.requirement("S19", "S21")
 def test_left_alone_the_gateway_is_closed() -> None:
@@ -88,8 +90,11 @@ def test_a_certificate_and_its_key_go_together(given: str, missing: str) -> None
         ({"auth": {"mode": "password"}}, "gateway.auth.password"),
         ({"auth": {"mode": "none", "token": "t"}}, "gateway.auth.mode"),
         ({"auth": {"mode": "none", "password": "t"}}, "gateway.auth.mode"),
-        ({"auth": {"mode": "trusted-proxy"}}, "gateway.trustedProxies"),
-        ({"auth": {"mode": "trusted-proxy"}, "trustedProxies": []}, "gateway.trustedProxies"),
+        ({"auth": NAMED}, "gateway.trustedProxies"),
+        ({"auth": NAMED, "trustedProxies": []}, "gateway.trustedProxies"),
+        ({"auth": {"mode": "trusted-proxy"}, "trustedProxies": ["10.0.0.1"]}, "gateway.auth.trustedProxy"),
+        ({"auth": {"trustedProxy": {"userHeader": "Cookie"}}}, "gateway.auth.trustedProxy.userHeader"),
+        ({"auth": {"trustedProxy": {"userHeader": "x user"}}}, "gateway.auth.trustedProxy.userHeader"),
         ({"trustedProxies": ["0.0.0.0/0"]}, "gateway.trustedProxies[0]"),
         ({"trustedProxies": ["::/0"]}, "gateway.trustedProxies[0]"),
         ({"trustedProxies": ["proxy.local"]}, "gateway.trustedProxies[0]"),
@@ -106,9 +111,7 @@ def test_auth_that_would_let_everyone_in_is_refused(gateway: object, path: str) 
 
 
 def test_a_proxy_is_an_address_or_a_network() -> None:
-    given = settings(
-        {"gateway": {"trustedProxies": ["10.0.0.7", "10.1.2.3/16"], "auth": {"mode": "trusted-proxy"}}}
-    )
+    given = settings({"gateway": {"trustedProxies": ["10.0.0.7", "10.1.2.3/16"], "auth": NAMED}})
     assert given.gateway.trusted_proxies == ("10.0.0.7/32", "10.1.0.0/16")
 
 

@@ -10,7 +10,7 @@ from roost.config import configured_secrets
 from roost.config.printed import printed
 from roost.config.settings import Settings
 from roost.core.errors import ConfigInvalid
-from tests.unit.config.given import settings
+from tests.unit.config.given import ENVIRON, settings
 
 SECONDS = 60
 LEAKED = "sk-must-not-be-seen"
@@ -21,7 +21,8 @@ def program(text: str) -> dict[str, list[str]]:
 
 
 def given(credential: object, **more: object) -> Settings:
-    return settings({"models": {"providers": {"local": {"apiKey": credential, **more}}}})
+    document = {"models": {"providers": {"local": {"apiKey": credential, **more}}}}
+    return settings(document, {**ENVIRON, "ROOST_PROGRAMS": f"{sys.executable}:/no/such/program"})
 
 
 async def failure(credential: object, seconds: float = SECONDS) -> str:

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from roost.config.catalogue import keys
 from roost.config.secretfields import SecretCommand
 from roost.config.settings import as_document
 from roost.core.secrets import MASK, Secret
@@ -53,10 +54,44 @@ def test_an_empty_or_malformed_credential_is_refused(given: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{"command": ["x"]}, {"env": "T", "file": "x"}, {"vault": "x"}, {"env": 5}, {"env": "MISSING"}]
+    "given",
+    [
+        {"command": ["pass", "show", "x"]},
+        {"env": "T", "file": "x"},
+        {"vault": "x"},
+        {"env": 5},
+        {"env": "MISSING"},
+    ],
 )
 def test_a_reference_that_cannot_be_followed_is_refused(given: object) -> None:
     assert "gateway.auth.token" in refused({"gateway": {"auth": {"token": given}}}, {"T": "x"})
+
+
+@pytest.mark.requirement("S5")
+@pytest.mark.parametrize(
+    "given", [["sh", "-c", "x"], ["op", "run"], ["pass"], ["/tmp/op", "read"], ["env", "op", "read"]]
+)
+def test_a_program_outside_the_list_is_refused_wherever_one_may_be_named(given: list[str]) -> None:
+    named = {"command": given}
+    provider = {"apiKey": named, "headers": {"X": named}, "models": [{"id": "m", "headers": {"X": named}}]}
+    document = {"models": {"providers": {"p": provider}}}
+    assert refused(document).keys() == {
+        "models.providers.p.apiKey",
+        "models.providers.p.headers.X",
+        "models.providers.p.models[0].headers.X",
+    }
+    found = settings(document, {"ROOST_PROGRAMS": f"/bin/other:{given[0]}"})
+    assert found.models.providers["p"].api_key == SecretCommand(tuple(given))
+
+
+@pytest.mark.requirement("S5")
+def test_no_other_setting_names_a_program() -> None:
+    able = {key.path for key in keys() if "command: [" in key.allowed}
+    assert able == {
+        "models.providers.<name>.apiKey",
+        "models.providers.<name>.headers",
+        "models.providers.<name>.models[].headers",
+    }
 
 
 @pytest.mark.parametrize("given", [[], "pass", [""], {}])
@@ -80,7 +115,9 @@ def test_a_file_that_holds_no_credential_is_refused_with_the_reason(tmp_path: Pa
 
 
 @pytest.mark.requirement("P24")
-@pytest.mark.parametrize("masked", [MASK, "__OPENCLAW_REDACTED__"])
+@pytest.mark.parametrize(
+    "masked", [MASK, "__OPENCLAW_REDACTED__", "sk-abc…wx9z", "{{secret:gateway.auth.token}}"]
+)
 def test_a_masked_value_written_back_is_refused(masked: str) -> None:
     problem = refused({"gateway": {"auth": {"token": masked}}})["gateway.auth.token"]
     assert "masked" in problem.reason

@@ -18,7 +18,7 @@ def test_every_configured_secret_is_known_by_its_key() -> None:
                         "headers": {"X-A": "v"},
                         "models": [{"id": "m", "headers": {"X-B": "w"}}],
                     },
-                    "q": {"apiKey": {"command": ["pass"]}},
+                    "q": {"apiKey": {"command": ["pass", "show", "q"]}},
                 }
             },
         }

@@ -1,7 +1,12 @@
 """Messages whose sender names the session."""
 
-from roost.core.addressed import Addressed, facts_of_named
+from dataclasses import replace
+
+import pytest
+
+from roost.core.addressed import LONGEST_TEXT, Addressed, facts_of_named
 from roost.core.addresses import ChatType
+from roost.core.errors import InvalidInput
 from roost.core.inbound import Source
 from roost.core.keys import SessionKey
 from roost.core.messages import Image, Text
@@ -19,6 +24,13 @@ def test_what_is_said_is_kept_whole_with_the_key_it_came_under() -> None:
     assert said.content == (Text("hi \N{REPLACEMENT CHARACTER}"), PICTURE)
     assert said.source == Source(channel="webchat", idempotency_key="k")
     assert said.envelope.sender.id == "owner"
+
+
+@pytest.mark.requirement("S23")
+def test_a_message_is_bounded() -> None:
+    said = Addressed(key=MAIN, principal=OWNER, text="x" * LONGEST_TEXT, run_id="r-1", idempotency_key="k")
+    with pytest.raises(InvalidInput, match="1,000,000 characters"):
+        replace(said, text=said.text + "x")
 
 
 def test_a_session_opened_by_its_key_has_the_facts_of_its_key() -> None:

@@ -2,7 +2,16 @@
 
 import pytest
 
-from roost.core.entrance import Entrance, Source, host_allowed, origin_allowed, source, throttled_by
+from roost.core.entrance import (
+    Entrance,
+    ProxyLogin,
+    Source,
+    host_allowed,
+    origin_allowed,
+    source,
+    throttled_by,
+)
+from roost.core.principals import OWNER, person
 
 LISTED = Entrance(
     origins=frozenset({"https://home.example:8443", "https://plain.example"}), hosts=frozenset({"box.lan"})
@@ -95,3 +104,31 @@ def test_forwarded_headers_count_from_listed_proxies_only() -> None:
 )
 def test_a_network_of_the_new_kind_is_counted_as_one(address: str, counted: str) -> None:
     assert throttled_by(address) == counted
+
+
+LOGIN = ProxyLogin(
+    proxies=("10.0.0.0/8",), header="x-user", owners=frozenset({"ada"}), others=frozenset({"bob"})
+)
+
+
+@pytest.mark.requirement("S19")
+def test_a_name_counts_from_a_listed_proxy_that_says_it_once() -> None:
+    said = [("x-user", " ada ")]
+    assert LOGIN.named("10.0.0.1", said) == "ada"
+    for peer, headers in (
+        ("127.0.0.1", said),
+        (None, said),
+        ("10.0.0.1", []),
+        ("10.0.0.1", [("x-user", " ")]),
+        ("10.0.0.1", [*said, ("x-user", "bob")]),
+        ("10.0.0.1", [("x-other", "ada")]),
+    ):
+        assert LOGIN.named(peer, headers) is None
+
+
+@pytest.mark.requirement("S19", "S21")
+def test_whom_a_proxy_names_is_who_the_configuration_says() -> None:
+    assert LOGIN.principal("ada") == OWNER
+    assert LOGIN.principal("bob") == person("proxy", "bob")
+    assert LOGIN.principal("mallory") is None
+    assert ProxyLogin(proxies=("10.0.0.0/8",), header="x-user").principal("") is None

@@ -1,7 +1,7 @@
 import pytest
 
 from roost.core.errors import InvalidInput
-from roost.core.masks import masks, refuse_masks
+from roost.core.masks import is_mask, masks, refuse_masks
 from roost.core.redaction import mask, redact
 from roost.scanners.stdlib import StdlibScanner
 from tests import credentials
@@ -55,3 +55,15 @@ def test_a_mask_that_the_file_held_before_may_stay() -> None:
 @pytest.mark.parametrize("piece", ["-", "--a", ": ", "=", "***", "a…", "-----BEGIN ", "sk-abc…"])
 def test_looking_takes_time_in_proportion_to_the_text(piece: str) -> None:
     assert len(masks(piece * 300_000)) in (0, 299_999)
+
+
+@pytest.mark.requirement("P24")
+@pytest.mark.parametrize("text", ["sk-abc…wx9z", "{{secret:gateway.auth.token}}"])
+def test_a_text_may_be_nothing_but_a_mask(text: str) -> None:
+    assert is_mask(text)
+    assert masks(f"KEY={text}") == (text,)
+    assert not is_mask(f"{text} and more")
+
+
+def test_prose_and_real_values_are_no_masks() -> None:
+    assert not any(map(is_mask, ("waited…then", "sk-abc", "{{secret}}", "")))

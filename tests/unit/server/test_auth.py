@@ -1,7 +1,10 @@
 """Who a client is, by the credential it shows."""
 
+from dataclasses import replace
+
 import pytest
 
+from roost.core.entrance import ProxyLogin
 from roost.core.principals import OWNER
 from roost.core.secrets import Secret
 from roost.protocol.handshake import Connect, Refusal
@@ -11,13 +14,14 @@ from roost.server.auth import Admitted, Peer, Secrets, SharedSecret
 from tests.unit.protocol.test_handshake import CONNECT
 
 TOKEN = Secrets(token=Secret("t0ken"))
+SCOPES = (Scope.WRITE, Scope.ADMIN)
 BOTH = Secrets(token=Secret("t0ken"), password=Secret("sesame"))
 
 
-async def admit(secrets: Secrets, **changes: object) -> Admitted | Refusal:
-    asked = {**CONNECT, "scopes": ["operator.write"], **changes}
+async def admit(secrets: Secrets, user: str | None = None, **changes: object) -> Admitted | Refusal:
+    asked = {**CONNECT, "scopes": ["operator.write", "operator.admin"], **changes}
     connect = read_params("connect", Connect, asked)  # type: ignore[arg-type]
-    return await SharedSecret(lambda: secrets).admit(connect, Peer())
+    return await SharedSecret(lambda: secrets).admit(connect, Peer(user=user))
 
 
 @pytest.mark.parametrize(
@@ -25,7 +29,7 @@ async def admit(secrets: Secrets, **changes: object) -> Admitted | Refusal:
 )
 async def test_the_secret_makes_the_owner_in_whichever_field(auth: dict[str, str]) -> None:
     admitted = await admit(TOKEN, auth=auth)
-    assert admitted == Admitted(principal=OWNER, method="token", scopes=(Scope.WRITE,))
+    assert admitted == Admitted(principal=OWNER, method="token", scopes=SCOPES)
 
 
 async def test_a_password_counts_as_well() -> None:
@@ -56,3 +60,36 @@ async def test_whoever_has_it_not_is_told_what_is_wrong(
 async def test_an_open_gateway_asks_for_nothing_and_knows_one_role() -> None:
     assert isinstance(await admit(Secrets(open=True)), Admitted)
     assert isinstance(await admit(Secrets(open=True), role="node"), Refusal)
+
+
+LOGIN = ProxyLogin(proxies=("10.0.0.1/32",), header="x-user", owners=frozenset({"ada"}))
+
+
+@pytest.mark.requirement("S19")
+async def test_whom_a_proxy_names_stays_as_long_as_the_name_is_believed_alike() -> None:
+    named = replace(TOKEN, login=LOGIN)
+    admitted = await admit(named, "ada", auth={})
+    assert isinstance(admitted, Admitted)
+    assert (admitted.principal, admitted.method) == (OWNER, "trusted-proxy")
+    assert SharedSecret(lambda: named).stands(admitted)
+    for login in (
+        None,
+        replace(LOGIN, owners=frozenset()),
+        replace(LOGIN, owners=frozenset(), others=frozenset({"ada"})),
+        replace(LOGIN, proxies=("10.0.0.2/32",)),
+        replace(LOGIN, header="x-other"),
+    ):
+        after = replace(TOKEN, login=login)
+        assert not SharedSecret(lambda after=after: after).stands(admitted)  # type: ignore[misc]
+
+
+@pytest.mark.requirement("S19")
+async def test_who_is_not_believed_may_still_show_the_secret() -> None:
+    named = replace(TOKEN, login=replace(LOGIN, others=frozenset({"bob"})))
+    assert isinstance(await admit(named, "mallory", auth={}), Refusal)
+    shown = await admit(named, "mallory", auth={"token": "t0ken"})
+    assert isinstance(shown, Admitted)
+    assert shown.method == "token"
+    other = await admit(named, "bob", auth={})
+    assert isinstance(other, Admitted)
+    assert other.scopes == (Scope.WRITE,)

@@ -8,6 +8,7 @@ from roost.core import effects as fx
 from roost.core.errors import Conflict
 from roost.core.events import EventKind
 from roost.core.principals import OWNER
+from roost.core.seals import Seals
 from roost.core.sessions import Labels, SessionStatus
 from roost.core.threads import BindThread, ThreadBinding
 from roost.ports import Topic, TopicKind
@@ -27,7 +28,7 @@ def tables() -> MemoryTables:
 
 
 def applied(tables: MemoryTables, *effects: fx.Effect) -> Unit:
-    unit = Unit(tables, FakeClock())
+    unit = Unit(tables, FakeClock(), {}, Seals({}))
     drive(apply(unit, effects))
     drive(unit.flush())
     return unit

@@ -13,6 +13,7 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
 from roost.core.principals import OWNER
 from roost.core.runs import Claim, RunState
+from roost.core.seals import Seals
 from roost.core.sessions import Session, SessionStatus
 from roost.ports import Topic, TopicKind
 from roost.stores.memory.tables import MemoryTables
@@ -56,7 +57,7 @@ def tables() -> CountingTables:
 
 @pytest.fixture
 def unit(tables: CountingTables) -> Unit:
-    return Unit(tables, FakeClock(NOON + 5))
+    return Unit(tables, FakeClock(NOON + 5), {}, Seals({}))
 
 
 def flushed(unit: Unit, tables: CountingTables) -> Sequence[Session]:

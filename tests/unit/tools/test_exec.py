@@ -47,7 +47,16 @@ async def test_a_command_goes_to_the_shell_with_a_clean_environment_and_a_limit(
         "LANG": "C.UTF-8",
         "TERM": "dumb",
         "ROOST_SHELL": "exec",
+        "ROOST_USER": "owner",
     }
+
+
+@pytest.mark.requirement("P24")
+async def test_a_command_is_not_given_a_configured_secret(tmp_path: Path) -> None:
+    sandbox = Scripted()
+    refused = await call(tool(sandbox), tmp_path, command="echo '{{secret:a.b}}'")
+    assert "not given configured secrets" in error_of(refused)
+    assert sandbox.commands == []
 
 
 async def test_the_limit_has_a_default_and_a_most(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from roost.engine.inbox import TurnedAway
 from roost.engine.waits import Waited
 from roost.ports import Accepted
 from roost.protocol.completions import Wanted
+from roost.server.callers import Stay
 from roost.server.endings import NOT_TAKEN, Fate, ending
 from roost.server.house import House
 
@@ -75,7 +76,8 @@ class Spoken:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """`name` makes it the same question when it comes again; one that its caller `named` is not stopped when he hangs
-    up, since he may come back for its answer. A session that is `thrown_away` ends with it."""
+    up, since he may come back for its answer, unless his credential was taken back. A session that is `thrown_away`
+    ends with it."""
 
     house: House
     caller: PersonCaller
@@ -85,8 +87,8 @@ class Question:
     thrown_away: bool
     named: bool
 
-    async def ask(self, wanted: Wanted, say: Say | None = None) -> Reply:
-        """The answer; `say` is told it piece by piece."""
+    async def ask(self, wanted: Wanted, stay: Stay, say: Say | None = None) -> Reply:
+        """The answer, as long as its caller may stay; `say` is told it piece by piece."""
         run_id, over = self.house.new_id(), False
         try:
             reply = await self._asked(run_id, wanted, say)
@@ -98,7 +100,10 @@ class Question:
             reply = Reply(failure=str(error))
         finally:
             with anyio.CancelScope(shield=True):
-                await self._leave(run_id, over=over)
+                if not over:
+                    await self._break_off(run_id, revoked=stay.revoked)
+                if self.thrown_away:
+                    await self.house.engine.operations.delete(self.caller, self.key)
         return reply
 
     async def _asked(self, run_id: str, wanted: Wanted, say: Say | None) -> Reply:
@@ -157,10 +162,14 @@ class Question:
                 used = used.plus(entry.body.usage)
         return used
 
-    async def _leave(self, run_id: str, *, over: bool) -> None:
-        if self.thrown_away:
-            await self.house.engine.operations.delete(self.caller, self.key)
-        elif not over and not self.named:
+    async def _break_off(self, run_id: str, *, revoked: bool) -> None:
+        if self.named and not revoked:
+            return
+        if self.named:
+            # Whichever run answers it: it may have been asked before.
+            known = await self.house.store.inbound_by_key(self.caller.principal, self.key, self.name)
+            run_id = (known and known.run_id) or run_id
+        if not self.thrown_away:
             await self.house.engine.operations.stop(self.caller, self.key, run_id)
 
 

@@ -89,7 +89,7 @@ class Completions:
             return EventStream(partial(_stream, question, wanted, shape, admitted))
         reply = None
         with house.callers.staying(admitted) as stay:
-            reply = await while_there(request.receive, partial(question.ask, wanted))
+            reply = await while_there(request.receive, partial(question.ask, wanted, stay))
         if reply is None:
             raise Turned(stay.why.status, stay.why.reason, stay.why.kind)
         if reply.failure is not None:
@@ -103,7 +103,7 @@ async def _stream(question: Question, wanted: Wanted, shape: Shape, admitted: Ad
 
     await emit(event(shape.chunk({"role": "assistant", "content": ""})))
     with question.house.callers.staying(admitted) as stay:
-        reply = await question.ask(wanted, say)
+        reply = await question.ask(wanted, stay, say)
     failure = stay.why.reason if stay.scope.cancelled_caught else reply.failure
     if failure is not None:
         await emit(event({"error": {"message": failure, "type": "api_error"}}))

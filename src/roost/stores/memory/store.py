@@ -21,7 +21,7 @@ class MemoryStore(StoreVerbs):
 
     async def _write(self, verb: WriteVerb[Answer]) -> Answer:
         await checkpoint()
-        unit = Unit(self._tables, self._clock, self._longest)
+        unit = Unit(self._tables, self._clock, self._longest, self._seals)
         try:
             answer = drive(verb(unit))
             drive(unit.flush())

@@ -95,7 +95,9 @@ class PostgresStore(StoreVerbs):
 
     async def _write_on(self, transactions: Transactions, verb: WriteVerb[Answer]) -> Answer:
         async def body(connection: Connection) -> tuple[Answer, Unit]:
-            unit = Unit(WriterTables(connection, TENANT, self._judge), self._clock, self._longest)
+            unit = Unit(
+                WriterTables(connection, TENANT, self._judge), self._clock, self._longest, self._seals
+            )
             answer = await verb(unit)
             await unit.flush()
             return answer, unit

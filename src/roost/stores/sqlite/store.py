@@ -156,7 +156,7 @@ class SqliteStore(StoreVerbs):
 
     def _work(self, verb: WriteVerb[Answer]) -> Work:
         def work() -> tuple[Answer, Any]:
-            unit = Unit(self._tables, self._clock, self._longest)
+            unit = Unit(self._tables, self._clock, self._longest, self._seals)
             answer = drive(verb(unit))
             drive(unit.flush())
             return answer, unit.topics

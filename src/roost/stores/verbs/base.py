@@ -9,10 +9,11 @@ from roost.core.addresses import Account
 from roost.core.errors import Fenced
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
+from roost.core.seals import Sealing, Seals
 from roost.ports import Told, Topic
 from roost.stores.tables import Tables
 from roost.stores.topics import Topics
-from roost.stores.unit import NO_LIMITS, Unit
+from roost.stores.unit import Unit
 
 Answer = TypeVar("Answer")
 Found = TypeVar("Found")
@@ -27,10 +28,14 @@ class Verbs(ABC):
 
     def __init__(self) -> None:
         self.topics = Topics()
-        self._longest: Mapping[Account, int] = NO_LIMITS
+        self._longest: Mapping[Account, int] = {}
+        self._seals: Sealing = Seals({})
 
     def limit_messages(self, longest: Mapping[Account, int]) -> None:
         self._longest = dict(longest)
+
+    def keep_out(self, secrets: Sealing) -> None:
+        self._seals = secrets
 
     @abstractmethod
     async def _write(self, verb: WriteVerb[Answer]) -> Answer:

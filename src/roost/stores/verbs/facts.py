@@ -24,7 +24,7 @@ class FactVerbs(Verbs):
         return await self._read(lambda tables: tables.ledger(query, offset, limit))
 
     async def record_denial(self, denial: Denial) -> None:
-        await self._write(lambda unit: unit.tables.insert_denial(denial))
+        await self._write(lambda unit: unit.tables.insert_denial(unit.sealed(denial)))
 
     async def denials(self, limit: int) -> tuple[Denial, ...]:
         return await self._look(lambda tables: tables.denials(limit))

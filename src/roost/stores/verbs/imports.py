@@ -15,11 +15,12 @@ from roost.stores.verbs.base import Verbs
 class ImportVerbs(Verbs):
     async def import_session(self, imported: ImportedSession) -> ImportOutcome:
         async def verb(unit: Unit) -> ImportOutcome:
+            kept = unit.sealed(imported)
             if not any(not generation.archived for generation in imported.generations):
                 raise InvalidInput(f"an import of {imported.session.key} needs a current transcript")
             if await unit.session(imported.session.key) is None:
-                return await _import_new(unit, imported)
-            return await _import_more(unit, imported)
+                return await _import_new(unit, kept)
+            return await _import_more(unit, kept)
 
         return await self._write(verb)
 

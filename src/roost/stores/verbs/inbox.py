@@ -57,7 +57,7 @@ class InboxVerbs(Verbs):
             if any(record.mode is InputMode.OPEN for record in inputs):
                 inputs += tuple(record for record in pending if record.mode is InputMode.WAIT)
             merged = await unit.tables.merged_inputs([record.inbound.id for record in inputs])
-            drafts = render(merged + inputs)
+            drafts = unit.sealed(render(merged + inputs))
             if not drafts:
                 raise InvalidInput(f"run {run.id} would take {len(inputs)} messages and keep no word of them")
             entries = await unit.append(run.key, drafts)
@@ -73,7 +73,7 @@ class InboxVerbs(Verbs):
 
 async def _accept(unit: Unit, *, inbound: Inbound, effects: Callable[[Unit], Awaitable[Effects]]) -> Accepted:
     await unit.session(inbound.key)
-    known = await unit.tables.same_inbound(inbound)
+    known = await unit.tables.same_inbound(unit.sealed(inbound))
     if known is not None:
         return Accepted(record=known, duplicate=True)
     await apply(unit, await effects(unit))

@@ -26,7 +26,7 @@ class JobVerbs(Verbs):
     async def change_job(self, job_id: str, decide: DecideJob) -> Job | None:
         async def verb(unit: Unit) -> Job | None:
             known = await unit.tables.lock_job(job_id)
-            wanted = decide(known)
+            wanted = unit.sealed(decide(known))
             if wanted is not None and wanted != known:
                 await unit.tables.put_job(wanted)
             elif wanted is None and known is not None:

@@ -151,6 +151,8 @@ async def _write_down(unit: Unit, delivery: Delivery) -> Delivery:
 
 async def _put(unit: Unit, delivery: Delivery) -> Delivery:
     await unit.existing(delivery.key)
+    # What a platform answers may quote what it was asked with.
+    delivery = unit.sealed(delivery)
     await unit.tables.update_delivery(delivery)
     unit.emit(delivery.key, EventKind.DELIVERY, delivery.id)
     return delivery

@@ -105,7 +105,8 @@ class SessionVerbs(Verbs):
                 return ()
             if run is not None and _ends_step(run, drafts):
                 await unit.tables.update_run(_step_done(run))
-            entries = await unit.append(key, drafts if claim is None else _steps(drafts, claim.id))
+            kept = unit.sealed(drafts)
+            entries = await unit.append(key, kept if claim is None else _steps(kept, claim.id))
             unit.emit(key, EventKind.ENTRY, *(entry.id for entry in entries))
             return entries
 

@@ -1,0 +1,68 @@
+"""Values without configured secrets, before they become rows.
+
+Every text is looked at but what says who or where somebody is: another name would be another person's.
+"""
+
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
+from functools import cache
+from operator import is_
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_type_hints
+
+from roost.core.addresses import Address
+from roost.core.keys import SessionKey
+from roost.core.messages import Image, Provenance, Thinking, Usage
+from roost.core.principals import Principal
+from roost.core.seals import Sealing
+from roost.stores.codec import RECURSIVE
+
+Value = TypeVar("Value")
+_WHOLE = (Address, Image, Principal, Provenance, SessionKey, Usage, Enum)
+
+
+def without_secrets(value: Value, sealing: Sealing) -> Value:
+    """The same value if it holds none."""
+    found: Value = _walk(value, sealing)
+    return found
+
+
+def _walk(value: Any, sealing: Sealing) -> Any:
+    kind: Any = type(value)
+    if kind is str:
+        return sealing.sealed(value)
+    if kind is tuple or kind is list:
+        walked = [_walk(one, sealing) for one in value]
+        same = all(map(is_, walked, value))
+        return value if same else kind(walked)
+    if kind is dict:
+        pairs = {_walk(name, sealing): _walk(one, sealing) for name, one in value.items()}
+        same = all(map(is_, (*pairs, *pairs.values()), (*value, *value.values())))
+        return value if same else pairs
+    changed = {}
+    for name in _fields(kind):
+        before = getattr(value, name)
+        if (walked := _walk(before, sealing)) is not before:
+            changed[name] = walked
+    if not changed:
+        return value
+    if kind is Thinking:
+        # Its provider signed other words.
+        return Thinking(thinking=changed["thinking"])
+    return replace(value, **changed) if is_dataclass(kind) else value._replace(**changed)
+
+
+@cache
+def _fields(kind: Any) -> tuple[str, ...]:
+    """Those of a record that may hold a text."""
+    if issubclass(kind, _WHOLE):
+        return ()
+    names = [field.name for field in fields(kind)] if is_dataclass(kind) else getattr(kind, "_fields", ())
+    hints = get_type_hints(kind, localns=RECURSIVE) if names else {}
+    return tuple(name for name in names if _may_hold_text(hints[name]))
+
+
+def _may_hold_text(hint: Any) -> bool:
+    if within := get_args(hint):
+        return any(map(_may_hold_text, within))
+    return not isinstance(hint, type) or not issubclass(hint, (*_WHOLE, int, NoneType))

@@ -1,0 +1,109 @@
+"""Several people at one gateway: what one says is in nothing that another is shown, and nobody acts as another."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+
+from roost.core.envelopes import Sender
+from roost.core.messages import ToolCall, ToolResult, text_of
+from roost.core.models import ModelRequest
+from roost.core.principals import person
+from roost.core.queries import HistoryQuery, SearchQuery, SessionQuery
+from roost.core.routing import RoutingRules
+from roost.core.runs import Run
+from roost.core.scopes import DmScope
+from roost.core.search import parse_query
+from roost.core.sessions import Session
+from roost.core.sharing import SHARED_LINE, second_person
+from roost.core.tools import Place, ToolTraits
+from roost.core.visibility import Operation, PersonCaller, scope
+from roost.engine.rules import Part
+from roost.sandboxes.processes import Processes
+from roost.testing.scripts import CallTool, Say, Script
+from roost.tools.exec import Exec
+from tests.flows.gateways import BOB, Bench, benches
+from tests.scale import count
+
+CANARY = "canary-7f3a"
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    async with benches("sqlite", tmp_path) as bench:
+        yield bench
+
+
+@pytest.mark.requirement("P2")
+@pytest.mark.parametrize("dm_scope", [one for one in DmScope if one is not DmScope.MAIN])
+async def test_what_one_person_said_is_in_no_prompt_list_search_or_history_of_another(
+    bench: Bench, dm_scope: DmScope
+) -> None:
+    bench.change(routing=RoutingRules(dm_scope=dm_scope))
+    bench.model.otherwise = (Say("noted"),)
+    async with bench.serving():
+        await bench.say(f"remember {CANARY}")
+        await bench.replies()
+        asked = len(bench.model.requests)
+        await bench.say(f"what did Ada say about {CANARY[:6]}?", BOB)
+        assert await bench.replies(BOB) == ("noted",)
+    bob = PersonCaller(principal=person("loopback", "bob"))
+    listed = await bench.store.list_sessions(SessionQuery(scope=scope(Operation.LIST, bob)))
+    found = await bench.store.search(
+        SearchQuery(query=parse_query(CANARY), scope=scope(Operation.SEARCH, bob))
+    )
+    (own,) = listed.rows
+    history = await bench.store.history(HistoryQuery(key=own.key))
+    assert found == ()
+    assert CANARY in repr(bench.model.requests[:asked])
+    assert CANARY not in repr((bench.model.requests[asked:], listed, history))
+
+
+@pytest.mark.requirement("P2")
+async def test_a_second_person_in_the_main_conversation_is_told_to_the_owner_once(bench: Bench) -> None:
+    bench.change(house=replace(bench.rules.house, joined=second_person))
+    bench.model.otherwise = (Say("noted"),)
+    async with bench.serving():
+        await bench.say("hello")
+        await bench.replies()
+        for number in (1, 2):
+            await bench.say("me too", BOB)
+            await bench.replies(BOB, number)
+        assert await bench.replies(at_least=2) == ("noted", SHARED_LINE)
+        await bench.say("so?")
+        assert await bench.replies(at_least=3) == ("noted", SHARED_LINE, "noted")
+        assert await bench.replies(BOB) == ("noted", "noted")
+
+
+def _ask_then_tell(request: ModelRequest) -> Script:
+    last = request.messages[-1]
+    if isinstance(last, ToolResult):
+        return (Say(text_of(last)),)
+    return (CallTool(ToolCall(id="c", name="exec", arguments={"command": "printf %s $ROOST_USER"})),)
+
+
+class ForEverybody(Exec):
+    @property
+    def traits(self) -> ToolTraits:
+        return ToolTraits()
+
+
+@pytest.mark.requirement("P2")
+async def test_of_many_who_speak_at_once_each_tool_call_knows_its_own(bench: Bench, tmp_path: Path) -> None:
+    place = Place(workspace=str(tmp_path))
+    bench.tools, cast = (ForEverybody(Processes(), sandboxed=False),), bench.cast
+
+    def in_folder(session: Session, run: Run) -> Part:
+        return replace(cast(session, run), place=place)
+
+    bench.change(cast=in_folder, routing=RoutingRules(dm_scope=DmScope.PER_PEER))
+    bench.model.otherwise = _ask_then_tell
+    people = [Sender(id=f"p{number}") for number in range(count(20, 200))]
+    async with bench.serving(), anyio.create_task_group() as group:
+        for one in people:
+            group.start_soon(bench.say, "who am I?", one)
+        with anyio.fail_after(300):
+            told = {one.id: await bench.replies(one) for one in people}
+    assert told == {one.id: (str(person("loopback", one.id or "")),) for one in people}

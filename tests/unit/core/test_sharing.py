@@ -1,0 +1,64 @@
+"""When the owner of the main conversation is told that somebody else writes into it."""
+
+from dataclasses import replace
+
+import pytest
+
+from roost.core.addresses import Address
+from roost.core.admission import ChannelPolicy
+from roost.core.effects import AddDelivery
+from roost.core.keys import SessionKey
+from roost.core.principals import OWNER, person
+from roost.core.sharing import SHARED_LINE, second_person
+from roost.core.snapshots import Snapshot
+from roost.testing import builders
+from roost.testing.builders import MAIN
+
+HERE = Address(channel="telegram", to="1")
+THEIRS = replace(builders.inbound("m-1"), principal=person("telegram", "7"))
+SEEN = Snapshot(key=MAIN, session=builders.session()._replace(route=HERE))
+
+
+def door(channel: str) -> ChannelPolicy:
+    return ChannelPolicy(owner_ids=("telegram:1",))
+
+
+@pytest.mark.requirement("P2")
+def test_the_owner_is_told_where_he_wrote_last_and_always_by_the_same_notice() -> None:
+    (effect,) = second_person(SEEN, THEIRS, door)
+    assert isinstance(effect, AddDelivery)
+    assert (effect.delivery.address, effect.delivery.text) == (HERE, SHARED_LINE)
+    (again,) = second_person(SEEN, replace(THEIRS, received_at=THEIRS.received_at + 5), door)
+    assert isinstance(again, AddDelivery)
+    assert again.delivery.id == effect.delivery.id
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "inbound"),
+    [
+        (Snapshot(key=MAIN), THEIRS),
+        (SEEN, replace(THEIRS, principal=OWNER)),
+        (Snapshot(key=MAIN, session=builders.session()), THEIRS),
+        (
+            Snapshot(
+                key=MAIN, session=builders.session()._replace(route=Address(channel="telegram", to="7"))
+            ),
+            THEIRS,
+        ),
+        (
+            Snapshot(
+                key=MAIN, session=builders.session(SessionKey.named("main", "other"))._replace(route=HERE)
+            ),
+            THEIRS,
+        ),
+    ],
+    ids=[
+        "nothing was said before",
+        "the owner himself",
+        "no chat",
+        "not the owner's chat",
+        "another session",
+    ],
+)
+def test_otherwise_nobody_is_told(snapshot: Snapshot, inbound: object) -> None:
+    assert second_person(snapshot, inbound, door) == ()  # type: ignore[arg-type]

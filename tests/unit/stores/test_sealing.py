@@ -1,0 +1,50 @@
+import pytest
+
+from roost.core.effects import AddDelivery, ChangeSession
+from roost.core.entries import EntryDraft
+from roost.core.messages import AssistantMessage, Image, Text, Thinking, ToolCall, ToolResult
+from roost.core.seals import Seals
+from roost.core.sessions import Labels
+from roost.stores.sealing import without_secrets
+from roost.testing import builders
+from roost.testing.builders import MAIN
+
+SECRET, KEPT = "the-configured-secret", "{{secret:a.b}}"
+SEALS = Seals({SECRET: "a.b"})
+
+
+@pytest.mark.requirement("P24")
+def test_every_text_of_an_entry_is_looked_at() -> None:
+    call = ToolCall(id="1", name="exec", arguments={"command": f"echo {SECRET}", SECRET: [SECRET, 1, None]})
+    said = AssistantMessage(content=(Text(f"a {SECRET}"), call), at=1, error=SECRET)
+    result = ToolResult(call_id="1", tool="exec", content=(Text(SECRET),), at=2, details={"out": SECRET})
+    drafts = (EntryDraft(id="a", body=said, source=SECRET), EntryDraft(id="b", body=result))
+    kept = without_secrets(drafts, SEALS)
+    assert SECRET not in repr(kept)
+    assert kept[0].body == AssistantMessage(
+        content=(
+            Text(f"a {KEPT}"),
+            ToolCall(id="1", name="exec", arguments={"command": f"echo {KEPT}", KEPT: [KEPT, 1, None]}),
+        ),
+        at=1,
+        error=KEPT,
+    )
+
+
+def test_what_holds_none_is_the_same_value() -> None:
+    session = builders.session()
+    delivery = AddDelivery(delivery=builders.delivery("d"))
+    for value in (session, delivery, {"a": [1, {"b": "c"}]}, Image(mime="image/png", data=SECRET)):
+        assert without_secrets(value, SEALS) is value
+
+
+def test_a_session_is_changed_without_its_key() -> None:
+    effect = ChangeSession(key=MAIN, labels=Labels(label=f"my {SECRET}"))
+    assert without_secrets(effect, SEALS) == ChangeSession(key=MAIN, labels=Labels(label=f"my {KEPT}"))
+    row = builders.session()
+    named = row._replace(labels=Labels(label=SECRET))
+    assert without_secrets(named, SEALS) == row._replace(labels=Labels(label=KEPT))
+
+
+def test_reasoning_that_is_changed_loses_its_signature() -> None:
+    assert without_secrets(Thinking(thinking=SECRET, signature="s"), SEALS) == Thinking(thinking=KEPT)
