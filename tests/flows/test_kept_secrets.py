@@ -56,7 +56,7 @@ async def test_the_store_holds_none_of_the_configured_secrets(bench: Bench, tmp_
     assert len(SECRETS) >= 40
     (tmp_path / "work" / "printed").write_text("\n".join(SECRETS))
     bench.model.add(
-        (runs(f"printf %s {KEY} > given"),),
+        (runs(f"printf %s {SEAL} > given"),),
         (runs("cat printed"),),
         (runs(f"true {' '.join(SECRETS)}"),),
         (Say(f"they are {' '.join(SECRETS)}"),),
