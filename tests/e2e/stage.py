@@ -20,7 +20,7 @@ from roost.testing.scripts import Step, Until, says
 
 CHROMIUM = shutil.which("chromium")
 REMEDY = "apt-get install chromium"
-LIMIT_MS = 60_000
+LIMIT_MS = 120_000
 expect.set_options(timeout=LIMIT_MS)
 
 
