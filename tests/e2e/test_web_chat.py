@@ -8,7 +8,8 @@ from anyio import to_thread
 from playwright.async_api import expect
 
 from roost.core.messages import ToolCall
-from roost.testing.scripts import Say, calls, says
+from roost.core.models import FailureKind
+from roost.testing.scripts import Fail, Say, calls, says
 from tests.e2e.stage import Stage, Visitor
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -156,6 +157,22 @@ async def test_what_was_asked_is_asked_again_and_forked(stage: Stage, visitor: V
     await page.get_by_role("button", name="Fork from here").nth(1).click()
     await expect(page.locator(".mark")).to_contain_text("fork")
     await expect(page.locator(".key")).to_contain_text("dashboard")
+
+
+async def test_another_model_that_goes_on_is_marked_with_the_reason(stage: Stage, visitor: Visitor) -> None:
+    stage.model.when(
+        "who answers", says("the small one"), [Fail(FailureKind.AUTH)], says("spare")
+    )
+    page = visitor.page
+    await visitor.open("fallback")
+    await visitor.say("who answers now?")
+    await expect(page.locator(".said.agent")).to_contain_text("the small one")
+    await visitor.say("who answers then?")
+    await expect(page.locator(".said.agent").nth(1)).to_contain_text("spare")
+    mark = page.locator(".mark")
+    await expect(mark).to_contain_text("scripted/spare goes on")
+    await expect(mark.locator(".why")).to_contain_text("model: fallback because scripted/small")
+    await expect(mark.locator(".why")).to_contain_text("failed: auth")
 
 
 async def test_model_and_thinking_are_picked(visitor: Visitor) -> None:

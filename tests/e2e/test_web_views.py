@@ -127,6 +127,7 @@ async def test_a_tree(looker: Visitor, stage: Stage, tmp_path: Path) -> None:
 
 PARTS = {
     "deliveries": "bot was blocked",
+    "jobs": "Weather",
     "usage": "By model",
     "gateways": "valid for",
     "audit": "critical",
@@ -183,6 +184,16 @@ async def test_the_door(browser: Browser, stage: Stage, tmp_path: Path, look: st
     await expect(found.page.get_by_label("The gateway's token")).to_be_visible()
     await looked_at(found.page, "door", tmp_path)
     await context.close()
+
+
+async def test_a_dead_letter_is_sent_again(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.go("#/operations/deliveries")
+    letter = page.locator(".card", has_text="Your train leaves")
+    await expect(letter).to_contain_text("5 attempts: 403")
+    await letter.get_by_role("button", name="Retry").click()
+    await expect(page.locator(".news")).to_contain_text("It is sent again")
+    await expect(letter).not_to_contain_text("403")
 
 
 async def test_a_dead_letter_is_dismissed(stage: Stage, visitor: Visitor) -> None:

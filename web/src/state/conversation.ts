@@ -145,7 +145,8 @@ export class Conversation {
     const first = page.rows[0]?.__openclaw.id;
     const meets = this.rows.peek().some((row) => row.__openclaw.id === first);
     // The mark of a conversation in which nothing was said yet comes with how it stands.
-    const rows = merged(page.rows, found.messages);
+    const told = new Set(page.rows.map((row) => row.__openclaw.id));
+    const rows = [...page.rows, ...found.messages.filter((row) => !told.has(row.__openclaw.id))];
     this.rows.value = meets ? merged(this.rows.peek(), rows) : rows;
     if (!meets) this.#turned(page.older);
     this.info.value = found.sessionInfo ?? null;

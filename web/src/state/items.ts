@@ -82,7 +82,8 @@ export function itemsOf(rows: readonly MessageRow[], notes: readonly Note[]): It
     else if (row.role === "user" || row.role === "assistant") {
       const said = saidOf(row);
       if (said.model && model && said.model !== model) {
-        items.push({ kind: "mark", id: `${said.id}:model`, text: `Model: ${said.model}`, why: `before: ${model}` });
+        const why = meta.modelReason ? `model: ${meta.modelReason}` : `before: ${model}`;
+        items.push({ kind: "mark", id: `${said.id}:model`, text: `${said.model} goes on`, why });
       }
       model = said.model ?? model;
       if (said.text || said.thinking || said.tools.length > 0 || said.error) items.push(said);

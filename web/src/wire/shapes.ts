@@ -51,6 +51,8 @@ export interface Meta {
   kind?: "reset" | "branch" | "compaction";
   reason?: string;
   rule?: string | null;
+  /** Why another model went on here. */
+  modelReason?: string;
 }
 
 export interface MessageRow {
