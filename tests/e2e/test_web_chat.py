@@ -113,7 +113,7 @@ async def test_a_message_during_a_run_shows_that_it_waits(stage: Stage, visitor:
     await expect(page.locator(".speaking")).to_contain_text("working")
     await visitor.say("the second")
     await expect(page.locator(".pending")).to_contain_text("the second")
-    await expect(page.locator(".pending .foot")).not_to_have_text("")
+    await expect(page.locator(".pending .foot")).to_have_text("queued: the agent hears it at its next step")
     release()
     await expect(page.locator(".said.user:not(.pending)")).to_have_count(2)
     await expect(page.locator(".pending")).to_have_count(0)
@@ -145,6 +145,32 @@ async def test_a_slash_offers_commands_and_the_answer_is_no_part_of_the_talk(vis
     await expect(page.locator(".said")).to_have_count(0)
 
 
+async def test_an_answer_is_copied(stage: Stage, visitor: Visitor) -> None:
+    stage.model.when("to be copied", says("**copied** words"))
+    page = visitor.page
+    await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await visitor.open("copies")
+    await visitor.say("to be copied")
+    answer = page.locator(".said.agent:not(.speaking)")
+    await expect(answer).to_contain_text("copied words")
+    await answer.hover()
+    await answer.get_by_role("button", name="Copy").click()
+    await expect(page.locator(".news")).to_contain_text("Copied")
+    assert await page.evaluate("navigator.clipboard.readText()") == "**copied** words"
+
+
+async def test_escape_stops_a_run(stage: Stage, visitor: Visitor) -> None:
+    until, release = stage.held()
+    stage.model.when("without an end", [Say("and so on "), until])
+    page = visitor.page
+    await visitor.open("keys")
+    await visitor.say("without an end")
+    await expect(page.locator(".speaking")).to_contain_text("and so on")
+    await page.get_by_label("Message", exact=True).press("Escape")
+    await expect(page.locator(".note")).to_contain_text("Stopped")
+    release()
+
+
 async def test_what_was_asked_is_asked_again_and_forked(stage: Stage, visitor: Visitor) -> None:
     stage.model.when("ask twice", says("first answer"), says("second answer"))
     page = visitor.page
@@ -160,9 +186,7 @@ async def test_what_was_asked_is_asked_again_and_forked(stage: Stage, visitor: V
 
 
 async def test_another_model_that_goes_on_is_marked_with_the_reason(stage: Stage, visitor: Visitor) -> None:
-    stage.model.when(
-        "who answers", says("the small one"), [Fail(FailureKind.AUTH)], says("spare")
-    )
+    stage.model.when("who answers", says("the small one"), [Fail(FailureKind.AUTH)], says("spare"))
     page = visitor.page
     await visitor.open("fallback")
     await visitor.say("who answers now?")
@@ -185,4 +209,9 @@ async def test_model_and_thinking_are_picked(visitor: Visitor) -> None:
     await page.reload()
     await expect(page.get_by_label("Thinking")).to_have_value("high")
     await expect(page.get_by_label("Model")).to_have_value("scripted/small")
+    await page.get_by_label("Model", exact=True).select_option("scripted/spare")
+    await visitor.say("and now?")
+    await expect(page.locator(".mark")).to_contain_text("scripted/spare goes on")
+    await expect(page.locator(".mark .why")).to_have_text("model: set on this session")
     await expect(page.locator(".meter")).to_contain_text("%")
+    await expect(page.locator(".meter .cost")).to_contain_text("$")

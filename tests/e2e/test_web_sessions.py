@@ -148,6 +148,10 @@ async def test_the_tree_follows_twenty_children_at_once(stage: Stage, visitor: V
     await visitor.go("#/tree/agent:main:errands")
     await expect(page.locator(".node")).to_have_count(CHILDREN + 1)
     await expect(page.locator(".node .state.running").first).to_be_visible()
+    await page.get_by_role("button", name="Steer errand 7", exact=False).first.click()
+    await page.get_by_label("What it hears").fill("mind the weather")
+    await page.get_by_role("button", name="Say it").click()
+    await expect(page.locator(".news")).to_contain_text("Said")
     first = page.locator(".tree ul .node", has=page.get_by_role("button", name="Stop")).first
     await first.get_by_role("button", name="Stop").click()
     await expect(page.locator(".tree ul .node .state.killed")).to_have_count(1)

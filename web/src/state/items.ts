@@ -96,8 +96,15 @@ export function itemsOf(rows: readonly MessageRow[], notes: readonly Note[]): It
 function markOf(row: MessageRow): Mark {
   const { id, kind, reason, rule } = row.__openclaw;
   const text = OPENED[kind ?? ""] ?? wordsOf(row);
-  const why = [reason ?? kind, rule].filter((part) => part && part !== "").join(": ");
-  return { kind: "mark", id, text, why, ...(row.timestamp ? { at: row.timestamp } : {}) };
+  return { kind: "mark", id, text, why: whyOf(reason ?? kind ?? "", rule ?? ""), ...(row.timestamp ? { at: row.timestamp } : {}) };
+}
+
+/** A rule that resets by itself is "where it was set: daily at 04:00, idle 60 min"; the reason is the part that came true. */
+function whyOf(reason: string, rule: string): string {
+  const [setting, parts] = rule.split(": ");
+  const part = parts?.split(", ").find((one) => one.startsWith(reason));
+  if (part) return `reset: ${part}${setting === "default" ? "" : ` (${setting})`}`;
+  return rule ? `${reason}: ${rule}` : reason;
 }
 
 function saidOf(row: MessageRow): Said {
