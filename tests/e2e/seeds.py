@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 from roost.app.opening import open_held_store
 from roost.clock import SystemClock
@@ -18,7 +19,7 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.core.messages import AssistantMessage, Compaction, ToolCall, Usage
 from roost.core.principals import OWNER
-from roost.core.schedules import Cron, Every
+from roost.core.schedules import Cron, Every, next_due
 from roost.core.sessions import OpenedBy
 from roost.core.sources import cron_key
 from roost.ports import Store
@@ -27,6 +28,7 @@ from tests.contract.scenes import change, opened
 
 BATCH = 500
 MINUTE = 60_000
+DAY = 24 * 60 * MINUTE
 
 
 @asynccontextmanager
@@ -66,7 +68,9 @@ async def talk(store: Store, name: str, drafts: Sequence[EntryDraft]) -> None:
 async def journal(store: Store, now: int) -> None:
     """Two days in one session: condensed on the first, reset in the night, with another model on the second."""
     name, key = "journal", named("journal")
-    before = now - 20 * 60 * MINUTE
+    night = now - now % DAY + 4 * 60 * MINUTE
+    night -= DAY if night > now - 60 * MINUTE else 0
+    before = night - 10 * 60 * MINUTE
     await talk(
         store,
         name,
@@ -83,12 +87,12 @@ async def journal(store: Store, now: int) -> None:
             answered("j5", "Two wrens, noted.", at=before + 10 * MINUTE),
         ],
     )
-    night = replace(
-        generation(key, f"{key}-2", 2, at=now - 6 * 60 * MINUTE),
+    fresh = replace(
+        generation(key, f"{key}-2", 2, at=night),
         opened_by=OpenedBy.DAILY,
         rule="default: daily at 04:00",
     )
-    await change(store, OpenGeneration(generation=night), key=key)
+    await change(store, OpenGeneration(generation=fresh), key=key)
     await store.append(
         key,
         (
@@ -136,12 +140,14 @@ async def jobs(store: Store, now: int) -> None:
             enabled=False,
         ),
     }
-    for number, (name, plan) in enumerate(plans.items(), 1):
-        due = now + number * 150 * MINUTE if plan.enabled else None
+    for name, plan in plans.items():
+        due = next_due(plan.schedule, now, lambda zone: ZoneInfo(zone or "UTC")) if plan.enabled else None
         job = Job(id=name, owner=OWNER, plan=plan, created_at=now, updated_at=now, next_at=due)
         await store.change_job(name, always_job(job))
+    last = next_due(morning, now - 4 * DAY, lambda zone: ZoneInfo(zone or "UTC"))
+    assert last is not None
     for number in range(3):
-        at = now - (number * 24 * 60 + 200) * MINUTE
+        at = last - (2 - number) * DAY
         well = Firing(
             id=f"w{number}",
             job_id="weather",

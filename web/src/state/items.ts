@@ -94,9 +94,9 @@ export function itemsOf(rows: readonly MessageRow[], notes: readonly Note[]): It
 }
 
 function markOf(row: MessageRow): Mark {
-  const { id, kind, reason, rule } = row.__openclaw;
+  const { id, kind, reason, rule, tokensBefore } = row.__openclaw;
   const text = OPENED[kind ?? ""] ?? wordsOf(row);
-  return { kind: "mark", id, text, why: whyOf(reason ?? kind ?? "", rule ?? ""), ...(row.timestamp ? { at: row.timestamp } : {}) };
+  return { kind: "mark", id, text, why: tokensBefore ? `compaction: it had grown to ${tokensBefore.toLocaleString()} tokens` : whyOf(reason ?? kind ?? "", rule ?? ""), ...(row.timestamp ? { at: row.timestamp } : {}) };
 }
 
 /** A rule that resets by itself is "where it was set: daily at 04:00, idle 60 min"; the reason is the part that came true. */

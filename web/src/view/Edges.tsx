@@ -4,10 +4,10 @@ import type { RefObject } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 import type { Edge } from "../state/tree";
 
-const FIRST_BULGE = 34;
+const FIRST_LANE = 30;
 const LANE = 22;
-const LANES = 4;
-const APEX = 0.75;
+const LANES = 5;
+const BEND = 10;
 const STEP = 7;
 
 interface Line {
@@ -53,27 +53,30 @@ export function Edges({ edges, host }: { edges: Edge[]; host: RefObject<HTMLDivE
 }
 
 function lineOf(edge: Edge, index: number, host: HTMLDivElement): Line[] {
-  const from = boxOf(edge.from, host);
-  const to = boxOf(edge.to, host);
+  const frame = host.getBoundingClientRect();
+  const boxes = new Map([...host.querySelectorAll<HTMLElement>("[data-key]")].map((node) => [node.dataset["key"], node.getBoundingClientRect()]));
+  const from = boxes.get(edge.from);
+  const to = boxes.get(edge.to);
   if (!from || !to) return [];
-  const bulge = Math.max(from.x, to.x) + FIRST_BULGE + LANE * (index % LANES);
   // Lines that leave and lines that come do not meet on the edge of a node.
-  const [begin, end] = [from.y - STEP, to.y + STEP];
+  const begin = middleOf(from) - STEP;
+  const end = middleOf(to) + STEP;
+  const [high, low] = [Math.min(begin, end), Math.max(begin, end)];
+  const passed = [...boxes.values()].filter((box) => box.bottom > high && box.top < low);
+  const lane = Math.max(...passed.map((box) => box.right)) - frame.left + FIRST_LANE + LANE * (index % LANES);
+  const turn = end > begin ? BEND : -BEND;
+  const [y1, y2] = [begin - frame.top, end - frame.top];
   const state = edge.newest.state;
   return [
     {
       id: `${edge.from} ${edge.to}`,
-      path: `M${from.x} ${begin}C${bulge} ${begin} ${bulge} ${end} ${to.x + 2} ${end}`,
-      x: (1 - APEX) * ((from.x + to.x) / 2) + APEX * bulge,
-      y: (begin + end) / 2,
+      path: `M${from.right - frame.left} ${y1}H${lane - BEND}Q${lane} ${y1} ${lane} ${y1 + turn}V${y2 - turn}Q${lane} ${y2} ${lane - BEND} ${y2}H${to.right - frame.left + 2}`,
+      x: lane,
+      y: (y1 + y2) / 2,
       state,
       words: edge.count > 1 ? `${edge.count} × ${state}` : state,
     },
   ];
 }
 
-function boxOf(key: string, host: HTMLDivElement): { x: number; y: number } | null {
-  const node = host.querySelector(`[data-key="${CSS.escape(key)}"]`)?.getBoundingClientRect();
-  const frame = host.getBoundingClientRect();
-  return node ? { x: node.right - frame.left, y: node.top + node.height / 2 - frame.top } : null;
-}
+const middleOf = (box: DOMRect): number => box.top + box.height / 2;

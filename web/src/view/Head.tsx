@@ -37,8 +37,8 @@ export function Head({ talk }: { talk: Conversation }) {
       <div class="tools-row">
         {row && <Meter row={row} most={row.contextTokens ?? talk.defaults.value?.contextTokens ?? 0} />}
         <Pickers talk={talk} row={row} />
-        {row && <Menu label="Actions for this session" actions={actionsOf(row)} />}
       </div>
+      {row && <Menu label="Actions for this session" actions={actionsOf(row)} />}
     </header>
   );
 }

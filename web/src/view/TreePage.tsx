@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call, may } from "../state/gateway";
 import { hrefOf, place } from "../state/route";
-import { sessions, stop } from "../state/sessions";
+import { nameOf, sessions, stop } from "../state/sessions";
 import { type Edge, type Exchange, Family, edgesOf, flat } from "../state/tree";
 import { type TreeRow, titleOf } from "../wire/shapes";
 import { ask, attempt } from "./dialogs";
@@ -85,11 +85,6 @@ function Other({ session }: { session: string }) {
     </li>
   );
 }
-
-const nameOf = (key: string): string => {
-  const row = sessions.value.get(key);
-  return row ? titleOf(row) : key;
-};
 
 const sum = (rows: TreeRow[], field: "totalTokens" | "estimatedCostUsd"): number => rows.reduce((total, row) => total + row[field], 0);
 

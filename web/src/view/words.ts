@@ -11,7 +11,10 @@ const number = new Intl.NumberFormat(undefined, { notation: "compact", maximumFr
 
 const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short" });
 
-export const timeOf = (at: number): string => clock.format(at);
+/** The time alone where the day is today. */
+export const timeOf = (at: number): string => whenOf(at).replace(/^today /, "");
+/** A day that the gateway counts, by UTC. */
+export const dayOf = (at: number): string => new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" }).format(at);
 export const momentOf = (at: number): string => whole.format(at);
 
 export function agoOf(at: number, now = Date.now()): string {

@@ -45,7 +45,7 @@ def message_row(
         case Notice():
             return None
         case Compaction() as compaction:
-            meta["kind"] = "compaction"
+            meta |= {"kind": "compaction", "tokensBefore": compaction.tokens_before}
             text = "Earlier messages were condensed."
             return {"role": "system", "content": text, "timestamp": compaction.at, META: meta}
         case UserMessage() as said:

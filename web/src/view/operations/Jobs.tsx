@@ -1,8 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { call, may, on } from "../../state/gateway";
 import { hrefOf } from "../../state/route";
-import { sessions } from "../../state/sessions";
-import { titleOf } from "../../wire/shapes";
+import { nameOf } from "../../state/sessions";
 import { ask, attempt } from "../dialogs";
 import { Icon } from "../icons";
 import { inWords } from "../schedules";
@@ -147,8 +146,7 @@ const lastOf = (job: Job): string => {
 
 function placeOf(job: Job): string {
   const named = job.sessionTarget.startsWith("session:") ? job.sessionTarget.slice("session:".length) : null;
-  const row = named ? sessions.value.get(named) : undefined;
-  if (named) return row ? `“${titleOf(row)}”` : named;
+  if (named) return `“${nameOf(named)}”`;
   return job.sessionTarget === "main" ? "the main session" : "a session of its own";
 }
 
