@@ -113,9 +113,26 @@ async def test_a_message_during_a_run_shows_that_it_waits(stage: Stage, visitor:
     await expect(page.locator(".speaking")).to_contain_text("working")
     await visitor.say("the second")
     await expect(page.locator(".pending")).to_contain_text("the second")
-    await expect(page.locator(".pending .foot")).to_have_text("queued: the agent hears it at its next step")
+    await expect(page.locator(".pending .foot")).to_have_text("steering: the agent hears it next")
     release()
     await expect(page.locator(".said.user:not(.pending)")).to_have_count(2)
+    await expect(page.locator(".pending")).to_have_count(0)
+
+
+async def test_a_message_for_the_next_turn_shows_that_it_is_queued(stage: Stage, visitor: Visitor) -> None:
+    until, release = stage.held()
+    stage.model.when("turn one", [Say("working "), until, Say("done")])
+    page = visitor.page
+    await visitor.open("turns")
+    await visitor.say("/queue followup")
+    await expect(page.locator(".note")).to_be_visible()
+    await visitor.say("turn one")
+    await expect(page.locator(".speaking")).to_contain_text("working")
+    await visitor.say("turn two")
+    waits = page.locator(".pending", has_text="turn two")
+    await expect(waits.locator(".foot")).to_have_text("queued: waits for its turn")
+    release()
+    await expect(page.locator(".said.agent:not(.speaking)")).to_contain_text(["working done", "I heard you."])
     await expect(page.locator(".pending")).to_have_count(0)
 
 

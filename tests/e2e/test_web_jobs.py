@@ -47,7 +47,7 @@ async def test_a_job_is_written_down_run_paused_changed_and_deleted(stage: Stage
     await page.get_by_label("Time", exact=True).fill("07:05")
     await page.get_by_role("button", name="Save").click()
     card = page.locator(".job", has_text="Swifts")
-    await expect(card).to_contain_text("on weekdays at 07:05")
+    await expect(card).to_contain_text("on weekdays at 07:05 AM")
     await expect(card).to_contain_text("count the swallows")
     await card.get_by_role("button", name="Delete Swifts").click()
     await page.get_by_role("button", name="Cancel").click()

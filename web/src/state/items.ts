@@ -47,7 +47,7 @@ export interface Pending {
   kind: "pending";
   id: string;
   text: string;
-  state: "sending" | "sent" | "waiting" | "failed";
+  state: "sending" | "sent" | "joined" | "failed";
   error?: string;
 }
 

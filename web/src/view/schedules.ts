@@ -1,6 +1,6 @@
 // When a job is due: in words, and as a form asks for it. Values in, values out.
 
-import { momentOf } from "./words";
+import { clockOf, momentOf } from "./words";
 
 export type Schedule =
   | { kind: "at"; at: string }
@@ -63,10 +63,10 @@ function clockWords(expression: string): string {
   const daily = DAILY.exec(expr);
   if (daily) {
     const days = DAYS.get(daily[3] === "7" ? "0" : (daily[3] ?? ""));
-    if (days) return `${days} at ${twice(daily[2] ?? "")}:${twice(daily[1] ?? "")}`;
+    if (days) return `${days} at ${clockOf(daily[2], daily[1])}`;
   }
   const monthly = MONTHLY.exec(expr);
-  if (monthly) return `on day ${monthly[3]} of each month at ${twice(monthly[2] ?? "")}:${twice(monthly[1] ?? "")}`;
+  if (monthly) return `on day ${monthly[3]} of each month at ${clockOf(monthly[2], monthly[1])}`;
   const minutes = MINUTES.exec(expr);
   if (minutes) return minutes[1] === "1" ? "every minute" : `every ${minutes[1]} minutes`;
   const hourly = HOURLY.exec(expr);

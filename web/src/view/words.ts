@@ -13,6 +13,8 @@ const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short" });
 
 /** The time alone where the day is today. */
 export const timeOf = (at: number): string => whenOf(at).replace(/^today /, "");
+/** An hour on the wall, as people here write it. */
+export const clockOf = (hour = "0", minute = "0"): string => clock.format(new Date(2000, 0, 1, Number(hour), Number(minute)));
 /** A day that the gateway counts, by UTC. */
 export const dayOf = (at: number): string => new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" }).format(at);
 export const momentOf = (at: number): string => whole.format(at);

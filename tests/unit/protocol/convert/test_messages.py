@@ -59,6 +59,7 @@ def test_what_no_model_wrote_is_told_apart() -> None:
 def test_marks_are_rows_and_notices_are_none() -> None:
     mark = row(Compaction(summary="s", first_kept_id=None, tokens_before=1, at=5))
     assert (mark["role"], mark["__openclaw"]["kind"]) == ("system", "compaction")
+    assert mark["__openclaw"]["tokensBefore"] == 1
     assert message_row(entry(Notice(kind="x", at=5, data={})), None, 10, StdlibScanner()) is None
 
 
@@ -125,6 +126,13 @@ def test_a_conversation_without_a_word_is_its_mark() -> None:
     )
     assert (kinds(fresh.rows), fresh.entries) == (["reset"], 0)
     assert past((), (), str, scanner=StdlibScanner(), most_chars=10, most_bytes=10_000).rows == []
+
+
+def test_a_model_that_took_over_has_its_reason_where_it_began() -> None:
+    entries = (said("a"), said("b", 2))
+    why = {entries[1].id: "the first one failed"}
+    read = past(entries, (), str, scanner=StdlibScanner(), most_chars=10, most_bytes=10_000, reasons=why)
+    assert [one["__openclaw"].get("modelReason") for one in read.rows] == [None, "the first one failed"]
 
 
 def test_only_the_newest_rows_fit_and_one_always_does() -> None:
