@@ -13,6 +13,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from roost.clock import SystemClock
+from roost.core.jsonvalue import JsonObject
 from roost.core.messages import ToolCall
 from roost.testing.builders import answered, said
 from roost.testing.scripts import Say, calls
@@ -138,7 +139,11 @@ async def test_a_tree(looker: Visitor, stage: Stage, tmp_path: Path) -> None:
         ToolCall(id=f"s{number}", name="sessions_spawn", arguments={"task": task})
         for number, task in enumerate(tasks)
     ]
-    asks = {"sessionKey": "agent:main:groceries", "message": "Are there candles?", "timeoutSeconds": 0}
+    asks: JsonObject = {
+        "sessionKey": "agent:main:groceries",
+        "message": "Are there candles?",
+        "timeoutSeconds": 0,
+    }
     stage.model.when("four helpers", calls(*spawns, ToolCall(id="a1", name="sessions_send", arguments=asks)))
     stage.model.when("candles", [Say("Twelve"), until])
     for task in tasks:

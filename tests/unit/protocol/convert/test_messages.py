@@ -113,6 +113,10 @@ def kinds(rows: list[Any]) -> list[str]:
     return [one["__openclaw"].get("kind") or one["content"] for one in rows]
 
 
+def reason(row: Any) -> Any:
+    return row["__openclaw"].get("modelReason")
+
+
 def test_each_conversation_begins_with_its_mark() -> None:
     entries = (said("a"), said("b", 1, "s-2"), entry(Notice(kind="x", at=5, data={}), 2, "s-2"))
     generations = (generation("s-1", OpenedBy.FIRST), generation("s-2", OpenedBy.RESET))
@@ -132,7 +136,7 @@ def test_a_model_that_took_over_has_its_reason_where_it_began() -> None:
     entries = (said("a"), said("b", 2))
     why = {entries[1].id: "the first one failed"}
     read = past(entries, (), str, scanner=StdlibScanner(), most_chars=10, most_bytes=10_000, reasons=why)
-    assert [one["__openclaw"].get("modelReason") for one in read.rows] == [None, "the first one failed"]
+    assert [reason(one) for one in read.rows] == [None, "the first one failed"]
 
 
 def test_only_the_newest_rows_fit_and_one_always_does() -> None:
