@@ -30,7 +30,7 @@ export function Head({ talk }: { talk: Conversation }) {
       <div class="names">
         <h1>
           {row && <State row={row} />}
-          <span>{row ? titleOf(row) : talk.key}</span>
+          <span>{row ? titleOf(row) : "New conversation"}</span>
         </h1>
         <p class="quiet key">{talk.key}</p>
       </div>
