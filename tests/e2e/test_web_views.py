@@ -164,7 +164,7 @@ async def test_a_tree(looker: Visitor, stage: Stage, tmp_path: Path) -> None:
 
 
 PARTS = {
-    "deliveries": "bot was blocked",
+    "deliveries": "Your train leaves",
     "jobs": "Weather",
     "usage": "By session, so far",
     "gateways": "valid for",
@@ -177,7 +177,9 @@ PARTS = {
 
 async def test_operations(looker: Visitor, tmp_path: Path) -> None:
     page = looker.page
-    await looker.go("#/chat/agent:main:migration")
+    await looker.open("spending")
+    await looker.say("this costs something")
+    await expect(page.locator(".said.agent:not(.speaking)").first).to_be_visible()
     for part, text in PARTS.items():
         await looker.go(f"#/operations/{part}")
         await expect(page.locator(".page-body")).to_contain_text(text)
@@ -190,6 +192,9 @@ async def test_operations(looker: Visitor, tmp_path: Path) -> None:
         if part == "jobs":
             await page.locator(".job", has_text="Weather").locator("summary").click()
             await expect(page.locator(".firings li")).to_have_count(3)
+            await page.get_by_role("button", name="New job").click()
+            await looked_at(page, "job-form", tmp_path)
+            await page.get_by_role("button", name="Cancel").click()
         if part == "configuration":
             await page.get_by_label("Filter settings").fill("agents.defaults.model")
             await expect(page.locator("tbody tr").first).to_contain_text("agents.defaults.model")
