@@ -10,6 +10,15 @@ from playwright.async_api import Browser, async_playwright
 from tests.e2e.stage import CHROMIUM, REMEDY, Stage, Visitor, staged, visit
 from tests.parts import NeedPart
 
+# A net and no measure: a browser on a busy machine takes its time, and each wait has its own limit.
+BROWSING_S = 900
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.timeout(BROWSING_S))
+
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser(need_part: NeedPart) -> AsyncIterator[Browser]:

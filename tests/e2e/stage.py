@@ -20,7 +20,7 @@ from roost.testing.scripts import Step, Until, says
 
 CHROMIUM = shutil.which("chromium")
 REMEDY = "apt-get install chromium"
-LIMIT_MS = 60_000
+LIMIT_MS = 120_000
 expect.set_options(timeout=LIMIT_MS)
 
 
@@ -81,11 +81,14 @@ async def _event() -> anyio.Event:
 
 
 def configured(home: Path, base_url: str, **more: object) -> None:
-    """One agent with a scripted model that thinks."""
+    """One agent with a scripted model that thinks, another to fall back on, and sessions that reach each other."""
     model = {"id": "small", "contextWindow": 32_000, "reasoning": True, "cost": {"input": 3, "output": 15}}
+    spare = {"id": "spare", "contextWindow": 32_000}
+    answers = {"primary": "scripted/small", "fallbacks": ["scripted/spare"]}
     settings = {
-        "models": {"providers": {"scripted": {"baseUrl": base_url, "models": [model]}}},
-        "agents": {"defaults": {"model": "scripted/small", "subagents": {"maxChildrenPerAgent": 20}}},
+        "models": {"providers": {"scripted": {"baseUrl": base_url, "models": [model, spare]}}},
+        "tools": {"sessions": {"visibility": "agent"}},
+        "agents": {"defaults": {"model": answers, "subagents": {"maxChildrenPerAgent": 20}}},
         **more,
     }
     (home / "roost.json").write_text(pyjson5.encode(settings))

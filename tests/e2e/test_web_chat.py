@@ -8,7 +8,8 @@ from anyio import to_thread
 from playwright.async_api import expect
 
 from roost.core.messages import ToolCall
-from roost.testing.scripts import Say, calls, says
+from roost.core.models import FailureKind
+from roost.testing.scripts import Fail, Say, calls, says
 from tests.e2e.stage import Stage, Visitor
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -112,9 +113,26 @@ async def test_a_message_during_a_run_shows_that_it_waits(stage: Stage, visitor:
     await expect(page.locator(".speaking")).to_contain_text("working")
     await visitor.say("the second")
     await expect(page.locator(".pending")).to_contain_text("the second")
-    await expect(page.locator(".pending .foot")).not_to_have_text("")
+    await expect(page.locator(".pending .foot")).to_have_text("steering: the agent hears it next")
     release()
     await expect(page.locator(".said.user:not(.pending)")).to_have_count(2)
+    await expect(page.locator(".pending")).to_have_count(0)
+
+
+async def test_a_message_for_the_next_turn_shows_that_it_is_queued(stage: Stage, visitor: Visitor) -> None:
+    until, release = stage.held()
+    stage.model.when("turn one", [Say("working "), until, Say("done")])
+    page = visitor.page
+    await visitor.open("turns")
+    await visitor.say("/queue followup")
+    await expect(page.locator(".note")).to_be_visible()
+    await visitor.say("turn one")
+    await expect(page.locator(".speaking")).to_contain_text("working")
+    await visitor.say("turn two")
+    waits = page.locator(".pending", has_text="turn two")
+    await expect(waits.locator(".foot")).to_have_text("queued: waits for its turn")
+    release()
+    await expect(page.locator(".said.agent:not(.speaking)")).to_contain_text(["working done", "I heard you."])
     await expect(page.locator(".pending")).to_have_count(0)
 
 
@@ -144,6 +162,32 @@ async def test_a_slash_offers_commands_and_the_answer_is_no_part_of_the_talk(vis
     await expect(page.locator(".said")).to_have_count(0)
 
 
+async def test_an_answer_is_copied(stage: Stage, visitor: Visitor) -> None:
+    stage.model.when("to be copied", says("**copied** words"))
+    page = visitor.page
+    await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await visitor.open("copies")
+    await visitor.say("to be copied")
+    answer = page.locator(".said.agent:not(.speaking)")
+    await expect(answer).to_contain_text("copied words")
+    await answer.hover()
+    await answer.get_by_role("button", name="Copy").click()
+    await expect(page.locator(".news")).to_contain_text("Copied")
+    assert await page.evaluate("navigator.clipboard.readText()") == "**copied** words"
+
+
+async def test_escape_stops_a_run(stage: Stage, visitor: Visitor) -> None:
+    until, release = stage.held()
+    stage.model.when("without an end", [Say("and so on "), until])
+    page = visitor.page
+    await visitor.open("keys")
+    await visitor.say("without an end")
+    await expect(page.locator(".speaking")).to_contain_text("and so on")
+    await page.get_by_label("Message", exact=True).press("Escape")
+    await expect(page.locator(".note")).to_contain_text("Stopped")
+    release()
+
+
 async def test_what_was_asked_is_asked_again_and_forked(stage: Stage, visitor: Visitor) -> None:
     stage.model.when("ask twice", says("first answer"), says("second answer"))
     page = visitor.page
@@ -158,6 +202,20 @@ async def test_what_was_asked_is_asked_again_and_forked(stage: Stage, visitor: V
     await expect(page.locator(".key")).to_contain_text("dashboard")
 
 
+async def test_another_model_that_goes_on_is_marked_with_the_reason(stage: Stage, visitor: Visitor) -> None:
+    stage.model.when("who answers", says("the small one"), [Fail(FailureKind.AUTH)], says("spare"))
+    page = visitor.page
+    await visitor.open("fallback")
+    await visitor.say("who answers now?")
+    await expect(page.locator(".said.agent")).to_contain_text("the small one")
+    await visitor.say("who answers then?")
+    await expect(page.locator(".said.agent").nth(1)).to_contain_text("spare")
+    mark = page.locator(".mark")
+    await expect(mark).to_contain_text("scripted/spare goes on")
+    await expect(mark.locator(".why")).to_contain_text("model: fallback because scripted/small")
+    await expect(mark.locator(".why")).to_contain_text("failed: auth")
+
+
 async def test_model_and_thinking_are_picked(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.open("pickers")
@@ -168,4 +226,9 @@ async def test_model_and_thinking_are_picked(visitor: Visitor) -> None:
     await page.reload()
     await expect(page.get_by_label("Thinking")).to_have_value("high")
     await expect(page.get_by_label("Model")).to_have_value("scripted/small")
+    await page.get_by_label("Model", exact=True).select_option("scripted/spare")
+    await visitor.say("and now?")
+    await expect(page.locator(".mark")).to_contain_text("scripted/spare goes on")
+    await expect(page.locator(".mark .why")).to_have_text("model: set on this session")
     await expect(page.locator(".meter")).to_contain_text("%")
+    await expect(page.locator(".meter .cost")).to_contain_text("$")

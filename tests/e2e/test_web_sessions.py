@@ -108,6 +108,31 @@ async def test_a_session_is_exported_as_a_file(visitor: Visitor, tmp_path: Path)
     assert "I heard you." in text
 
 
+async def test_what_one_session_sends_another_is_a_line_between_them(stage: Stage, visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.open("library")
+    await visitor.say("here are the books")
+    await expect(page.locator(".said.agent")).to_have_count(1)
+    until, release = stage.held()
+    asks = ToolCall(
+        id="a1",
+        name="sessions_send",
+        arguments={"sessionKey": "agent:main:library", "message": "which book?", "timeoutSeconds": 0},
+    )
+    stage.model.when("ask the library", calls(asks))
+    stage.model.when("which book?", [until, Say("The red one.")])
+    await visitor.open("reader")
+    await visitor.say("ask the library")
+    await visitor.go("#/tree/agent:main:reader")
+    beyond = page.get_by_role("list", name="Spoken with")
+    await expect(beyond.locator(".node")).to_contain_text("here are the books")
+    await expect(page.locator(".edge.running")).to_have_count(1)
+    release()
+    await expect(page.locator(".edge.replied")).to_have_count(1)
+    await expect(page.locator(".edges .badge")).to_have_text("replied")
+    await expect(page.locator(".exchanges li")).to_contain_text("which book?")
+
+
 async def test_the_tree_follows_twenty_children_at_once(stage: Stage, visitor: Visitor) -> None:
     until, release = stage.held()
     spawns = [
@@ -123,6 +148,10 @@ async def test_the_tree_follows_twenty_children_at_once(stage: Stage, visitor: V
     await visitor.go("#/tree/agent:main:errands")
     await expect(page.locator(".node")).to_have_count(CHILDREN + 1)
     await expect(page.locator(".node .state.running").first).to_be_visible()
+    await page.get_by_role("button", name="Steer errand 7", exact=False).first.click()
+    await page.get_by_label("What it hears").fill("mind the weather")
+    await page.get_by_role("button", name="Say it").click()
+    await expect(page.locator(".news")).to_contain_text("Said")
     first = page.locator(".tree ul .node", has=page.get_by_role("button", name="Stop")).first
     await first.get_by_role("button", name="Stop").click()
     await expect(page.locator(".tree ul .node .state.killed")).to_have_count(1)

@@ -13,10 +13,11 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from roost.clock import SystemClock
+from roost.core.jsonvalue import JsonObject
 from roost.core.messages import ToolCall
 from roost.testing.builders import answered, said
 from roost.testing.scripts import Say, calls
-from tests.e2e.seeds import MINUTE, dead_letter, plan, seeding, talk
+from tests.e2e.seeds import MINUTE, chat_elsewhere, dead_letter, jobs, journal, plan, seeding, talk
 from tests.e2e.stage import CHROMIUM, REMEDY, Stage, Visitor, staged, visit
 from tests.parts import NeedPart
 
@@ -27,7 +28,7 @@ RULES = {
     "light": {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]},
     "dark": {"runOnly": {"type": "rule", "values": ["color-contrast"]}},
 }
-SHOWN = frozenset({"chat", "search", "tree", "deliveries", "usage", "phone", "door"})
+SHOWN = frozenset({"chat", "search", "timeline", "tree", "deliveries", "jobs", "usage", "phone", "door"})
 HELPERS = 4
 
 
@@ -43,6 +44,9 @@ async def _seed(home: Path) -> None:
             await talk(store, name, lines)
         await dead_letter(store, "trip", "Your train leaves at 06:14 from platform 3.")
         await dead_letter(store, "groceries", "Milk, bread and apples.")
+        await journal(store, now)
+        await chat_elsewhere(store, now)
+        await jobs(store, now)
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +87,33 @@ async def test_a_conversation(looker: Visitor, tmp_path: Path) -> None:
     await looked_at(page, "chat", tmp_path)
 
 
+@pytest.mark.requirement("F4")
+async def test_one_timeline_goes_through_compactions_and_resets(looker: Visitor, tmp_path: Path) -> None:
+    await looker.open("journal")
+    await expect(looker.page.locator(".list-item")).to_contain_text(
+        [
+            "Keep a journal",
+            "What did you see",
+            "Earlier messages were condensed",
+            "Two wrens in the hedge",
+            "noted",
+            "New conversation reset: daily at 04:00",
+            "The wrens are back",
+            "I write it down",
+        ]
+    )
+    await looked_at(looker.page, "timeline", tmp_path)
+
+
+async def test_sessions_stand_by_agent_and_channel(looker: Visitor) -> None:
+    groups = looker.page.locator(".sessions section")
+    own = groups.filter(has=looker.page.get_by_role("heading", name="main", exact=True))
+    await expect(own).to_contain_text("What is left to buy?")
+    chats = groups.filter(has=looker.page.get_by_role("heading", name="main · telegram"))
+    await expect(chats).to_contain_text("Is the shop open tomorrow?")
+    await expect(chats).not_to_contain_text("What is left to buy?")
+
+
 async def test_an_empty_conversation(looker: Visitor, tmp_path: Path) -> None:
     await looker.open("empty")
     await expect(looker.page.locator(".welcome")).to_be_visible()
@@ -108,7 +139,13 @@ async def test_a_tree(looker: Visitor, stage: Stage, tmp_path: Path) -> None:
         ToolCall(id=f"s{number}", name="sessions_spawn", arguments={"task": task})
         for number, task in enumerate(tasks)
     ]
-    stage.model.when("four helpers", calls(*spawns))
+    asks: JsonObject = {
+        "sessionKey": "agent:main:groceries",
+        "message": "Are there candles?",
+        "timeoutSeconds": 0,
+    }
+    stage.model.when("four helpers", calls(*spawns, ToolCall(id="a1", name="sessions_send", arguments=asks)))
+    stage.model.when("candles", [Say("Twelve"), until])
     for task in tasks:
         stage.model.when(task, [Say("reading"), until])
     name = f"review-{tmp_path.name}"
@@ -117,17 +154,19 @@ async def test_a_tree(looker: Visitor, stage: Stage, tmp_path: Path) -> None:
     await looker.go(f"#/tree/agent:main:{name}")
     page = looker.page
     await expect(page.locator(".tree ul .state.running")).to_have_count(HELPERS)
+    await expect(page.locator(".edge.running")).to_have_count(1)
     await looked_at(page, "tree", tmp_path)
     await looker.go("#/operations/runs")
-    await expect(page.locator("tbody tr")).to_have_count(HELPERS)
+    await expect(page.locator("tbody tr")).to_have_count(HELPERS + 1)
     await looked_at(page, "runs", tmp_path)
     release()
     await expect(page.locator(".empty")).to_be_visible()
 
 
 PARTS = {
-    "deliveries": "bot was blocked",
-    "usage": "By model",
+    "deliveries": "Your train leaves",
+    "jobs": "Weather",
+    "usage": "By session, so far",
     "gateways": "valid for",
     "audit": "critical",
     "refusals": "Nothing was refused",
@@ -138,10 +177,24 @@ PARTS = {
 
 async def test_operations(looker: Visitor, tmp_path: Path) -> None:
     page = looker.page
-    await looker.go("#/chat/agent:main:migration")
+    await looker.open("spending")
+    await looker.say("this costs something")
+    await expect(page.locator(".said.agent:not(.speaking)").first).to_be_visible()
     for part, text in PARTS.items():
         await looker.go(f"#/operations/{part}")
         await expect(page.locator(".page-body")).to_contain_text(text)
+        if part == "usage":
+            await expect(page.locator(".page-body h2")).to_have_text(
+                ["By day", "By model", "By agent", "By session, so far"]
+            )
+        if part == "audit":
+            await expect(page.locator(".card").first.locator("code")).not_to_have_text("")
+        if part == "jobs":
+            await page.locator(".job", has_text="Weather").locator("summary").click()
+            await expect(page.locator(".firings li")).to_have_count(3)
+            await page.get_by_role("button", name="New job").click()
+            await looked_at(page, "job-form", tmp_path)
+            await page.get_by_role("button", name="Cancel").click()
         if part == "configuration":
             await page.get_by_label("Filter settings").fill("agents.defaults.model")
             await expect(page.locator("tbody tr").first).to_contain_text("agents.defaults.model")
@@ -183,6 +236,16 @@ async def test_the_door(browser: Browser, stage: Stage, tmp_path: Path, look: st
     await expect(found.page.get_by_label("The gateway's token")).to_be_visible()
     await looked_at(found.page, "door", tmp_path)
     await context.close()
+
+
+async def test_a_dead_letter_is_sent_again(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.go("#/operations/deliveries")
+    letter = page.locator(".card", has_text="Your train leaves")
+    await expect(letter).to_contain_text("5 attempts: 403")
+    await letter.get_by_role("button", name="Retry").click()
+    await expect(page.locator(".news")).to_contain_text("It is sent again")
+    await expect(letter).not_to_contain_text("403")
 
 
 async def test_a_dead_letter_is_dismissed(stage: Stage, visitor: Visitor) -> None:

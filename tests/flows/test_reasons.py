@@ -1,15 +1,26 @@
 """Why a session is as it is and what happened in it, through the door of clients, over each store."""
 
+from dataclasses import replace
+
 import pytest
 
 from roost.core.effects import PutExchange
+from roost.core.entries import EntryDraft
 from roost.core.exchanges import Exchange
-from roost.core.messages import ToolCall, Usage
+from roost.core.messages import Compaction, ToolCall, Usage
+from roost.core.models import FailureKind, ModelRef
 from roost.core.queries import LedgerQuery
+from roost.core.runs import Run
+from roost.core.sessions import Session
+from roost.engine.rules import Answerer, Part
 from roost.testing.builders import MAIN
-from roost.testing.scripts import CallTool, Say, Spend
+from roost.testing.builders import session as session_row
+from roost.testing.scripted import ScriptedModel
+from roost.testing.scripts import CallTool, Fail, Say, Spend
 from roost.testing.wires import LocalClient, Refused
 from tests.contract.scenes import change
+from tests.contract.scenes import opened as open_session
+from tests.flows.gateways import SPEC
 from tests.flows.served import Gate, Opened, send
 
 ALICE = {"auth": {"token": "alice-token"}}
@@ -55,15 +66,18 @@ async def test_the_reasons_of_a_session_are_given_one_or_all(opened: Opened) -> 
 
 
 @pytest.mark.requirement("F4", "P26")
-async def test_one_timeline_goes_through_resets_by_its_cursor(opened: Opened) -> None:
+async def test_one_timeline_goes_through_compactions_and_resets_by_its_cursor(opened: Opened) -> None:
     async with opened() as (gate, client):
-        await talk(gate, client, "one", "two")
+        await talk(gate, client, "one")
+        condensed = Compaction(summary="one", first_kept_id=None, tokens_before=9, at=1)
+        await gate.house.store.append(MAIN, (EntryDraft(id="condensed", body=condensed),))
+        await talk(gate, client, "two")
         await client.call("sessions.reset", {"key": "main"})
         await talk(gate, client, "three")
         whole = await client.call("sessions.timeline", {"key": "main"})
         assert whole["before"] is None
         said = [_shown(row) for row in whole["messages"]]
-        assert said == ["one", "re: one", "two", "re: two", "(reset)", "three", "re: three"]
+        assert said == ["one", "re: one", "(compaction)", "two", "re: two", "(reset)", "three", "re: three"]
         paged: list[str] = []
         cursor: dict[str, str] = {}
         while True:
@@ -73,6 +87,33 @@ async def test_one_timeline_goes_through_resets_by_its_cursor(opened: Opened) ->
                 break
             cursor = {"before": page["before"]}
         assert paged == said
+
+
+@pytest.mark.requirement("P18")
+async def test_a_timeline_says_why_another_model_went_on(opened: Opened) -> None:
+    spare = replace(SPEC, ref=ModelRef("spare", "two"))
+    async with opened() as (gate, client):
+        understudy, usual = ScriptedModel(clock=gate.bench.clock), gate.bench.cast
+        voice = Answerer(model=understudy, spec=spare)
+
+        def cast(session: Session, run: Run) -> Part:
+            return replace(usual(session, run), fallbacks=(voice,))
+
+        await gate.engine.reload(replace(gate.engine.rules, cast=cast))
+        await talk(gate, client, "one", "two")
+        gate.bench.model.add((Fail(FailureKind.RATE_LIMIT, "out of order"),), (Say("back"),))
+        understudy.add((Say("from the second"),))
+        for name in ("three", "four"):
+            await client.call("chat.send", send(name, name))
+            await client.event("chat", runId=name, state="final")
+        await gate.engine.settled()
+        rows = (await client.call("sessions.timeline", {"key": "main", "roles": ["assistant"]}))["messages"]
+        assert [row["__openclaw"].get("modelReason") for row in rows] == [
+            "the only model",
+            None,
+            "fallback because scripted/one (the only model) failed: rate_limit, out of order",
+            "the only model",
+        ]
 
 
 async def test_a_timeline_is_narrowed_by_role_tool_error_and_time(opened: Opened) -> None:
@@ -152,6 +193,29 @@ async def test_what_sessions_sent_each_other_is_listed(opened: Opened) -> None:
         assert got["direction"] == "received"
 
 
+async def test_what_a_tree_of_sessions_sent_is_listed_once(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        await talk(gate, client, "hello")
+        store, child = gate.house.store, gate.house.key("agent:main:subagent:one")
+        await open_session(store, row=session_row(child, parent=MAIN))
+        await client.call("sessions.create", {"key": "agent:helper:main"})
+        others = ((MAIN, child), (child, gate.house.key("agent:helper:main")))
+        for number, (requester, target) in enumerate(others):
+            one = Exchange(
+                id=f"x{number}",
+                requester=requester,
+                target=target,
+                request="say",
+                created_at=number,
+                max_turns=5,
+            )
+            await change(store, PutExchange(exchange=one), key=requester)
+        found = (await client.call("sessions.exchanges", {"key": "main", "tree": True}))["exchanges"]
+        assert [one["id"] for one in found] == ["x1", "x0"]
+        (own,) = (await client.call("sessions.exchanges", {"key": "main"}))["exchanges"]
+        assert own["id"] == "x0"
+
+
 @pytest.mark.requirement("S7", "S10")
 async def test_none_of_it_is_told_of_a_session_that_is_not_the_clients(opened: Opened) -> None:
     async with opened() as (gate, owner), gate.client(**ALICE) as alice:
@@ -176,7 +240,7 @@ async def test_all_of_it_needs_to_read(opened: Opened) -> None:
 
 def _shown(row: dict[str, object]) -> str:
     if row["role"] == "system":
-        return "(reset)"
+        return f"({row['__openclaw']['kind']})"  # type: ignore[index]
     content = row["content"]
     return content if isinstance(content, str) else str(content[0]["text"])  # type: ignore[index]
 

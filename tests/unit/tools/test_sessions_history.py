@@ -6,7 +6,7 @@ import pytest
 
 from roost.core.entries import EntryDraft
 from roost.core.jsonvalue import compact
-from roost.core.messages import Provenance, ProvenanceKind, Text, ToolResult
+from roost.core.messages import Compaction, Provenance, ProvenanceKind, Text, ToolResult
 from roost.core.recall import OMITTED, PAGE_BYTES
 from roost.core.tools import ToolTraits
 from roost.core.visibility import SANDBOX_TEXT, Level
@@ -134,6 +134,15 @@ async def test_a_conversation_reads_whole_across_resets(house: House) -> None:
         found = await read(house, limit=70, cursor=found["nextCursor"])
         read_so_far = ids(found) + read_so_far
     assert read_so_far == expected
+
+
+@pytest.mark.requirement("P26", "F4")
+async def test_a_conversation_reads_whole_across_compactions(house: House) -> None:
+    condensed = Compaction(summary="both", first_kept_id="c", tokens_before=10, at=1)
+    await house.open(MAIN, said("a", "one"), answered("b", "two"), EntryDraft(id="x", body=condensed))
+    await house.store.append(MAIN, (said("c", "three"), answered("d", "four")))
+    await house.reset(said("e", "five"))
+    assert ids(await read(house)) == ["a", "b", "c", "d", "e"]
 
 
 @pytest.mark.requirement("D10")

@@ -47,8 +47,8 @@ export class Conversation {
   readonly items = computed<Item[]>(() => {
     const speaking = this.speaking.value;
     const waits = this.pending.value;
-    const asked = waits.filter((one) => one.state !== "waiting");
-    return [...this.said.value, ...asked, ...(speaking ? [speaking] : []), ...waits.filter((one) => one.state === "waiting")];
+    const answered = waits.filter((one) => one.id === speaking?.id);
+    return [...this.said.value, ...answered, ...(speaking ? [speaking] : []), ...waits.filter((one) => one.id !== speaking?.id)];
   });
   readonly busy = computed(() => this.speaking.value !== null);
 
@@ -145,7 +145,8 @@ export class Conversation {
     const first = page.rows[0]?.__openclaw.id;
     const meets = this.rows.peek().some((row) => row.__openclaw.id === first);
     // The mark of a conversation in which nothing was said yet comes with how it stands.
-    const rows = merged(page.rows, found.messages);
+    const told = new Set(page.rows.map((row) => row.__openclaw.id));
+    const rows = [...page.rows, ...found.messages.filter((row) => !told.has(row.__openclaw.id))];
     this.rows.value = meets ? merged(this.rows.peek(), rows) : rows;
     if (!meets) this.#turned(page.older);
     this.info.value = found.sessionInfo ?? null;
@@ -214,11 +215,11 @@ export class Conversation {
     this.speaking.value = { ...NOTHING_SAID, ...before, id: told.runId, text };
   }
 
-  /** A command has its answer; a message that was put into another turn has none. */
+  /** A command has its answer; a message that joined another run has none of its own. */
   #answered(told: ChatEvent): void {
     const asked = this.pending.peek().find((one) => one.id === told.runId);
     if (!told.message) {
-      this.#mark(told.runId, { state: "waiting" });
+      this.#mark(told.runId, { state: "joined" });
       return;
     }
     const after = this.rows.peek().at(-1)?.__openclaw.id ?? null;
@@ -274,7 +275,7 @@ export class Conversation {
     const users = rows.filter((row) => row.role === "user");
     const names = new Set(users.map((row) => row.idempotencyKey));
     const texts = new Set(users.map(wordsOf));
-    const left = this.pending.peek().filter((one) => !names.has(`${one.id}:user`) && !(one.state === "waiting" && texts.has(one.text)));
+    const left = this.pending.peek().filter((one) => !names.has(`${one.id}:user`) && !(one.state === "joined" && texts.has(one.text)));
     if (left.length !== this.pending.peek().length) this.pending.value = left;
   }
 

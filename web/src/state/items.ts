@@ -47,7 +47,7 @@ export interface Pending {
   kind: "pending";
   id: string;
   text: string;
-  state: "sending" | "sent" | "waiting" | "failed";
+  state: "sending" | "sent" | "joined" | "failed";
   error?: string;
 }
 
@@ -82,7 +82,8 @@ export function itemsOf(rows: readonly MessageRow[], notes: readonly Note[]): It
     else if (row.role === "user" || row.role === "assistant") {
       const said = saidOf(row);
       if (said.model && model && said.model !== model) {
-        items.push({ kind: "mark", id: `${said.id}:model`, text: `Model: ${said.model}`, why: `before: ${model}` });
+        const why = meta.modelReason ? `model: ${meta.modelReason}` : `before: ${model}`;
+        items.push({ kind: "mark", id: `${said.id}:model`, text: `${said.model} goes on`, why });
       }
       model = said.model ?? model;
       if (said.text || said.thinking || said.tools.length > 0 || said.error) items.push(said);
@@ -93,10 +94,17 @@ export function itemsOf(rows: readonly MessageRow[], notes: readonly Note[]): It
 }
 
 function markOf(row: MessageRow): Mark {
-  const { id, kind, reason, rule } = row.__openclaw;
+  const { id, kind, reason, rule, tokensBefore } = row.__openclaw;
   const text = OPENED[kind ?? ""] ?? wordsOf(row);
-  const why = [reason ?? kind, rule].filter((part) => part && part !== "").join(": ");
-  return { kind: "mark", id, text, why, ...(row.timestamp ? { at: row.timestamp } : {}) };
+  return { kind: "mark", id, text, why: tokensBefore ? `compaction: it had grown to ${tokensBefore.toLocaleString()} tokens` : whyOf(reason ?? kind ?? "", rule ?? ""), ...(row.timestamp ? { at: row.timestamp } : {}) };
+}
+
+/** A rule that resets by itself is "where it was set: daily at 04:00, idle 60 min"; the reason is the part that came true. */
+function whyOf(reason: string, rule: string): string {
+  const [setting, parts] = rule.split(": ");
+  const part = parts?.split(", ").find((one) => one.startsWith(reason));
+  if (part) return `reset: ${part}${setting === "default" ? "" : ` (${setting})`}`;
+  return rule ? `${reason}: ${rule}` : reason;
 }
 
 function saidOf(row: MessageRow): Said {

@@ -79,6 +79,11 @@ export function grouped(rows: Iterable<SessionRow>): { pinned: SessionRow[]; gro
 export const channelOf = (row: SessionRow): string =>
   !row.channel || row.channel === "unknown" || row.channel === "internal" ? "direct" : row.channel;
 
+export const nameOf = (key: string): string => {
+  const row = sessions.value.get(key);
+  return row ? titleOf(row) : key;
+};
+
 export async function searchNames(words: string): Promise<void> {
   const found = await call<Listed>("sessions.list", { ...LIST, limit: 50, search: words });
   sessions.value = new Map([...sessions.peek(), ...found.sessions.map((row) => [row.key, row] as const)]);

@@ -1,6 +1,6 @@
 // A session with all that was spawned below it, as it changes.
 
-import { computed, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import type { SessionRow, TreeRow } from "../wire/shapes";
 import { call, has, on, whenever } from "./gateway";
 
@@ -12,7 +12,7 @@ export interface Exchange {
   target: string;
   phase: string;
   state: string;
-  turn: number;
+  createdAt: number;
   request?: string;
 }
 
@@ -30,8 +30,9 @@ export class Family {
       whenever(() => this.#soon(0)),
       on<{ sessionKey: string; session?: SessionRow }>("sessions.changed", (told) => {
         const parent = told.session?.parentSessionKey;
-        if (told.session && this.#rows.has(told.sessionKey)) this.#put(told.session);
-        else if (told.sessionKey === this.key || (parent && this.#rows.has(parent))) this.#soon(CALM_MS);
+        const known = this.#rows.has(told.sessionKey);
+        if (told.session && known) this.#put(told.session);
+        if (known || told.sessionKey === this.key || (parent && this.#rows.has(parent))) this.#soon(CALM_MS);
       }),
     ];
   }
@@ -46,19 +47,24 @@ export class Family {
     if (root) this.root.value = replaced(root, row);
   }
 
-  /** Many children at once are read once. */
+  /** Many changes at once are read once, and what changes without end is read again and again. */
   #soon(delay: number): void {
-    window.clearTimeout(this.#timer);
-    this.#timer = window.setTimeout(() => void this.#read(), delay);
+    this.#timer ||= window.setTimeout(() => {
+      this.#timer = 0;
+      void this.#read();
+    }, delay);
   }
 
   async #read(): Promise<void> {
     try {
       const top = await this.#top(this.key);
       const { tree } = await call<{ tree: TreeRow }>("sessions.tree", { key: top });
+      const told = has("sessions.exchanges") ? await call<{ exchanges: Exchange[] }>("sessions.exchanges", { key: top, tree: true }) : { exchanges: [] };
       this.#rows = new Map(flat(tree).map((row) => [row.key, row]));
-      this.root.value = tree;
-      if (has("sessions.exchanges")) this.exchanges.value = (await call<{ exchanges: Exchange[] }>("sessions.exchanges", { key: this.key })).exchanges;
+      batch(() => {
+        this.root.value = tree;
+        this.exchanges.value = told.exchanges;
+      });
       this.problem.value = null;
     } catch (error) {
       this.problem.value = error instanceof Error ? error.message : String(error);
@@ -69,6 +75,22 @@ export class Family {
     const { session } = await call<{ session: SessionRow | null }>("sessions.describe", { key });
     return session?.parentSessionKey ? this.#top(session.parentSessionKey) : key;
   }
+}
+
+/** All that went one way between two sessions; `newest` says how far the last of it is. */
+export interface Edge {
+  from: string;
+  to: string;
+  count: number;
+  newest: Exchange;
+}
+
+export function edgesOf(exchanges: readonly Exchange[]): Edge[] {
+  const pairs = Map.groupBy(exchanges, (one) => `${one.requester}\n${one.target}`);
+  return [...pairs.values()].flatMap((all) => {
+    const [newest] = all;
+    return newest ? [{ from: newest.requester, to: newest.target, count: all.length, newest }] : [];
+  });
 }
 
 export const flat = (row: TreeRow): TreeRow[] => [row, ...row.children.flatMap(flat)];

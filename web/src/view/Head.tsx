@@ -30,15 +30,15 @@ export function Head({ talk }: { talk: Conversation }) {
       <div class="names">
         <h1>
           {row && <State row={row} />}
-          <span>{row ? titleOf(row) : talk.key}</span>
+          <span>{row ? titleOf(row) : "New conversation"}</span>
         </h1>
         <p class="quiet key">{talk.key}</p>
       </div>
       <div class="tools-row">
         {row && <Meter row={row} most={row.contextTokens ?? talk.defaults.value?.contextTokens ?? 0} />}
         <Pickers talk={talk} row={row} />
-        {row && <Menu label="Actions for this session" actions={actionsOf(row)} />}
       </div>
+      {row && <Menu label="Actions for this session" actions={actionsOf(row)} />}
     </header>
   );
 }

@@ -8,7 +8,7 @@ import { tell } from "./dialogs";
 import { Icon, type IconName } from "./icons";
 import { Markdown } from "./Markdown";
 import { ToolCard } from "./ToolCard";
-import { costOf, countOf, momentOf, timeOf } from "./words";
+import { costOf, countOf, momentOf, timeOf, whenOf } from "./words";
 
 interface Props<T extends Item> {
   item: T;
@@ -91,7 +91,7 @@ function MarkView({ item }: { item: Mark }) {
     <div class="mark" role="separator" aria-label={`${item.text}; ${item.why}`}>
       <span>
         <strong>{item.text}</strong> <span class="why">{item.why}</span>
-        {item.at && <time>{momentOf(item.at)}</time>}
+        {item.at && <time title={momentOf(item.at)}>{whenOf(item.at)}</time>}
       </span>
     </div>
   );
@@ -109,19 +109,19 @@ function NoteView({ item }: { item: Note }) {
 const WORDS: Record<Pending["state"], string> = {
   sending: "sending…",
   sent: "",
-  waiting: "waits for its turn",
+  joined: "steering: the agent hears it next",
   failed: "not sent",
 };
 
 function PendingView({ item, talk }: Props<Pending>) {
-  const steers = item.state === "sent" && talk.busy.value;
+  const queued = item.state === "sent" && talk.busy.value && talk.speaking.value?.id !== item.id;
   return (
     <article class={`said user pending ${item.state}`} aria-label="You">
       <p class="plain" dir="auto">
         {item.text}
       </p>
       <footer class="foot">
-        <span role="status">{steers ? "queued: the agent hears it at its next step" : WORDS[item.state]}</span>
+        <span role="status">{queued ? "queued: waits for its turn" : WORDS[item.state]}</span>
         {item.error && <span class="problem">{item.error}</span>}
         {item.state === "failed" && <Act name="Send again" icon="redo" act={() => void talk.resend(item.id)} />}
       </footer>

@@ -9,6 +9,7 @@ import { Deliveries } from "./operations/Deliveries";
 import { Devices } from "./operations/Devices";
 import { Findings } from "./operations/Findings";
 import { Gateways } from "./operations/Gateways";
+import { Jobs } from "./operations/Jobs";
 import { Refusals } from "./operations/Refusals";
 import { Runs } from "./operations/Runs";
 import { UsagePart } from "./operations/Usage";
@@ -23,6 +24,7 @@ interface Part {
 const PARTS: Part[] = [
   { name: "runs", title: "Runs", show: () => <Runs />, there: () => true },
   { name: "deliveries", title: "Deliveries", show: () => <Deliveries />, there: () => has("deliveries.list") && may("admin") },
+  { name: "jobs", title: "Jobs", show: () => <Jobs />, there: () => has("cron.list") },
   { name: "gateways", title: "Gateways", show: () => <Gateways />, there: () => has("gateways.list") && may("admin") },
   { name: "usage", title: "Usage", show: () => <UsagePart />, there: () => true },
   { name: "audit", title: "Audit", show: () => <Findings />, there: () => has("security.audit") && may("admin") },

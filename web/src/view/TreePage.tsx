@@ -1,17 +1,17 @@
 // Who spawned whom, as a picture that moves with them.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { may } from "../state/gateway";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { call, may } from "../state/gateway";
 import { hrefOf, place } from "../state/route";
-import { stop } from "../state/sessions";
-import { type Exchange, Family, flat } from "../state/tree";
-import { call } from "../state/gateway";
+import { nameOf, sessions, stop } from "../state/sessions";
+import { type Edge, type Exchange, Family, edgesOf, flat } from "../state/tree";
 import { type TreeRow, titleOf } from "../wire/shapes";
 import { ask, attempt } from "./dialogs";
+import { Edges } from "./Edges";
 import { SidebarButton } from "./Head";
 import { Icon } from "./icons";
 import { State } from "./Sidebar";
-import { costOf, countOf, lengthOf } from "./words";
+import { agoOf, costOf, countOf, lengthOf } from "./words";
 
 const SECOND = 1_000;
 
@@ -28,23 +28,61 @@ export function TreePage({ root }: { root: string }) {
         <div class="names">
           <h1>Tree</h1>
           <p class="quiet" role="status">
-            {all.length} sessions, {working} working · {countOf(sum(all, "totalTokens"))} tokens · {costOf(sum(all, "estimatedCostUsd"))}
+            {all.length === 1 ? "1 session" : `${all.length} sessions`}, {working} working · {countOf(sum(all, "totalTokens"))} tokens · {costOf(sum(all, "estimatedCostUsd"))}
           </p>
         </div>
       </header>
       <div class="page-body" tabIndex={0} role="region" aria-label="Tree">
         {family.problem.value && <p class="quiet">{family.problem.value}</p>}
-        {tree && (
-          <ul class="tree">
-            <Branch row={tree} />
-          </ul>
-        )}
+        {tree && <Picture tree={tree} edges={edgesOf(family.exchanges.value)} />}
         {tree && tree.children.length === 0 && (
           <p class="quiet">This session has spawned nobody. Ask its agent to “spawn a helper to …”, and helpers appear here while they work.</p>
         )}
         {family.exchanges.value.length > 0 && <Exchanges all={family.exchanges.value} />}
       </div>
     </div>
+  );
+}
+
+/** The tree, whom its sessions speak with beyond it, and what went between them. */
+function Picture({ tree, edges }: { tree: TreeRow; edges: Edge[] }) {
+  const host = useRef<HTMLDivElement>(null);
+  const inside = new Set(flat(tree).map((row) => row.key));
+  const beyond = [...new Set(edges.flatMap((edge) => [edge.from, edge.to]))].filter((key) => !inside.has(key));
+  return (
+    <div class={edges.length > 0 ? "picture linked" : "picture"} ref={host}>
+      <ul class="tree">
+        <Branch row={tree} />
+      </ul>
+      {beyond.length > 0 && (
+        <>
+          <h2>Spoken with</h2>
+          <ul class="tree" aria-label="Spoken with">
+            {beyond.map((key) => (
+              <Other key={key} session={key} />
+            ))}
+          </ul>
+        </>
+      )}
+      <Edges edges={edges} host={host} />
+    </div>
+  );
+}
+
+function Other({ session }: { session: string }) {
+  const row = sessions.value.get(session);
+  return (
+    <li>
+      <div class="node" data-key={session}>
+        <a href={hrefOf({ at: "chat", key: session })}>
+          <span class="row">
+            {row && <State row={row} />}
+            <strong class="title">{nameOf(session)}</strong>
+          </span>
+          {row?.agentId && <span class="quiet figures">{row.agentId}</span>}
+        </a>
+      </div>
+    </li>
   );
 }
 
@@ -55,7 +93,7 @@ function Branch({ row }: { row: TreeRow }) {
   const here = at.at === "tree" && at.key === row.key;
   return (
     <li>
-      <div class={here ? "node here" : "node"}>
+      <div class={here ? "node here" : "node"} data-key={row.key}>
         <a href={hrefOf({ at: "chat", key: row.key })}>
           <span class="row">
             <State row={row} />
@@ -114,9 +152,12 @@ function Exchanges({ all }: { all: Exchange[] }) {
       <ul>
         {all.map((one) => (
           <li key={one.id}>
-            <a href={hrefOf({ at: "chat", key: one.requester })}>{one.requester}</a> → <a href={hrefOf({ at: "chat", key: one.target })}>{one.target}</a>
             <span class={`badge ${one.state}`}>{one.state}</span>
-            {one.request && <span class="quiet">{one.request}</span>}
+            <span>
+              <a href={hrefOf({ at: "chat", key: one.requester })}>{nameOf(one.requester)}</a> → <a href={hrefOf({ at: "chat", key: one.target })}>{nameOf(one.target)}</a>
+            </span>
+            <span class="quiet said-line">{one.request}</span>
+            <time class="quiet">{agoOf(one.createdAt)}</time>
           </li>
         ))}
       </ul>

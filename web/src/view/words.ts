@@ -9,7 +9,14 @@ const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" 
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const number = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 
-export const timeOf = (at: number): string => clock.format(at);
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short" });
+
+/** The time alone where the day is today. */
+export const timeOf = (at: number): string => whenOf(at).replace(/^today /, "");
+/** An hour on the wall, as people here write it. */
+export const clockOf = (hour = "0", minute = "0"): string => clock.format(new Date(2000, 0, 1, Number(hour), Number(minute)));
+/** A day that the gateway counts, by UTC. */
+export const dayOf = (at: number): string => new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" }).format(at);
 export const momentOf = (at: number): string => whole.format(at);
 
 export function agoOf(at: number, now = Date.now()): string {
@@ -18,6 +25,22 @@ export function agoOf(at: number, now = Date.now()): string {
   if (past < HOUR) return `${Math.floor(past / MINUTE)} min`;
   if (past < DAY) return `${Math.floor(past / HOUR)} h`;
   return day.format(at);
+}
+
+/** A moment near now by its day and its time. */
+export function whenOf(at: number, now = Date.now()): string {
+  const apart = Math.round((new Date(at).setHours(0, 0, 0, 0) - new Date(now).setHours(0, 0, 0, 0)) / DAY);
+  const near = { "-1": "yesterday", "0": "today", "1": "tomorrow" }[String(apart)];
+  if (near) return `${near} ${clock.format(at)}`;
+  return Math.abs(apart) < 7 ? `${weekday.format(at)} ${clock.format(at)}` : whole.format(at);
+}
+
+export function untilOf(at: number, now = Date.now()): string {
+  const left = at - now;
+  if (left < MINUTE) return "now";
+  if (left < HOUR) return `in ${Math.floor(left / MINUTE)} min`;
+  if (left < 2 * DAY) return `in ${Math.floor(left / HOUR)} h`;
+  return `in ${Math.floor(left / DAY)} days`;
 }
 
 export function lengthOf(milliseconds: number): string {

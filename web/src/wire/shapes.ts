@@ -51,6 +51,10 @@ export interface Meta {
   kind?: "reset" | "branch" | "compaction";
   reason?: string;
   rule?: string | null;
+  /** How large the context was when it was condensed. */
+  tokensBefore?: number;
+  /** Why another model went on here. */
+  modelReason?: string;
 }
 
 export interface MessageRow {

@@ -1,7 +1,8 @@
 """Entries of a transcript as the rows that clients show, without the secrets in them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import assert_never
 
 from roost.core.entries import Entry
@@ -30,6 +31,7 @@ INJECTED, GATEWAY = "gateway-injected", "roost"
 CUT = "\n…(cut)"
 _AFRESH = frozenset({OpenedBy.NEW, OpenedBy.RESET, OpenedBy.DAILY, OpenedBy.IDLE})
 _GOES_ON = frozenset({OpenedBy.FORK, OpenedBy.BRANCH, OpenedBy.BACK})
+_UNTOLD: Mapping[str, str] = MappingProxyType({})
 
 
 def message_row(
@@ -43,7 +45,7 @@ def message_row(
         case Notice():
             return None
         case Compaction() as compaction:
-            meta["kind"] = "compaction"
+            meta |= {"kind": "compaction", "tokensBefore": compaction.tokens_before}
             text = "Earlier messages were condensed."
             return {"role": "system", "content": text, "timestamp": compaction.at, META: meta}
         case UserMessage() as said:
@@ -93,14 +95,18 @@ def past(
     scanner: SecretScanner,
     most_chars: int,
     most_bytes: int,
+    reasons: Mapping[str, str] = _UNTOLD,
 ) -> Past:
-    """The newest entries that fit, at least one, each generation that was begun on purpose after its mark."""
+    """The newest entries that fit, at least one, each generation that was begun on purpose after its mark. `reasons` are why
+    a model took over, by the entry it began with."""
     marks = {one.session_id: one for one in generations if one.opened_by in _AFRESH | _GOES_ON}
     rows, room, told = list[JsonObject](), most_bytes, 0
     swept = Swept([text for entry in entries for text in _texts(entry)], scanner)
     for entry in reversed(entries):
         row = message_row(entry, name_of(entry.run_id) if entry.run_id else None, most_chars, swept)
         if row is not None:
+            if reason := reasons.get(entry.id):
+                row = _because(row, reason)
             room -= len(encode(row))
             if room < 0 and rows:
                 break
@@ -111,6 +117,12 @@ def past(
     if not entries and marks:
         rows.append(generation_row(next(iter(marks.values()))))
     return Past(rows=rows[::-1], entries=told)
+
+
+def _because(row: JsonObject, reason: str) -> JsonObject:
+    meta = row[META]
+    assert isinstance(meta, dict)
+    return {**row, META: {**meta, "modelReason": reason}}
 
 
 def text_message(text: str, at: int) -> JsonObject:

@@ -91,7 +91,10 @@ class Ledger(TypedDict):
 
 
 class ExchangesParams(KeyParams):
+    """With `tree`, also those of every session below it."""
+
     limit: Rows = 100
+    tree: bool = False
 
 
 class Exchanges(TypedDict):

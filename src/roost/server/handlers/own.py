@@ -65,18 +65,18 @@ async def tree(call: Call, params: KeyParams) -> Tree:
     root = await house.find(Operation.LIST, call.caller, params.key, params.agent_id)
     if root is None:
         raise NotFound(f"No session found: {params.key}")
-    below, truncated = await _below(call, root)
-    return Tree(ts=house.clock.now(), tree=_branch(call, root, below), truncated=truncated)
+    found, truncated = await below(call, Operation.LIST, root)
+    return Tree(ts=house.clock.now(), tree=_branch(call, root, found), truncated=truncated)
 
 
-async def _below(call: Call, root: Session) -> tuple[dict[SessionKey, list[Session]], bool]:
-    """The children of each session, a generation a question."""
+async def below(
+    call: Call, operation: Operation, root: Session
+) -> tuple[dict[SessionKey, list[Session]], bool]:
+    """The children of each session, a generation a question, and whether there are more."""
     found: dict[SessionKey, list[Session]] = {}
     parents, room = frozenset({root.key}), MOST_NODES
     while parents and room:
-        query = SessionQuery(
-            scope=scope(Operation.LIST, call.caller), parents=parents, archived=None, limit=room
-        )
+        query = SessionQuery(scope=scope(operation, call.caller), parents=parents, archived=None, limit=room)
         page = await call.house.store.list_sessions(query)
         for row in sorted(page.rows, key=lambda row: (row.times.created, str(row.key))):
             if row.lineage.parent is not None:

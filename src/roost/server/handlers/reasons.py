@@ -1,10 +1,15 @@
 """Why a session is as it is, and what happened in it from its beginning."""
 
+from collections.abc import Sequence
+
 from roost.core.commands import Aspect
 from roost.core.entries import Entry
 from roost.core.errors import NotFound
+from roost.core.exchanges import Exchange
 from roost.core.jsonvalue import JsonObject
-from roost.core.messages import ProvenanceKind
+from roost.core.keys import SessionKey
+from roost.core.messages import AssistantMessage, ProvenanceKind
+from roost.core.models import ModelRef
 from roost.core.queries import HistoryPage, HistoryQuery, LedgerQuery, Position
 from roost.core.redaction import redact
 from roost.core.runs import Cause, Request, Run, RunState
@@ -16,6 +21,7 @@ from roost.protocol.convert.messages import past
 from roost.protocol.families import reasons
 from roost.protocol.families.reasons import Denials, Exchanges, Explained, Ledger, Timeline
 from roost.server.calls import Call
+from roost.server.handlers.own import below
 
 MOST_DENIALS = 1_000
 MOST_BYTES = 6 * 1024 * 1024
@@ -57,6 +63,7 @@ async def timeline(call: Call, params: reasons.TimelineParams) -> Timeline:
         scanner=house.scanner,
         most_chars=params.max_chars,
         most_bytes=MOST_BYTES,
+        reasons=await _takeovers(call, page.entries),
     )
     told = page.entries[len(page.entries) - read.entries :]
     more = page.before is not None or len(told) < len(page.entries)
@@ -67,6 +74,23 @@ async def timeline(call: Call, params: reasons.TimelineParams) -> Timeline:
         messages=[row for row in read.rows if _wanted(row, params)],
         before=_cursor(told[0], page) if more else None,
     )
+
+
+async def _takeovers(call: Call, entries: Sequence[Entry]) -> dict[str, str]:
+    """Why another model went on, by the entry it went on with, as far as that was the last to answer its run."""
+    found, before = dict[str, str](), None
+    for entry in entries:
+        body = entry.body
+        if not isinstance(body, AssistantMessage) or not body.model:
+            continue
+        model = str(ModelRef(body.provider, body.model))
+        if model != before and entry.run_id is not None:
+            run = await call.house.store.run(entry.run_id)
+            outcome = None if run is None else run.outcome
+            if outcome is not None and outcome.model == model and outcome.model_reason:
+                found[entry.id] = redact(outcome.model_reason, call.house.scanner)[0]
+        before = model
+    return found
 
 
 def _position(cursor: str | None) -> Position | None:
@@ -132,11 +156,19 @@ async def ledger(call: Call, params: reasons.LedgerParams) -> Ledger:
 
 async def exchanges(call: Call, params: reasons.ExchangesParams) -> Exchanges:
     session = await _found(call, Operation.HISTORY, params.key, params.agent_id)
-    found = await call.house.store.exchanges_of(session.key, params.limit)
+    keys = [session.key]
+    if params.tree:
+        children, _ = await below(call, Operation.HISTORY, session)
+        keys += [child.key for siblings in children.values() for child in siblings]
+    found: dict[str, tuple[Exchange, SessionKey]] = {}
+    for key in keys:
+        for exchange in await call.house.store.exchanges_of(key, params.limit):
+            found.setdefault(exchange.id, (exchange, key))
+    newest = sorted(found.values(), key=lambda pair: pair[0].created_at, reverse=True)[: params.limit]
     return Exchanges(
         ts=call.house.clock.now(),
         key=str(session.key),
-        exchanges=[exchange_row(one, session.key, call.house.scanner) for one in found],
+        exchanges=[exchange_row(exchange, key, call.house.scanner) for exchange, key in newest],
     )
 
 

@@ -59,6 +59,7 @@ def test_what_no_model_wrote_is_told_apart() -> None:
 def test_marks_are_rows_and_notices_are_none() -> None:
     mark = row(Compaction(summary="s", first_kept_id=None, tokens_before=1, at=5))
     assert (mark["role"], mark["__openclaw"]["kind"]) == ("system", "compaction")
+    assert mark["__openclaw"]["tokensBefore"] == 1
     assert message_row(entry(Notice(kind="x", at=5, data={})), None, 10, StdlibScanner()) is None
 
 
@@ -112,6 +113,10 @@ def kinds(rows: list[Any]) -> list[str]:
     return [one["__openclaw"].get("kind") or one["content"] for one in rows]
 
 
+def reason(row: Any) -> Any:
+    return row["__openclaw"].get("modelReason")
+
+
 def test_each_conversation_begins_with_its_mark() -> None:
     entries = (said("a"), said("b", 1, "s-2"), entry(Notice(kind="x", at=5, data={}), 2, "s-2"))
     generations = (generation("s-1", OpenedBy.FIRST), generation("s-2", OpenedBy.RESET))
@@ -125,6 +130,13 @@ def test_a_conversation_without_a_word_is_its_mark() -> None:
     )
     assert (kinds(fresh.rows), fresh.entries) == (["reset"], 0)
     assert past((), (), str, scanner=StdlibScanner(), most_chars=10, most_bytes=10_000).rows == []
+
+
+def test_a_model_that_took_over_has_its_reason_where_it_began() -> None:
+    entries = (said("a"), said("b", 2))
+    why = {entries[1].id: "the first one failed"}
+    read = past(entries, (), str, scanner=StdlibScanner(), most_chars=10, most_bytes=10_000, reasons=why)
+    assert [reason(one) for one in read.rows] == [None, "the first one failed"]
 
 
 def test_only_the_newest_rows_fit_and_one_always_does() -> None:

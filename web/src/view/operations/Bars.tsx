@@ -56,7 +56,7 @@ export function Days({ title, bars, told }: Props) {
       </svg>
       <p class="row quiet days-ends">
         <span>{bars[0]?.name}</span>
-        <span class="grow" />
+        <span class="grow centre">at most {told(most)} a day</span>
         <span>{bars.at(-1)?.name}</span>
       </p>
     </section>

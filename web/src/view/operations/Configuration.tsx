@@ -30,8 +30,8 @@ export function Configuration() {
       {(found) => (
         <>
           <p class="quiet">
-            {found.exists ? found.path : "There is no file: the defaults hold."} Change a setting with <code>roost config set PATH VALUE</code>; the running gateway takes it
-            over.
+            {found.exists ? <code>{found.path}</code> : "There is no file: the defaults hold."} Change a setting with <code>roost config set PATH VALUE</code>; the running
+            gateway takes it over.
           </p>
           <div class="row">
             <input class="grow" type="search" placeholder="Filter settings" aria-label="Filter settings" value={words} onInput={(event) => setWords(event.currentTarget.value)} />

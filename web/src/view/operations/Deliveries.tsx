@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../../state/gateway";
 import { hrefOf } from "../../state/route";
+import { nameOf } from "../../state/sessions";
 import { ask, attempt } from "../dialogs";
 import { agoOf } from "../words";
 import { Empty, Figure, Shown, useAsked } from "./asked";
@@ -70,7 +71,8 @@ export function Deliveries() {
                 </div>
                 <p class="clip">{one.text}</p>
                 <p class="quiet">
-                  {one.kind} of <a href={hrefOf({ at: "chat", key: one.sessionKey })}>{one.sessionKey}</a>, {one.attempts} attempts{one.error && `: ${one.error}`}
+                  {one.kind} of <a href={hrefOf({ at: "chat", key: one.sessionKey })}>{nameOf(one.sessionKey)}</a>, {one.attempts === 1 ? "1 attempt" : `${one.attempts} attempts`}
+                  {one.error && `: ${one.error}`}
                 </p>
                 {DECIDED.includes(one.state) && (
                   <div class="row">

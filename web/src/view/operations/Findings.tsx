@@ -33,9 +33,11 @@ export function Findings() {
                   <span class={`badge ${one.severity}`}>{one.severity}</span>
                   <strong>{one.detail}</strong>
                 </div>
-                <p class="quiet">{one.checkId}</p>
                 <p>
-                  <code>{one.setting}</code>: {one.remediation}
+                  <strong>To close it:</strong> {one.remediation}
+                </p>
+                <p class="quiet">
+                  <code>{one.setting}</code> · {one.checkId}
                 </p>
               </li>
             ))}

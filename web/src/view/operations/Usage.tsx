@@ -1,8 +1,7 @@
 import { useState } from "preact/hooks";
 import { hrefOf } from "../../state/route";
-import { sessions } from "../../state/sessions";
-import { titleOf } from "../../wire/shapes";
-import { costOf, countOf } from "../words";
+import { nameOf } from "../../state/sessions";
+import { costOf, countOf, dayOf } from "../words";
 import { Empty, Figure, Shown, useAsked } from "./asked";
 import { type Bar, Bars, Days } from "./Bars";
 
@@ -66,7 +65,7 @@ export function UsagePart() {
           {found.totals.calls === 0 && <Empty>No model was called yet.</Empty>}
           <Days
             title="By day"
-            bars={everyDay(found).map((day) => ({ name: day.date, value: value(day) }))}
+            bars={everyDay(found).map((day) => ({ name: dayOf(Date.parse(day.date)), value: value(day) }))}
             told={told}
           />
           <Bars title="By model" bars={(found.aggregates.byModel ?? []).map((one) => ({ name: [one.provider, one.model].filter(Boolean).join("/"), value: value(one.totals) }))} told={told} />
@@ -92,8 +91,7 @@ function everyDay(found: Usage): (Spent & { date: string })[] {
 function dearest(found: Usage, value: (spent?: Spent | null) => number): Bar[] {
   return found.sessions
     .map((one) => {
-      const row = sessions.value.get(one.key);
-      return { name: row ? titleOf(row) : one.key, value: value(one.usage), href: hrefOf({ at: "chat", key: one.key }) };
+      return { name: nameOf(one.key), value: value(one.usage), href: hrefOf({ at: "chat", key: one.key }) };
     })
     .filter((one) => one.value > 0)
     .sort((one, other) => other.value - one.value)
