@@ -36,7 +36,7 @@ _DEMANDS: tuple[Row, ...] = (
     ("D01", MET, 4, "The session tools are called sessions_list, sessions_history, sessions_send and sessions_spawn, with agents_list beside them."),
     ("D02", MET, 4, "A tool given the key `main` acts on the main session of the agent that calls it."),
     ("D03", MET, 4, "Keys of groups and channels are given to tools whole and are taken as they are."),
-    ("D04", PLANNED, 8, "Cron sessions are keyed cron:<job>, hooks hook:<uuid> unless set, nodes node-<id> unless set."),
+    ("D04", MET, 8, "Cron sessions are keyed cron:<job>, hooks hook:<uuid> unless set, nodes node-<id> unless set."),
     ("D05", MET, 4, "No tool ever shows the keys `global` or `unknown`; under the global scope that session shows as `main`."),
     ("D06", MET, 4, "sessions_list filters by kinds, limit, activeMinutes and messageLimit; a limit above 200 is lowered to 200."),
     ("D07", MET, 4, "A messageLimit above 0 adds the last N messages to each row, tool results left out."),

@@ -2,12 +2,14 @@
 
 from types import MappingProxyType
 
+from roost.core.grants import Role
 from roost.protocol.families import (
     agents,
     changes,
     chat,
     cron,
     devices,
+    nodes,
     operations,
     own,
     reasons,
@@ -57,6 +59,12 @@ EVERY = (
     devices.REMOVE,
     devices.ROTATE,
     devices.REVOKE,
+    nodes.LIST,
+    nodes.DESCRIBE,
+    nodes.INVOKE,
+    nodes.PAIRED,
+    nodes.RESULT,
+    nodes.EVENT,
     cron.LIST,
     cron.STATUS,
     cron.GET,
@@ -82,4 +90,8 @@ EVERY = (
     operations.FORK,
 )
 METHODS = MappingProxyType({method.name: method for method in EVERY})
-ADVERTISED = tuple(method.name for method in EVERY if not method.hidden)
+
+
+def advertised(role: Role) -> tuple[str, ...]:
+    """Those that a client of this role is told of when it comes."""
+    return tuple(method.name for method in EVERY if not method.hidden and method.role is role)

@@ -10,6 +10,7 @@ from roost.protocol.families import (
     chat,
     cron,
     devices,
+    nodes,
     operations,
     own,
     reasons,
@@ -21,6 +22,7 @@ from roost.server.fanout import Fanout
 from roost.server.handlers import catalogue, changing, usage
 from roost.server.handlers import cron as timing
 from roost.server.handlers import devices as pairing
+from roost.server.handlers import nodes as lending
 from roost.server.handlers import operations as operating
 from roost.server.handlers import own as roosts
 from roost.server.handlers import reasons as why
@@ -40,6 +42,7 @@ def table(fanout: Fanout) -> Table:
         *_changes(Changes(talk), talk),
         *_talk(talk, Reading(fanout)),
         *_devices(),
+        *_nodes(lending.Saying(talk)),
         *_cron(),
         *_own(),
         *_operations(),
@@ -101,6 +104,15 @@ def _devices() -> Iterable[Bound[Any, Any]]:
     yield Bound(method=devices.REMOVE, handle=pairing.remove)
     yield Bound(method=devices.ROTATE, handle=pairing.rotate)
     yield Bound(method=devices.REVOKE, handle=pairing.revoke)
+
+
+def _nodes(saying: lending.Saying) -> Iterable[Bound[Any, Any]]:
+    yield Bound(method=nodes.LIST, handle=lending.list_nodes)
+    yield Bound(method=nodes.DESCRIBE, handle=lending.describe)
+    yield Bound(method=nodes.INVOKE, handle=lending.invoke)
+    yield Bound(method=nodes.PAIRED, handle=lending.list_paired)
+    yield Bound(method=nodes.RESULT, handle=lending.result)
+    yield Bound(method=nodes.EVENT, handle=saying.event)
 
 
 def _cron() -> Iterable[Bound[Any, Any]]:
