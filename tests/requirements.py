@@ -165,7 +165,7 @@ _DEFENCES: tuple[Row, ...] = (
     ("S11", MET, 8, "A hook's session is fixed by configuration or lies under its own prefix, checked after all templating."),
     ("S12", MET, 6, "A revoked secret stops working within a second, on open connections too."),
     ("S13", MET, 6, "No tool parameter chooses which gateway is contacted."),
-    ("S14", PLANNED, 8, "Every outbound fetch resolves, checks and pins its address and checks each redirect again; private addresses are refused."),
+    ("S14", MET, 8, "Every outbound fetch resolves, checks and pins its address and checks each redirect again; private addresses are refused."),
     ("S15", MET, 4, "No child has a right that its parent lacks, in any runtime."),
     ("S16", MET, 4, "A session controls only its own descendants; siblings and parents are not found."),
     ("S17", MET, 4, "Every reader of sessions passes the guard after all ways of naming one are resolved."),

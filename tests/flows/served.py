@@ -22,6 +22,7 @@ from roost.scanners.stdlib import StdlibScanner
 from roost.server.asgi import application
 from roost.server.auth import Admitted, Authenticator, Peer, Secrets, SharedSecret
 from roost.server.fanout import Fanout
+from roost.server.firings import Firings
 from roost.server.handlers.table import table
 from roost.server.house import About, House, Phase
 from roost.server.socket import Door
@@ -121,6 +122,7 @@ async def gates(
             authenticator = keeping(house)
             door = Door(house, fanout, authenticator, table(fanout))
             group.start_soon(fanout.serve)
+            group.start_soon(Firings(house).serve)
             yield Gate(bench, engine, house, door, application(house, door, authenticator))
             group.cancel_scope.cancel()
 

@@ -50,6 +50,11 @@ TABLE = (
         "and all of it so far.",
     ),
     Told(
+        name=CRON,
+        audience=Audience.READERS,
+        about="A job was added, updated or removed, or began or ended, by `action`. Only the owner is told.",
+    ),
+    Told(
         name=INVOKE,
         audience=Audience.NODE,
         about="What a node is asked for; `node.invoke.result` answers it.",
