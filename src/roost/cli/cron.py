@@ -197,17 +197,22 @@ async def run(job: Id, *, where: Where = HERE) -> int:
 
 @app.command
 async def runs(
-    job: Id, *, limit: Annotated[int, Parameter(help="At most so many.")] = 20, where: Where = HERE
+    job: Annotated[str | None, Parameter(help="Its id in the list; of all, if none is given.")] = None,
+    *,
+    limit: Annotated[int, Parameter(help="At most so many.")] = 20,
+    where: Where = HERE,
 ) -> int:
     """What came of it, newest first."""
+    meant = {"scope": "all"} if job is None else {"id": job}
     async with gateway(where) as client:
-        found = await client.call(RUNS, {"id": job, "limit": limit})
+        found = await client.call(RUNS, {**meant, "limit": limit})
     if where.json:
         as_json(found)
         return 0
     rows = [
         (
             _when(one.get("runAtMs")),
+            one.get("jobName") or one.get("jobId"),
             one.get("status") or "running",
             one.get("durationMs"),
             one.get("summary") or one.get("error"),
@@ -215,9 +220,9 @@ async def runs(
         for one in found["entries"]
     ]
     if rows:
-        table(("when", "status", "ms", "what"), rows)
+        table(("when", "job", "status", "ms", "what"), rows)
     else:
-        say("it was not due yet")
+        say("nothing was due yet")
     return 0
 
 
