@@ -89,11 +89,11 @@ class Beat(TypedDict):
     status: str
 
 
-LAST_HEARTBEAT = Method(
+LAST_HEARTBEAT: Method[NoParams, Beat | None] = Method(
     name="last-heartbeat",
     about="The last look-around of an agent, for the owner; null where none was.",
     params=NoParams,
-    result=Beat | None,
+    result=Beat,
     needs=Scope.READ,
 )
 LOGS = Method(
