@@ -1,7 +1,8 @@
-"""The one way the gateway reaches out to an address that somebody gave it.
+"""The one way the gateway reaches out.
 
-Every hop is resolved, judged and reached at the very address that was judged: a name that answers otherwise the next time
-changes nothing.
+To an address that somebody gave it, every hop is resolved, judged and reached at the very address that was judged: a name
+that answers otherwise the next time changes nothing. What its owner wrote into the configuration is reached wherever that
+is, and nothing but it.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -11,7 +12,7 @@ from urllib.parse import urljoin
 import anyio
 import httpx2
 
-from roost.core.egress import Target, refuse_private, target
+from roost.core.egress import PORTS, Target, refuse_private, target
 from roost.core.errors import Forbidden
 from roost.ports import Unreached
 
@@ -80,6 +81,39 @@ class WebEgress:
                 "timeout": dict.fromkeys(("connect", "read", "write", "pool"), TIMEOUT_S),
             },
         )
+
+
+def owners_client(url: httpx2.URL, *, timeout: httpx2.Timeout, kept: int) -> httpx2.AsyncClient:
+    """For an origin that the owner configured, private or not. Whoever is given it can be led nowhere else."""
+    inside = httpx2.AsyncHTTPTransport(
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=kept),
+        # Loading certificates takes longer than a call; without TLS nothing is checked by them.
+        verify=url.scheme == "https",
+        trust_env=False,
+    )
+    return httpx2.AsyncClient(
+        transport=_Homebound(url, inside), timeout=timeout, trust_env=False, follow_redirects=False
+    )
+
+
+class _Homebound(httpx2.AsyncBaseTransport):
+    """Libraries may follow what an answer says, and take a key with them."""
+
+    def __init__(self, home: httpx2.URL, inside: httpx2.AsyncBaseTransport) -> None:
+        self._home = _origin(home)
+        self._inside = inside
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if _origin(request.url) != self._home:
+            raise httpx2.UnsupportedProtocol(f"{request.url.host} is not the configured address")
+        return await self._inside.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._inside.aclose()
+
+
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port or PORTS.get(url.scheme)
 
 
 async def _sent(client: httpx2.AsyncClient, request: httpx2.Request, hop: Target) -> httpx2.Response:

@@ -16,6 +16,7 @@ from roost.core.models import (
     ToolCallBegun,
 )
 from roost.testing.clock import NOON
+from roost.testing.fake_http import FakeEndpoint, Reply
 from roost.testing.scripts import CallTool, Fail, Hang, Say, Script, Spend, Stop, Think, Until, says
 from tests.asking import SPEC, request
 from tests.contract.model_kits import KITS, Kit
@@ -32,13 +33,14 @@ async def kit(request: pytest.FixtureRequest) -> AsyncIterator[Kit]:
         yield kit
 
 
-async def answer(kit: Kit, script: Script, text: str = "hello") -> list[ModelEvent]:
-    kit.told(script)
+async def answer(kit: Kit, script: Script | None, text: str = "hello") -> list[ModelEvent]:
+    if script is not None:
+        kit.told(script)
     async with kit.model.stream(request(text)) as events:
         return [event async for event in events]
 
 
-async def failure(kit: Kit, script: Script) -> ModelFailed:
+async def failure(kit: Kit, script: Script | None = None) -> ModelFailed:
     with pytest.raises(ModelFailed) as failed:
         await answer(kit, script)
     return failed.value
@@ -206,3 +208,15 @@ async def test_a_hanging_call_delays_no_other(kit: Kit) -> None:
             await kit.provider.asked(1)
             assert text_of(finished(await _read_all(kit))) == "quick"
             group.cancel_scope.cancel()
+
+
+@pytest.mark.requirement("S14")
+@pytest.mark.parametrize("name", [name for name in KITS if name != "scripted"])
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_no_answer_leads_a_call_and_its_key_to_somewhere_else(name: str, status: int) -> None:
+    async with KITS[name]() as kit, FakeEndpoint() as other:
+        assert isinstance(kit.provider, FakeEndpoint)
+        kit.provider.add(Reply(status=status, headers=(("location", f"{other.url}/v1"),)))
+        await failure(kit)
+        assert len(kit.provider.requests) == 1
+        assert other.requests == []

@@ -323,6 +323,14 @@ async def test_the_history_is_read_in_pages_newest_first(store: Store) -> None:
     assert ([one.id for one in page.rows], page.more) == (["f3", "f2"], True)
     assert not (await store.firings("j1", limit=5)).more
     assert await store.count_firings("j1") == 5
+    others = (
+        replace(row, id="g", job_id="j2", at=NOON + 9),
+        replace(row, id="beat", job_id="heartbeat-main", key=MAIN.beat),
+    )
+    await store.change_session(MAIN, lambda snapshot: tuple(PutFiring(firing=one) for one in others))
+    every = await store.firings(None, limit=2)
+    assert ([one.id for one in every.rows], every.more) == (["g", "f4"], True)
+    assert await store.count_firings(None) == 6
 
 
 async def test_who_waits_for_jobs_hears_of_a_change(store: Store) -> None:

@@ -85,9 +85,10 @@ class Device:
         scopes: list[str],
         secret: str = "",
         form: str = "v3",
+        role: str = "operator",
         **changes: object,
     ) -> dict[str, object]:
-        parts = [form, self.id, CLIENT["id"], CLIENT["mode"], "operator", ",".join(scopes)]
+        parts = [form, self.id, CLIENT["id"], CLIENT["mode"], role, ",".join(scopes)]
         parts += [str(challenge["ts"]), secret, challenge["nonce"]]
         parts += [CLIENT["platform"], ""] if form == "v3" else []
         signature = self._key.sign("|".join(parts).encode())

@@ -20,8 +20,9 @@ from roost.protocol.handshake import Connect, Refusal
 from roost.protocol.scopes import EVERY, grant
 from roost.scanners.stdlib import StdlibScanner
 from roost.server.asgi import application
-from roost.server.auth import Admitted, Peer, Secrets, SharedSecret
+from roost.server.auth import Admitted, Authenticator, Peer, Secrets, SharedSecret
 from roost.server.fanout import Fanout
+from roost.server.firings import Firings
 from roost.server.handlers.table import table
 from roost.server.house import About, House, Phase
 from roost.server.socket import Door
@@ -74,8 +75,17 @@ class Gate:
             yield client
 
 
+SECRET = SharedSecret(lambda: Secrets(token=Secret("secret-token")))
+
+
+def known(house: House) -> Authenticator:
+    return Known(lambda: Secrets(token=Secret("secret-token")))
+
+
 @asynccontextmanager
-async def gates(kind: str, folder: Path) -> AsyncIterator[Gate]:
+async def gates(
+    kind: str, folder: Path, keeping: Callable[[House], Authenticator] = known
+) -> AsyncIterator[Gate]:
     """A gateway that serves, over a store of a kind."""
     async with benches(kind, folder) as bench:
         bench.model = ScriptedModel(clock=bench.clock)
@@ -109,9 +119,10 @@ async def gates(kind: str, folder: Path) -> AsyncIterator[Gate]:
             house = House(engine, about)
             house.phase = Phase.SERVING
             fanout = Fanout(house)
-            authenticator = Known(lambda: Secrets(token=Secret("secret-token")))
+            authenticator = keeping(house)
             door = Door(house, fanout, authenticator, table(fanout))
             group.start_soon(fanout.serve)
+            group.start_soon(Firings(house).serve)
             yield Gate(bench, engine, house, door, application(house, door, authenticator))
             group.cancel_scope.cancel()
 

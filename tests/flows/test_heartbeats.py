@@ -1,6 +1,7 @@
 """An agent that looks around beside the conversation of its person."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -16,9 +17,11 @@ from roost.engine.gateway import Engine
 from roost.engine.rules import House, TimerRules
 from roost.engine.timers import beat_id
 from roost.ports import Topic, TopicKind
+from roost.testing.clock import NOON
 from roost.testing.scripts import Say
 from tests.flows.gateways import Bench, benches
-from tests.jobs import plan
+from tests.flows.served import gates, send
+from tests.jobs import job, plan
 from tests.scale import count
 
 MAIN = SessionKey.named("main", "main")
@@ -124,3 +127,31 @@ async def test_nobody_is_looked_after_who_has_not_spoken(tmp_path: Path) -> None
                 await bench.store.wait_for(Topic(TopicKind.JOBS), moved)
         assert bench.model.requests == []
         assert await bench.store.count_firings(beat_id("main")) == 0
+
+
+async def test_the_owner_is_shown_who_looks_around_and_when_it_was_last_done(tmp_path: Path) -> None:
+    async with gates("memory", tmp_path) as gate, gate.client() as client:
+        rules = gate.engine.rules
+        timers = TimerRules(beats={"main": LOOK})
+        await gate.engine.reload(replace(rules, house=replace(rules.house, timers=timers)))
+        gate.bench.model.otherwise = (Say("HEARTBEAT_OK"),)
+
+        async def looks() -> bool | None:
+            return True if await gate.bench.store.job(beat_id("main")) else None
+
+        # Timers follow the rules when they next look, and news of jobs makes them look.
+        await gate.bench.store.change_job("j1", lambda known: job(next_at=2 * NOON))
+        await gate.bench.store.wait_for(Topic(TopicKind.JOBS), looks)
+        shown = {one["agentId"]: one for one in (await client.call("status"))["heartbeat"]["agents"]}
+        assert (shown["main"]["enabled"], shown["main"]["everyMs"]) == (True, DAY)
+        assert not shown["helper"]["enabled"]
+        assert await client.call("last-heartbeat") is None
+        await client.call("chat.send", send("hi", "one"))
+        await client.event("chat", state="final")
+        await gate.engine.settled()
+        await beaten(gate.bench, gate.engine, 1)
+        last = await client.call("last-heartbeat")
+        assert (last["agentId"], last["status"]) == ("main", "ok")
+        assert (await client.call("cron.runs", {"scope": "all"}))["total"] == 0
+        async with gate.client(auth={"token": "alice-token"}) as alice:
+            assert await alice.call("last-heartbeat") is None

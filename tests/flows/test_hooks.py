@@ -16,9 +16,10 @@ import pytest
 from roost.core.hooks import Action, HookMapping, HookRules, Scheme
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, UserMessage, text_of
+from roost.core.models import FailureKind
 from roost.core.queries import SessionQuery
 from roost.core.secrets import Secret
-from roost.testing.scripts import Say
+from roost.testing.scripts import Fail, Say
 from tests.flows.served import Gate, gates, send
 from tests.scale import count
 
@@ -254,3 +255,19 @@ async def test_an_answer_is_told_where_the_owner_was_last_met(tmp_path: Path) ->
         assert main is not None
         entries = await gate.bench.store.entries(main.session_id)
         assert text_of(entries[-1].body) == "the build broke"  # type: ignore[arg-type]
+
+
+async def test_who_waits_for_completion_is_told_how_it_ended_and_not_what_was_said(tmp_path: Path) -> None:
+    async with hooked("memory", tmp_path) as gate:
+        gate.bench.model.add((Say("a secret"),), (Fail(FailureKind.AUTH),))
+        waiting = {"message": "the build broke", "waitForCompletion": True}
+        answer = await post(gate, "agent", waiting, idempotency_key="d1")
+        told = answer.json()
+        assert (told["ok"], told["status"], "reason" in told) == (True, "ok", False)
+        assert "secret" not in answer.text
+        again = (await post(gate, "agent", waiting, idempotency_key="d1")).json()
+        assert again == {**told, "duplicate": True}
+        failed = (await post(gate, "agent", waiting, idempotency_key="d2")).json()
+        assert (failed["status"], bool(failed["reason"])) == ("error", True)
+        wrong = await post(gate, "agent", {**waiting, "waitForCompletion": "yes"})
+        assert (wrong.status_code, "true or false" in wrong.json()["error"]) == (400, True)

@@ -7,9 +7,10 @@ import pytest
 
 from roost.core.keys import SessionKey
 from roost.core.messages import Provenance, UserMessage
+from roost.core.models import FailureKind
 from roost.core.principals import OWNER
 from roost.core.sources import cron_key
-from roost.testing.scripts import Say
+from roost.testing.scripts import Fail, Say
 from roost.testing.wires import Refused
 from tests.flows.served import Gate, Opened, gates, send
 
@@ -79,7 +80,8 @@ async def test_pages_add_up(opened: Opened) -> None:
         assert ([job["name"] for job in last["jobs"]], last["nextOffset"]) == (["job 4"], None)
         assert first["snapshotRevision"] == last["snapshotRevision"]
         newest = await client.call("cron.list", {"sortBy": "updatedAtMs", "sortDir": "desc", "limit": 1})
-        assert newest["jobs"][0]["name"] == "job 4"
+        stamps = [job["updatedAtMs"] for job in (await client.call("cron.list"))["jobs"]]
+        assert newest["jobs"][0]["updatedAtMs"] == max(stamps)
         assert (await client.call("cron.list", {"query": "JOB 3"}))["total"] == 1
         assert (await client.call("cron.list", {"scheduleKind": "at"}))["total"] == 0
 
@@ -204,3 +206,40 @@ async def test_timers_are_the_owners(tmp_path: Path) -> None:
             for method, params in (("cron.add", DAILY), ("cron.run", {"id": job["id"]})):
                 with pytest.raises(Refused, match="missing scope"):
                     await reader.call(method, params)
+
+
+async def test_the_owner_hears_when_a_job_begins_and_how_it_ends(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("sunny"),), (Fail(FailureKind.AUTH),))
+        job = await client.call("cron.add", DAILY)
+        async with gate.client(auth={"token": "alice-token"}) as alice:
+            await client.call("cron.run", {"id": job["id"]})
+            begun = await client.event("cron", action="started", jobId=job["id"])
+            assert (begun["jobName"], "status" in begun) == ("weather", False)
+            ended = await client.event("cron", action="finished", status="ok")
+            assert (ended["summary"], ended["runId"]) == ("sunny", begun["runId"])
+            assert ended["nextRunAtMs"] == job["state"]["nextRunAtMs"]
+            await client.call("cron.run", {"id": job["id"]})
+            failed = await client.event("cron", action="finished", status="error")
+            assert failed["error"]
+            actions = [one["action"] for one in client.told("cron", jobId=job["id"])]
+            assert actions == ["added", "started", "finished", "started", "finished"]
+            assert alice.told("cron") == []
+
+
+async def test_what_came_of_all_jobs_is_one_history_in_pages_that_add_up(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.otherwise = (Say("done"),)
+        jobs = [await client.call("cron.add", {**DAILY, "name": name}) for name in ("a", "b", "c")]
+        for job in jobs:
+            await client.call("cron.run", {"id": job["id"]})
+            await settled(gate)
+        await client.call("cron.remove", {"id": jobs[0]["id"]})
+        first = await client.call("cron.runs", {"scope": "all", "limit": 2})
+        assert [row.get("jobName") for row in first["entries"]] == ["c", "b"]
+        assert (first["total"], first["hasMore"], first["nextOffset"]) == (3, True, 2)
+        rest = await client.call("cron.runs", {"scope": "all", "limit": 2, "offset": 2})
+        assert [(row["jobId"], row.get("jobName")) for row in rest["entries"]] == [(jobs[0]["id"], None)]
+        assert (rest["hasMore"], rest["nextOffset"]) == (False, None)
+        with pytest.raises(Refused, match="which job"):
+            await client.call("cron.runs", {"limit": 2})

@@ -227,8 +227,11 @@ OWNERS = {
     ),
     *("deliveries.list", "deliveries.retry", "deliveries.dismiss", "gateways.list", "security.audit"),
     *("sessions.fork", "send", "message.action"),
+    *("node.list", "node.describe", "node.invoke", "node.pair.list"),
     *("device.pair.reject", "device.pair.remove", "device.token.rotate", "device.token.revoke"),
 }
+# For nodes, which have sessions of their own.
+OF_NODES = {"node.event", "node.invoke.result"}
 # It looks for what the caller itself sent.
 OF_THE_CALLER = {"agent.wait"}
 TOUCHING_NO_SESSION = {

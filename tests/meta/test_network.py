@@ -1,5 +1,6 @@
 """A test that would speak to another machine fails instead, so no model is ever called for real."""
 
+import ast
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from roost.models.openai import OpenAIModel
 from roost.ports import Model
 from roost.testing.clock import FakeClock
 from tests.asking import request
+from tests.meta import tree
 from tests.network import ReachedOutside, is_here
 
 OUTSIDE = "203.0.113.7"
@@ -85,3 +87,37 @@ async def test_nor_is_the_address_of_chat_completions() -> None:
     model = OpenAIModel(Endpoint(provider="real", base_url=openai.BASE_URL), FakeClock())
     await refused(model)
     await model.aclose()
+
+
+# What opens a connection by itself: library → names.
+OPENING = {
+    "httpx2": {
+        "AsyncClient",
+        "AsyncHTTPTransport",
+        "Client",
+        "HTTPTransport",
+        "get",
+        "post",
+        "request",
+        "stream",
+    },
+    "urllib.request": {"urlopen", "Request", "build_opener"},
+    "http.client": {"HTTPConnection", "HTTPSConnection"},
+}
+
+
+def opened(module: tree.Module) -> Iterator[str]:
+    for at in ast.walk(module.syntax):
+        if isinstance(at, ast.Call) and isinstance(at.func, ast.Attribute):
+            library, name = ast.unparse(at.func.value), at.func.attr
+            if name in OPENING.get(library, ()):
+                yield f"{module.path}:{at.lineno}: {library}.{name}"
+        if isinstance(at, ast.ImportFrom) and at.module in OPENING:
+            yield from (f"{module.path}: {one.name}" for one in at.names if one.name in OPENING[at.module])
+
+
+@pytest.mark.requirement("S14")
+def test_only_one_module_reaches_out_to_the_web() -> None:
+    shipped = [one for one in tree.modules("src") if not one.name.startswith("roost.testing")]
+    assert list(opened(next(one for one in shipped if one.name == "roost.egress")))
+    tree.assert_none(found for one in shipped if one.name != "roost.egress" for found in opened(one))

@@ -6,8 +6,9 @@ import httpx2
 import pytest
 
 from roost.core.errors import Forbidden, InvalidInput
-from roost.egress import MOST_HOPS, WebEgress, resolved
+from roost.egress import MOST_HOPS, WebEgress, owners_client, resolved
 from roost.ports import Unreached
+from roost.testing.fake_http import FakeEndpoint, Reply
 
 PUBLIC, OTHER = "93.184.216.34", "93.184.216.35"
 Answer = Callable[[httpx2.Request], httpx2.Response]
@@ -132,3 +133,32 @@ async def test_who_cannot_be_reached_was_sent_nothing() -> None:
 
 async def test_names_are_looked_up_by_the_system() -> None:
     assert set(await resolved("localhost", 80)) <= {"127.0.0.1", "::1"}
+
+
+@pytest.mark.requirement("S14")
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "http://127.0.0.1:{other}/v1",
+        "http://localhost:{port}/v1",
+        "https://127.0.0.1:{port}/v1",
+        "http://169.254.169.254/latest/meta-data",
+    ],
+)
+async def test_what_the_owner_configured_is_reached_on_this_machine_and_leads_nowhere_else(
+    elsewhere: str,
+) -> None:
+    async with FakeEndpoint() as server, FakeEndpoint() as other:
+        home, away = httpx2.URL(server.url), httpx2.URL(other.url)
+        location = elsewhere.format(port=home.port, other=away.port)
+        moved = Reply(status=307, headers=(("location", location),))
+        client = owners_client(home, timeout=httpx2.Timeout(10), kept=1)
+        server.add(moved)
+        answer = await client.post(f"{home}/v1", json={})
+        assert (answer.status_code, answer.headers["location"]) == (307, location)
+        # Not even for a library that follows on its own.
+        server.add(moved)
+        with pytest.raises(httpx2.UnsupportedProtocol, match="not the configured address"):
+            await client.post(f"{home}/v1", json={}, follow_redirects=True)
+        await client.aclose()
+        assert other.requests == []

@@ -7,6 +7,7 @@ from roost.config import Loaded
 from roost.engine.gateway import Engine
 from roost.server.auth import Authenticator
 from roost.server.fanout import Fanout
+from roost.server.firings import Firings
 from roost.server.handlers.table import table
 from roost.server.house import About, House
 from roost.server.socket import Door
@@ -42,5 +43,10 @@ def housed(loaded: Loaded, engine: Engine, *, version: str, auth_mode: str) -> H
         await announce(house)
 
     engine.accompany("clients", hear)
+
+    async def follow(engine: Engine) -> None:
+        await Firings(house).serve()
+
     engine.accompany("presence", tell)
+    engine.accompany("job news", follow)
     return Housed(house=house, fanout=fanout)

@@ -199,17 +199,22 @@ async def run(job: Id, *, where: Where = HERE) -> int:
 
 @app.command
 async def runs(
-    job: Id, *, limit: Annotated[int, Parameter(help="At most so many.")] = 20, where: Where = HERE
+    job: Annotated[str | None, Parameter(help="Its id in the list; of all, if none is given.")] = None,
+    *,
+    limit: Annotated[int, Parameter(help="At most so many.")] = 20,
+    where: Where = HERE,
 ) -> int:
     """What came of it, newest first."""
+    meant = {"scope": "all"} if job is None else {"id": job}
     async with gateway(where) as client:
-        found, now = await client.call(RUNS, {"id": job, "limit": limit}), await now_of(client)
+        found, now = await client.call(RUNS, {**meant, "limit": limit}), await now_of(client)
     if where.json:
         as_json(found)
         return 0
     rows = [
         (
             due(one.get("runAtMs"), now),
+            one.get("jobName") or one.get("jobId"),
             one.get("status") or "running",
             _took(one.get("durationMs")),
             one.get("summary") or one.get("error"),
@@ -217,9 +222,9 @@ async def runs(
         for one in found["entries"]
     ]
     if rows:
-        table(("when", "status", "took", "what"), rows)
+        table(("when", "job", "status", "took", "what"), rows)
     else:
-        say("it was not due yet")
+        say("nothing was due yet")
     return 0
 
 

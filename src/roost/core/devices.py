@@ -12,8 +12,8 @@ from hashlib import sha256
 from typing import TypeAlias, TypeVar
 
 from roost.core.errors import Forbidden, InvalidInput, NotFound
-from roost.core.grants import EVERY, Scope, lacking
-from roost.core.principals import OWNER, Principal
+from roost.core.grants import EVERY, Role, Scope, lacking
+from roost.core.principals import OWNER, Principal, node
 
 Found = TypeVar("Found")
 
@@ -150,7 +150,8 @@ def knock(devices: Devices, wanted: Request) -> tuple[Devices, Request | None]:
 
 
 def approve(devices: Devices, request_id: str, by: Issuer, now: int) -> tuple[Devices, Device]:
-    """Pair the device of a request with what it asked for, all of which who approves must have."""
+    """Pair the device of a request with what it asked for, all of which who approves must have. A node speaks for itself,
+    never for who approved it."""
     devices = _fresh(devices, now)
     request = _request(devices, request_id)
     _refuse_more(request.scopes, by.scopes)
@@ -158,7 +159,7 @@ def approve(devices: Devices, request_id: str, by: Issuer, now: int) -> tuple[De
         raise InvalidInput(f"{MOST_PAIRED} devices are paired", hint="remove one that is not used any more")
     device = Device(
         identity=request.identity,
-        principal=by.principal,
+        principal=node(request.identity.id) if request.role == Role.NODE else by.principal,
         role=request.role,
         scopes=request.scopes,
         approved_at=now,

@@ -9,7 +9,7 @@ from roost.core.inbound import Inbound
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.legacy import legacy_chat_type
 from roost.core.messages import ProvenanceKind
-from roost.core.principals import OWNER, Principal
+from roost.core.principals import OWNER, Principal, node
 from roost.core.routing import Route
 from roost.core.sessions import Facts, Session, SessionKind
 
@@ -77,7 +77,8 @@ def facts_of(route: Route, envelope: Envelope, main_name: str) -> Facts:
 def session_owner(
     key: SessionKey, main_name: str, *, creator: Principal, parent_owner: Principal | None = None
 ) -> Principal:
-    """Whose session it is. `creator` is who wrote the first message, or configured the job, hook or node."""
+    """Whose session it is. `creator` is who wrote the first message, or configured the job or hook; what is
+    kept under the name of a node is that node's."""
     if key.parent.is_main(main_name):
         return OWNER
     match key.kind:
@@ -87,6 +88,8 @@ def session_owner(
             if parent_owner is None:
                 raise InvalidInput(f"{key} is a child's key", hint="give the owner of its parent")
             return parent_owner
+        case KeyKind.NODE:
+            return node(key.name)
         case _:
             return creator
 

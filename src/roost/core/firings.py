@@ -35,6 +35,11 @@ class Firing:
     error: str | None = None
     forgets: bool = False
 
+    @property
+    def begun(self) -> "Firing":
+        """As it was when it began."""
+        return replace(self, state=FiringState.STARTED, ended_at=None, summary=None, error=None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutFiring(Silent):

@@ -4,6 +4,13 @@ from collections.abc import Collection, Iterable
 from enum import StrEnum
 
 
+class Role(StrEnum):
+    """What a client is: somebody's, with scopes; or a device that lends what it can do, with none."""
+
+    OPERATOR = "operator"
+    NODE = "node"
+
+
 class Scope(StrEnum):
     READ = "operator.read"
     WRITE = "operator.write"

@@ -22,7 +22,10 @@ from roost.core.keys import SessionKey
 LONGEST_MS = 86_400_000
 _WAKE = frozenset({"text", "mode", "agentId", "sessionKey"})
 _AGENT = frozenset(
-    {"message", "name", "agentId", "sessionKey", "deliver", "model", "thinking", "timeoutSeconds"}
+    {
+        *("message", "name", "agentId", "sessionKey", "deliver", "model", "thinking", "timeoutSeconds"),
+        "waitForCompletion",
+    }
 )
 
 
@@ -69,23 +72,22 @@ def _woken(payload: JsonObject, rules: HookRules, around: Around) -> Order:
 def _turn(payload: JsonObject, rules: HookRules, around: Around) -> Order:
     _refuse_unknown(payload, _AGENT)
     agent = agent_of(rules, _text(payload, "agentId"), around.agents, around.default_agent)
-    seconds, deliver = payload.get("timeoutSeconds"), payload.get("deliver", False)
+    seconds = payload.get("timeoutSeconds")
     if seconds is not None and (
         isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds < 0
     ):
         raise InvalidInput("timeoutSeconds is no time")
-    if not isinstance(deliver, bool):
-        raise InvalidInput("deliver is true or false")
     text = words(payload, "message")
     return Order(
         action=Action.AGENT,
         key=session_of(rules, agent, around.uuid, asked=_text(payload, "sessionKey"), mapped=None),
         text=text,
         tool=f"hook:{_text(payload, 'name') or Action.AGENT}",
-        deliver=deliver,
+        deliver=_flag(payload, "deliver"),
         model=_text(payload, "model"),
         thinking=_text(payload, "thinking"),
         timeout_ms=min(int(seconds * 1_000), LONGEST_MS) if seconds else None,
+        waits=_flag(payload, "waitForCompletion"),
     )
 
 
@@ -113,6 +115,13 @@ def _refuse_unknown(payload: JsonObject, known: frozenset[str]) -> None:
     unknown = next((name for name in payload if name not in known), None)
     if unknown is not None:
         raise InvalidInput(f"unexpected property '{unknown}'", hint=f"there are: {', '.join(sorted(known))}")
+
+
+def _flag(payload: JsonObject, name: str) -> bool:
+    value = payload.get(name, False)
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{name} is true or false")
+    return value
 
 
 def _text(payload: JsonObject, name: str) -> str | None:

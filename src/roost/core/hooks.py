@@ -83,7 +83,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a call asks for, after all names were resolved. `delivery` names it; None: it is like no other."""
+    """What a call asks for, after all names were resolved. `delivery` names it; None: it is like no other. With `waits`
+    it is answered when its turn has ended."""
 
     action: Action
     key: SessionKey
@@ -95,6 +96,7 @@ class Order:
     model: str | None = None
     thinking: str | None = None
     timeout_ms: int | None = None
+    waits: bool = False
 
 
 class Unproven(Forbidden):

@@ -1,4 +1,4 @@
-"""Who speaks. A credential, a paired person, an operator client or an agent, never a claim in a text."""
+"""Who speaks. A credential, a paired person, an operator client, a node or an agent, never a claim in a text."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,6 +11,7 @@ class PrincipalKind(StrEnum):
     PERSON = "person"
     OPERATOR = "operator"
     AGENT = "agent"
+    NODE = "node"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,10 @@ class Principal:
     def is_owner(self) -> bool:
         return self.kind is PrincipalKind.OWNER
 
+    @property
+    def is_node(self) -> bool:
+        return self.kind is PrincipalKind.NODE
+
 
 OWNER = Principal(PrincipalKind.OWNER)
 
@@ -47,3 +52,8 @@ OWNER = Principal(PrincipalKind.OWNER)
 def person(channel: str, sender_id: str) -> Principal:
     """The principal of a person known by an id on one channel."""
     return Principal(PrincipalKind.PERSON, f"{channel}:{sender_id}")
+
+
+def node(device_id: str) -> Principal:
+    """The principal of a node: the device itself, whoever approved it."""
+    return Principal(PrincipalKind.NODE, device_id)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from roost.core.errors import InvalidInput
 from roost.core.keys import KeyKind, SessionKey
+from roost.core.principals import Principal
 
 
 def cron_key(agent: str, job: str, run: str | None = None) -> SessionKey:
@@ -26,6 +27,11 @@ def node_key(agent: str, node_id: str, requested: str | None = None) -> SessionK
     if requested is not None:
         return _within(agent, requested)
     return SessionKey(agent=agent, kind=KeyKind.NODE, name=node_id)
+
+
+def is_own(principal: Principal, key: SessionKey) -> bool:
+    """Whether this is the session of the node that asks, which it may open."""
+    return principal.is_node and key == node_key(key.agent, principal.id)
 
 
 def hook_key(

@@ -56,6 +56,12 @@ def _lines(card: StatusCard) -> Iterator[str]:
         yield f"Linked work: {'; '.join(card.linked)}"
 
 
+def occasion_of(tool: str) -> str | None:
+    """What started a run that no person did, by the source its words are marked with; None: something else did."""
+    kind, _, name = tool.partition(":")
+    return {"cron": f"cron job {name}", "hook": f"hook {name}", "heartbeat": "heartbeat"}.get(kind)
+
+
 def _waiting(active: tuple[Run, ...]) -> str:
     since = next((run.started_at for run in active if run.started_at is not None), None)
     waiting = sum(run.started_at is None for run in active)

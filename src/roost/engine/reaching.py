@@ -4,6 +4,7 @@ from roost.core.errors import NotFound
 from roost.core.keys import SessionKey
 from roost.core.refusals import refusal
 from roost.core.sessions import Session
+from roost.core.sources import is_own
 from roost.core.visibility import Caller, Decision, Denied, Operation, PersonCaller, Target, absent, decide
 from roost.ports import Store
 
@@ -11,11 +12,13 @@ from roost.ports import Store
 async def reach(
     store: Store, operation: Operation, caller: Caller, key: SessionKey, at: int
 ) -> Session | None:
-    """The session under a key if the caller may do this to it. None if there is none, for who may have any; everyone
-    else is told the same as of one that is not theirs. A refusal is recorded."""
+    """The session under a key if the caller may do this to it. None if there is none, for who may have any, and for a
+    node whose own it would be; everyone else is told the same as of one that is not theirs. A refusal is recorded."""
     session = await store.session(key)
-    if isinstance(caller, PersonCaller) and caller.rules_all:
-        return session
+    if isinstance(caller, PersonCaller):
+        opens = session is None and is_own(caller.principal, key)
+        if caller.rules_all or opens:
+            return session
     decision: Decision = absent(caller)
     if session is not None:
         target = Target(

@@ -10,6 +10,7 @@ from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject
 from roost.core.models import FailureKind, ModelFailed
 from roost.core.secrets import Secret
+from roost.egress import owners_client
 
 CONNECT_MS = 10_000
 IDLE_MS = 120_000
@@ -72,10 +73,5 @@ class Endpoint:
 
     def client(self) -> httpx2.AsyncClient:
         """A client of its own, which its maker closes."""
-        return httpx2.AsyncClient(
-            timeout=httpx2.Timeout(self.idle_ms / 1000, connect=self.connect_ms / 1000),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=KEPT_CONNECTIONS),
-            # Loading certificates takes longer than a call; without TLS nothing is checked by them.
-            verify=self.address().scheme == "https",
-            trust_env=False,
-        )
+        timeout = httpx2.Timeout(self.idle_ms / 1000, connect=self.connect_ms / 1000)
+        return owners_client(self.address(), timeout=timeout, kept=KEPT_CONNECTIONS)

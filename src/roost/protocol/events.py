@@ -10,12 +10,13 @@ TICK, SHUTDOWN, PRESENCE, HEALTH = "tick", "shutdown", "presence", "health"
 CHAT, AGENT = "chat", "agent"
 PAIR_REQUESTED, PAIR_RESOLVED = "device.pair.requested", "device.pair.resolved"
 CRON = "cron"
+INVOKE = "node.invoke.request"
 MESSAGE, TOOL, CHANGED = "session.message", "session.tool", "sessions.changed"
 
 
 class Audience(StrEnum):
     """`STARTER`: who began the run, if it shows tools. `LISTENERS` asked for the messages of a session, `WATCHERS` for the
-    changes of all; `PAIRERS` may approve devices."""
+    changes of all; `PAIRERS` may approve devices; `NODE` is the one that is asked."""
 
     EVERYONE = "everyone"
     READERS = "readers"
@@ -23,6 +24,7 @@ class Audience(StrEnum):
     LISTENERS = "listeners"
     WATCHERS = "watchers"
     PAIRERS = "pairers"
+    NODE = "node"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,16 @@ TABLE = (
         about="What a run says, by `state`: status, delta, then one of final, aborted, error. A delta has the increment "
         "and all of it so far.",
     ),
+    Told(
+        name=CRON,
+        audience=Audience.READERS,
+        about="A job was added, updated or removed, or began or ended, by `action`. Only the owner is told.",
+    ),
+    Told(
+        name=INVOKE,
+        audience=Audience.NODE,
+        about="What a node is asked for; `node.invoke.result` answers it.",
+    ),
     Told(name=PAIR_REQUESTED, audience=Audience.PAIRERS, about="A device asks to be paired."),
     Told(name=PAIR_RESOLVED, audience=Audience.PAIRERS, about="Somebody decided on it."),
     Told(name=HEALTH, audience=Audience.READERS, about="What `health` answers, every minute."),
@@ -69,7 +81,9 @@ TABLE = (
     ),
     Told(name=TICK, audience=Audience.EVERYONE, about="Every 30 seconds."),
 )
-EVERY = tuple(one.name for one in TABLE)
+EVERY = tuple(one.name for one in TABLE if one.audience is not Audience.NODE)
+FOR_NODES = (CHAT, INVOKE, SHUTDOWN, TICK)
+"""Of a chat, what is in sessions that are the node's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from pydantic import Field
+
+from roost.core.grants import Role
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.frames import ErrorCode, Failure
 from roost.protocol.params import Count, Name, Names, Params, Positive
@@ -10,7 +13,7 @@ from roost.protocol.params import Count, Name, Names, Params, Positive
 PROTOCOL = 4
 OLDEST_PROBE = 3
 CHALLENGE = "connect.challenge"
-OPERATOR = "operator"
+OPERATOR = Role.OPERATOR
 
 POLICY_VIOLATION, PROTOCOL_ERROR, TRY_AGAIN, NORMAL, SERVICE_RESTART = 1008, 1002, 1013, 1000, 1012
 MAX_BEFORE_HELLO = 64 * 1024
@@ -51,7 +54,8 @@ class Auth(Params):
 
 
 class Connect(Params):
-    """Of what nodes and workers add to it nothing is used, and nothing refused."""
+    """`caps`, `commands` and `permissions` are what a node says of itself. Of the rest nothing is used, and nothing
+    refused."""
 
     min_protocol: Positive
     max_protocol: Positive
@@ -64,9 +68,9 @@ class Connect(Params):
     locale: str | None = None
     user_agent: str | None = None
     model_catalog: object = None
-    commands: object = None
+    commands: Names = ()
     computer_use: object = None
-    permissions: object = None
+    permissions: dict[Name, bool] = Field(default_factory=dict)
     path_env: str | None = None
 
 
@@ -126,6 +130,16 @@ NO_CREDENTIAL = Refusal(
     failure=Failure(
         code=ErrorCode.NOT_PAIRED,
         message="device identity required: give the gateway's token",
+        details={"code": "DEVICE_IDENTITY_REQUIRED"},
+    ),
+)
+
+
+NODE_WITHOUT_DEVICE = Refusal(
+    close=POLICY_VIOLATION,
+    failure=Failure(
+        code=ErrorCode.NOT_PAIRED,
+        message="device identity required: a node is a paired device",
         details={"code": "DEVICE_IDENTITY_REQUIRED"},
     ),
 )

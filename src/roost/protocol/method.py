@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
+from roost.core.grants import Role
 from roost.protocol.params import Params
 from roost.protocol.scopes import Scope
 
@@ -25,6 +26,8 @@ class Method(Generic[P, R]):
     """Not advertised: clients call it without asking whether it is there."""
     owners: bool = False
     """About the gateway itself and everybody in it: only for who may see every session."""
+    role: Role = Role.OPERATOR
+    """Who calls it; nobody else may."""
 
     def scope(self, params: P) -> Scope | None:
         return self.needs if self.needs is None or isinstance(self.needs, Scope) else self.needs(params)

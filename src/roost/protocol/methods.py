@@ -2,6 +2,7 @@
 
 from types import MappingProxyType
 
+from roost.core.grants import Role
 from roost.protocol.families import (
     agents,
     changes,
@@ -9,6 +10,7 @@ from roost.protocol.families import (
     cron,
     devices,
     letters,
+    nodes,
     operations,
     own,
     reasons,
@@ -60,6 +62,12 @@ EVERY = (
     devices.REMOVE,
     devices.ROTATE,
     devices.REVOKE,
+    nodes.LIST,
+    nodes.DESCRIBE,
+    nodes.INVOKE,
+    nodes.PAIRED,
+    nodes.RESULT,
+    nodes.EVENT,
     cron.LIST,
     cron.STATUS,
     cron.GET,
@@ -85,4 +93,8 @@ EVERY = (
     operations.FORK,
 )
 METHODS = MappingProxyType({method.name: method for method in EVERY})
-ADVERTISED = tuple(method.name for method in EVERY if not method.hidden)
+
+
+def advertised(role: Role) -> tuple[str, ...]:
+    """Those that a client of this role is told of when it comes."""
+    return tuple(method.name for method in EVERY if not method.hidden and method.role is role)

@@ -16,7 +16,7 @@ from roost.protocol.events import TABLE, Audience
 from roost.protocol.frames import ErrorCode
 from roost.protocol.method import Method
 from roost.protocol.methods import EVERY
-from roost.protocol.scopes import Scope
+from roost.protocol.scopes import Role, Scope
 
 _HEAD = """\
 # The protocol
@@ -39,7 +39,8 @@ _WHEN: Mapping[ErrorCode, str] = MappingProxyType(
         ErrorCode.INVALID_REQUEST: "the request is wrong, names nothing there is, or what it saw is so no more; "
         "`details.code` is `invalid_input`, `not_found` or `conflict`",
         ErrorCode.UNAVAILABLE: "it cannot be done now, or a run failed; with `retryable`, try again",
-        ErrorCode.FORBIDDEN: "the caller may not: `details.code` is `MISSING_SCOPE`, with `missingScope`, or `forbidden`",
+        ErrorCode.FORBIDDEN: "the caller may not: `details.code` is `MISSING_SCOPE`, with `missingScope`, "
+        "`WRONG_ROLE`, with `requiredRole`, or `forbidden`",
         ErrorCode.NOT_PAIRED: "at `connect`: no credential was shown, or the device is to be approved first",
     }
 )
@@ -51,6 +52,7 @@ _HEARS: Mapping[Audience, str] = MappingProxyType(
         Audience.LISTENERS: "who asked for the messages of that session",
         Audience.WATCHERS: "who asked for changes",
         Audience.PAIRERS: "who may pair devices",
+        Audience.NODE: "the node it is for",
     }
 )
 
@@ -170,6 +172,8 @@ def _hint(hint: Any) -> str:
 
 
 def _needs(method: Method[Any, Any]) -> str:
+    if method.role is Role.NODE:
+        return "the role `node`"
     if method.needs is None:
         return "nothing"
     if isinstance(method.needs, Scope):

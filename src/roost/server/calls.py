@@ -13,7 +13,7 @@ from roost.protocol.errors import BROKEN, failure_of, unknown_method
 from roost.protocol.frames import ErrorCode, Failure, Request
 from roost.protocol.method import Method
 from roost.protocol.params import Params, read_params
-from roost.protocol.scopes import NOT_THE_OWNER, missing
+from roost.protocol.scopes import NOT_THE_OWNER, missing, wrong_role
 from roost.server.clients import Connected
 from roost.server.house import House, Phase
 
@@ -57,6 +57,8 @@ class Bound(Generic[P, R]):
     handle: Callable[[Call, P], Awaitable[R]]
 
     async def answer(self, call: Call, params: JsonValue) -> R | Failure:
+        if self.method.role is not call.client.role:
+            return wrong_role(self.method.role)
         if self.method.owners and not call.caller.rules_all:
             return NOT_THE_OWNER
         read = read_params(self.method.name, self.method.params, params)

@@ -7,11 +7,13 @@ from typing import TypeAlias, assert_never
 
 import anyio
 
+from roost.core.grants import Role
 from roost.core.keys import SessionKey
+from roost.core.nodes import Declared
 from roost.core.visibility import PersonCaller
 from roost.protocol import frames
 from roost.protocol.connection import Connection
-from roost.protocol.events import Audience, WireEvent
+from roost.protocol.events import CHAT, Audience, WireEvent
 from roost.protocol.handshake import MAX_BUFFERED, Client
 from roost.protocol.scopes import Scope, holds
 from roost.server.auth import Admitted
@@ -93,6 +95,7 @@ class Connected:
     outgoing: Outgoing
     device: str | None = None
     """The device that proved its key when this client came."""
+    declared: Declared = field(default_factory=Declared)
     watches: bool = False
     listens: set[SessionKey] = field(default_factory=set)
     began: set[tuple[SessionKey, str]] = field(default_factory=set)
@@ -103,13 +106,23 @@ class Connected:
     def __post_init__(self) -> None:
         self.caller = PersonCaller(principal=self.admitted.principal)
 
+    @property
+    def is_node(self) -> bool:
+        return self.admitted.principal.is_node
+
+    @property
+    def role(self) -> Role:
+        return Role.NODE if self.is_node else Role.OPERATOR
+
     def may(self, scope: Scope) -> bool:
         return holds(self.admitted.scopes, scope)
 
     def hears(self, event: WireEvent) -> bool:
+        if self.is_node:
+            return event.audience in (Audience.EVERYONE, Audience.NODE) or _is_told_in_a_session(event)
         match event.audience:
-            case Audience.EVERYONE:
-                return True
+            case Audience.EVERYONE | Audience.NODE:
+                return event.audience is Audience.EVERYONE
             case Audience.PAIRERS:
                 return self.caller.rules_all and self.may(Scope.PAIRING)
             case _ if not self.may(Scope.READ):
@@ -124,6 +137,11 @@ class Connected:
                 return self.watches
             case other:
                 assert_never(other)
+
+
+def _is_told_in_a_session(event: WireEvent) -> bool:
+    """What of a chat a node hears; whether the session is its own is asked of everybody alike."""
+    return event.audience is Audience.READERS and event.name == CHAT and event.key is not None
 
 
 class Clients:

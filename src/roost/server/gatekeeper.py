@@ -9,8 +9,16 @@ import anyio
 from roost.core.devices import Devices
 from roost.core.entrance import origin_allowed, throttled_by
 from roost.core.errors import StoreUnavailable
+from roost.core.grants import Role
 from roost.ports.limits import OutOfTime, within
-from roost.protocol.handshake import NO_CREDENTIAL, Connect, Refusal
+from roost.protocol.handshake import (
+    NO_CREDENTIAL,
+    NODE_WITHOUT_DEVICE,
+    OPERATOR,
+    Auth,
+    Connect,
+    Refusal,
+)
 from roost.protocol.turnedaway import FOREIGN_PAGE, throttled, unproven
 from roost.server.auth import Admitted, Peer, SharedSecret
 from roost.server.callers import REVOKED, UNCHECKED, Dismissal
@@ -73,10 +81,22 @@ class Gatekeeper:
             wrong = flaw(connect, device, peer.nonce, self._house.clock.now())
             if wrong is not None:
                 return unproven(wrong)
+        if connect.role == Role.NODE:
+            return await self._node(connect, peer)
         found = await self._secret.admit(connect, peer)
         if isinstance(found, Admitted) or device is None:
             return found
         return await self._pairing.admit(connect, device, peer, found)
+
+    async def _node(self, connect: Connect, peer: Peer) -> Admitted | Refusal:
+        """A node is a paired device. The owner's secret does not make it one: with it a device only may ask."""
+        if connect.device is None:
+            return NODE_WITHOUT_DEVICE
+        found = await self._secret.admit(connect.model_copy(update={"role": OPERATOR}), peer)
+        if isinstance(found, Admitted):
+            asking = connect.model_copy(update={"auth": Auth()})
+            return await self._pairing.admit(asking, connect.device, peer, NO_CREDENTIAL)
+        return await self._pairing.admit(connect, connect.device, peer, found)
 
     async def watch(self) -> None:
         """Until cancelled, see that whoever is in may still be."""

@@ -16,6 +16,7 @@ from roost.protocol.convert.rows import Rows
 from roost.server.callers import Callers
 from roost.server.clients import Clients
 from roost.server.metrics import Meters
+from roost.server.nodes import Nodes
 from roost.server.sends import Sends
 
 COUNTED_EVERY_MS = 1_000
@@ -48,6 +49,7 @@ class House:
         self.store, self.clock, self.new_id = engine.store, engine.clock, engine.new_id
         self.about = about
         self.clients = Clients(self.covered)
+        self.nodes = Nodes(self.clients, engine.clock)
         self.callers = Callers()
         self.sends = Sends()
         self.meters = Meters()

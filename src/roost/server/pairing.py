@@ -14,7 +14,7 @@ from roost.core.devices import (
     redeem,
     standing,
 )
-from roost.core.grants import EVERY, Scope, grant
+from roost.core.grants import EVERY, Role, Scope, grant
 from roost.protocol.convert.devices import requested, resolved
 from roost.protocol.handshake import Connect, Refusal
 from roost.protocol.handshake import Device as Proof
@@ -45,6 +45,9 @@ class Pairing:
             return await self._by_code(connect, proof, auth.bootstrap_token)
         shown = [one for one in (auth.device_token, auth.token, auth.password) if one]
         device = (await self._house.store.devices()).find(proof.id)
+        if device is not None and device.role != connect.role:
+            # What was approved was the other role.
+            device = None
         match standing(device, shown):
             case Standing.HOLDS_TOKEN if device is not None and device.token is not None:
                 return _admitted(device, device.token.scopes, device.token.digest, connect)
@@ -68,8 +71,8 @@ class Pairing:
         now, token = self._house.clock.now(), new_token()
 
         def decide(known: Devices) -> tuple[Devices, tuple[str, Device] | None]:
-            asked = next((one for one in known.pending if one.identity.id == proof.id), None)
-            paired = redeem(known, proof.id, code, now)
+            asked = next((one for one in known.pending if _is_of(one, connect, proof)), None)
+            paired = None if asked is None else redeem(known, proof.id, code, now)
             given = None if paired is None else issue(paired[0], proof.id, token, now)
             return (known, None) if asked is None or given is None else (given[0], (asked.id, given[1]))
 
@@ -96,7 +99,7 @@ class Pairing:
             id=self._house.new_id(),
             identity=_identity(connect, proof),
             role=connect.role,
-            scopes=grant(connect.scopes, EVERY),
+            scopes=() if connect.role == Role.NODE else grant(connect.scopes, EVERY),
             address=peer.host,
             code="".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH)),
             at=self._house.clock.now(),
@@ -107,6 +110,10 @@ class Pairing:
         if asked.id == wanted.id:
             self._house.clients.tell(requested(asked))
         return to_be_paired(asked)
+
+
+def _is_of(request: Request, connect: Connect, proof: Proof) -> bool:
+    return request.identity.id == proof.id and request.role == connect.role
 
 
 def _identity(connect: Connect, proof: Proof) -> Identity:

@@ -5,10 +5,12 @@ import platform
 
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.scopes import main_key
+from roost.core.sources import node_key
 from roost.core.visibility import PersonCaller
 from roost.protocol.events import EVERY as EVENTS
+from roost.protocol.events import FOR_NODES
 from roost.protocol.handshake import Offer
-from roost.protocol.methods import ADVERTISED
+from roost.protocol.methods import advertised
 from roost.protocol.scopes import Scope
 from roost.server.clients import Connected
 from roost.server.house import House
@@ -17,12 +19,12 @@ MOST_SHOWN = 200
 CAPABILITIES = ("published-model-catalog",)
 
 
-def offer(house: House) -> Offer:
+def offer(house: House, client: Connected) -> Offer:
     return Offer(
         version=house.about.version,
         boot_id=house.about.boot_id,
-        methods=ADVERTISED,
-        events=EVENTS,
+        methods=advertised(client.role),
+        events=FOR_NODES if client.is_node else EVENTS,
         capabilities=CAPABILITIES,
     )
 
@@ -30,7 +32,10 @@ def offer(house: House) -> Offer:
 def snapshot(house: House, client: Connected) -> JsonObject:
     now, rules = house.clock.now(), house.engine.rules
     agent = rules.routing.default_agent
-    main = main_key(agent, rules.routing.main_name, rules.routing.scope)
+    if client.is_node:
+        main = node_key(agent, client.admitted.principal.id)
+    else:
+        main = main_key(agent, rules.routing.main_name, rules.routing.scope)
     private: dict[str, JsonValue] = {}
     if client.may(Scope.ADMIN):
         private = {"authMode": house.about.auth_mode, "configPath": rules.house.shown.path}
@@ -91,13 +96,15 @@ def _entry(client: Connected, now: int) -> JsonObject:
         "deviceFamily": said.device_family,
         "instanceId": said.instance_id,
         "deviceId": client.device,
+        "caps": list(client.declared.caps) if client.is_node else None,
+        "commands": list(client.declared.commands) if client.is_node else None,
     }
     return {
         "clientId": said.id,
         "version": said.version,
         "platform": said.platform,
         "mode": said.mode,
-        "roles": ["operator"],
+        "roles": [str(client.role)],
         "scopes": [str(scope) for scope in client.admitted.scopes],
         "reason": "connect",
         "text": f"{said.display_name or said.id} ({said.mode})",

@@ -8,6 +8,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from roost.core.entrance import throttled_by
+from roost.core.nodes import Declared
 from roost.protocol.connection import Action, Ask, Close, Connection, Nothing, Send, Serve
 from roost.protocol.connection import Phase as ConnectionPhase
 from roost.protocol.frames import Request
@@ -127,6 +128,9 @@ class Door:
             since=self._house.clock.now(),
             outgoing=visit.outgoing,
             device=None if connect.device is None else connect.device.id,
+            declared=Declared(
+                caps=connect.caps, commands=connect.commands, permissions=dict(connect.permissions)
+            ),
         )
         self._house.clients.add(client)
         self._room.leave(visit)
@@ -137,14 +141,16 @@ class Door:
             connection_id=client.id,
             method=admitted.method,
             scopes=tuple(str(scope) for scope in admitted.scopes),
+            role=client.role,
             device_token=None if issued is None else issued.token,
             issued_at=None if issued is None else issued.at,
         )
-        told = hello(welcome, offer(self._house), snapshot(self._house, client))
+        told = hello(welcome, offer(self._house, client), snapshot(self._house, client))
         visit.outgoing.put(visit.connection.welcome(told))
 
     def _leave(self, client: Connected) -> None:
         self._house.clients.remove(client)
+        self._house.nodes.left(client)
         for key in tuple(client.listens):
             self._fanout.unlisten(client, key)
 

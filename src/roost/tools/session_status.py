@@ -9,13 +9,13 @@ from roost.core.exchanges import CompletionStatus
 from roost.core.jsonvalue import JsonValue
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.listing import delivery_context
-from roost.core.messages import AssistantMessage, ProvenanceKind
+from roost.core.messages import AssistantMessage, ProvenanceKind, UserMessage
 from roost.core.models import ModelSpec, ToolSpec
 from roost.core.queries import HistoryQuery, LedgerQuery
 from roost.core.runs import Run
 from roost.core.sessions import Session
 from roost.core.snapshots import Snapshot
-from roost.core.statuscard import Model, StatusCard, status_text
+from roost.core.statuscard import Model, StatusCard, occasion_of, status_text
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import Operation
 from roost.ports import Report
@@ -121,7 +121,10 @@ class SessionStatus:
             context=session.counters.total or await self._last_counted(session),
             usage=await store.usage(LedgerQuery(key=session.key)),
             active=active,
-            linked=await self._linked(session.key, active, invocation),
+            linked=(
+                *await self._occasions(session, active),
+                *await self._linked(session.key, active, invocation),
+            ),
         )
 
     def _model(self, session: Session) -> Model:
@@ -143,6 +146,17 @@ class SessionStatus:
         counted = (body.usage.total for body in reversed(bodies) if isinstance(body, AssistantMessage))
         return next(filter(None, counted), None)
 
+    async def _occasions(self, session: Session, active: tuple[Run, ...]) -> tuple[str, ...]:
+        """The job, hook or look-around that a run under way was started for."""
+        query = HistoryQuery(key=session.key, session_id=session.session_id, tools=False, limit=LOOKED_BACK)
+        under_way = {run.id for run in active}
+        found = [f"cron job {session.key.name}"] if session.key.kind is KeyKind.CRON else []
+        for entry in (await self._access.store.history(query)).entries if under_way else ():
+            if entry.run_id in under_way and isinstance(entry.body, UserMessage):
+                named = occasion_of(entry.body.provenance.source_tool or "")
+                found += [] if named is None else [named]
+        return tuple(dict.fromkeys(found))
+
     async def _linked(
         self, key: SessionKey, active: tuple[Run, ...], invocation: Invocation
     ) -> tuple[str, ...]:
@@ -157,7 +171,6 @@ class SessionStatus:
         )
         shown = self._access.shown
         return (
-            *([f"cron job {key.name}"] if key.kind is KeyKind.CRON else []),
             *(f"child {shown(child, invocation)}" for child in children if child in known),
             *(
                 f"exchange {one.id} ({one.state})"

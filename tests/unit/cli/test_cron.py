@@ -46,10 +46,13 @@ def test_a_job_is_set_looked_at_changed_and_removed(served: Served, told: Told) 
     assert "no jobs" in told("list")
     assert "paused" in told("list", "--paused")
     assert "goes on" in told("pause", name, "--undo")
-    assert "was not due yet" in told("runs", name)
+    assert "nothing was due yet" in told("runs", name)
+    assert "nothing was due yet" in told("runs")
     assert "has begun" in told("run", name)
     assert as_json(told, "runs", name)["total"] == 1
     assert "what" in told("runs", name)
+    assert as_json(told, "runs")["total"] == 1
+    assert "sky" in told("runs")
     assert "is gone" in told("rm", name)
     told("show", name, code=1)
 

@@ -16,7 +16,7 @@ from roost.core.facts import (
 )
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind
-from roost.core.principals import OWNER, person
+from roost.core.principals import OWNER, node, person
 from roost.core.routing import RoutingRules, route
 from roost.core.sessions import Facts, SessionKind
 from tests import samples
@@ -137,7 +137,7 @@ def test_facts_are_those_of_the_message_not_of_the_key() -> None:
         ("agent:main:direct:ann", ANN),
         ("agent:main:cron:daily", ANN),
         ("agent:main:hook:1", ANN),
-        ("agent:main:node-1", ANN),
+        ("agent:main:node-1", node("1")),
         ("agent:main:notes", ANN),
     ],
 )

@@ -50,3 +50,8 @@ def test_it_stands_as_its_run_stands() -> None:
 def test_one_without_a_run_is_what_it_is() -> None:
     event = replace(STARTED, run_id=None)
     assert settled(event, None, 5) is event
+
+
+def test_what_is_over_began_like_everything_else() -> None:
+    over = ended(STARTED, WELL, "sunny")
+    assert over.begun == STARTED

@@ -3,7 +3,7 @@
 import pytest
 
 from roost.core.errors import InvalidInput
-from roost.core.principals import OWNER, Principal, PrincipalKind, person
+from roost.core.principals import OWNER, Principal, PrincipalKind, node, person
 
 SPEAKERS = (
     OWNER,
@@ -12,6 +12,7 @@ SPEAKERS = (
     Principal(PrincipalKind.PERSON, "alice"),
     Principal(PrincipalKind.OPERATOR, "tui"),
     Principal(PrincipalKind.AGENT, "main"),
+    node("d1"),
 )
 
 
@@ -22,6 +23,7 @@ def test_a_principal_reads_back_from_its_text(principal: Principal) -> None:
 
 def test_only_the_owner_is_the_owner() -> None:
     assert [speaker for speaker in SPEAKERS if speaker.is_owner] == [OWNER]
+    assert [speaker for speaker in SPEAKERS if speaker.is_node] == [node("d1")]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 import pytest
 
 from roost.core.errors import InvalidInput
-from roost.core.sources import acp_key, child_key, cron_key, fixed_key, hook_key, node_key
+from roost.core.keys import SessionKey
+from roost.core.principals import OWNER, node, person
+from roost.core.sources import acp_key, child_key, cron_key, fixed_key, hook_key, is_own, node_key
 
 
 @pytest.mark.requirement("D04", "D23")
@@ -20,6 +22,16 @@ def test_each_source_has_its_key() -> None:
 def test_a_node_may_name_its_session_among_those_of_its_agent() -> None:
     assert str(node_key("main", "n1", "kitchen")) == "agent:main:kitchen"
     assert str(node_key("main", "n1", " agent:ops:kitchen ")) == "agent:main:kitchen"
+
+
+@pytest.mark.requirement("D04")
+def test_a_node_may_open_the_session_of_its_name_and_no_other() -> None:
+    own = node_key("main", "n1")
+    assert is_own(node("n1"), own)
+    others = (node("n2"), person("telegram", "n1"), OWNER)
+    assert not any(is_own(one, own) for one in others)
+    for text in ("agent:main:node-n2", "agent:main:main", "agent:main:node-n1:heartbeat"):
+        assert not is_own(node("n1"), SessionKey.parse(text))
 
 
 @pytest.mark.requirement("D04", "S11")

@@ -2,16 +2,20 @@
 
 import pytest
 
+from roost.core.grants import Role
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.families import agents, changes
-from roost.protocol.methods import ADVERTISED, EVERY, METHODS
+from roost.protocol.methods import EVERY, METHODS, advertised
 from roost.protocol.params import read_params
 from roost.protocol.scopes import Scope
 
 
 def test_every_method_is_there_once_and_advertised_unless_hidden() -> None:
     assert len(METHODS) == len(EVERY)
-    assert set(METHODS) - set(ADVERTISED) == {"sessions.resolve"}
+    shown = {role: set(advertised(role)) for role in Role}
+    assert set(METHODS) - shown[Role.OPERATOR] - shown[Role.NODE] == {"sessions.resolve"}
+    assert shown[Role.NODE] == {"node.event", "node.invoke.result"}
+    assert not shown[Role.OPERATOR] & shown[Role.NODE]
 
 
 @pytest.mark.parametrize(

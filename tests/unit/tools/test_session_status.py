@@ -1,5 +1,6 @@
 """`session_status`: how a session stands, and which model it uses."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from roost.core.errors import NotFound
 from roost.core.exchanges import Completion, CompletionStatus, Exchange
 from roost.core.keys import SessionKey
 from roost.core.ledger import LedgerRow
-from roost.core.messages import ProvenanceKind, Usage
+from roost.core.messages import Provenance, ProvenanceKind, Usage
 from roost.core.models import ModelRef, ModelSpec
 from roost.core.principals import OWNER
 from roost.core.runs import Request, RunKind
@@ -144,6 +145,28 @@ async def test_the_job_or_exchange_that_owns_the_run_is_linked_work(house: House
     lines = await card(house)
     assert lines[1] == "Status: queued, 2 waiting"
     assert lines[-1] == f"Linked work: exchange x0 (accepted) asked for by {SIDE}; exchange x1 (accepted)"
+
+
+@pytest.mark.requirement("D62")
+@pytest.mark.parametrize(
+    ("tool_name", "named"),
+    [
+        ("cron:weather", "Linked work: cron job weather"),
+        ("hook:github", "Linked work: hook github"),
+        ("heartbeat", "Linked work: heartbeat"),
+        ("sessions_send", None),
+    ],
+)
+async def test_the_job_hook_or_look_around_that_a_run_was_started_for_is_linked_work(
+    tool_name: str, named: str | None
+) -> None:
+    house = House()
+    provenance = Provenance(kind=ProvenanceKind.SCHEDULE, source_tool=tool_name)
+    asked = replace(said("e1", "look", provenance=provenance), run_id="r1")
+    await house.open(MAIN, asked, said("e2", "hi"))
+    await change(house.store, QueueRun(run=builders.run("r1")))
+    lines = [line for line in await card(house) if line.startswith("Linked work")]
+    assert lines == ([] if named is None else [named])
 
 
 @pytest.mark.requirement("D62", "S17", "P8")

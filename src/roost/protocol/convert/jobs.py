@@ -236,13 +236,12 @@ def _state_row(job: Job, last: Firing | None) -> JsonObject:
     return state
 
 
-def firing_row(firing: Firing, job: Job) -> JsonObject:
-    """What came of a job; one that has not ended has no status yet."""
+def firing_row(firing: Firing, job: Job | None) -> JsonObject:
+    """What came of a job, which may be gone; one that has not ended has no status yet."""
     over = firing.state is not FiringState.STARTED
     row: dict[str, JsonValue] = {
         "ts": firing.ended_at or firing.at,
         "jobId": firing.job_id,
-        "jobName": job.plan.name,
         "action": "finished" if over else "started",
         "runAtMs": firing.at,
         "dueAtMs": firing.due_at,
@@ -252,11 +251,12 @@ def firing_row(firing: Firing, job: Job) -> JsonObject:
         row["status"] = str(firing.state)
         row["durationMs"] = max(0, (firing.ended_at or firing.at) - firing.at)
     optional: dict[str, JsonValue] = {
+        "jobName": None if job is None else job.plan.name,
         "summary": firing.summary,
         "error": firing.error,
         "runId": firing.run_id,
         "sessionId": firing.session_id,
-        "nextRunAtMs": job.next_at,
+        "nextRunAtMs": None if job is None else job.next_at,
     }
     return {**row, **{name: value for name, value in optional.items() if value is not None}}
 

@@ -106,13 +106,13 @@ class RunParams(JobParams):
 
 
 class RunsParams(JobParams):
-    """One job's history; `scope` is `job`, and nothing else."""
+    """The history of one job, or with the `scope` `all` of every one, also of those that are gone."""
 
-    scope: Literal["job"] = "job"
+    scope: Literal["job", "all"] = "job"
     agent_id: Name | None = None
     limit: Annotated[int, Field(ge=1, le=MOST)] = 50
     offset: Count = 0
-    sort_dir: Literal["asc", "desc"] = "desc"
+    sort_dir: Literal["desc"] = "desc"
 
 
 class ListParams(Params):
@@ -261,7 +261,7 @@ RUN = Method(
 )
 RUNS = Method(
     name="cron.runs",
-    about="What came of a job, newest first.",
+    about="What came of a job, or of all of them, newest first.",
     params=RunsParams,
     result=History,
     needs=Scope.READ,

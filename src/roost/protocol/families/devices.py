@@ -3,7 +3,6 @@
 from typing import TypedDict
 
 from roost.core.jsonvalue import JsonValue
-from roost.protocol.handshake import OPERATOR
 from roost.protocol.method import Method
 from roost.protocol.params import Name, Names, NoParams, Params
 from roost.protocol.scopes import Scope
@@ -18,8 +17,10 @@ class DeviceParams(Params):
 
 
 class TokenParams(Params):
+    """A `role` that is given must be the device's."""
+
     device_id: Name
-    role: Name = OPERATOR
+    role: Name | None = None
 
 
 class RotateParams(TokenParams):

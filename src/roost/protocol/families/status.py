@@ -79,11 +79,21 @@ CHANNELS = Method(
     result=Channels,
     needs=Scope.READ,
 )
-LAST_HEARTBEAT = Method(
+
+
+class Beat(TypedDict):
+    """`status` is `started` while it goes on; what was said is in its session."""
+
+    ts: int
+    agentId: str
+    status: str
+
+
+LAST_HEARTBEAT: Method[NoParams, Beat | None] = Method(
     name="last-heartbeat",
-    about="The last heartbeat; null where none was.",
+    about="The last look-around of an agent, for the owner; null where none was.",
     params=NoParams,
-    result=type(None),
+    result=Beat,
     needs=Scope.READ,
 )
 LOGS = Method(

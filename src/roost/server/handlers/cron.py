@@ -8,13 +8,12 @@ from roost.core.jobs import Job, Place, SystemEvent
 from roost.core.jsonvalue import JsonObject
 from roost.core.visibility import Operation
 from roost.engine.reaching import reach
-from roost.protocol import events
 from roost.protocol.convert.jobs import SESSION, Aim, firing_row, job_row, patched, planned, preview
-from roost.protocol.events import Audience, WireEvent
 from roost.protocol.families import cron
 from roost.protocol.families.cron import History, JobRow, Listed, Ran, Removed, Standing, Woken
 from roost.protocol.params import NoParams
 from roost.server.calls import Call
+from roost.server.firings import tell_owner
 
 NEVER = 2**62
 
@@ -95,7 +94,7 @@ async def remove(call: Call, params: cron.JobParams) -> Removed:
     jobs = call.house.engine.jobs
     job = await jobs.one(call.caller.principal, _named(params))
     await jobs.remove(call.caller.principal, job.id)
-    _tell(call, {"jobId": job.id, "action": "removed"})
+    tell_owner(call.house, {"jobId": job.id, "action": "removed"})
     return Removed(ok=True, removed=True)
 
 
@@ -111,10 +110,11 @@ async def run(call: Call, params: cron.RunParams) -> Ran:
 
 async def runs(call: Call, params: cron.RunsParams) -> History:
     principal, jobs = call.caller.principal, call.house.engine.jobs
-    job = await jobs.one(principal, _named(params))
-    page, total = await jobs.history(principal, job.id, limit=params.limit, offset=params.offset)
+    wanted = None if params.scope == "all" else _named(params)
+    page, total = await jobs.history(principal, wanted, limit=params.limit, offset=params.offset)
+    known = {job.id: job for job in await jobs.every(principal)}
     return History(
-        entries=[firing_row(one, job) for one in page.rows],
+        entries=[firing_row(one, known.get(one.job_id)) for one in page.rows],
         total=total,
         offset=params.offset,
         limit=params.limit,
@@ -172,12 +172,5 @@ async def _row(call: Call, job: Job) -> JobRow:
 
 async def _told(call: Call, job: Job, action: str) -> JobRow:
     row = await _row(call, job)
-    _tell(call, {"jobId": job.id, "action": action, "job": cast("JsonObject", row)})
+    tell_owner(call.house, {"jobId": job.id, "action": action, "job": cast("JsonObject", row)})
     return row
-
-
-def _tell(call: Call, payload: JsonObject) -> None:
-    """Timers are the owner's: nobody else hears of them."""
-    owners = [client for client in call.house.clients if client.admitted.principal.is_owner]
-    event = WireEvent(name=events.CRON, payload=payload, audience=Audience.READERS)
-    call.house.clients.tell(event, owners)

@@ -3,26 +3,34 @@
 from collections.abc import Sequence
 
 from roost.core import devices as core
-from roost.core.devices import Issuer
+from roost.core.devices import Devices, Issuer
 from roost.core.errors import InvalidInput
-from roost.core.grants import Scope
+from roost.core.grants import Role, Scope
 from roost.protocol.convert.devices import paired, pending, resolved
 from roost.protocol.families import devices
 from roost.protocol.families.devices import Approved, Paired, Rejected, Removed, Revoked, Rotated
-from roost.protocol.handshake import OPERATOR
 from roost.protocol.params import NoParams
 from roost.server.calls import Call
 from roost.server.pairing import new_token
 
 
 async def list_devices(call: Call, params: NoParams) -> Paired:
+    return await listed(call, *Role)
+
+
+async def listed(call: Call, *roles: Role) -> Paired:
+    """Those of these roles."""
     found, now = await call.house.store.devices(), call.house.clock.now()
     held = _issuer(call).scopes
     return Paired(
         pending=[
-            pending(one, held) for one in sorted(found.pending, key=lambda one: -one.at) if one.live(now)
+            pending(one, held)
+            for one in sorted(found.pending, key=lambda one: -one.at)
+            if one.live(now) and one.role in roles
         ],
-        paired=[paired(one) for one in sorted(found.paired, key=lambda one: -one.approved_at)],
+        paired=[
+            paired(one) for one in sorted(found.paired, key=lambda one: -one.approved_at) if one.role in roles
+        ],
     )
 
 
@@ -46,11 +54,10 @@ async def remove(call: Call, params: devices.DeviceParams) -> Removed:
 
 
 async def rotate(call: Call, params: devices.RotateParams) -> Rotated:
-    _known_role(params.role)
     now, token, by = call.house.clock.now(), new_token(), _issuer(call)
     wanted = None if params.scopes is None else _scopes(params.scopes)
     device = await call.house.store.change_devices(
-        lambda known: core.rotate(known, params.device_id, wanted, token, by=by, now=now)
+        lambda known: core.rotate(_of_role(known, params), params.device_id, wanted, token, by=by, now=now)
     )
     scopes = device.token.scopes if device.token is not None else ()
     return Rotated(
@@ -63,10 +70,11 @@ async def rotate(call: Call, params: devices.RotateParams) -> Rotated:
 
 
 async def revoke(call: Call, params: devices.TokenParams) -> Revoked:
-    _known_role(params.role)
     now = call.house.clock.now()
-    await call.house.store.change_devices(lambda known: core.revoke(known, params.device_id, now))
-    return Revoked(deviceId=params.device_id, role=params.role, revokedAtMs=now)
+    device = await call.house.store.change_devices(
+        lambda known: core.revoke(_of_role(known, params), params.device_id, now)
+    )
+    return Revoked(deviceId=device.id, role=device.role, revokedAtMs=now)
 
 
 def _issuer(call: Call) -> Issuer:
@@ -74,9 +82,11 @@ def _issuer(call: Call) -> Issuer:
     return Issuer(principal=admitted.principal, scopes=admitted.scopes)
 
 
-def _known_role(role: str) -> None:
-    if role != OPERATOR:
-        raise InvalidInput(f"this gateway has no role {role!r}", hint=f"there is: {OPERATOR}")
+def _of_role(known: Devices, params: devices.TokenParams) -> Devices:
+    device = known.find(params.device_id)
+    if device is not None and params.role not in (None, device.role):
+        raise InvalidInput(f"this device has the role {device.role}", hint="name that, or none")
+    return known
 
 
 def _scopes(names: Sequence[str]) -> tuple[Scope, ...]:

@@ -2,23 +2,28 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import anyio
 
 from roost.core.addresses import Account
 from roost.core.fleet import Fleet
+from roost.core.heartbeats import Beating
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.queries import SessionQuery
+from roost.core.schedules import Every
 from roost.core.visibility import Operation, scope
+from roost.engine.timers import beat_id
 from roost.protocol.families import status
-from roost.protocol.families.status import Channels, Tail
+from roost.protocol.families.status import Beat, Channels, Tail
 from roost.protocol.params import NoParams
 from roost.server import snapshots
 from roost.server.calls import Call
 from roost.server.handlers.catalogue import defaults
 
 RECENT = 5
+MINUTE_MS = 60_000
 
 
 async def health(call: Call, params: status.HealthParams) -> dict[str, JsonValue]:
@@ -31,10 +36,7 @@ async def stand(call: Call, params: status.StatusParams) -> dict[str, JsonValue]
     page = await house.store.list_sessions(query)
     recent: list[JsonValue] = [*house.rows.rows(page.rows, titles=True)]
     count, path = await house.count(call.caller), house.about.store_path
-    beats: list[JsonValue] = [
-        {"agentId": agent, "enabled": False, "every": "0m", "everyMs": None}
-        for agent in rules.commands.agents
-    ]
+    beats: list[JsonValue] = [_beat(agent, rules.house.timers.beats) for agent in rules.commands.agents]
     by_agent: list[JsonValue] = [
         {"agentId": agent, "path": path, "count": count, "recent": recent}
         for agent in (rules.routing.default_agent,)
@@ -120,8 +122,27 @@ def _gateways(fleet: Fleet, own: str | None) -> list[JsonValue]:
     ]
 
 
-async def last_heartbeat(call: Call, params: NoParams) -> None:
-    return None
+def _beat(agent: str, beats: Mapping[str, Beating]) -> JsonObject:
+    found = beats.get(agent)
+    every = found.plan.schedule.every_ms if found and isinstance(found.plan.schedule, Every) else None
+    return {
+        "agentId": agent,
+        "enabled": found is not None,
+        "every": f"{(every or 0) // MINUTE_MS}m",
+        "everyMs": every,
+    }
+
+
+async def last_heartbeat(call: Call, params: NoParams) -> Beat | None:
+    store, rules = call.house.store, call.house.engine.rules
+    if not call.caller.rules_all:
+        return None
+    found = [
+        Beat(ts=one.at, agentId=agent, status=str(one.state))
+        for agent in rules.house.timers.beats
+        for one in (await store.firings(beat_id(agent), limit=1)).rows
+    ]
+    return max(found, key=lambda one: one["ts"], default=None)
 
 
 async def tail(call: Call, params: status.TailParams) -> Tail:

@@ -11,6 +11,7 @@ from roost.protocol.families import (
     cron,
     devices,
     letters,
+    nodes,
     operations,
     own,
     reasons,
@@ -23,6 +24,7 @@ from roost.server.handlers import catalogue, changing, usage
 from roost.server.handlers import cron as timing
 from roost.server.handlers import devices as pairing
 from roost.server.handlers import letters as posting
+from roost.server.handlers import nodes as lending
 from roost.server.handlers import operations as operating
 from roost.server.handlers import own as roosts
 from roost.server.handlers import reasons as why
@@ -42,6 +44,7 @@ def table(fanout: Fanout) -> Table:
         *_changes(Changes(talk), talk),
         *_talk(talk, Reading(fanout)),
         *_devices(),
+        *_nodes(lending.Saying(talk)),
         *_cron(),
         *_own(),
         *_operations(),
@@ -105,6 +108,15 @@ def _devices() -> Iterable[Bound[Any, Any]]:
     yield Bound(method=devices.REMOVE, handle=pairing.remove)
     yield Bound(method=devices.ROTATE, handle=pairing.rotate)
     yield Bound(method=devices.REVOKE, handle=pairing.revoke)
+
+
+def _nodes(saying: lending.Saying) -> Iterable[Bound[Any, Any]]:
+    yield Bound(method=nodes.LIST, handle=lending.list_nodes)
+    yield Bound(method=nodes.DESCRIBE, handle=lending.describe)
+    yield Bound(method=nodes.INVOKE, handle=lending.invoke)
+    yield Bound(method=nodes.PAIRED, handle=lending.list_paired)
+    yield Bound(method=nodes.RESULT, handle=lending.result)
+    yield Bound(method=nodes.EVENT, handle=saying.event)
 
 
 def _cron() -> Iterable[Bound[Any, Any]]:

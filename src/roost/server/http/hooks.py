@@ -11,6 +11,7 @@ from roost.core.errors import InvalidInput, RoostError
 from roost.core.hooks import Action, Call, Unproven
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.engine.hooks import Hooks, Taken
+from roost.server.endings import ending
 from roost.server.house import House, Phase
 from roost.server.http.entry import PeerOf
 from roost.server.http.pages import (
@@ -27,6 +28,7 @@ from roost.server.http.pages import (
 from roost.server.throttle import Throttle
 
 MINUTE_MS = 60_000
+LONGEST_WAIT_MS = 10 * MINUTE_MS
 LIMIT = Attempts()
 
 
@@ -39,7 +41,8 @@ class HookPage:
 
     async def call(self, request: Request) -> Response:
         try:
-            return Json(_told(await self._taken(request)))
+            taken = await self._taken(request)
+            return Json({**_told(taken), **await self._ended(taken)})
         except Turned as turned:
             return _refused(turned)
         except RoostError as error:
@@ -63,6 +66,15 @@ class HookPage:
         )
         self._count(now, hooks.rules.per_minute)
         return await hooks.take(name, _json(body), delivery)
+
+    async def _ended(self, taken: Taken) -> JsonObject:
+        """How the turn came out, for who waits for it; what was said is for its session."""
+        if not taken.order.waits:
+            return {}
+        inbound = taken.accepted.record.inbound
+        end = ending(await self._house.engine.waits.for_message(inbound.id, LONGEST_WAIT_MS))
+        why: JsonObject = {} if end.reason is None else {"reason": end.reason}
+        return {"status": str(end.fate), **why}
 
     def _proven(self, hooks: Hooks, call: Call, address: str) -> str | None:
         try:

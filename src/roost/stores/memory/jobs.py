@@ -39,9 +39,13 @@ class JobTables(State):
             one for one in self._firings if one.job_id == job_id and one.state is FiringState.STARTED
         )
 
-    async def firings(self, job_id: str, limit: int, offset: int) -> tuple[Firing, ...]:
-        own = tuple(one for one in self._firings if one.job_id == job_id)[::-1]
+    async def firings(self, job_id: str | None, limit: int, offset: int) -> tuple[Firing, ...]:
+        own = tuple(one for one in self._firings if _is_of(one, job_id))[::-1]
         return own[offset : offset + limit]
 
-    async def count_firings(self, job_id: str) -> int:
-        return sum(one.job_id == job_id for one in self._firings)
+    async def count_firings(self, job_id: str | None) -> int:
+        return sum(_is_of(one, job_id) for one in self._firings)
+
+
+def _is_of(firing: Firing, job_id: str | None) -> bool:
+    return not firing.key.heartbeat if job_id is None else firing.job_id == job_id

@@ -1,7 +1,7 @@
 """What every database must do for the verbs, said in the plainest way."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from roost.core.addresses import Account, Address
@@ -110,11 +110,11 @@ class MemoryTables(FactTables, JobTables):
 
     async def generation(self, session_id: str) -> Generation | None:
         generation = self._generations.get(session_id)
-        return self._counted(generation) if generation else None
+        return self._counted((generation,))[0] if generation else None
 
     async def generations(self, key: SessionKey) -> tuple[Generation, ...]:
         own = (generation for generation in self._generations if generation.key == key)
-        return tuple(self._counted(generation) for generation in sorted(own, key=lambda one: one.number))
+        return self._counted(sorted(own, key=lambda one: one.number))
 
     async def last_generation(self, key: SessionKey) -> int:
         return max((one.number for one in self._generations if one.key == key), default=0)
@@ -125,9 +125,11 @@ class MemoryTables(FactTables, JobTables):
             raise Conflict(f"session id {generation.session_id} is taken")
         self._generations.put(generation.session_id, generation)
 
-    def _counted(self, generation: Generation) -> Generation:
-        seqs = [entry.seq for entry in self._entries if entry.session_id == generation.session_id]
-        return replace(generation, entries=max(seqs, default=0))
+    def _counted(self, generations: Iterable[Generation]) -> tuple[Generation, ...]:
+        newest: dict[str, int] = {}
+        for entry in self._entries:
+            newest[entry.session_id] = max(entry.seq, newest.get(entry.session_id, 0))
+        return tuple(replace(one, entries=newest.get(one.session_id, 0)) for one in generations)
 
     # -- entries -------------------------------------------------------------------------------------
 

@@ -5,6 +5,9 @@ from roost.core.jobs import Job
 from roost.stores.codec import encode, key_text
 from roost.stores.sql.rows import Rows
 
+# The sessions that agents look around in.
+BEATS = "%:heartbeat"
+
 
 class JobRows(Rows):
     async def jobs(self) -> tuple[Job, ...]:
@@ -38,8 +41,12 @@ class JobRows(Rows):
     async def unsettled_firings(self, job_id: str) -> tuple[Firing, ...]:
         return await self._bodies("unsettled_firings", (job_id,), Firing)
 
-    async def firings(self, job_id: str, limit: int, offset: int) -> tuple[Firing, ...]:
+    async def firings(self, job_id: str | None, limit: int, offset: int) -> tuple[Firing, ...]:
+        if job_id is None:
+            return await self._bodies("every_firing", (BEATS, limit, offset), Firing)
         return await self._bodies("firings", (job_id, limit, offset), Firing)
 
-    async def count_firings(self, job_id: str) -> int:
+    async def count_firings(self, job_id: str | None) -> int:
+        if job_id is None:
+            return await self._figure("count_every_firing", (BEATS,))
         return await self._figure("count_firings", (job_id,))

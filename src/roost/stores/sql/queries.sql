@@ -639,5 +639,11 @@ SELECT body FROM firings INDEXED BY firings_unsettled WHERE job = ? AND state = 
 -- name: firings
 SELECT body FROM firings WHERE job = ? ORDER BY seq DESC LIMIT ? OFFSET ?;
 
+-- name: every_firing
+SELECT body FROM firings WHERE key NOT LIKE ? ORDER BY seq DESC LIMIT ? OFFSET ?;
+
 -- name: count_firings
 SELECT count(*) FROM firings WHERE job = ?;
+
+-- name: count_every_firing
+SELECT count(*) FROM firings WHERE key NOT LIKE ?;

@@ -1,6 +1,6 @@
 """Jobs: changed by one at a time, taken up by one gateway when they are due."""
 
-from roost.core.firings import Firing, settled
+from roost.core.firings import Firing, FiringState, settled
 from roost.core.jobs import DecideFiring, DecideJob, Job, Occasion, Venue
 from roost.core.leases import Lease
 from roost.core.queries import Page
@@ -53,7 +53,7 @@ class JobVerbs(Verbs):
 
         return await self._write(verb)
 
-    async def firings(self, job_id: str, *, limit: int, offset: int = 0) -> Page[Firing]:
+    async def firings(self, job_id: str | None, *, limit: int, offset: int = 0) -> Page[Firing]:
         async def verb(tables: Tables) -> Page[Firing]:
             rows = await tables.firings(job_id, limit + 1, offset)
             stand = [await _standing(tables, one) for one in rows[:limit]]
@@ -61,7 +61,7 @@ class JobVerbs(Verbs):
 
         return await self._read(verb)
 
-    async def count_firings(self, job_id: str) -> int:
+    async def count_firings(self, job_id: str | None) -> int:
         return await self._read(lambda tables: tables.count_firings(job_id))
 
 
@@ -78,6 +78,6 @@ async def _occasion(unit: Unit, job: Job, where: Venue) -> Occasion:
 
 async def _standing(tables: Tables, firing: Firing) -> Firing:
     """As it is by its run, where nobody wrote down its end."""
-    if firing.run_id is None:
+    if firing.run_id is None or firing.state is not FiringState.STARTED:
         return firing
     return settled(firing, await tables.run(firing.run_id), firing.at)
