@@ -1,5 +1,6 @@
 """One question to an agent, by a caller who waits for the answer and for nothing else. Who hangs up stops it, unless he gave it a name to ask again by."""
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -7,7 +8,7 @@ from typing import TypeAlias
 import anyio
 
 from roost.core.addressed import Addressed
-from roost.core.errors import InvalidInput, RoostError
+from roost.core.errors import InvalidInput, NotFound, RoostError
 from roost.core.events import Event, EventKind
 from roost.core.feeds import FeedItem
 from roost.core.keys import SessionKey
@@ -23,6 +24,8 @@ from roost.ports import Accepted
 from roost.protocol.completions import Wanted
 from roost.server.endings import NOT_TAKEN, Fate, ending
 from roost.server.house import House
+
+_log = logging.getLogger(__name__)
 
 LONGEST_MS = 24 * 3_600_000
 BREAK = "\n\n"
@@ -158,10 +161,16 @@ class Question:
         return used
 
     async def _leave(self, run_id: str, *, over: bool) -> None:
-        if self.thrown_away:
-            await self.house.engine.operations.delete(self.caller, self.key)
-        elif not over and not self.named:
-            await self.house.engine.operations.stop(self.caller, self.key, run_id)
+        """What cannot be tidied up now changes nothing of the answer: retention removes what is left."""
+        try:
+            if self.thrown_away:
+                await self.house.engine.operations.delete(self.caller, self.key)
+            elif not over and not self.named:
+                await self.house.engine.operations.stop(self.caller, self.key, run_id)
+        except NotFound:
+            pass
+        except RoostError as error:
+            _log.warning("%s was left as it is after its question: %s", self.key, error)
 
 
 def _ends(item: FeedItem, run_id: str) -> bool:
