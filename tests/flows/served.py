@@ -15,7 +15,6 @@ from roost.core.principals import Principal, PrincipalKind, person
 from roost.core.secrets import Secret
 from roost.engine.gateway import Engine
 from roost.engine.rules import CommandRules, KnownAgent, Shown
-from roost.engine.rules import House as RulesHouse
 from roost.protocol.handshake import Connect, Refusal
 from roost.protocol.scopes import EVERY, grant
 from roost.scanners.stdlib import StdlibScanner
@@ -91,7 +90,8 @@ async def gates_on(bench: Bench, folder: Path) -> AsyncIterator[Gate]:
             version="1",
             scanner=StdlibScanner(),
         ),
-        house=RulesHouse(
+        house=replace(
+            bench.rules.house,
             shown=Shown(
                 path="/home/roost.json",
                 fingerprint="f",
@@ -100,7 +100,7 @@ async def gates_on(bench: Bench, folder: Path) -> AsyncIterator[Gate]:
                     KnownAgent(id="main", name="Main", model="scripted/one", workspace="/w"),
                     KnownAgent(id="helper", name=None, model="scripted/one"),
                 ),
-            )
+            ),
         ),
     )
     async with bench.serving() as (engine, _), anyio.create_task_group() as group:

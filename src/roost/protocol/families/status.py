@@ -53,7 +53,7 @@ class Channels(TypedDict):
 
 HEALTH = Method(
     name="health",
-    about="That the gateway lives. It names no session.",
+    about="Whether the gateway is well, else `failing` names the parts that are not. It names no session.",
     params=HealthParams,
     result=dict[str, JsonValue],
     needs=None,
@@ -79,11 +79,11 @@ CHANNELS = Method(
     result=Channels,
     needs=Scope.READ,
 )
-LAST_HEARTBEAT = Method(
+LAST_HEARTBEAT: Method[NoParams, dict[str, JsonValue] | None] = Method(
     name="last-heartbeat",
-    about="The last heartbeat; null where none was.",
+    about="When an agent looked around last and what came of it, for the owner; null where none did.",
     params=NoParams,
-    result=type(None),
+    result=dict[str, JsonValue],
     needs=Scope.READ,
 )
 LOGS = Method(

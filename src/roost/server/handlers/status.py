@@ -10,7 +10,11 @@ from roost.core.addresses import Account
 from roost.core.fleet import Fleet
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.queries import SessionQuery
+from roost.core.schedules import Every
 from roost.core.visibility import Operation, scope
+from roost.engine.rules import TimerRules
+from roost.engine.timers import beat_id
+from roost.protocol.convert.jobs import firing_row
 from roost.protocol.families import status
 from roost.protocol.families.status import Channels, Tail
 from roost.protocol.params import NoParams
@@ -19,6 +23,7 @@ from roost.server.calls import Call
 from roost.server.handlers.catalogue import defaults
 
 RECENT = 5
+MINUTE_MS = 60_000
 
 
 async def health(call: Call, params: status.HealthParams) -> dict[str, JsonValue]:
@@ -30,30 +35,23 @@ async def stand(call: Call, params: status.StatusParams) -> dict[str, JsonValue]
     query = SessionQuery(scope=scope(Operation.LIST, call.caller), limit=RECENT)
     page = await house.store.list_sessions(query)
     recent: list[JsonValue] = [house.rows.row(session) for session in page.rows]
-    count, path = await house.count(call.caller), house.about.store_path
-    beats: list[JsonValue] = [
-        {"agentId": agent, "enabled": False, "every": "0m", "everyMs": None}
-        for agent in rules.commands.agents
-    ]
-    by_agent: list[JsonValue] = [
-        {"agentId": agent, "path": path, "count": count, "recent": recent}
-        for agent in (rules.routing.default_agent,)
-    ]
+    path = house.about.store_path
     parts: list[JsonValue] = [
         {"name": one.name, "condition": str(one.condition), "since": one.since, "error": one.error}
         for one in house.engine.health().parts
     ]
     return {
         "runtimeVersion": house.about.version,
-        "heartbeat": {"defaultAgentId": rules.routing.default_agent, "agents": beats},
-        "channelSummary": [],
-        "queuedSystemEvents": [],
+        "heartbeat": {
+            "defaultAgentId": rules.routing.default_agent,
+            "agents": [_beat(agent, rules.house.timers) for agent in rules.commands.agents],
+        },
         "sessions": {
             "paths": [path],
-            "count": count,
+            "count": await house.count(call.caller),
             "defaults": defaults(call),
             "recent": recent,
-            "byAgent": by_agent,
+            "byAgent": [await _of_agent(call, agent) for agent in rules.commands.agents],
         },
         "pid": os.getpid(),
         "uptimeMs": max(0, house.clock.now() - house.about.started_at),
@@ -120,8 +118,37 @@ def _gateways(fleet: Fleet, own: str | None) -> list[JsonValue]:
     ]
 
 
-async def last_heartbeat(call: Call, params: NoParams) -> None:
-    return None
+async def _of_agent(call: Call, agent: str) -> JsonObject:
+    house = call.house
+    query = SessionQuery(scope=scope(Operation.LIST, call.caller), agent=agent, limit=RECENT)
+    recent = [house.rows.row(session) for session in (await house.store.list_sessions(query)).rows]
+    count = await house.count(call.caller, agent)
+    return {"agentId": agent, "path": house.about.store_path, "count": count, "recent": [*recent]}
+
+
+def _beat(agent: str, timers: TimerRules) -> JsonObject:
+    """How often an agent looks around, if it does."""
+    found = timers.beats.get(agent)
+    every = found.plan.schedule.every_ms if found and isinstance(found.plan.schedule, Every) else None
+    return {
+        "agentId": agent,
+        "enabled": found is not None,
+        "every": f"{(every or 0) // MINUTE_MS}m",
+        "everyMs": every,
+    }
+
+
+async def last_heartbeat(call: Call, params: NoParams) -> dict[str, JsonValue] | None:
+    """Timers are the owner's: for everybody else there are none."""
+    if not call.caller.principal.is_owner:
+        return None
+    store, found = call.house.store, list[tuple[int, JsonObject]]()
+    for agent in call.house.engine.rules.house.timers.beats:
+        job = await store.job(beat_id(agent))
+        if job is not None:
+            rows = (await store.firings(job.id, limit=1)).rows
+            found += [(one.at, {"agentId": agent, **firing_row(one, job)}) for one in rows]
+    return dict(max(found, key=lambda one: one[0])[1]) if found else None
 
 
 async def tail(call: Call, params: status.TailParams) -> Tail:
