@@ -13,7 +13,6 @@ SHIPPED = ("roost.testing", "roost.channels.loopback")
 
 # Built and proven before its user, or used from outside: name → by whom.
 AWAITED: Mapping[str, str] = {
-    "roost.core.health.Health.ok": "the gateway's readiness, issue 6",
     "roost.core.sources.acp_key": "agent clients, issue 8",
     "roost.core.sources.node_key": "nodes, issue 8",
     "roost.core.timeline.Chapter": "the dashboard, issue 7",
