@@ -15,7 +15,6 @@ from roost.core.principals import Principal, PrincipalKind, person
 from roost.core.secrets import Secret
 from roost.engine.gateway import Engine
 from roost.engine.rules import CommandRules, KnownAgent, Shown
-from roost.engine.rules import House as RulesHouse
 from roost.protocol.handshake import Connect, Refusal
 from roost.protocol.scopes import EVERY, grant
 from roost.scanners.stdlib import StdlibScanner
@@ -87,44 +86,52 @@ async def gates(
     kind: str, folder: Path, keeping: Callable[[House], Authenticator] = known
 ) -> AsyncIterator[Gate]:
     """A gateway that serves, over a store of a kind."""
-    async with benches(kind, folder) as bench:
-        bench.model = ScriptedModel(clock=bench.clock)
-        bench.change(
-            commands=CommandRules(
-                models=Catalogue([SPEC, OTHER]),
-                agents=("main", "helper"),
-                version="1",
-                scanner=StdlibScanner(),
+    async with benches(kind, folder) as bench, gates_on(bench, folder, keeping) as gate:
+        yield gate
+
+
+@asynccontextmanager
+async def gates_on(
+    bench: Bench, folder: Path, keeping: Callable[[House], Authenticator] = known
+) -> AsyncIterator[Gate]:
+    bench.model = ScriptedModel(clock=bench.clock)
+    bench.change(
+        commands=CommandRules(
+            models=Catalogue([SPEC, OTHER]),
+            agents=("main", "helper"),
+            version="1",
+            scanner=StdlibScanner(),
+        ),
+        house=replace(
+            bench.rules.house,
+            shown=Shown(
+                path="/home/roost.json",
+                fingerprint="f",
+                document={"session": {}},
+                agents=(
+                    KnownAgent(id="main", name="Main", model="scripted/one", workspace="/w"),
+                    KnownAgent(id="helper", name=None, model="scripted/one"),
+                ),
             ),
-            house=RulesHouse(
-                shown=Shown(
-                    path="/home/roost.json",
-                    fingerprint="f",
-                    document={"session": {}},
-                    agents=(
-                        KnownAgent(id="main", name="Main", model="scripted/one", workspace="/w"),
-                        KnownAgent(id="helper", name=None, model="scripted/one"),
-                    ),
-                )
-            ),
+        ),
+    )
+    async with bench.serving() as (engine, _), anyio.create_task_group() as group:
+        about = About(
+            version="1",
+            boot_id="boot",
+            started_at=bench.clock.now(),
+            store_path="/s",
+            log=str(folder / "log"),
         )
-        async with bench.serving() as (engine, _), anyio.create_task_group() as group:
-            about = About(
-                version="1",
-                boot_id="boot",
-                started_at=bench.clock.now(),
-                store_path="/s",
-                log=str(folder / "log"),
-            )
-            house = House(engine, about)
-            house.phase = Phase.SERVING
-            fanout = Fanout(house)
-            authenticator = keeping(house)
-            door = Door(house, fanout, authenticator, table(fanout))
-            group.start_soon(fanout.serve)
-            group.start_soon(Firings(house).serve)
-            yield Gate(bench, engine, house, door, application(house, door, authenticator))
-            group.cancel_scope.cancel()
+        house = House(engine, about)
+        house.phase = Phase.SERVING
+        fanout = Fanout(house)
+        authenticator = keeping(house)
+        door = Door(house, fanout, authenticator, table(fanout))
+        group.start_soon(fanout.serve)
+        group.start_soon(Firings(house).serve)
+        yield Gate(bench, engine, house, door, application(house, door, authenticator))
+        group.cancel_scope.cancel()
 
 
 Opened = Callable[[], AbstractAsyncContextManager[tuple[Gate, LocalClient]]]

@@ -1,23 +1,31 @@
 """Clients see what is theirs, through every method and every event, and miss nothing that was missed for them."""
 
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
+from roost.clock import SystemClock
+from roost.core.errors import StoreUnavailable
 from roost.core.events import EventKind
 from roost.core.feeds import Anchor, ListGap, ListItem, SessionGone, Shown
+from roost.core.keys import SessionKey
 from roost.core.models import ModelRef
 from roost.core.previews import ModelAsked, Preview, RunBegan, RunOver
 from roost.core.principals import OWNER
-from roost.core.queries import HistoryQuery
+from roost.core.queries import HistoryPage, HistoryQuery
 from roost.core.runs import Run
 from roost.core.visibility import PersonCaller
 from roost.server.fanout import Fanout
+from roost.stores.memory import MemoryStore
+from roost.testing.builders import answered
 from roost.testing.scripts import Hang, Say
 from roost.testing.wires import Refused
-from tests.flows.served import Gate, Opened, send
+from tests.flows.gateways import Bench
+from tests.flows.served import Gate, Opened, gates_on, send
 
+MAIN = "agent:main:main"
 ALICE = {"auth": {"token": "alice-token"}}
 
 
@@ -101,6 +109,59 @@ async def test_messages_that_were_stored_while_nobody_listened_are_told(opened: 
         told = await client.event("session.message")
         assert told["messageSeq"] == 1
         group.cancel_scope.cancel()
+
+
+async def test_who_is_told_again_after_a_long_while_hears_all_that_was_stored_in_order(
+    opened: Opened,
+) -> None:
+    async with opened() as (gate, client), anyio.create_task_group() as group:
+        key = SessionKey.parse(MAIN)
+        await client.call("sessions.create", {"key": "main"})
+        (connected,) = gate.house.clients
+        late = Fanout(gate.house)
+        late.listen(connected, await gate.bench.store.session(key), key)
+        for first in range(0, 350, 50):
+            await gate.bench.store.append(
+                key, tuple(answered(f"e{number}", "words") for number in range(first, first + 50))
+            )
+        group.start_soon(late.serve)
+        await client.event("session.message", messageId="e349")
+        told = [message["messageId"] for message in client.told("session.message")]
+        assert told == [f"e{number}" for number in range(350)]
+        group.cancel_scope.cancel()
+
+
+class Away(MemoryStore):
+    """A store that cannot be read for a moment."""
+
+    away = False
+
+    async def history(self, query: HistoryQuery) -> HistoryPage:
+        if self.away:
+            raise StoreUnavailable("the disk is busy")
+        return await super().history(query)
+
+
+async def test_a_message_that_could_not_be_read_is_told_once_it_can_be(tmp_path: Path) -> None:
+    clock = SystemClock()
+    store = Away(clock)
+    with anyio.fail_after(60):
+        async with gates_on(Bench(store, clock), tmp_path) as gate, gate.client() as client:
+            key = SessionKey.parse(MAIN)
+            await client.call("sessions.create", {"key": "main"})
+            await client.call("chat.inject", {"sessionKey": "main", "message": "one"})
+            (connected,) = gate.house.clients
+            late = Fanout(gate.house)
+            late.listen(connected, None, key)
+            store.away = True
+            with pytest.raises(StoreUnavailable):
+                await late.serve()
+            store.away = False
+            async with anyio.create_task_group() as group:
+                group.start_soon(late.serve)
+                told = await client.event("session.message")
+                assert told["message"]["content"][0]["text"] == "one"
+                group.cancel_scope.cancel()
 
 
 async def test_nothing_is_kept_of_a_turn_that_is_over(opened: Opened) -> None:

@@ -2,13 +2,17 @@
 
 from pathlib import Path
 
+import anyio
 import pytest
 
 from roost.core.keys import SessionKey
 from roost.core.messages import Usage
+from roost.engine.rules import House, TimerRules
 from roost.testing.scripts import Hang, Say, Spend
 from roost.testing.wires import Refused, visiting
-from tests.flows.served import Opened, send
+from tests.flows.gateways import benches
+from tests.flows.served import Opened, gates_on, send
+from tests.flows.test_heartbeats import LOOK, beaten
 
 MAIN = "agent:main:main"
 
@@ -188,10 +192,19 @@ async def test_usage_is_told_by_day(opened: Opened) -> None:
 
 
 async def test_how_the_gateway_does_is_told_to_who_asks(opened: Opened, tmp_path: Path) -> None:
-    async with opened() as (_, client):
-        assert (await client.call("health"))["ok"] is True
+    async with opened() as (gate, client):
+        health = await client.call("health")
+        assert (health["ok"], health["failing"]) == (True, [])
+        await client.call("sessions.create", {"key": "agent:helper:side"})
         status = await client.call("status", {})
-        assert status["sessions"]["byAgent"][0]["agentId"] == "main"
+        assert [
+            (one["agentId"], one["count"], [row["key"] for row in one["recent"]])
+            for one in status["sessions"]["byAgent"]
+        ] == [("main", 0, []), ("helper", 1, ["agent:helper:side"])]
+        assert [one["enabled"] for one in status["heartbeat"]["agents"]] == [False, False]
+        gate.engine.tell("outbox", "the disk is full")
+        health = await client.call("health")
+        assert (health["ok"], health["failing"]) == (False, ["outbox"])
         assert [one["mode"] for one in await client.call("system-presence")] == ["gateway", "cli"]
         channels = await client.call("channels.status", {"probe": False})
         assert channels["channelAccounts"]["loopback"][0]["accountId"] == "default"
@@ -207,6 +220,28 @@ async def test_how_the_gateway_does_is_told_to_who_asks(opened: Opened, tmp_path
         assert "stop" in {one["name"] for one in (await client.call("commands.list", {}))["commands"]}
         assert (await client.call("config.get", {}))["hash"] == "f"
         assert set(await client.call("chat.metadata", {})) == {"models", "commands"}
+
+
+async def test_look_arounds_are_told_as_they_are(tmp_path: Path) -> None:
+    with anyio.fail_after(60):
+        async with benches("memory", tmp_path) as bench:
+            bench.change(house=House(timers=TimerRules(beats={"main": LOOK})))
+            async with gates_on(bench, tmp_path) as gate, gate.client() as client:
+                agents = (await client.call("status", {}))["heartbeat"]["agents"]
+                assert agents == [
+                    {"agentId": "main", "enabled": True, "every": "1440m", "everyMs": 86_400_000},
+                    {"agentId": "helper", "enabled": False, "every": "0m", "everyMs": None},
+                ]
+                assert await client.call("last-heartbeat") is None
+                gate.bench.model.add((Say("hello"),), (Say("HEARTBEAT_OK"),))
+                await client.call("chat.send", send("hi", "run-1"))
+                await client.event("chat", state="final", runId="run-1")
+                await gate.engine.settled()
+                await beaten(bench, gate.engine, 1)
+                last = await client.call("last-heartbeat")
+                assert (last["agentId"], last["action"]) == ("main", "finished")
+                async with gate.client(auth={"token": "alice-token"}) as alice:
+                    assert await alice.call("last-heartbeat") is None
 
 
 async def test_the_log_is_read_from_its_end_and_on(opened: Opened, tmp_path: Path) -> None:

@@ -1,15 +1,23 @@
 """Questions over HTTP that are asked again, and those whose caller loses his credential meanwhile."""
 
+from pathlib import Path
+
 import anyio
 import anyio.lowlevel
 import httpx2
 import pytest
 
+from roost.clock import SystemClock
+from roost.core.errors import StoreUnavailable
+from roost.core.keys import SessionKey
 from roost.core.queries import SessionQuery
+from roost.core.trees import DecideTree
 from roost.ports import Topic, TopicKind
 from roost.server.callers import REVOKED, UNCHECKED, Dismissal
+from roost.stores.memory import MemoryStore
 from roost.testing.scripts import Hang, Say, Until
-from tests.flows.served import Opened
+from tests.flows.gateways import Bench
+from tests.flows.served import Opened, gates_on
 from tests.flows.test_http import COMPLETIONS, asked, enable
 
 
@@ -111,3 +119,25 @@ async def test_a_named_question_ends_too_when_its_credential_is_taken_back(
             return None if await store.active_runs(row.key) else True
 
         assert await store.wait_for(Topic(TopicKind.SESSION, str(row.key)), over)
+
+
+class Away(MemoryStore):
+    """A store from which no session can be removed."""
+
+    async def change_tree(self, key: SessionKey, decide: DecideTree) -> None:
+        raise StoreUnavailable("the disk is full")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_answer_is_given_though_nothing_can_be_tidied_up_after_it(
+    tmp_path: Path, stream: bool
+) -> None:
+    clock = SystemClock()
+    with anyio.fail_after(60):
+        async with gates_on(Bench(Away(clock), clock), tmp_path) as gate, gate.browser() as http:
+            await enable(gate)
+            gate.bench.model.add((Say("forty-two"),))
+            answer = await http.post(COMPLETIONS, json=asked("hi", stream=stream))
+            assert answer.status_code == 200
+            assert "forty-two" in answer.text
+            assert "disk" not in answer.text

@@ -2,10 +2,15 @@
 
 from pathlib import Path
 
+import anyio
 import pytest
 
+from roost.core.keys import SessionKey
+from roost.server.handlers.own import STEP
+from roost.testing.builders import said
 from roost.testing.scripts import Say
 from roost.testing.wires import Refused
+from tests.credentials import mixed
 from tests.flows.served import gates, send
 
 
@@ -29,6 +34,26 @@ async def test_what_was_said_is_searched_and_the_tree_is_shown(kind: str, tmp_pa
                 )
         cleaned = await client.call("sessions.cleanup", {"dryRun": True})
         assert cleaned["removed"] == []
+
+
+@pytest.mark.requirement("S24")
+async def test_no_secret_is_found_by_its_words_and_what_may_be_read_is_found_beyond_it(
+    tmp_path: Path,
+) -> None:
+    key = SessionKey.parse("agent:main:main")
+    secret = "sk-" + mixed(30)
+    with anyio.fail_after(60):
+        async with gates("memory", tmp_path) as gate, gate.client() as client:
+            await client.call("sessions.create", {"key": "main"})
+            texts = [f"{words} {number}" for words in ("zebra", secret) for number in range(STEP + 1)]
+            drafts = [said(f"e-{place}", text) for place, text in enumerate(texts)]
+            await gate.bench.store.append(key, tuple(drafts))
+            found = await client.call("sessions.search", {"query": secret})
+            assert (found["results"], found["hasMore"]) == ([], False)
+            for offset, names, more in ((0, [f"e-{STEP}", f"e-{STEP - 1}"], True), (STEP, ["e-0"], False)):
+                page = await client.call("sessions.search", {"query": "zebra", "limit": 2, "offset": offset})
+                assert [row["messageId"] for row in page["results"]] == names
+                assert page["hasMore"] is more
 
 
 async def test_only_the_administrator_removes(tmp_path: Path) -> None:

@@ -2,23 +2,36 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import TypeVar
 
+import anyio
 import pytest
 
-from roost.core.deliveries import DeliveryKind, DeliveryState
-from roost.core.errors import Fenced
+from roost.clock import SystemClock
+from roost.core.addresses import Account
+from roost.core.deliveries import Delivery, DeliveryKind, DeliveryState
+from roost.core.errors import Fenced, WriteUnknown
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
+from roost.core.leases import Lease
 from roost.core.messages import AssistantMessage, ToolResult, UserMessage, text_of
 from roost.core.notices import INTERRUPTED_LINE
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.recovery import MAX_AGE_MS, OUTCOME_UNKNOWN
 from roost.core.runs import Run, RunState, Step, StepKind
+from roost.core.scheduling import Choose
+from roost.core.sendpolicy import Judge, anything
+from roost.ports import Clock
+from roost.stores.memory import MemoryStore
 from roost.testing.builders import MAIN, called
 from roost.testing.clock import FakeClock
+from roost.testing.scripts import Say
 from tests.flows.driver import Driver, House, Said, claim_of, dm
+from tests.flows.gateways import ADA, Bench, place
 from tests.flows.storm import PEOPLE, Storm
 from tests.scale import seeds
+
+Found = TypeVar("Found")
 
 
 async def said_by_people(driver: Driver) -> list[str]:
@@ -166,3 +179,42 @@ async def test_a_hundred_runs_in_flight_have_a_hundred_fates(driver: Driver, clo
     for number in range(100):
         key = SessionKey.parse(f"agent:main:direct:{1000 + number}")
         assert await driver.history(key) == ["hello", "hi"]
+
+
+class Deaf(MemoryStore):
+    """Writes the first claim of each kind, and does not hear that it did."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.unheard: list[str] = []
+
+    async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
+        return self._heard("runs", await super().claim_runs(lease, choose))
+
+    async def claim_deliveries(
+        self, lease: Lease, limit: int, *, judge: Judge = anything, without: frozenset[Account] = frozenset()
+    ) -> tuple[Delivery, ...]:
+        taken = await super().claim_deliveries(lease, limit, judge=judge, without=without)
+        return self._heard("deliveries", taken)
+
+    def _heard(self, kind: str, claimed: tuple[Found, ...]) -> tuple[Found, ...]:
+        if claimed and kind not in self.unheard:
+            self.unheard.append(kind)
+            raise WriteUnknown("the server was lost while it was writing")
+        return claimed
+
+
+@pytest.mark.requirement("P3")
+async def test_what_was_claimed_unheard_is_answered_once_while_the_gateway_goes_on() -> None:
+    clock = SystemClock()
+    store = Deaf(clock)
+    bench = Bench(store, clock)
+    bench.model.add((Say("hello"),))
+    with anyio.fail_after(60):
+        async with bench.serving() as (engine, _):
+            await bench.say("hi")
+            assert await bench.replies() == ("hello",)
+            await engine.settled()
+            assert store.unheard == ["runs", "deliveries"]
+            assert bench.channel.replies(place(ADA)) == ("hello",)
+            assert len(bench.model.requests) == 1

@@ -9,6 +9,7 @@
     ├── Undelivered         undelivered         a message did not arrive, or nobody knows
     ├── LeaseHeld           lease_held          another gateway owns the store
     ├── StoreUnavailable    store_unavailable   nothing was written, try again
+    │   └── WriteUnknown    write_unknown       nobody can say whether it was written
     ├── StoreCorrupt        store_corrupt       the file is not a healthy Roost store
     └── ConfigInvalid       config_invalid      the configuration was refused
 
@@ -82,6 +83,13 @@ class StoreUnavailable(RoostError):
 
     code = "store_unavailable"
     retryable = True
+
+
+class WriteUnknown(StoreUnavailable):
+    """The store was lost while it committed: this request was written whole, or nothing of it."""
+
+    code = "write_unknown"
+    retryable = False
 
 
 class StoreCorrupt(RoostError):

@@ -29,7 +29,12 @@ class Health:
 
     @property
     def ok(self) -> bool:
-        return all(part.condition is Condition.OK for part in self.parts)
+        return not self.failing
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """The parts that are not well, by name."""
+        return tuple(part.name for part in self.parts if part.condition is not Condition.OK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import anyio
@@ -9,6 +10,15 @@ import anyio
 from roost.ports import Clock, Store, Topic
 
 Job = TypeVar("Job")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source(Generic[Job]):
+    """Where jobs come from. What `unclaim` gives back was claimed by a `claim` that raised."""
+
+    claim: Callable[[int], Awaitable[tuple[Job, ...]]]
+    begin: Callable[[Job], None]
+    unclaim: Callable[[], Awaitable[None]]
 
 
 class Intake(Generic[Job]):
@@ -23,12 +33,11 @@ class Intake(Generic[Job]):
         self._taken = 0
         self._begun = 0
         self._closed = False
+        self._unsure = False
         self._rested = anyio.Event()
         self._look = anyio.Event()
 
-    async def serve(
-        self, claim: Callable[[int], Awaitable[tuple[Job, ...]]], begin: Callable[[Job], None]
-    ) -> None:
+    async def serve(self, source: Source[Job]) -> None:
         """Begin jobs until cancelled; they are asked for with the room there is."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._hear)
@@ -38,7 +47,7 @@ class Intake(Generic[Job]):
                 # Before asking: what comes up meanwhile is looked for again.
                 self._look = anyio.Event()
                 if self._taken < self._most and not self._closed:
-                    await self._begin_some(claim, begin)
+                    await self._begin_some(source)
 
     def close(self) -> None:
         """Begin nothing more."""
@@ -83,21 +92,26 @@ class Intake(Generic[Job]):
         if not self._begun:
             self._rested.set()
 
-    async def _begin_some(
-        self, claim: Callable[[int], Awaitable[tuple[Job, ...]]], begin: Callable[[Job], None]
-    ) -> None:
-        jobs: tuple[Job, ...] = ()
+    async def _begin_some(self, source: Source[Job]) -> None:
         # A claim that is committed and not heard of would be held by nobody.
         self._begun += 1
         try:
             with anyio.CancelScope(shield=True):
-                jobs = await claim(self._most - self._taken)
+                jobs = await self._claimed(source)
             self._taken += len(jobs)
             self._begun += len(jobs)
             for job in jobs:
-                begin(job)
+                source.begin(job)
         finally:
             self._ended()
+
+    async def _claimed(self, source: Source[Job]) -> tuple[Job, ...]:
+        if self._unsure:
+            await source.unclaim()
+        self._unsure = True
+        jobs = await source.claim(self._most - self._taken)
+        self._unsure = False
+        return jobs
 
     async def _hear(self) -> None:
         async def news() -> bool | None:

@@ -15,7 +15,8 @@ from roost.core.backoff import after_failure
 from roost.core.deliveries import Delivery, Postponed, Rejected, SendResult, Unknown
 from roost.core.errors import Fenced, RoostError
 from roost.core.leases import RENEW_MS, Lease
-from roost.engine.intake import Intake
+from roost.core.runs import Claim
+from roost.engine.intake import Intake, Source
 from roost.engine.keeping import until_kept
 from roost.engine.rulebook import Rulebook
 from roost.engine.tracing import traced_delivery
@@ -58,6 +59,7 @@ class Outbox:
         self._jitter = jitter
         self._unserved = unserved
         self._sending: Counter[Account] = Counter()
+        self._held: set[Claim] = set()
         # Room for every channel to be full, and for what is addressed to none.
         most = 2 * AT_ONCE * (len(channels) + 1)
         self._intake: Intake[_Taken] = Intake(store, clock, DUE, most=most, poll_ms=POLL_MS)
@@ -76,11 +78,16 @@ class Outbox:
             return tuple(_Taken(delivery=delivery, lease=lease, at=at) for delivery in claimed)
 
         def begin(taken: _Taken) -> None:
+            self._held.add(_claim(taken.delivery))
             # Counted before it begins: the next claim must not find room that is taken.
             self._sending[taken.delivery.address.served_by] += 1
             group.start_soon(self._send, taken, name=f"delivery {taken.delivery.id}")
 
-        await self._intake.serve(claim, begin)
+        async def unclaim() -> None:
+            for delivery in await self._store.unclaim_deliveries(lease, self._held):
+                _log.warning("delivery %s was taken unheard, and waits again", delivery.id)
+
+        await self._intake.serve(Source(claim=claim, begin=begin, unclaim=unclaim))
 
     async def rest(self) -> None:
         """Return once nothing is being sent."""
@@ -114,12 +121,9 @@ class Outbox:
         return True
 
     async def _settle(self, delivery: Delivery, result: SendResult) -> None:
-        if delivery.claim is None:
-            return
+        claim = _claim(delivery)
         try:
-            settled = await until_kept(
-                self._clock, partial(self._store.settle_delivery, delivery.claim, result)
-            )
+            settled = await until_kept(self._clock, partial(self._store.settle_delivery, claim, result))
         except RoostError as error:
             # Not ours any more, or not to be written: its next holder finds it as one that nobody knows about.
             _log.error(
@@ -129,6 +133,7 @@ class Outbox:
                 extra={"run": delivery.run_id},
             )
             return
+        self._held.remove(claim)
         if _log.isEnabledFor(logging.INFO):
             named = await traced_delivery(self._store, settled)
             _log.info("delivery %s is %s", settled.id, settled.state, extra=named)
@@ -159,3 +164,8 @@ class Outbox:
         return after_failure(
             delivery, result.error, self._clock.now(), self._jitter(), not_before=result.ready_at
         )
+
+
+def _claim(delivery: Delivery) -> Claim:
+    assert delivery.claim is not None, "what is being sent is claimed"
+    return delivery.claim

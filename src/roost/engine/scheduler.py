@@ -6,9 +6,9 @@ from dataclasses import replace
 from anyio.abc import TaskGroup
 
 from roost.core.leases import Lease
-from roost.core.runs import Run
+from roost.core.runs import Claim, Run
 from roost.core.scheduling import PER_ASKER, Backlog, asker, choose
-from roost.engine.intake import Intake
+from roost.engine.intake import Intake, Source
 from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner
 from roost.engine.tracing import traced
@@ -30,6 +30,7 @@ class Scheduler:
         self._runner = runner
         self._turns: dict[str, int] = {}
         self._held_looks = 0
+        self._held: set[Claim] = set()
         self._book = book
         self._intake: Intake[Run] = Intake(
             store, clock, DUE, most=book.current.limits.ceiling, poll_ms=POLL_MS
@@ -57,9 +58,14 @@ class Scheduler:
 
         def begin(run: Run) -> None:
             self._had_turn(run)
+            self._held.add(_claim(run))
             group.start_soon(self._run, run, name=f"run {run.id}")
 
-        await self._intake.serve(claim, begin)
+        async def unclaim() -> None:
+            for run in await self._store.unclaim_runs(lease, self._held):
+                _log.warning("run %s was claimed unheard, and waits again", run.id, extra=traced(run))
+
+        await self._intake.serve(Source(claim=claim, begin=begin, unclaim=unclaim))
 
     async def drain(self) -> None:
         """Start nothing more; return once nothing is under way."""
@@ -80,3 +86,10 @@ class Scheduler:
                 await self._runner.run(run, self._intake.lent)
             except Exception:  # noqa: BLE001 — a run whose end cannot be kept holds its session, and no other
                 _log.exception("run %s has no end; the next start gives it one", run.id, extra=traced(run))
+            else:
+                self._held.remove(_claim(run))
+
+
+def _claim(run: Run) -> Claim:
+    assert run.claim is not None, "what was started is claimed"
+    return run.claim

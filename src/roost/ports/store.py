@@ -52,7 +52,7 @@ Told: TypeAlias = Callable[[SessionKey], None]
 
 class Store(Jobs, Protocol):
     """The only truth. Every verb is one transaction: when it returns, it is durable; when it raises,
-    nothing of it was written.
+    nothing of it was written. Only `WriteUnknown` says that it was written whole or not at all, and not which.
 
     A verb that takes a function calls it under the session's lock with what it sees there and writes the
     effects it returns. The function is synchronous and pure, and may be called more than once.
@@ -231,6 +231,11 @@ class Store(Jobs, Protocol):
         that has one running) and those running; what it picks is claimed with a raised fence."""
         ...
 
+    async def unclaim_runs(self, lease: Lease, known: Collection[Claim]) -> tuple[Run, ...]:
+        """Queue again what is claimed under a lease and not `known` to who holds it: claimed, and never heard of. No
+        claim under it may be on its way here; one that the database still works on is waited for."""
+        ...
+
     async def begin_step(self, claim: Claim, step: Step, call: LedgerRow | None = None) -> None:
         """Record what is about to happen, before it happens. A run that was stopped is `Fenced`.
 
@@ -294,6 +299,10 @@ class Store(Jobs, Protocol):
         """Take messages that are due, oldest first, as `sending`; at most one at a time per address.
         Those for the accounts in `without`, or that another gateway serves, are passed over. What `judge` does not allow is dismissed instead, with
         a denial about its run or itself."""
+        ...
+
+    async def unclaim_deliveries(self, lease: Lease, known: Collection[Claim]) -> tuple[Delivery, ...]:
+        """The same for messages: they are to be sent, as if they had not been taken."""
         ...
 
     async def settle_delivery(self, claim: Claim, result: SendResult) -> Delivery: ...

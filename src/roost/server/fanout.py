@@ -152,41 +152,69 @@ class Fanout:
 
     async def _messages(self, key: SessionKey, cut: Cut, session: Session | None = None) -> None:
         """Tell those who listen to a session what was stored in it since they were told last, as far as its turn has
-        come. The session is read anew unless it was just read."""
-        if key not in self._read or (session is not None and session.events <= self._read[key]):
+        come. A session that was just read need not be asked whether there is anything."""
+        if session is not None and session.events <= self._read.get(key, 0):
             return
-        events = cut(await self._house.store.events(key, after=self._read[key], limit=PAGE))
-        if not events or key not in self._read:
-            return
-        self._read[key] = events[-1].number
-        stored = {event.ref for event in events if event.kind is EventKind.ENTRY}
-        session = session or (await self._house.store.session(key) if stored else None)
-        if not stored or session is None:
-            return
-        shown = self._house.rows.row(session)
-        for entry in await self._entries(key, stored):
-            name = self._house.sends.name(entry.run_id) if entry.run_id else None
-            message = message_row(entry, name, MOST_CHARS, self._house.scanner)
-            if message is not None:
-                payload: JsonObject = {
-                    "sessionKey": str(key),
-                    "agentId": key.agent,
-                    "message": message,
-                    "messageId": entry.id,
-                    "messageSeq": entry.seq,
-                    "session": shown,
-                }
-                event = WireEvent(name=MESSAGE, payload=payload, audience=Audience.LISTENERS, key=key)
-                self._tell(event, session)
+        events = cut(await self._unread(key))
+        for first in range(0, len(events), PAGE):
+            await self._tell_stored(key, events[first : first + PAGE])
 
-    async def _entries(self, key: SessionKey, wanted: set[str]) -> list[Entry]:
-        """The entries with these ids: most often the newest, else not far from them."""
-        for limit in (len(wanted), len(wanted) + PAGE):
-            page = await self._house.store.history(HistoryQuery(key=key, limit=limit))
-            found = [entry for entry in page.entries if entry.id in wanted]
-            if len(found) == len(wanted):
-                break
-        return found
+    async def _unread(self, key: SessionKey) -> tuple[Event, ...]:
+        events: list[Event] = []
+        after = self._read.get(key)
+        while after is not None:
+            page = await self._house.store.events(key, after=after, limit=PAGE)
+            events += page
+            after = page[-1].number if len(page) == PAGE else None
+        return tuple(events)
+
+    async def _tell_stored(self, key: SessionKey, events: tuple[Event, ...]) -> None:
+        after = self._read.get(key)
+        entries = tuple(event for event in events if event.kind is EventKind.ENTRY)
+        session, stored = await self._stored(key, entries) if entries else (None, [])
+        if after is None or self._read.get(key) != after:
+            # Nobody listens any more, or somebody anew, from a later moment on.
+            return
+        # Not before they are at hand: what cannot be read now is read again.
+        self._read[key] = events[-1].number
+        if session is not None:
+            shown = self._house.rows.row(session)
+            for entry in stored:
+                self._tell_entry(session, shown, entry)
+
+    async def _stored(self, key: SessionKey, events: tuple[Event, ...]) -> tuple[Session | None, list[Entry]]:
+        """The entries that these events name, oldest first, sought from the newest on."""
+        wanted = {event.ref for event in events}
+        found: list[Entry] = []
+        before, looked = None, 0
+        while True:
+            # Most often they are the newest.
+            limit = len(wanted) if before is None else PAGE
+            query = HistoryQuery(key=key, before=before, limit=limit)
+            page = await self._house.store.history(query)
+            session = await self._house.store.session(key)
+            found = [entry for entry in page.entries if entry.id in wanted] + found
+            before, looked = page.before, looked + len(page.entries)
+            # Whatever is newer than the first of them has an event after its own.
+            most = session.events - events[0].number + 1 if session else 0
+            if before is None or looked >= most or wanted <= {entry.id for entry in found}:
+                return session, found
+
+    def _tell_entry(self, session: Session, shown: JsonObject, entry: Entry) -> None:
+        key = session.key
+        name = self._house.sends.name(entry.run_id) if entry.run_id else None
+        message = message_row(entry, name, MOST_CHARS, self._house.scanner)
+        if message is not None:
+            payload: JsonObject = {
+                "sessionKey": str(key),
+                "agentId": key.agent,
+                "message": message,
+                "messageId": entry.id,
+                "messageSeq": entry.seq,
+                "session": shown,
+            }
+            event = WireEvent(name=MESSAGE, payload=payload, audience=Audience.LISTENERS, key=key)
+            self._tell(event, session)
 
     async def _announced(self, run: Run) -> None:
         """A child's end stands in the transcript of its requester, and no run says it there. Of one that was killed
@@ -277,8 +305,6 @@ def _until(anchor: Anchor) -> Cut:
 
     def cut(events: tuple[Event, ...]) -> tuple[Event, ...]:
         found = [place for place, event in enumerate(events) if anchor.marks(event)]
-        if found:
-            return events[: found[-1] + 1]
-        return events if len(events) == PAGE else ()
+        return events[: found[-1] + 1] if found else ()
 
     return cut

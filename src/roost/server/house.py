@@ -70,11 +70,14 @@ class House:
         """What leaves the house, without the secrets of the configuration."""
         return covered(text, self.engine.rules.house.hidden)
 
-    async def count(self, caller: PersonCaller) -> int:
-        """About how many sessions there are for the caller: to count them costs as many steps, so all are not counted at
-        every call, nor anyone's own beyond a page."""
-        if not caller.rules_all:
-            own = SessionQuery(scope=scope(Operation.LIST, caller), archived=None, limit=MOST_COUNTED)
+    async def count(self, caller: PersonCaller, agent: str | None = None) -> int:
+        """About how many sessions there are for the caller, of one agent or of all: to count them costs as many steps, so
+        all are not counted at every call, nor anyone's own or an agent's beyond a page."""
+        only = agent if len(self.engine.rules.commands.agents) > 1 else None
+        if only is not None or not caller.rules_all:
+            own = SessionQuery(
+                scope=scope(Operation.LIST, caller), agent=only, archived=None, limit=MOST_COUNTED
+            )
             return len((await self.store.list_sessions(own)).rows)
         now = self.clock.now()
         if now - self._counted_at >= COUNTED_EVERY_MS:

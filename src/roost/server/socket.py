@@ -11,7 +11,7 @@ from roost.core.entrance import throttled_by
 from roost.core.nodes import Declared
 from roost.protocol.connection import Action, Ask, Close, Connection, Nothing, Send, Serve
 from roost.protocol.connection import Phase as ConnectionPhase
-from roost.protocol.frames import Request
+from roost.protocol.frames import ErrorCode, Failure, Request
 from roost.protocol.handshake import STARTING, TRY_AGAIN, Connect, Refusal, Welcome, hello
 from roost.protocol.traces import trace_of
 from roost.server.auth import Authenticator, Peer
@@ -23,8 +23,11 @@ from roost.server.snapshots import offer, snapshot
 from roost.server.waiting import WaitingRoom
 
 HANDSHAKE_MS = 15_000
-AT_ONCE = 64
-"""Requests of one client that are worked on at the same time."""
+AT_ONCE = 256
+"""Requests of one client that may be unanswered at the same time, those that wait for a run included."""
+BUSY = Failure(
+    code=ErrorCode.UNAVAILABLE, message="too many requests are unanswered; retry shortly", retryable=True
+)
 LATE = 1008
 GIVEN_UP_S = 1
 
@@ -77,22 +80,25 @@ class Door:
     async def _listen(self, visit: "_Visit", group: TaskGroup) -> None:
         visit.outgoing.put(visit.connection.open())
         group.start_soon(self._hurry, visit)
-        room = anyio.Semaphore(AT_ONCE)
         while (text := await visit.wire.receive()) is not None:
             action = visit.connection.receive(text)
             if isinstance(action, Serve) and visit.client is not None:
-                await room.acquire()
                 trace = trace_of(action.request.traceparent)
                 call = Call(house=self._house, client=visit.client, id=action.request.id, trace=trace)
-                group.start_soon(self._work, call, action.request, room)
+                if visit.under_way < AT_ONCE:
+                    visit.under_way += 1
+                    group.start_soon(self._work, visit, call, action.request)
+                else:
+                    # Not kept waiting: who is not read from can neither stop anything nor be seen to leave.
+                    call.refuse(BUSY)
             else:
                 await self._act(visit, action)
 
-    async def _work(self, call: Call, request: Request, room: anyio.Semaphore) -> None:
+    async def _work(self, visit: "_Visit", call: Call, request: Request) -> None:
         try:
             await serve(self._table, call, request)
         finally:
-            room.release()
+            visit.under_way -= 1
 
     async def _hurry(self, visit: "_Visit") -> None:
         await self._house.clock.sleep(HANDSHAKE_MS)
@@ -165,6 +171,7 @@ class _Visit:
         self.connection = Connection(house.new_id(), house.clock.now())
         self.outgoing = Outgoing(wire.take, house.covered)
         self.client: Connected | None = None
+        self.under_way = 0
 
     @property
     def address(self) -> str:

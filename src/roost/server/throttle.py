@@ -1,5 +1,5 @@
-"""Wrong credentials, counted by where they come from. Who tries too often waits before he is looked at: nobody is
-locked out, and nobody can guess fast."""
+"""Wrong credentials, counted by where they come from. Who tries too often waits before he is looked at; where nothing
+wrong came from, nobody is made to wait by others."""
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from roost.core.entrance import Attempts, throttled_by
 
 MOST_SOURCES = 10_000
 ALL_TIMES = 10
-"""How many sources it takes, each at its limit, before everybody is slowed."""
+"""How many sources it takes, each at its limit, before all that were wrong once are slowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +40,8 @@ class Throttle:
     def retry_ms(self, address: str, now: int, limit: Attempts) -> int:
         """How long until this source is not slowed any more; 0 where it is not."""
         own = self._wrong.get(throttled_by(address), _Source()).wrong
+        if not own or own[-1] + limit.window_ms <= now:
+            return 0
         return max(
             _left(own, limit.most, now, limit.window_ms),
             _left(self._all, limit.most * ALL_TIMES, now, limit.window_ms),

@@ -213,6 +213,10 @@ class Tables(Protocol):
         a pin. Of sessions that timers open the moment is another, and not the earlier one."""
         ...
 
+    async def is_continued(self, session_id: str) -> bool:
+        """Whether another generation goes on from this one."""
+        ...
+
     async def delete_generation(self, session_id: str) -> None: ...
     async def free_pages(self, limit: int) -> int:
         """Give at most so many unused pages back to the disk; how many bytes."""

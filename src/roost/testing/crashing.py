@@ -136,6 +136,7 @@ class _CrashingDeliveries(_CrashingFacts):
         self.limit_messages = store.limit_messages
         self.keep_out = store.keep_out
         self.claim_deliveries = crashes.around("store.claim_deliveries", store.claim_deliveries)
+        self.unclaim_deliveries = crashes.around("store.unclaim_deliveries", store.unclaim_deliveries)
         self.settle_delivery = crashes.around("store.settle_delivery", store.settle_delivery)
         self.reap_deliveries = crashes.around("store.reap_deliveries", store.reap_deliveries)
         self.resolve_delivery = crashes.around("store.resolve_delivery", store.resolve_delivery)
@@ -201,6 +202,7 @@ class CrashingStore(_CrashingLeases):
         self.run = crashes.around("store.run", store.run)
         self.active_runs = crashes.around("store.active_runs", store.active_runs)
         self.claim_runs = crashes.around("store.claim_runs", store.claim_runs)
+        self.unclaim_runs = crashes.around("store.unclaim_runs", store.unclaim_runs)
         self.begin_step = crashes.around("store.begin_step", store.begin_step)
         self.finish_run = crashes.around("store.finish_run", store.finish_run)
         self.reap_runs = crashes.around("store.reap_runs", store.reap_runs)

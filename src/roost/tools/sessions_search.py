@@ -3,12 +3,13 @@
 from dataclasses import dataclass, replace
 
 from roost.core.errors import InvalidInput
+from roost.core.findings import finding
 from roost.core.jsonvalue import JsonValue, from_utf8
 from roost.core.models import ToolSpec
 from roost.core.queries import SearchHit, SearchQuery
-from roost.core.recall import RecallOptions, recall, recalled_to_json
+from roost.core.recall import recalled_to_json
 from roost.core.redaction import SecretScanner
-from roost.core.search import INDEXED_CHARS, Query, matches, parse_query, searchable_text, segment, snippet
+from roost.core.search import Query, parse_query
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import Operation
 from roost.ports import Report
@@ -18,11 +19,9 @@ from roost.tools.outcomes import found_rows, looked_up, written
 
 LIMIT, MOST = 10, 25
 LONGEST_QUERY = 4_096
-SNIPPET_CHARS = 300
 RESULT_BYTES = 32 << 10
 STEP, SCANNED = 50, 1_000
 _FRAME_BYTES = 256
-_WHOLE = 1 << 30
 _TOLD = ("role", "toolName", "timestamp", "provenance")
 
 Row = dict[str, JsonValue]
@@ -58,9 +57,7 @@ class SessionsSearch:
 
     def __init__(self, access: Access, scanner: SecretScanner) -> None:
         self._access = access
-        self._options = RecallOptions(
-            scanner=scanner, include_tools=True, text_chars=INDEXED_CHARS, page_bytes=_WHOLE
-        )
+        self._scanner = scanner
 
     async def run(self, invocation: Invocation, report: Report) -> ToolOutcome:
         return await looked_up(self._search(invocation))
@@ -107,19 +104,17 @@ class SessionsSearch:
         return _Results(rows=tuple(rows), truncated=True)
 
     def _row(self, hit: SearchHit, query: Query, invocation: Invocation) -> Row | None:
-        """What is shown of a hit. The run that asks is not told its own words, and what may not be read is not
-        found: else a secret could be guessed word by word."""
+        """What is shown of a hit. The run that asks is not told its own words."""
         if hit.entry.run_id == invocation.run_id:
             return None
-        for recalled in recall((hit.entry,), self._options).messages:
-            text = searchable_text(recalled.message)
-            if matches(query, segment(text)):
-                told = recalled_to_json(recalled)
-                return {
-                    "sessionKey": self._access.shown(hit.key, invocation),
-                    "sessionId": hit.entry.session_id,
-                    "messageId": hit.entry.id,
-                    **{name: told[name] for name in _TOLD if name in told},
-                    "snippet": snippet(text, query, SNIPPET_CHARS),
-                }
-        return None
+        found = finding(hit, query, self._scanner)
+        if found is None:
+            return None
+        told = recalled_to_json(found.recalled)
+        return {
+            "sessionKey": self._access.shown(hit.key, invocation),
+            "sessionId": hit.entry.session_id,
+            "messageId": hit.entry.id,
+            **{name: told[name] for name in _TOLD if name in told},
+            "snippet": found.snippet,
+        }

@@ -32,4 +32,5 @@ def test_a_gateway_is_well_when_all_its_parts_are() -> None:
     well = part_health("x", begun(None, 5), 9)
     ill = part_health("y", failed(begun(None, 5), "one", 6), 9)
     assert Health(parts=(well,)).ok
-    assert not Health(parts=(well, ill)).ok
+    both = Health(parts=(well, ill))
+    assert (both.ok, both.failing) == (False, (ill.name,))

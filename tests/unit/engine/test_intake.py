@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from roost.engine.intake import Intake
+from roost.core.errors import WriteUnknown
+from roost.engine.intake import Intake, Source
 from roost.ports import Topic, TopicKind
 from roost.stores.memory import MemoryStore
 from roost.testing.clock import FakeClock
@@ -27,11 +28,18 @@ class Work:
         self.asked: list[int] = []
         self.answer = anyio.Event()
         self.answer.set()
+        self.unheard = False
+        self.source = Source(claim=self.claim, begin=self.begun.append, unclaim=self.unclaim)
+
+    async def unclaim(self) -> None:
+        self.asked.append(0)
 
     async def claim(self, free: int) -> tuple[str, ...]:
         self.asked.append(free)
         claimed, self.waiting = self.waiting[:free], self.waiting[free:]
         await self.answer.wait()
+        if self.unheard:
+            raise WriteUnknown("it was lost")
         return tuple(claimed)
 
     def end(self) -> None:
@@ -41,7 +49,7 @@ class Work:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         async with anyio.create_task_group() as group:
-            group.start_soon(self.intake.serve, self.claim, self.begun.append)
+            group.start_soon(self.intake.serve, self.source)
             await anyio.wait_all_tasks_blocked()
             yield
             group.cancel_scope.cancel()
@@ -116,7 +124,7 @@ async def test_what_was_claimed_is_begun_even_when_it_ends_just_then() -> None:
     work = Work("a")
     work.answer = anyio.Event()
     async with anyio.create_task_group() as group:
-        group.start_soon(work.intake.serve, work.claim, work.begun.append)
+        group.start_soon(work.intake.serve, work.source)
         await anyio.wait_all_tasks_blocked()
         group.cancel_scope.cancel()
         work.answer.set()
@@ -161,3 +169,15 @@ async def test_what_is_being_asked_for_when_it_is_closed_is_waited_for_too() -> 
         assert (work.begun, rested.is_set()) == (["a"], False)
         work.end()
         await rested.wait()
+
+
+async def test_what_was_claimed_unheard_is_given_back_once_before_more_is_asked_for() -> None:
+    work = Work("a")
+    work.unheard = True
+    with pytest.raises(ExceptionGroup, match="unhandled"):
+        await work.intake.serve(work.source)
+    work.unheard = False
+    async with work.serving():
+        assert work.asked == [2, 0, 2]
+        await work.news()
+        assert work.asked == [2, 0, 2, 2]

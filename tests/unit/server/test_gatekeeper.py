@@ -80,6 +80,21 @@ async def test_who_was_wrong_too_often_waits_before_he_is_looked_at(tmp_path: Pa
         assert isinstance(await scene.ask("right", host="10.0.0.1"), Admitted)
 
 
+@pytest.mark.requirement("S2")
+async def test_who_was_never_wrong_comes_in_at_once_however_many_others_guess(tmp_path: Path) -> None:
+    async with scenes(tmp_path) as scene, anyio.create_task_group() as group:
+        hosts = [f"2001:db8:0:{number:x}::1" for number in range(40)]
+        for host in hosts:
+            await scene.ask("wrong", host=host)
+        for host in hosts:
+            for _ in range(SLOWED_EACH):
+                group.start_soon(partial(scene.ask, "wrong", host=host))
+        await anyio.wait_all_tasks_blocked()
+        assert len(scene.found) == len(hosts)
+        assert isinstance(await scene.ask("right", host="127.0.0.1"), Admitted)
+        group.cancel_scope.cancel()
+
+
 async def test_who_shows_nothing_has_guessed_nothing(tmp_path: Path) -> None:
     async with scenes(tmp_path) as scene:
         for _ in range(5):

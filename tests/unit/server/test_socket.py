@@ -9,11 +9,12 @@ from roost.protocol.handshake import NO_CREDENTIAL, Connect, Refusal
 from roost.server.auth import Admitted, Peer
 from roost.server.clients import Outgoing
 from roost.server.house import Phase
-from roost.server.socket import HANDSHAKE_MS
+from roost.server.socket import AT_ONCE, HANDSHAKE_MS
 from roost.server.waiting import WaitingRoom
 from roost.testing.clock import FakeClock
+from roost.testing.scripts import Hang
 from roost.testing.wires import LocalWire, Refused, visiting
-from tests.flows.served import gates
+from tests.flows.served import gates, send
 from tests.unit.protocol.test_handshake import CONNECT
 
 
@@ -96,3 +97,34 @@ async def test_who_waits_in_silence_makes_room_and_who_asks_does_not(tmp_path: P
                     assert late.wire.closed == (1013, "too many connections; retry shortly")
                 never.set()
                 await asking.wire.ended.wait()
+
+
+async def test_who_has_too_much_unanswered_is_told_so_and_still_heard(tmp_path: Path) -> None:
+    with anyio.fail_after(60):
+        async with gates("memory", tmp_path) as gate, gate.client() as other:
+            gate.bench.model.add((Hang(),))
+            async with gate.client() as client:
+                await client.call("chat.send", send("hi", "run-1"))
+                await gate.bench.model.asked(1)
+                waits = [client.send("agent.wait", {"runId": "run-1", "timeoutMs": 3_600_000})]
+                waits += [client.send("agent.wait", {"runId": "run-1"}) for _ in range(AT_ONCE - 1)]
+                with pytest.raises(Refused, match="too many requests") as refused:
+                    await client.call("health")
+                assert refused.value.error["code"] == "UNAVAILABLE"
+                assert refused.value.error["retryable"] is True
+                await other.call("chat.abort", {"sessionKey": "main"})
+                for wait in waits:
+                    assert (await client.answer(wait))["ok"] is True
+                assert (await client.call("health"))["ok"] is True
+
+
+async def test_who_hangs_up_with_too_much_unanswered_is_seen_to_leave(tmp_path: Path) -> None:
+    with anyio.fail_after(60):
+        async with gates("memory", tmp_path) as gate:
+            gate.bench.model.add((Hang(),))
+            async with gate.client() as client:
+                await client.call("chat.send", send("hi", "run-1"))
+                await gate.bench.model.asked(1)
+                for _ in range(AT_ONCE + 1):
+                    client.send("agent.wait", {"runId": "run-1", "timeoutMs": 3_600_000})
+            await gate.house.clients.all_gone()

@@ -21,12 +21,16 @@ def test_who_was_wrong_too_often_is_slowed_until_the_first_of_it_is_past() -> No
     assert throttle.retry_ms("a", 1_050, LIMIT) == 50
 
 
-def test_many_places_together_slow_everybody() -> None:
+def test_many_places_together_slow_all_of_which_something_wrong_came_and_nobody_else() -> None:
     throttle = Throttle()
-    for number in range(ALL_TIMES * LIMIT.most):
-        assert throttle.retry_ms("fresh", 0, LIMIT) == 0
-        throttle.count(f"source-{number}", 0, LIMIT)
-    assert throttle.retry_ms("fresh", 0, LIMIT) == 1_000
+    throttle.count("once", 0, LIMIT)
+    for number in range(1, ALL_TIMES * LIMIT.most):
+        assert throttle.retry_ms("once", 500, LIMIT) == 0
+        throttle.count(f"source-{number}", 500, LIMIT)
+    assert throttle.retry_ms("once", 500, LIMIT) == 500
+    assert throttle.retry_ms("fresh", 500, LIMIT) == 0
+    # What came of it is past, though others go on.
+    assert throttle.retry_ms("once", 1_000, LIMIT) == 0
 
 
 def test_the_places_that_are_remembered_are_bounded() -> None:
@@ -52,4 +56,5 @@ def test_who_goes_on_counts_again_in_the_next_window() -> None:
     for now in range(0, 2_000, 100):
         for number in range(ALL_TIMES):
             throttle.count(f"source-{number}", now, LIMIT)
-    assert throttle.retry_ms("fresh", 1_900, LIMIT) > 0
+    throttle.count("once", 1_900, LIMIT)
+    assert throttle.retry_ms("once", 1_900, LIMIT) > 0

@@ -7,12 +7,13 @@ import pytest
 
 from roost.core.effects import Archive
 from roost.core.entries import EntryDraft
+from roost.core.findings import SNIPPET_CHARS
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, Provenance, ProvenanceKind, ToolCall
 from roost.core.tools import ToolTraits
 from roost.core.visibility import Level
 from roost.testing.builders import MAIN, answered, called, returned, said
-from roost.tools.sessions_search import MOST, RESULT_BYTES, SCANNED, SNIPPET_CHARS, STEP
+from roost.tools.sessions_search import MOST, RESULT_BYTES, SCANNED, STEP
 from tests.contract.scenes import change
 from tests.credentials import mixed
 from tests.unit.tools.calls import error_of, text_of

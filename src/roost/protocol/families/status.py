@@ -53,7 +53,7 @@ class Channels(TypedDict):
 
 HEALTH = Method(
     name="health",
-    about="That the gateway lives. It names no session.",
+    about="Whether the gateway is well, else `failing` names the parts that are not. It names no session.",
     params=HealthParams,
     result=dict[str, JsonValue],
     needs=None,

@@ -1,12 +1,14 @@
 """What only Roost can be asked."""
 
+from dataclasses import replace
+
 from roost.core.errors import NotFound
+from roost.core.findings import Finding, finding
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, UserMessage
-from roost.core.queries import SearchHit, SearchQuery, SessionQuery
-from roost.core.redaction import SecretScanner, redact
-from roost.core.search import Query, parse_query, searchable_text, snippet
+from roost.core.queries import SearchQuery, SessionQuery
+from roost.core.search import parse_query
 from roost.core.sessions import Session
 from roost.core.visibility import Operation, scope
 from roost.protocol.families import own
@@ -14,7 +16,7 @@ from roost.protocol.families.own import Cleaned, Found, Tree
 from roost.protocol.families.sessions import KeyParams
 from roost.server.calls import Call
 
-SNIPPET_CHARS = 300
+STEP, MOST_PASSED_OVER = 50, 1_000
 MOST_NODES = 1_000
 
 
@@ -30,18 +32,29 @@ async def search(call: Call, params: own.SearchParams) -> Found:
         query=parse_query(params.query),
         scope=scope(Operation.SEARCH, call.caller),
         key=key,
-        offset=params.offset,
-        limit=params.limit + 1,
+        limit=STEP,
     )
-    hits = await house.store.search(query)
-    return Found(
-        ts=house.clock.now(),
-        results=[_hit(hit, query.query, house.scanner) for hit in hits[: params.limit]],
-        hasMore=len(hits) > params.limit,
-    )
+    through = params.offset + params.limit
+    found, more = await _findings(call, query, through)
+    results = [_row(one) for one in found[params.offset : through]]
+    return Found(ts=house.clock.now(), results=results, hasMore=more)
 
 
-def _hit(hit: SearchHit, query: Query, scanner: SecretScanner) -> JsonObject:
+async def _findings(call: Call, query: SearchQuery, wanted: int) -> tuple[list[Finding], bool]:
+    """So many of what may be read, and whether there may be more; hits that may not be are passed over."""
+    found: list[Finding] = []
+    while len(found) <= wanted and query.offset < wanted + MOST_PASSED_OVER:
+        hits = await call.house.store.search(query)
+        readable = (finding(hit, query.query, call.house.scanner) for hit in hits)
+        found += [one for one in readable if one is not None]
+        if len(hits) < query.limit:
+            return found, len(found) > wanted
+        query = replace(query, offset=query.offset + query.limit)
+    return found, True
+
+
+def _row(found: Finding) -> JsonObject:
+    hit = found.hit
     match hit.entry.body:
         case UserMessage():
             role = "user"
@@ -55,7 +68,7 @@ def _hit(hit: SearchHit, query: Query, scanner: SecretScanner) -> JsonObject:
         "messageId": hit.entry.id,
         "role": role,
         "timestamp": hit.entry.body.at,
-        "snippet": snippet(redact(searchable_text(hit.entry.body), scanner)[0], query, SNIPPET_CHARS),
+        "snippet": found.snippet,
     }
 
 

@@ -2,18 +2,17 @@
 
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import anyio
 
 from roost.core.addresses import Account
 from roost.core.fleet import Fleet
-from roost.core.heartbeats import Beating
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.queries import SessionQuery
 from roost.core.schedules import Every
 from roost.core.visibility import Operation, scope
+from roost.engine.rules import TimerRules
 from roost.engine.timers import beat_id
 from roost.protocol.families import status
 from roost.protocol.families.status import Beat, Channels, Tail
@@ -35,27 +34,23 @@ async def stand(call: Call, params: status.StatusParams) -> dict[str, JsonValue]
     query = SessionQuery(scope=scope(Operation.LIST, call.caller), limit=RECENT)
     page = await house.store.list_sessions(query)
     recent: list[JsonValue] = [*house.rows.rows(page.rows, titles=True)]
-    count, path = await house.count(call.caller), house.about.store_path
-    beats: list[JsonValue] = [_beat(agent, rules.house.timers.beats) for agent in rules.commands.agents]
-    by_agent: list[JsonValue] = [
-        {"agentId": agent, "path": path, "count": count, "recent": recent}
-        for agent in (rules.routing.default_agent,)
-    ]
+    path = house.about.store_path
     parts: list[JsonValue] = [
         {"name": one.name, "condition": str(one.condition), "since": one.since, "error": one.error}
         for one in house.engine.health().parts
     ]
     return {
         "runtimeVersion": house.about.version,
-        "heartbeat": {"defaultAgentId": rules.routing.default_agent, "agents": beats},
-        "channelSummary": [],
-        "queuedSystemEvents": [],
+        "heartbeat": {
+            "defaultAgentId": rules.routing.default_agent,
+            "agents": [_beat(agent, rules.house.timers) for agent in rules.commands.agents],
+        },
         "sessions": {
             "paths": [path],
-            "count": count,
+            "count": await house.count(call.caller),
             "defaults": defaults(call),
             "recent": recent,
-            "byAgent": by_agent,
+            "byAgent": [await _of_agent(call, agent) for agent in rules.commands.agents],
         },
         "pid": os.getpid(),
         "uptimeMs": max(0, house.clock.now() - house.about.started_at),
@@ -122,8 +117,17 @@ def _gateways(fleet: Fleet, own: str | None) -> list[JsonValue]:
     ]
 
 
-def _beat(agent: str, beats: Mapping[str, Beating]) -> JsonObject:
-    found = beats.get(agent)
+async def _of_agent(call: Call, agent: str) -> JsonObject:
+    house = call.house
+    query = SessionQuery(scope=scope(Operation.LIST, call.caller), agent=agent, limit=RECENT)
+    recent = house.rows.rows((await house.store.list_sessions(query)).rows, titles=True)
+    count = await house.count(call.caller, agent)
+    return {"agentId": agent, "path": house.about.store_path, "count": count, "recent": [*recent]}
+
+
+def _beat(agent: str, timers: TimerRules) -> JsonObject:
+    """How often an agent looks around, if it does."""
+    found = timers.beats.get(agent)
     every = found.plan.schedule.every_ms if found and isinstance(found.plan.schedule, Every) else None
     return {
         "agentId": agent,

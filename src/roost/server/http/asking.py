@@ -1,5 +1,6 @@
 """One question to an agent, by a caller who waits for the answer and for nothing else. Who hangs up stops it, unless he gave it a name to ask again by."""
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -7,7 +8,7 @@ from typing import TypeAlias
 import anyio
 
 from roost.core.addressed import Addressed
-from roost.core.errors import InvalidInput, RoostError
+from roost.core.errors import InvalidInput, NotFound, RoostError
 from roost.core.events import Event, EventKind
 from roost.core.feeds import FeedItem
 from roost.core.keys import SessionKey
@@ -24,6 +25,8 @@ from roost.protocol.completions import Wanted
 from roost.server.callers import Stay
 from roost.server.endings import NOT_TAKEN, Fate, ending
 from roost.server.house import House
+
+_log = logging.getLogger(__name__)
 
 LONGEST_MS = 24 * 3_600_000
 BREAK = "\n\n"
@@ -100,10 +103,7 @@ class Question:
             reply = Reply(failure=str(error))
         finally:
             with anyio.CancelScope(shield=True):
-                if not over:
-                    await self._break_off(run_id, revoked=stay.revoked)
-                if self.thrown_away:
-                    await self.house.engine.operations.delete(self.caller, self.key)
+                await self._leave(run_id, over=over, revoked=stay.revoked)
         return reply
 
     async def _asked(self, run_id: str, wanted: Wanted, say: Say | None) -> Reply:
@@ -162,15 +162,23 @@ class Question:
                 used = used.plus(entry.body.usage)
         return used
 
-    async def _break_off(self, run_id: str, *, revoked: bool) -> None:
-        if self.named and not revoked:
-            return
-        if self.named:
-            # Whichever run answers it: it may have been asked before.
-            known = await self.house.store.inbound_by_key(self.caller.principal, self.key, self.name)
-            run_id = (known and known.run_id) or run_id
-        if not self.thrown_away:
-            await self.house.engine.operations.stop(self.caller, self.key, run_id)
+    async def _leave(self, run_id: str, *, over: bool, revoked: bool) -> None:
+        """What cannot be tidied up now changes nothing of the answer: retention removes what is left."""
+        try:
+            if self.thrown_away:
+                await self.house.engine.operations.delete(self.caller, self.key)
+            elif not over and (revoked or not self.named):
+                await self._stop(run_id)
+        except NotFound:
+            pass
+        except RoostError as error:
+            _log.warning("%s was left as it is after its question: %s", self.key, error)
+
+    async def _stop(self, run_id: str) -> None:
+        """Whichever run answers it: one with a name may have been asked before."""
+        known = await self.house.store.inbound_by_key(self.caller.principal, self.key, self.name)
+        answering = (known and known.run_id) or run_id
+        await self.house.engine.operations.stop(self.caller, self.key, answering)
 
 
 def _ends(item: FeedItem, run_id: str) -> bool:

@@ -4,7 +4,6 @@ may know."""
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
-from roost.core.health import Condition
 from roost.core.jsonvalue import JsonValue
 from roost.protocol.scopes import Scope
 from roost.server.house import House, Phase
@@ -25,13 +24,12 @@ class Probes:
     async def ready(self, request: Request) -> Response:
         house = self._house
         failing = [] if house.phase is Phase.SERVING else [str(house.phase)]
-        parts = [one.name for one in house.engine.health().parts if one.condition is not Condition.OK]
         told: dict[str, JsonValue] = {"ready": not failing}
         if self._is_local(request) or await self._entry.knows(request):
             lag = house.meters.lag
             told |= {
                 "failing": failing,
-                "degraded": parts,
+                "degraded": list(house.engine.health().failing),
                 "uptimeMs": self._uptime(),
                 "eventLoop": {"lagMs": round(lag.last * 1000, 3), "maxLagMs": round(lag.most * 1000, 3)},
             }

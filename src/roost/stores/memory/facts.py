@@ -201,6 +201,9 @@ class FactTables(State):
                 stale.append(one.session_id)
         return tuple(sorted(stale))
 
+    async def is_continued(self, session_id: str) -> bool:
+        return any(one.base and one.base.session_id == session_id for one in self._generations)
+
     async def delete_generation(self, session_id: str) -> None:
         self._entries.drop_where(lambda entry: entry.session_id == session_id)
         self._generations.drop(session_id)

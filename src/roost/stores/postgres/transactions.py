@@ -11,7 +11,7 @@ from typing import TypeVar
 import anyio
 import asyncpg
 
-from roost.core.errors import Conflict, StoreUnavailable
+from roost.core.errors import Conflict, StoreUnavailable, WriteUnknown
 from roost.stores.codec import to_text
 from roost.stores.postgres.connection import (
     DRIVER_ERRORS,
@@ -169,7 +169,7 @@ class Transactions:
                 continue
             if found != "in progress":
                 return bool(found == "committed")
-        raise StoreUnavailable(
+        raise WriteUnknown(
             f"{self._where} was lost while it was writing, and cannot say what was written",
             hint="look before trying again",
         )

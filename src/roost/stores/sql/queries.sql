@@ -463,6 +463,9 @@ WHERE g.opened_at < :timers AND g.session_id <> s.session_id AND s.pinned_at IS 
     AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child = s.key AND c.acknowledged_at IS NULL)
 ORDER BY g.session_id;
 
+-- name: is_continued
+SELECT EXISTS (SELECT 1 FROM generations WHERE base_session_id = ?);
+
 -- name: delete_generation
 DELETE FROM generations WHERE session_id = ?;
 

@@ -43,6 +43,9 @@ class RetentionRows(Rows):
         moments: Bindings = {"before": before, "timers": timers}
         return tuple(str(row[0]) for row in await self._all("stale_generations", moments))
 
+    async def is_continued(self, session_id: str) -> bool:
+        return bool(await self._figure("is_continued", (session_id,)))
+
     async def delete_generation(self, session_id: str) -> None:
         await self._do("delete_generation", (session_id,))
 

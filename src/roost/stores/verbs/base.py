@@ -1,7 +1,7 @@
 """What every group of verbs stands on: a way to read and a way to write in one transaction."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
@@ -9,6 +9,7 @@ from roost.core.addresses import Account
 from roost.core.errors import Fenced
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
+from roost.core.runs import Claim
 from roost.core.seals import Sealing, Seals
 from roost.ports import Told, Topic
 from roost.stores.tables import Tables
@@ -79,3 +80,15 @@ async def hold(unit: Unit, lease: Lease) -> int:
             hint="stop this gateway's work and acquire a new lease",
         )
     return now
+
+
+async def hold_alone(unit: Unit, lease: Lease) -> None:
+    """The same, once whatever else goes on under it has ended: all that claims keeps the lease until then."""
+    await unit.tables.lock_leases()
+    await hold(unit, lease)
+
+
+def unheard(claim: Claim | None, lease: Lease, known: Collection[Claim]) -> bool:
+    """Whether a claim was made under a lease, and its holder does not know of it."""
+    own = (lease.gateway.name, lease.epoch)
+    return claim is not None and (claim.gateway, claim.epoch) == own and claim not in known

@@ -1,5 +1,6 @@
 """Messages on their way to a channel."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import assert_never
 
@@ -21,7 +22,9 @@ from roost.core.ledger import Denial
 from roost.core.runs import Claim
 from roost.core.sendpolicy import Judge, Verdict, anything
 from roost.stores.unit import Unit
-from roost.stores.verbs.base import Verbs, hold
+from roost.stores.verbs.base import Verbs, hold, hold_alone, unheard
+
+MOST_SENDING = 10_000
 
 
 class OutboxVerbs(Verbs):
@@ -50,6 +53,15 @@ class OutboxVerbs(Verbs):
 
         return await self._write(verb)
 
+    async def unclaim_deliveries(self, lease: Lease, known: Collection[Claim]) -> tuple[Delivery, ...]:
+        async def verb(unit: Unit) -> tuple[Delivery, ...]:
+            await hold_alone(unit, lease)
+            sending = await unit.tables.deliveries(DeliveryState.SENDING, limit=MOST_SENDING)
+            found = [delivery for delivery in sending if unheard(delivery.claim, lease, known)]
+            return tuple([again for delivery in found if (again := await _untake(unit, delivery))])
+
+        return await self._write(verb)
+
     async def settle_delivery(self, claim: Claim, result: SendResult) -> Delivery:
         async def verb(unit: Unit) -> Delivery:
             delivery = await unit.known_delivery(claim.id)
@@ -66,7 +78,7 @@ class OutboxVerbs(Verbs):
         async def verb(unit: Unit) -> tuple[Delivery, ...]:
             await hold(unit, lease)
             reaped = []
-            for delivery in await unit.tables.deliveries(DeliveryState.SENDING, limit=10_000):
+            for delivery in await unit.tables.deliveries(DeliveryState.SENDING, limit=MOST_SENDING):
                 if await _adrift(unit, delivery):
                     known = await unit.known_delivery(delivery.id)
                     if known is not None and await _adrift(unit, known):
@@ -124,6 +136,20 @@ async def _take(unit: Unit, delivery: Delivery, lease: Lease) -> Delivery:
     )
     # No news to those who look for work: there is less of it now.
     return await _put(unit, taken)
+
+
+async def _untake(unit: Unit, delivery: Delivery) -> Delivery | None:
+    known = await unit.known_delivery(delivery.id)
+    if known is None or known.claim != delivery.claim:
+        return None
+    untried = replace(
+        known,
+        state=DeliveryState.INTENT,
+        attempts=known.attempts - 1,
+        fence=known.fence + 1,
+        claim=None,
+    )
+    return await _write_down(unit, untried)
 
 
 async def _dismiss(unit: Unit, delivery: Delivery, verdict: Verdict) -> None:

@@ -35,7 +35,7 @@ class RetentionVerbs(Verbs):
             while await self._write(forget) == STEP:
                 pass
         for session_id in found.generations:
-            await self._write(partial(_delete_generation, session_id=session_id, cutoffs=cutoffs))
+            await self._write(partial(_delete_generation, session_id=session_id))
         archived: list[Candidate] = []
         for step in _steps(found.plan.archive):
             archived += await self._write(partial(_archive_step, candidates=step))
@@ -112,12 +112,13 @@ async def _forget(unit: Unit, *, record: Record, before: int) -> int:
     return await unit.tables.delete_stale_records(record, before, STEP)
 
 
-async def _delete_generation(unit: Unit, *, session_id: str, cutoffs: Cutoffs) -> None:
-    """Unless it is needed again since it was found."""
+async def _delete_generation(unit: Unit, *, session_id: str) -> None:
+    """Unless it is needed again since it was found; it grows no younger."""
     generation = await unit.tables.generation(session_id)
-    if generation is None or await unit.session(generation.key) is None:
+    session = None if generation is None else await unit.session(generation.key)
+    if session is None or session.session_id == session_id or session.times.pinned is not None:
         return
-    if session_id in await _stale_generations(unit.tables, cutoffs):
+    if not await unit.tables.has_work(session.key) and not await unit.tables.is_continued(session_id):
         await unit.tables.delete_generation(session_id)
 
 

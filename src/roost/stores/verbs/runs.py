@@ -1,10 +1,11 @@
 """Runs: started under a claim, ended once, given a fate when their gateway is gone."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
 from roost.core.budgets import Reservation
-from roost.core.effects import PutExchange
+from roost.core.effects import PutExchange, RequeueRun
 from roost.core.errors import InvalidInput, RoostError
 from roost.core.events import EventKind
 from roost.core.exchanges import Completion, Exchange, ExchangeState
@@ -19,7 +20,7 @@ from roost.ports import Recover
 from roost.stores.applying import apply
 from roost.stores.tables import Tables
 from roost.stores.unit import Unit, live_leases
-from roost.stores.verbs.base import Verbs, hold
+from roost.stores.verbs.base import Verbs, hold, hold_alone, unheard
 
 READY_LIMIT = 512
 
@@ -71,6 +72,14 @@ class RunVerbs(Verbs):
                 )
             starting = await unit.tables.still_ready([by_id[run_id] for run_id in chosen])
             return tuple([await _start(unit, run, lease) for run in starting])
+
+        return await self._write(verb)
+
+    async def unclaim_runs(self, lease: Lease, known: Collection[Claim]) -> tuple[Run, ...]:
+        async def verb(unit: Unit) -> tuple[Run, ...]:
+            await hold_alone(unit, lease)
+            found = [run for run in await unit.tables.running_runs() if unheard(run.claim, lease, known)]
+            return tuple([again for run in found if (again := await _unclaim(unit, run))])
 
         return await self._write(verb)
 
@@ -135,6 +144,15 @@ async def _reap(unit: Unit, *, run_id: str, lease: Lease, recover: Recover) -> R
     if after.state is RunState.RUNNING:
         raise InvalidInput(f"recovery left run {run.id} running under a void claim")
     return after
+
+
+async def _unclaim(unit: Unit, run: Run) -> Run | None:
+    claimed = run.claim
+    run = await unit.known_run(run.id)
+    if run.claim != claimed:
+        return None
+    await apply(unit, (RequeueRun(run_id=run.id, ready_at=run.ready_at, progress=run.progress),))
+    return await unit.known_run(run.id)
 
 
 async def _start(unit: Unit, run: Run, lease: Lease) -> Run:

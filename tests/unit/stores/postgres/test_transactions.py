@@ -3,7 +3,8 @@ import asyncio
 import asyncpg
 import pytest
 
-from roost.core.errors import Conflict, StoreUnavailable
+from roost.core.errors import Conflict, StoreUnavailable, WriteUnknown
+from roost.core.leases import Gateway
 from roost.stores.postgres import PostgresStore
 from roost.stores.postgres.connection import PostgresOptions, open_pool
 from roost.stores.postgres.rows import Connection
@@ -12,7 +13,7 @@ from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
 from tests import postgres
-from tests.contract.scenes import known, opened
+from tests.contract.scenes import everything, known, opened, queued
 from tests.postgres_line import Cut, line_to
 
 
@@ -39,10 +40,28 @@ async def test_who_cannot_be_told_what_was_written_is_told_so(postgres_server: s
         await opened(store)
         line.dead_after_cut = True
         line.cut_at_commit(Cut.AFTER)
-        with pytest.raises(StoreUnavailable, match="cannot say what was written"):
+        with pytest.raises(WriteUnknown, match="cannot say what was written"):
             await store.append(MAIN, (builders.said("e-1", "perhaps"),))
         line.dead_after_cut = False
         assert (await known(store)).summary.entries in (0, 1)
+        await store.close()
+
+
+async def test_what_was_claimed_when_the_line_was_cut_can_be_claimed_again(postgres_server: str) -> None:
+    await postgres.empty(postgres_server)
+    async with line_to(postgres_server) as (address, line):
+        store = await PostgresStore.open(address, FakeClock())
+        lease = await store.acquire_lease(Gateway(name="here", holder="here"))
+        await opened(store)
+        await queued(store, "r-1")
+        line.dead_after_cut = True
+        line.cut_at_commit(Cut.AFTER)
+        with pytest.raises(WriteUnknown):
+            await store.claim_runs(lease, everything)
+        line.dead_after_cut = False
+        await store.unclaim_runs(lease, ())
+        (run,) = await store.claim_runs(lease, everything)
+        assert run.id == "r-1"
         await store.close()
 
 
