@@ -30,6 +30,18 @@ from roost.testing.wires import LocalClient, visiting
 from tests.flows.gateways import SPEC, Bench, benches
 
 OTHER = replace(SPEC, ref=ModelRef("scripted", "two"), reasoning=True, images=True)
+COMMANDS = CommandRules(
+    models=Catalogue([SPEC, OTHER]), agents=("main", "helper"), version="1", scanner=StdlibScanner()
+)
+SHOWN = Shown(
+    path="/home/roost.json",
+    fingerprint="f",
+    document={"session": {}},
+    agents=(
+        KnownAgent(id="main", name="Main", model="scripted/one", workspace="/w"),
+        KnownAgent(id="helper", name=None, model="scripted/one"),
+    ),
+)
 
 
 # Who else has a credential; Alice owns nothing yet.
@@ -77,43 +89,31 @@ class Gate:
 @asynccontextmanager
 async def gates(kind: str, folder: Path) -> AsyncIterator[Gate]:
     """A gateway that serves, over a store of a kind."""
-    async with benches(kind, folder) as bench:
-        bench.model = ScriptedModel(clock=bench.clock)
-        bench.change(
-            commands=CommandRules(
-                models=Catalogue([SPEC, OTHER]),
-                agents=("main", "helper"),
-                version="1",
-                scanner=StdlibScanner(),
-            ),
-            house=RulesHouse(
-                shown=Shown(
-                    path="/home/roost.json",
-                    fingerprint="f",
-                    document={"session": {}},
-                    agents=(
-                        KnownAgent(id="main", name="Main", model="scripted/one", workspace="/w"),
-                        KnownAgent(id="helper", name=None, model="scripted/one"),
-                    ),
-                )
-            ),
+    async with benches(kind, folder) as bench, gate_of(bench, folder) as gate:
+        yield gate
+
+
+@asynccontextmanager
+async def gate_of(bench: Bench, folder: Path, name: str = "flow") -> AsyncIterator[Gate]:
+    """A gateway that serves on a bench."""
+    bench.model = ScriptedModel(clock=bench.clock)
+    bench.change(commands=COMMANDS, house=RulesHouse(shown=SHOWN))
+    async with bench.serving(name) as (engine, _), anyio.create_task_group() as group:
+        about = About(
+            version="1",
+            boot_id="boot",
+            started_at=bench.clock.now(),
+            store_path="/s",
+            log=str(folder / "log"),
         )
-        async with bench.serving() as (engine, _), anyio.create_task_group() as group:
-            about = About(
-                version="1",
-                boot_id="boot",
-                started_at=bench.clock.now(),
-                store_path="/s",
-                log=str(folder / "log"),
-            )
-            house = House(engine, about)
-            house.phase = Phase.SERVING
-            fanout = Fanout(house)
-            authenticator = Known(lambda: Secrets(token=Secret("secret-token")))
-            door = Door(house, fanout, authenticator, table(fanout))
-            group.start_soon(fanout.serve)
-            yield Gate(bench, engine, house, door, application(house, door, authenticator))
-            group.cancel_scope.cancel()
+        house = House(engine, about)
+        house.phase = Phase.SERVING
+        fanout = Fanout(house)
+        authenticator = Known(lambda: Secrets(token=Secret("secret-token")))
+        door = Door(house, fanout, authenticator, table(fanout))
+        group.start_soon(fanout.serve)
+        yield Gate(bench, engine, house, door, application(house, door, authenticator))
+        group.cancel_scope.cancel()
 
 
 Opened = Callable[[], AbstractAsyncContextManager[tuple[Gate, LocalClient]]]
