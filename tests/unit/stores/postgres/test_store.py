@@ -1,5 +1,6 @@
 from collections.abc import Awaitable, Callable
 
+import anyio
 import asyncpg
 import pytest
 
@@ -41,6 +42,45 @@ async def test_a_lease_is_renewed_although_every_connection_is_busy(postgres_ser
 
     await store._work.read(busy)
     await store.close()
+
+
+@pytest.mark.requirement("P30")
+@pytest.mark.parametrize("how", ["", "&pooler=true"])
+async def test_what_a_gateway_holds_that_stands_still_in_the_middle_of_asking_is_let_go_of(
+    postgres_server: str, how: str
+) -> None:
+    await postgres.empty(postgres_server)
+    here, there = [await PostgresStore.open(f"{postgres_server}{how}", FakeClock()) for _ in range(2)]
+    await opened(here)
+    lease = await there.acquire_lease(Gateway(name="there", holder="1"))
+    held, woken, tries = anyio.Event(), anyio.Event(), 0
+
+    async def stand_still(connection: Connection) -> None:
+        nonlocal tries
+        tries += 1
+        await connection.execute("SELECT 1 FROM sessions FOR UPDATE")
+        # The server has heard what will be asked, and waits for the rest of the question.
+        asked = await connection.prepare("SELECT count(*) FROM sessions")
+        held.set()
+        await woken.wait()
+        await asked.fetchval()
+
+    async def renew() -> None:
+        while True:
+            await there.renew_lease(lease)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(here._work.write, stand_still)
+        await held.wait()
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as others:
+                others.start_soon(renew)
+                await there.append(MAIN, (said("e-1", "zebra"),))
+                others.cancel_scope.cancel()
+        woken.set()
+    assert tries == 2
+    for store in (here, there):
+        await store.close()
 
 
 async def test_what_can_be_made_anew_is(postgres_server: str) -> None:
