@@ -105,6 +105,7 @@ async def gate_of(bench: Bench, folder: Path, name: str = "flow") -> AsyncIterat
             started_at=bench.clock.now(),
             store_path="/s",
             log=str(folder / "log"),
+            drain_ms=8_000,
         )
         house = House(engine, about)
         house.phase = Phase.SERVING

@@ -225,7 +225,14 @@ OWNERS = {
         "cron.run",
         "cron.runs",
     ),
-    *("deliveries.list", "deliveries.retry", "deliveries.dismiss", "gateways.list", "security.audit"),
+    *(
+        "deliveries.list",
+        "deliveries.retry",
+        "deliveries.dismiss",
+        "gateways.list",
+        "gateways.drain",
+        "security.audit",
+    ),
     *("sessions.fork",),
     *("device.pair.reject", "device.pair.remove", "device.token.rotate", "device.token.revoke"),
 }
