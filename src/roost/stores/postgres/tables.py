@@ -58,8 +58,9 @@ class WriterTables(PostgresTables):
         return read_session(row)
 
     async def lock_leases(self) -> tuple[Lease, ...]:
+        # Only of those who come and go: who holds one goes on under it, and one who stands still is not waited for.
         await self._keep("leases")
-        return tuple(read_lease(row) for row in await self._all("lock_leases"))
+        return await self.leases()
 
     async def lock_hostings(self) -> tuple[Hosting, ...]:
         await self._keep("channels")

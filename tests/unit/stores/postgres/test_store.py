@@ -83,6 +83,22 @@ async def test_what_a_gateway_holds_that_stands_still_in_the_middle_of_asking_is
         await store.close()
 
 
+@pytest.mark.requirement("P30")
+async def test_a_gateway_comes_and_goes_while_another_stands_still_under_its_lease(
+    postgres_server: str, bare: Connection
+) -> None:
+    await postgres.empty(postgres_server)
+    store = await PostgresStore.open(postgres_server, FakeClock())
+    await store.acquire_lease(Gateway(name="still", holder="1"))
+    other = await store.acquire_lease(Gateway(name="other", holder="2"))
+    await bare.execute("BEGIN; SELECT 1 FROM roost.gateways WHERE name = 'still' FOR SHARE")
+    fresh = await store.acquire_lease(Gateway(name="fresh", holder="3"))
+    assert (await store.renew_lease(other)).epoch == other.epoch
+    await store.release_lease(fresh)
+    await bare.execute("ROLLBACK")
+    await store.close()
+
+
 async def test_what_can_be_made_anew_is(postgres_server: str) -> None:
     await postgres.empty(postgres_server)
     store = await PostgresStore.open(postgres_server, FakeClock())
