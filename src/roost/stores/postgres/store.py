@@ -111,7 +111,7 @@ class PostgresStore(StoreVerbs):
         statement = numbered(SQL["end_stuck"]).text
         ended = await self._urgent.look(lambda connection: connection.fetchval(statement, WORKER, IDLE_MS))
         if ended:
-            _log.warning("%s of a gateway that stands still were ended", counted(ended, "transaction"))
+            _log.warning("a gateway stands still: %s of its were ended", counted(ended, "transaction"))
 
     async def _write_on(self, transactions: Transactions, verb: WriteVerb[Answer]) -> Answer:
         async def body(connection: Connection) -> tuple[Answer, Unit]:

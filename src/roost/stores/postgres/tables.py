@@ -70,6 +70,10 @@ class WriterTables(PostgresTables):
         row = await self._one("keep_lease", (name,))
         return None if row is None else read_lease(row)
 
+    async def lock_lease(self, name: str) -> Lease | None:
+        row = await self._one("lock_lease", (name,))
+        return None if row is None else read_lease(row)
+
     async def ready_runs(self, now: int, per_asker: int, limit: int) -> tuple[Run, ...]:
         await self._keep("starting runs")
         return await super().ready_runs(now, per_asker, limit)
