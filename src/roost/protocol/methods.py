@@ -78,6 +78,7 @@ EVERY = (
     operations.RETRY,
     operations.DISMISS,
     operations.GATEWAYS,
+    operations.DRAIN,
     operations.AUDIT,
     operations.FORK,
 )
