@@ -20,7 +20,7 @@ from roost.core.jsonvalue import JsonObject
 ROOT = Path(__file__).parents[2]
 TOKEN = "crew-token"
 NAMES = ("ada", "ben", "cleo")
-SAFETY_S = 120.0
+SAFETY_S = 600.0
 
 
 def free_port() -> int:

@@ -7,7 +7,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from random import Random
 
@@ -142,16 +142,20 @@ class Weather:
 
     async def _kill(self, member: Member) -> None:
         lease = await self._lease(member)
-        member.process.kill()
+        with suppress(ProcessLookupError):
+            member.process.kill()
         await self._watch(lease)
 
     async def _pause(self, member: Member) -> None:
         """Past its lease: when it wakes up it has lost the store, and ends."""
         process, lease = member.process, await self._lease(member)
-        process.send_signal(signal.SIGSTOP)
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGSTOP)
         await self._watch(lease)
         await self._store.wait_for(RUNS, lambda: self._expired(lease))
-        process.send_signal(signal.SIGCONT)
+        # On a busy machine it may have lost its lease, and be gone, before it could be stopped.
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGCONT)
         with anyio.fail_after(WITHIN_S):
             assert await process.wait() == 1, member.errors
         assert "lost the store" in member.errors
