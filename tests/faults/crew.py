@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,6 +57,12 @@ class Member:
         with anyio.fail_after(SAFETY_S):
             while self.client is None:
                 await self._news.wait()
+
+    def kill(self) -> None:
+        """At once; it cannot be reached until it has started again."""
+        self.client = None
+        with suppress(ProcessLookupError):
+            self.process.kill()
 
     async def keep(self) -> None:
         while True:

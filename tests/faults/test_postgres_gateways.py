@@ -142,8 +142,7 @@ class Weather:
 
     async def _kill(self, member: Member) -> None:
         lease = await self._lease(member)
-        with suppress(ProcessLookupError):
-            member.process.kill()
+        member.kill()
         await self._watch(lease)
 
     async def _pause(self, member: Member) -> None:
@@ -158,6 +157,7 @@ class Weather:
             process.send_signal(signal.SIGCONT)
         with anyio.fail_after(WITHIN_S):
             assert await process.wait() == 1, member.errors
+        member.client = None
         assert "lost the store" in member.errors
         assert "Traceback" not in member.errors
 

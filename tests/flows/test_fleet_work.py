@@ -127,14 +127,18 @@ def told_by_tools(request: ModelRequest) -> int:
 
 
 async def test_a_child_is_at_work_at_another_gateway_and_the_chat_is_told(pair: Pair) -> None:
+    told = anyio.Event()
+
     def child(request: ModelRequest) -> Script:
         done = "Your task is done" in said_to(request)
-        return [Say("Result: five" if done else "1 2 3 4 5")]
+        return [Until(told), Say("Result: five" if done else "1 2 3 4 5")]
 
     pair.here.act = lambda request: [Say("Begun.")] if told_by_tools(request) else spawns("count")
     pair.there.act = child
     async with pair.serving():
         await pair.fleet.here.say("go")
+        await pair.fleet.here.replies()
+        told.set()
         first, announced = await pair.fleet.here.replies(at_least=2)
     assert first == "Begun."
     assert announced.splitlines()[:2] == ["Status: success", "Result: five"]
@@ -181,7 +185,8 @@ async def test_who_waits_for_a_child_at_another_gateway_hears_what_it_said(pair:
         await pair.fleet.there.model.asked(1)
         await until_waiting(pair.fleet.there.store)
         go_on.set()
-        await pair.fleet.here.replies()
+        # What it found may be told in the chat before the turn goes on.
+        await pair.fleet.here.model.asked(3)
     waited = results(pair.here.newest_of_main())[-1]
     assert (waited["status"], waited["children"][0]["result"]) == ("ok", "a zebra")
 
