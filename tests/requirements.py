@@ -133,7 +133,7 @@ _PROMISES: tuple[Row, ...] = (
     ("P27", MET, 4, "Stop ends the whole tree of runs with its OS processes within 3 seconds and says what it ended."),
     ("P28", MET, 8, "Scheduled turns never reset, answer for or clutter the user's session, and pause for sessions nobody uses."),
     ("P29", MET, 6, "One trace runs from inbound to delivery, and explain names the rule behind a route, refusal, reset or silence."),
-    ("P30", PLANNED, 5, "One gateway owns a SQLite store and several serve one PostgreSQL; one that lost its lease can write nothing, and nothing is sent twice."),
+    ("P30", MET, 5, "One gateway owns a SQLite store and several serve one PostgreSQL; one that lost its lease can write nothing, and nothing is sent twice."),
 )
 
 _FEATURES: tuple[Row, ...] = (

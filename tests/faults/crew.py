@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from roost.core.jsonvalue import JsonObject
 ROOT = Path(__file__).parents[2]
 TOKEN = "crew-token"
 NAMES = ("ada", "ben", "cleo")
-SAFETY_S = 120.0
+SAFETY_S = 600.0
 
 
 def free_port() -> int:
@@ -57,6 +57,12 @@ class Member:
         with anyio.fail_after(SAFETY_S):
             while self.client is None:
                 await self._news.wait()
+
+    def kill(self) -> None:
+        """At once; it cannot be reached until it has started again."""
+        self.client = None
+        with suppress(ProcessLookupError):
+            self.process.kill()
 
     async def keep(self) -> None:
         while True:

@@ -7,7 +7,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from random import Random
 
@@ -38,7 +38,8 @@ from tests.scale import FULL, count, seeds
 SESSIONS, EACH = count(30, 300), count(5, 10)
 FAULTS = count(2, 12)
 TAKEN_OVER_S = 10
-PATIENCE_S = 5
+# Of who is not answered. Shorter than a busy machine needs for all who ask at once, they would only ask again.
+PATIENCE_S = 30
 WITHIN_S = 120
 CLAIMED = """SELECT EXISTS (SELECT 1 FROM roost.runs WHERE state = 'running'
     AND body::json -> 'claim' ->> 'gateway' = $1 AND (body::json -> 'claim' ->> 'epoch')::bigint = $2)"""
@@ -141,19 +142,24 @@ class Weather:
 
     async def _kill(self, member: Member) -> None:
         lease = await self._lease(member)
-        member.process.kill()
+        member.kill()
         await self._watch(lease)
 
     async def _pause(self, member: Member) -> None:
         """Past its lease: when it wakes up it has lost the store, and ends."""
         process, lease = member.process, await self._lease(member)
-        process.send_signal(signal.SIGSTOP)
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGSTOP)
         await self._watch(lease)
         await self._store.wait_for(RUNS, lambda: self._expired(lease))
-        process.send_signal(signal.SIGCONT)
+        # On a busy machine it may have lost its lease, and be gone, before it could be stopped.
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGCONT)
         with anyio.fail_after(WITHIN_S):
             assert await process.wait() == 1, member.errors
+        member.client = None
         assert "lost the store" in member.errors
+        assert "Traceback" not in member.errors
 
     async def _lease(self, member: Member) -> tuple[str, int]:
         """Under which name and epoch it serves."""
@@ -302,6 +308,7 @@ async def test_a_run_whose_gateway_is_gone_goes_on_at_another_within_ten_seconds
             process.send_signal(signal.SIGCONT)
             assert await process.wait() == 1
             assert "lost the store" in lost.errors
+            assert "Traceback" not in lost.errors
         page = await store.history(HistoryQuery(key=key_of(0), limit=100))
         words = [
             text_of(entry.body)

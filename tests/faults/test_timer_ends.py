@@ -1,26 +1,38 @@
-"""Gateways that end at any moment, in turn, over one PostgreSQL store: each time a job is due is one time."""
+"""Gateways that end at any moment, in turn, over one PostgreSQL store: each time a job is due is one time, and one run."""
 
 import itertools
 import math
 import random
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import anyio
+import pytest
 
 from roost.clock import SystemClock
 from roost.core.errors import Fenced
 from roost.core.firings import FiringState
-from roost.core.jobs import Job, Missed, Place, SystemEvent
+from roost.core.jobs import AgentTurn, Job, Missed, Overlap, Place, SystemEvent
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
+from roost.core.messages import AssistantMessage, UserMessage
+from roost.core.queries import HistoryQuery, SessionQuery
+from roost.core.runs import RunState
 from roost.core.schedules import Every, next_due
+from roost.engine.gateway import ACTIVE
 from roost.engine.ids import FreshIds
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Rules
+from roost.engine.scheduler import RUNS
 from roost.engine.timers import Timers
 from roost.ports import Store, Topic, TopicKind
 from roost.stores.postgres import PostgresStore
+from roost.testing.fake_openai import FakeOpenAI, reply_of
+from roost.testing.scripts import Say
 from tests import postgres
+from tests.faults.crew import crews
 from tests.jobs import job, zones
 from tests.scale import count
 from tests.unit.engine.timing import no_cast
@@ -109,3 +121,88 @@ async def judge(store: Store, one: Job) -> None:
     assert after.next_at == due
     assert one.plan.key is not None
     assert len(await store.pending_inputs(one.plan.key)) == len(rows)
+
+
+# -- real gateways, killed ---------------------------------------------------------------------------
+
+TURNING, TURNS, TURN_SPAN, KILLS = count(4, 200), count(2, 5), count(1_000, 10_000), count(2, 20)
+FIRINGS = Topic(TopicKind.JOBS)
+
+
+def turning(number: int, now: int) -> Job:
+    return job(
+        f"j{number}",
+        schedule=Every(every_ms=TURN_SPAN, anchor=now + number),
+        next_at=now + number,
+        place=Place.SESSION,
+        key=SessionKey.named("main", f"s{number}"),
+        work=AgentTurn(message="tick"),
+        overlap=Overlap.WAIT,
+    )
+
+
+@pytest.mark.requirement("P30")
+@pytest.mark.timeout(1_800)
+async def test_each_time_is_one_run_whichever_gateway_is_killed_when(
+    postgres_server: str, tmp_path: Path
+) -> None:
+    await postgres.empty(postgres_server)
+    clock = SystemClock()
+    store = await PostgresStore.open(postgres_server, clock)
+    jobs = [turning(number, clock.now()) for number in range(TURNING)]
+
+    async def fired() -> list[int]:
+        return [await store.count_firings(one.id) for one in jobs]
+
+    async def until(times: Callable[[list[int]], bool]) -> None:
+        async def enough() -> bool | None:
+            return True if times(await fired()) else None
+
+        await store.wait_for(FIRINGS, enough)
+
+    async with (
+        FakeOpenAI(otherwise=lambda asked: reply_of([Say("tock")])) as model,
+        crews(tmp_path, postgres_server, model.base_url, "one", "two") as members,
+    ):
+        for one in jobs:
+            await store.change_job(one.id, partial(lambda known, kept: kept, kept=one))
+        for kill, member in zip(range(KILLS), itertools.cycle(members), strict=False):
+            await member.serves()
+            before = sum(await fired())
+            await until(lambda counts, least=before + TURNING // 4: sum(counts) >= least)  # type: ignore[misc]
+            print(f"kill {kill} after {sum(await fired())} times")  # noqa: T201 — shown when it fails
+            member.kill()
+        await until(lambda counts: min(counts) >= TURNS)
+        for one in jobs:
+            await store.change_job(one.id, lambda known: known and replace(known, next_at=None))
+        await settled(store)
+    runs = [await judge_turns(store, one) for one in jobs]
+    print(f"{sum(runs)} runs of {TURNING} jobs, {KILLS} kills")  # noqa: T201 — shown when it fails
+    assert await store.check() == ()
+    await store.close()
+
+
+async def settled(store: Store) -> None:
+    async def at_rest() -> bool | None:
+        page = await store.list_sessions(SessionQuery(limit=TURNING + 1))
+        return None if any(row.status in ACTIVE for row in page.rows) else True
+
+    await store.wait_for(RUNS, at_rest)
+
+
+async def judge_turns(store: Store, one: Job) -> int:
+    """Every time follows from the one before it, and was one turn: one question in its session, and one answer."""
+    rows = (await store.firings(one.id, limit=10_000)).rows[::-1]
+    due = one.next_at
+    for row in rows:
+        assert row.due_at == due
+        assert row.run_id is not None
+        run = await store.run(row.run_id)
+        assert run is not None
+        assert (run.state, row.state) == (RunState.DONE, FiringState.OK)
+        due = next_due(one.plan.schedule, max(row.at, row.due_at), zones)
+    assert one.plan.key is not None
+    page = await store.history(HistoryQuery(key=one.plan.key, limit=10_000))
+    said = [(entry.run_id, type(entry.body)) for entry in page.entries]
+    assert said == [(row.run_id, role) for row in rows for role in (UserMessage, AssistantMessage)]
+    return len(rows)

@@ -16,6 +16,7 @@ from roost.testing.clock import FakeClock
 from roost.testing.wires import LocalClient
 from tests.flows.askers import Configured, configured_in
 from tests.flows.driver import Driver
+from tests.flows.fleets import Fleet, fleets
 from tests.flows.served import Gate, Opened, gates
 
 # Gateways die here, power never fails: nothing has to wait for the disk.
@@ -86,6 +87,12 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
                 yield gate, client
 
     return open_gate
+
+
+@pytest.fixture
+async def fleet(request: pytest.FixtureRequest, postgres_server: str) -> AsyncIterator[Fleet]:
+    async with fleets(postgres_server, getattr(request, "param", "")) as fleet:
+        yield fleet
 
 
 @pytest.fixture(scope="session")

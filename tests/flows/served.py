@@ -30,6 +30,18 @@ from roost.testing.wires import LocalClient, visiting
 from tests.flows.gateways import SPEC, Bench, benches
 
 OTHER = replace(SPEC, ref=ModelRef("scripted", "two"), reasoning=True, images=True)
+COMMANDS = CommandRules(
+    models=Catalogue([SPEC, OTHER]), agents=("main", "helper"), version="1", scanner=StdlibScanner()
+)
+SHOWN = Shown(
+    path="/home/roost.json",
+    fingerprint="f",
+    document={"session": {}},
+    agents=(
+        KnownAgent(id="main", name="Main", model="scripted/one", workspace="/w"),
+        KnownAgent(id="helper", name=None, model="scripted/one"),
+    ),
+)
 
 
 # Who else has a credential; Alice owns nothing yet.
@@ -86,42 +98,28 @@ async def gates(
     kind: str, folder: Path, keeping: Callable[[House], Authenticator] = known
 ) -> AsyncIterator[Gate]:
     """A gateway that serves, over a store of a kind."""
-    async with benches(kind, folder) as bench, gates_on(bench, folder, keeping) as gate:
+    async with benches(kind, folder) as bench, gate_of(bench, folder, keeping=keeping) as gate:
         yield gate
 
 
 @asynccontextmanager
-async def gates_on(
-    bench: Bench, folder: Path, keeping: Callable[[House], Authenticator] = known
+async def gate_of(
+    bench: Bench,
+    folder: Path,
+    name: str = "flow",
+    keeping: Callable[[House], Authenticator] = known,
 ) -> AsyncIterator[Gate]:
+    """A gateway that serves on a bench."""
     bench.model = ScriptedModel(clock=bench.clock)
-    bench.change(
-        commands=CommandRules(
-            models=Catalogue([SPEC, OTHER]),
-            agents=("main", "helper"),
-            version="1",
-            scanner=StdlibScanner(),
-        ),
-        house=replace(
-            bench.rules.house,
-            shown=Shown(
-                path="/home/roost.json",
-                fingerprint="f",
-                document={"session": {}},
-                agents=(
-                    KnownAgent(id="main", name="Main", model="scripted/one", workspace="/w"),
-                    KnownAgent(id="helper", name=None, model="scripted/one"),
-                ),
-            ),
-        ),
-    )
-    async with bench.serving() as (engine, _), anyio.create_task_group() as group:
+    bench.change(commands=COMMANDS, house=replace(bench.rules.house, shown=SHOWN))
+    async with bench.serving(name) as (engine, _), anyio.create_task_group() as group:
         about = About(
             version="1",
             boot_id="boot",
             started_at=bench.clock.now(),
             store_path="/s",
             log=str(folder / "log"),
+            drain_ms=8_000,
         )
         house = House(engine, about)
         house.phase = Phase.SERVING

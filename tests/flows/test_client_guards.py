@@ -23,7 +23,7 @@ from roost.testing.builders import answered
 from roost.testing.scripts import Hang, Say
 from roost.testing.wires import Refused
 from tests.flows.gateways import Bench
-from tests.flows.served import Gate, Opened, gates_on, send
+from tests.flows.served import Gate, Opened, gate_of, send
 
 MAIN = "agent:main:main"
 ALICE = {"auth": {"token": "alice-token"}}
@@ -146,7 +146,7 @@ async def test_a_message_that_could_not_be_read_is_told_once_it_can_be(tmp_path:
     clock = SystemClock()
     store = Away(clock)
     with anyio.fail_after(60):
-        async with gates_on(Bench(store, clock), tmp_path) as gate, gate.client() as client:
+        async with gate_of(Bench(store, clock), tmp_path) as gate, gate.client() as client:
             key = SessionKey.parse(MAIN)
             await client.call("sessions.create", {"key": "main"})
             await client.call("chat.inject", {"sessionKey": "main", "message": "one"})

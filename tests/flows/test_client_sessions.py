@@ -11,7 +11,7 @@ from roost.engine.rules import House, TimerRules
 from roost.testing.scripts import Hang, Say, Spend
 from roost.testing.wires import Refused, visiting
 from tests.flows.gateways import benches
-from tests.flows.served import Opened, gates_on, send
+from tests.flows.served import Opened, gate_of, send
 from tests.flows.test_heartbeats import LOOK, beaten
 
 MAIN = "agent:main:main"
@@ -226,7 +226,7 @@ async def test_look_arounds_are_told_as_they_are(tmp_path: Path) -> None:
     with anyio.fail_after(60):
         async with benches("memory", tmp_path) as bench:
             bench.change(house=House(timers=TimerRules(beats={"main": LOOK})))
-            async with gates_on(bench, tmp_path) as gate, gate.client() as client:
+            async with gate_of(bench, tmp_path) as gate, gate.client() as client:
                 agents = (await client.call("status", {}))["heartbeat"]["agents"]
                 assert agents == [
                     {"agentId": "main", "enabled": True, "every": "1440m", "everyMs": 86_400_000},

@@ -1,100 +1,38 @@
 """Two gateways on one PostgreSQL: what is said or asked at one takes effect at the other."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 
 import anyio
 import pytest
 
-from roost.clock import SystemClock
-from roost.core.addressed import Addressed
 from roost.core.addresses import Account
 from roost.core.deliveries import DeliveryState
 from roost.core.envelopes import Envelope
 from roost.core.events import Event, EventKind
 from roost.core.feeds import SessionChanged
-from roost.core.grants import Scope
-from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.messages import ToolCall, text_of
 from roost.core.principals import OWNER
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
-from roost.core.runs import Run, RunState
+from roost.core.runs import RunState
 from roost.core.scheduling import Limits
 from roost.core.sessions import OpenedBy
-from roost.core.topics import Topic, TopicKind
 from roost.core.visibility import PersonCaller
 from roost.engine.comparing import compare
 from roost.engine.gateway import Engine
 from roost.engine.rules import House, Shown
-from roost.ports import Accepted, Store
-from roost.stores.postgres import PostgresStore
+from roost.ports import Accepted
 from roost.testing.scripts import CallTool, Hang, Say, Until
-from tests import postgres
+from tests.flows.fleets import LONG_S, MAIN, Fleet, ended, say
 from tests.flows.gateways import ADA, Bench, chat, place
 from tests.unit.engine.scenes import Doing
 
-MAIN = SessionKey.named("main", "main")
 ME = PersonCaller(principal=OWNER)
 LOOPBACK = Account("loopback")
-# Only so that a test that hangs ends.
-LONG_S = 120
-NOTHING = Limits(ceiling=0)
 
 DIRECT_AND_POOLED = pytest.mark.parametrize("fleet", ["", "&pooler=true"], indirect=True)
 
 pytestmark = pytest.mark.timeout(2 * LONG_S)
-
-
-@dataclass
-class Fleet:
-    """`here` takes up runs, `there` does not."""
-
-    here: Bench
-    there: Bench
-
-    @asynccontextmanager
-    async def serving(self) -> AsyncIterator[tuple[Engine, Engine]]:
-        async with self.here.serving("here") as (here, _), self.there.serving("there") as (there, _):
-            yield here, there
-
-
-@pytest.fixture
-async def fleet(request: pytest.FixtureRequest, postgres_server: str) -> AsyncIterator[Fleet]:
-    await postgres.empty(postgres_server)
-    how: str = getattr(request, "param", "")
-    clock = SystemClock()
-    stores = [await PostgresStore.open(f"{postgres_server}{how}", clock) for _ in range(2)]
-    here, there = [Bench(store, clock) for store in stores]
-    there.change(limits=NOTHING)
-    yield Fleet(here, there)
-    for store in stores:
-        await store.close()
-
-
-async def say(engine: Engine, text: str, name: str = "m-1") -> Accepted:
-    accepted = await engine.inbox.say(
-        Addressed(
-            key=MAIN,
-            principal=OWNER,
-            text=text,
-            run_id=f"run of {name}",
-            idempotency_key=name,
-            scopes=tuple(Scope),
-        )
-    )
-    assert isinstance(accepted, Accepted)
-    return accepted
-
-
-async def ended(store: Store, run_id: str) -> Run:
-    async def over() -> Run | None:
-        run = await store.run(run_id)
-        return run if run and run.state.ended else None
-
-    return await store.wait_for(Topic(TopicKind.SESSION, str(MAIN)), over)
-
 
 Stop = Callable[[Engine], Awaitable[object]]
 

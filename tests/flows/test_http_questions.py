@@ -17,7 +17,7 @@ from roost.server.callers import REVOKED, UNCHECKED, Dismissal
 from roost.stores.memory import MemoryStore
 from roost.testing.scripts import Hang, Say, Until
 from tests.flows.gateways import Bench
-from tests.flows.served import Opened, gates_on
+from tests.flows.served import Opened, gate_of
 from tests.flows.test_http import COMPLETIONS, asked, enable
 
 
@@ -134,7 +134,7 @@ async def test_an_answer_is_given_though_nothing_can_be_tidied_up_after_it(
 ) -> None:
     clock = SystemClock()
     with anyio.fail_after(60):
-        async with gates_on(Bench(Away(clock), clock), tmp_path) as gate, gate.browser() as http:
+        async with gate_of(Bench(Away(clock), clock), tmp_path) as gate, gate.browser() as http:
             await enable(gate)
             gate.bench.model.add((Say("forty-two"),))
             answer = await http.post(COMPLETIONS, json=asked("hi", stream=stream))

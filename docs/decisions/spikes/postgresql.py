@@ -85,6 +85,9 @@ class SpikeTables:
     async def keep_lease(self, name: str) -> Lease | None:
         return await self._body(Lease, "SELECT body FROM gateways WHERE name = $1 FOR SHARE", name)
 
+    async def lock_lease(self, name: str) -> Lease | None:
+        return await self._body(Lease, "SELECT body FROM gateways WHERE name = $1 FOR UPDATE", name)
+
     async def put_lease(self, lease: Lease) -> None:
         await self._sql.execute(
             "INSERT INTO gateways VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET body = excluded.body",

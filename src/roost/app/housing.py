@@ -23,7 +23,9 @@ class Housed:
         return Door(self.house, self.fanout, authenticator, table(self.fanout))
 
 
-def housed(loaded: Loaded, engine: Engine, *, version: str, auth_mode: str) -> Housed:
+def housed(
+    loaded: Loaded, engine: Engine, *, version: str, auth_mode: str, drain_ms: int | None = None
+) -> Housed:
     """Clients are told of everything as soon as the engine serves."""
     about = About(
         version=version,
@@ -32,6 +34,7 @@ def housed(loaded: Loaded, engine: Engine, *, version: str, auth_mode: str) -> H
         store_path=str(database_file(loaded.sources.home)),
         auth_mode=auth_mode,
         log=str(log_file(loaded.sources.home)),
+        drain_ms=drain_ms,
     )
     house = House(engine, about)
     fanout = Fanout(house)

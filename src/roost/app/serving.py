@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from socket import socket
 
 import anyio
 
@@ -28,7 +29,7 @@ from roost.server.asgi import application
 from roost.server.auth import Secrets, SharedSecret
 from roost.server.gatekeeper import Gatekeeper
 from roost.server.house import House, Phase
-from roost.server.listening import Certificate, bind, listener
+from roost.server.listening import Certificate, Listener, bind, listener
 from roost.server.ticking import say_goodbye, tick
 
 TOKEN_BYTES = 24
@@ -40,7 +41,8 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
     """Where a gateway is reached. `token_file` holds what clients need, where the configuration gives no token. `drain`
-    has clients leave and what is under way end, for `drain_ms` at most; nothing more is taken up."""
+    has clients leave and what is under way end, for `drain_ms` at most; nothing more is taken up. `leaving` is set when
+    a client asked for that."""
 
     host: str
     port: int
@@ -48,6 +50,7 @@ class Served:
     tls: bool
     drain: Callable[[], Awaitable[None]]
     drain_ms: int
+    leaving: anyio.Event
 
     @property
     def url(self) -> str:
@@ -77,7 +80,13 @@ async def open_gateway(
     try:
         log = log_file(loaded.sources.home)
         async with open_engine(loaded, [], {}, version=version, log=log) as engine:
-            inside = housed(loaded, engine, version=version, auth_mode=str(settings.auth.mode))
+            inside = housed(
+                loaded,
+                engine,
+                version=version,
+                auth_mode=str(settings.auth.mode),
+                drain_ms=settings.drain_ms,
+            )
             house = inside.house
             keeper = Gatekeeper(house, SharedSecret(lambda: _secrets(engine.rules.house.entrance, own)))
             server = listener(application(house, inside.door(keeper), keeper), certificate)
@@ -102,19 +111,39 @@ async def open_gateway(
                 tls=certificate is not None,
                 drain=drain,
                 drain_ms=settings.drain_ms,
+                leaving=house.leaving,
             )
             engine.accompany("event loop", look)
             engine.accompany("credentials", watch)
             engine.accompany("ticks", beat)
-            async with anyio.create_task_group() as group:
-                group.start_soon(server.serve, [listening])
-                async with engine.standing_by(_gateway(served), tell):
-                    house.phase = Phase.SERVING
-                    yield served
-                    await _leave(house)
-                    server.should_exit = True
+            async with _answering(server, listening, house), engine.standing_by(_gateway(served), tell):
+                house.phase = Phase.SERVING
+                yield served
+                await _leave(house)
     finally:
         listening.close()
+
+
+@asynccontextmanager
+async def _answering(server: Listener, listening: socket, house: House) -> AsyncIterator[None]:
+    """Answer at the port for the length of the block. However that ends, clients are told before the store is closed."""
+    closed = anyio.Event()
+
+    async def serve() -> None:
+        try:
+            await server.serve([listening])
+        finally:
+            closed.set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(serve)
+        try:
+            yield
+        finally:
+            with anyio.CancelScope(shield=True):
+                await _leave(house)
+                server.should_exit = True
+                await closed.wait()
 
 
 def _host(settings: config.Gateway, address: Bind | None) -> str:

@@ -9,7 +9,9 @@ from roost.cli.show import as_json, say
 from roost.cli.status import show
 from roost.cli.where import HERE, Where, gateway
 from roost.core.errors import InvalidInput
+from roost.core.figures import counted
 from roost.core.jsonvalue import JsonObject
+from roost.protocol.families.operations import DRAIN
 from roost.protocol.families.sessions import LIST
 from roost.protocol.families.status import HEALTH, STATUS
 
@@ -42,6 +44,28 @@ async def health(*, where: Where = HERE) -> int:
     else:
         say("well" if found.get("ok") else "not well; see `roost gateway status`")
     return 0 if found.get("ok") else 1
+
+
+@app.command
+async def drain(
+    name: Annotated[
+        str | None, Parameter(help="Its name in `roost status`, where there are several.")
+    ] = None,
+    *,
+    where: Where = HERE,
+) -> int:
+    """Have the gateway that runs leave: it takes up nothing more, lets what is under way end, and ends."""
+    async with gateway(where) as client:
+        found = await client.call(DRAIN, {} if name is None else {"gateway": name})
+    if where.json:
+        as_json(found)
+        return 0
+    runs = [f"  {run['key']}" for run in found["runs"]]
+    awaited = f"{counted(len(runs), 'run')} and what is being sent" if runs else "what is being sent"
+    say(f"gateway {found['gateway']} leaves; it waits for {awaited}, {found['drainMs']} ms at most")
+    for line in runs:
+        say(line)
+    return 0
 
 
 @app.command

@@ -45,7 +45,7 @@ PARTS = MappingProxyType(
         "exchanges": ("roost.cli.happened:exchanges", "What a session sent to others and was sent."),
         "gateway": (
             "roost.cli.gateway:app",
-            "The gateway that clients connect to: run, status, health, call.",
+            "The gateway that clients connect to: run, status, health, drain, call.",
         ),
         "hooks": ("roost.cli.hooks:app", "Calls of other services: test."),
         "import": ("roost.cli.imports:app", "Conversations from elsewhere: openclaw."),

@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -46,40 +46,51 @@ def run(
 async def serve(loaded: Loaded, port: int | None, address: Bind | None) -> int:
     """Serve on the configured address, or on another that was asked for."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async with open_gateway(
-            loaded, version=__version__, tell=_wait, port=port, address=address
-        ) as served:
-            token = (
-                f"the token is in {served.token_file}"
-                if served.token_file
-                else "with the configured credential"
-            )
-            _say(f"Roost {__version__} listens on {served.url}; {token}")
-            if loaded.settings.gateway.tls.cert is not None:
-                _say(f"its certificate is {fingerprint_of(Path(loaded.settings.gateway.tls.cert))}")
-            _say(f"open {_page(served)} in a browser")
-            _say("Ctrl-C stops it; `roost chat` talks to it on another terminal")
-            async for _ in signals:
-                break
-            _say(
-                f"stopping; what is under way may take {served.drain_ms} ms to end, and another Ctrl-C ends it at once"
-            )
-            await _unless(signals, served.drain)
+        async with anyio.create_task_group() as group:
+            leaving = _Leaving(group.cancel_scope)
+            group.start_soon(leaving.hear, signals)
+            async with open_gateway(
+                loaded, version=__version__, tell=_wait, port=port, address=address
+            ) as served:
+                leaving.serves = True
+                group.start_soon(leaving.heed, served.leaving)
+                _introduce(loaded, served)
+                await leaving.asked.wait()
+                _say(
+                    f"stopping; what is under way may take {served.drain_ms} ms to end, and another Ctrl-C ends it at once"
+                )
+                await served.drain()
+            group.cancel_scope.cancel()
     return 0
 
 
-async def _unless(signals: AsyncIterator[signal.Signals], work: Callable[[], Awaitable[None]]) -> None:
-    """Do it, until the next signal."""
-    async with anyio.create_task_group() as group:
+class _Leaving:
+    """How it is asked to leave: by a first signal or by a client. Another signal, or one before it serves, ends it at once."""
 
-        async def give_up() -> None:
-            async for _ in signals:
+    def __init__(self, whole: anyio.CancelScope) -> None:
+        self._whole = whole
+        self.serves = False
+        self.asked = anyio.Event()
+
+    async def hear(self, signals: AsyncIterator[signal.Signals]) -> None:
+        async for _ in signals:
+            if not self.serves or self.asked.is_set():
                 break
-            group.cancel_scope.cancel()
+            self.asked.set()
+        self._whole.cancel()
 
-        group.start_soon(give_up)
-        await work()
-        group.cancel_scope.cancel()
+    async def heed(self, client: anyio.Event) -> None:
+        await client.wait()
+        self.asked.set()
+
+
+def _introduce(loaded: Loaded, served: Served) -> None:
+    token = f"the token is in {served.token_file}" if served.token_file else "with the configured credential"
+    _say(f"Roost {__version__} listens on {served.url}; {token}")
+    if loaded.settings.gateway.tls.cert is not None:
+        _say(f"its certificate is {fingerprint_of(Path(loaded.settings.gateway.tls.cert))}")
+    _say(f"open {_page(served)} in a browser")
+    _say("Ctrl-C stops it; `roost chat` talks to it on another terminal")
 
 
 def _page(served: Served) -> str:

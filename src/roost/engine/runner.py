@@ -84,7 +84,8 @@ class Runner:
             words = end.played.words
             try:
                 ended = await until_kept(self._clock, partial(self._finish, run, end))
-            except Fenced:
+            except Fenced as error:
+                _log.warning("run %s is given up here: %s", run.id, error, extra=traced(run))
                 return
             except Exception:  # noqa: BLE001 — a run without an end would hold its session for good
                 _log.exception("the end of run %s could not be kept as it was", run.id, extra=traced(run))

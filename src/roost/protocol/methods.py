@@ -89,6 +89,7 @@ EVERY = (
     operations.RETRY,
     operations.DISMISS,
     operations.GATEWAYS,
+    operations.DRAIN,
     operations.AUDIT,
     operations.FORK,
 )

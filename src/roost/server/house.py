@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+import anyio
+
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.keys import SessionKey
 from roost.core.queries import SessionQuery
@@ -31,7 +33,8 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """What a gateway says of itself. `log` is the file its lines go to, if they go to one."""
+    """What a gateway says of itself. `log` is the file its lines go to, if they go to one; `drain_ms` how long it takes
+    to leave at most, if it can be asked to."""
 
     version: str
     boot_id: str
@@ -39,10 +42,11 @@ class About:
     store_path: str
     log: str | None = None
     auth_mode: str = "token"
+    drain_ms: int | None = None
 
 
 class House:
-    """A gateway as its door sees it."""
+    """A gateway as its door sees it. `leaving` is set when a client asked it to leave."""
 
     def __init__(self, engine: Engine, about: About) -> None:
         self.engine = engine
@@ -54,6 +58,7 @@ class House:
         self.sends = Sends()
         self.meters = Meters()
         self.phase = Phase.STARTING
+        self.leaving = anyio.Event()
         self._counted, self._counted_at = 0, -COUNTED_EVERY_MS
 
     @property

@@ -215,8 +215,14 @@ class Unit:
             self.emit(run.key, EventKind.EXCHANGE, known.id)
 
     async def holds(self, claim: Claim) -> bool:
-        """Whether the gateway behind a claim still has the lease it claimed under."""
-        return (claim.gateway, claim.epoch) in await live_leases(self.tables)
+        """Whether the gateway behind a claim still has the lease it claimed under. One that is being renewed just now is
+        waited for."""
+        if (claim.gateway, claim.epoch) in await live_leases(self.tables):
+            return True
+        lease = await self.tables.keep_lease(claim.gateway)
+        return (
+            lease is not None and lease.epoch == claim.epoch and lease.live(await self.tables.database_now())
+        )
 
     def sealed(self, value: Value) -> Value:
         """A value as it may be written down."""

@@ -8,7 +8,9 @@ import anyio
 import pytest
 from anyio import to_thread
 
-from roost.cli.serve import _unless, serve
+from roost.app.serving import Served
+from roost.cli.main import main
+from roost.cli.serve import _Leaving, serve
 from roost.config import load
 from roost.config.gateway import Bind
 from roost.core.errors import ConfigInvalid
@@ -49,23 +51,49 @@ async def test_the_page_is_named_with_its_token_only_to_a_person(
 
 async def test_it_is_not_open_to_others_without_auth(home: Path) -> None:
     (home / "roost.json").write_text('{ gateway: { auth: { mode: "none" } } }')
-    with pytest.raises(ConfigInvalid, match="beyond loopback"):
+    with pytest.RaisesGroup(pytest.RaisesExc(ConfigInvalid, match="beyond loopback")):
         await serve(load({"ROOST_HOME": str(home)}), 0, Bind("lan"))
 
 
 async def test_what_is_under_way_is_waited_for_until_the_next_signal() -> None:
-    begun, given_up = anyio.Event(), anyio.Event()
-
-    async def linger() -> None:
-        begun.set()
-        try:
-            await anyio.sleep_forever()
-        finally:
-            given_up.set()
-
     with anyio.fail_after(60), anyio.open_signal_receiver(signal.SIGUSR1) as signals:
         async with anyio.create_task_group() as group:
-            group.start_soon(_unless, signals, linger)
-            await begun.wait()
+            leaving = _Leaving(group.cancel_scope)
+            leaving.serves = True
+            group.start_soon(leaving.hear, signals)
             os.kill(os.getpid(), signal.SIGUSR1)
-    assert given_up.is_set()
+            await leaving.asked.wait()
+            os.kill(os.getpid(), signal.SIGUSR1)
+            await anyio.sleep_forever()
+    assert group.cancel_scope.cancelled_caught
+
+
+@pytest.mark.requirement("F6")
+async def test_one_that_waits_for_the_store_stops_when_it_is_told_to(
+    home: Path, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = Screen()
+    monkeypatch.setattr("sys.stdout", screen)
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            group.start_soon(serve, load({"ROOST_HOME": str(home)}), 0, None)
+            await to_thread.run_sync(screen.shows, "waiting: the store belongs to gateway")
+            os.kill(os.getpid(), signal.SIGTERM)
+    assert "listens" not in screen.getvalue()
+
+
+@pytest.mark.requirement("P30")
+async def test_it_leaves_when_a_client_asks_it_to(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    screen = Screen()
+    monkeypatch.setattr("sys.stdout", screen)
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            group.start_soon(serve, load({"ROOST_HOME": str(home)}), None, None)
+            await to_thread.run_sync(screen.shows, "Ctrl-C")
+            assert await to_thread.run_sync(main, ["gateway", "drain", "nobody"]) == 1
+            assert await to_thread.run_sync(main, ["gateway", "drain"]) == 0
+    assert "not nobody (`roost status` lists those that there are)" in capsys.readouterr().err
+    assert "leaves; it waits for what is being sent, 8000 ms at most" in screen.getvalue()
+    assert "stopping; what is under way" in screen.getvalue()

@@ -44,6 +44,20 @@ class Gateways(TypedDict):
     gateways: list[JsonObject]
 
 
+class DrainParams(Params):
+    """The name of the gateway that shall leave, which must be the one that is asked; needed where there are several."""
+
+    gateway: Name | None = None
+
+
+class Draining(TypedDict):
+    """It waits for `runs`, each `{key, runId, startedAt}`, and for what is being sent, for `drainMs` at most."""
+
+    gateway: str
+    drainMs: int
+    runs: list[JsonObject]
+
+
 class Audited(TypedDict):
     ok: bool
     summary: dict[str, int]
@@ -92,6 +106,14 @@ GATEWAYS = Method(
     result=Gateways,
     needs=Scope.ADMIN,
     about="Who holds a lease on the store.",
+    owners=True,
+)
+DRAIN = Method(
+    name="gateways.drain",
+    params=DrainParams,
+    result=Draining,
+    needs=Scope.ADMIN,
+    about="Has the gateway leave as a signal does: it takes up nothing more, lets what is under way end, and ends.",
     owners=True,
 )
 AUDIT = Method(

@@ -4,7 +4,9 @@ from anyio import to_thread
 
 from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.entries import Entry
-from roost.core.errors import NotFound
+from roost.core.errors import InvalidInput, NotFound
+from roost.core.fleet import Fleet
+from roost.core.jsonvalue import JsonObject
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.queries import HistoryQuery
 from roost.core.sessions import Base, Labels, Session
@@ -13,7 +15,7 @@ from roost.engine.reaching import reach
 from roost.engine.subscriptions import may_list
 from roost.protocol.convert.operations import audit_result, delivery_row, lease_row
 from roost.protocol.families import operations
-from roost.protocol.families.operations import Audited, Decided, Deliveries, Forked, Gateways
+from roost.protocol.families.operations import Audited, Decided, Deliveries, Draining, Forked, Gateways
 from roost.protocol.params import NoParams
 from roost.server.calls import Call
 
@@ -74,6 +76,36 @@ async def gateways(call: Call, params: NoParams) -> Gateways:
     now = call.house.clock.now()
     leases = await call.house.store.gateways()
     return Gateways(ts=now, gateways=[lease_row(one, now) for one in leases])
+
+
+async def drain(call: Call, params: operations.DrainParams) -> Draining:
+    """It is answered before it leaves."""
+    house, limit_ms = call.house, call.house.about.drain_ms
+    name = house.engine.name or ""
+    if limit_ms is None:
+        raise InvalidInput("this gateway is part of a program", hint="end the program")
+    _refuse_other(name, params.gateway, await house.store.fleet())
+    found = [await house.store.run(run_id) for run_id in house.engine.stops.underway]
+    runs: list[JsonObject] = [
+        {"key": str(run.key), "runId": house.sends.name(run.id), "startedAt": run.started_at}
+        for run in found
+        if run is not None
+    ]
+    house.leaving.set()
+    return Draining(gateway=name, drainMs=limit_ms, runs=runs)
+
+
+def _refuse_other(name: str, meant: str | None, fleet: Fleet) -> None:
+    """Nobody ends a gateway that he reached by chance."""
+    addresses = {lease.gateway.name: lease.gateway.address for lease in fleet.live}
+    if meant is None and len(addresses) > 1:
+        raise InvalidInput(f"there are several gateways: {', '.join(addresses)}", hint="name one of them")
+    if meant is not None and meant != name:
+        where = addresses.get(meant)
+        raise InvalidInput(
+            f"this is gateway {name}, not {meant}",
+            hint=f"ask that one at {where}" if where else "`roost status` lists those that there are",
+        )
 
 
 async def audit(call: Call, params: NoParams) -> Audited:

@@ -147,5 +147,6 @@ def _operations() -> Iterable[Bound[Any, Any]]:
     yield Bound(method=operations.RETRY, handle=operating.retry)
     yield Bound(method=operations.DISMISS, handle=operating.dismiss)
     yield Bound(method=operations.GATEWAYS, handle=operating.gateways)
+    yield Bound(method=operations.DRAIN, handle=operating.drain)
     yield Bound(method=operations.AUDIT, handle=operating.audit)
     yield Bound(method=operations.FORK, handle=operating.fork)

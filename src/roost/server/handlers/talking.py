@@ -235,7 +235,8 @@ class Talk:
                 raise
             # A run of somebody else's is told of as one that is not there.
             return ()
-        return tuple(house.sends.name(one) for one in stopped)
+        # One that was named is told of by that name, wherever it was sent.
+        return tuple(name if one == run_id and name else house.sends.name(one) for one in stopped)
 
 
 def _refuse_empty(text: str, images: tuple[Image, ...]) -> None:

@@ -48,6 +48,9 @@ class FactTables(State):
     async def keep_lease(self, name: str) -> Lease | None:
         return self._leases.get(name)
 
+    async def lock_lease(self, name: str) -> Lease | None:
+        return self._leases.get(name)
+
     async def put_lease(self, lease: Lease) -> None:
         self._leases.put(lease.gateway.name, lease)
 

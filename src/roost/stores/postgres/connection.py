@@ -19,6 +19,8 @@ ANSWER_SECONDS = 60
 # What a gateway that stands still holds is let go of before its lease has run out.
 IDLE_MS = 4_000
 LOCK_MS = 8_000
+# Under which the server lists those who work on the store.
+WORKER = "roost"
 
 # The transaction is gone, and the connection with it.
 LOST = (
@@ -75,8 +77,9 @@ class PostgresOptions:
 
     def begin(self, mode: str = "") -> str:
         """How a transaction begins; said each time, for a pooler forgets it in between."""
+        named = f" SET LOCAL application_name = '{WORKER}';" if self.pooler else ""
         return (
-            f'BEGIN {mode}; SET LOCAL search_path = "{self.schema}"; SET LOCAL jit = off;'
+            f'BEGIN {mode}; SET LOCAL search_path = "{self.schema}"; SET LOCAL jit = off;{named}'
             f" SET LOCAL idle_in_transaction_session_timeout = {IDLE_MS}; SET LOCAL lock_timeout = {LOCK_MS}"
         )
 
@@ -114,7 +117,8 @@ def driver_settings(options: PostgresOptions) -> dict[str, Any]:
 
 async def open_pool(address: str, options: PostgresOptions, size: int) -> Pool:
     """Connections that are made when they are needed. A pooler would refuse or forget what they are told at the start."""
-    told = {} if options.pooler else {"search_path": f'"{options.schema}"', "jit": "off"}
+    own = {"search_path": f'"{options.schema}"', "jit": "off", "application_name": WORKER}
+    told = {} if options.pooler else own
     return await asyncpg.create_pool(
         address,
         min_size=0,

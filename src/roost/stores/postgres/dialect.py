@@ -34,7 +34,7 @@ def in_postgresql(sql: str) -> str:
 
 
 _ALL = {**SHARED, **load(files("roost.stores.postgres") / "queries.sql")}
-_LOCKING = ("session", "leases", "balance", "reservation", "reservations", "job")
+_LOCKING = ("session", "lease", "balance", "reservation", "reservations", "job")
 SQL: Mapping[str, str] = {
     **{name: in_postgresql(sql) for name, sql in _ALL.items()},
     **{f"lock_{name}": f"{in_postgresql(_ALL[name])} FOR UPDATE" for name in _LOCKING},

@@ -9,6 +9,14 @@ SELECT pg_current_xact_id_if_assigned()::text;
 -- name: fate
 SELECT pg_xact_status(?::text::xid8);
 
+-- name: end_stuck
+-- Transactions that hold rows and whose gateway stands still in the middle of asking or being told: the server waits for it
+-- without taking it for idle.
+SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+WHERE datname = current_database() AND usename = current_user AND application_name = ? AND pid <> pg_backend_pid()
+    AND state = 'active' AND wait_event_type = 'Client' AND backend_xid IS NOT NULL
+    AND state_change < clock_timestamp() - ?::bigint * interval '1 ms';
+
 -- name: notify
 SELECT pg_notify(?, value) FROM json_each(?);
 

@@ -1,14 +1,18 @@
 """The store on a PostgreSQL server. Every gateway writes; what must not happen twice is decided under row locks."""
 
+import logging
 from collections.abc import Callable
 
 import asyncpg
 
+from roost.core.figures import counted
 from roost.ports import Clock
 from roost.stores.migrations import steps_in
 from roost.stores.postgres.checking import CheckedTables
 from roost.stores.postgres.connection import (
     DRIVER_ERRORS,
+    IDLE_MS,
+    WORKER,
     PostgresOptions,
     driver_settings,
     open_pool,
@@ -17,6 +21,7 @@ from roost.stores.postgres.connection import (
     translated,
     without_password,
 )
+from roost.stores.postgres.dialect import SQL, numbered
 from roost.stores.postgres.migrating import MIGRATIONS, migrate
 from roost.stores.postgres.notices import Notices
 from roost.stores.postgres.rows import Connection
@@ -27,6 +32,8 @@ from roost.stores.verbs import StoreVerbs
 from roost.stores.verbs.base import Answer, ReadVerb, WriteVerb
 
 TENANT = "default"
+
+_log = logging.getLogger(__name__)
 
 
 class PostgresStore(StoreVerbs):
@@ -90,8 +97,21 @@ class PostgresStore(StoreVerbs):
     async def _write(self, verb: WriteVerb[Answer]) -> Answer:
         return await self._write_on(self._work, verb)
 
+    async def _write_unleased(self, verb: WriteVerb[Answer]) -> Answer:
+        await self._end_stuck()
+        return await self._write(verb)
+
     async def _write_first(self, verb: WriteVerb[Answer]) -> Answer:
+        await self._end_stuck()
         return await self._write_on(self._urgent, verb)
+
+    async def _end_stuck(self) -> None:
+        """Every gateway does so again and again: what one that stands still holds would keep all others from their work,
+        and their leases."""
+        statement = numbered(SQL["end_stuck"]).text
+        ended = await self._urgent.look(lambda connection: connection.fetchval(statement, WORKER, IDLE_MS))
+        if ended:
+            _log.warning("a gateway stands still: %s of its were ended", counted(ended, "transaction"))
 
     async def _write_on(self, transactions: Transactions, verb: WriteVerb[Answer]) -> Answer:
         async def body(connection: Connection) -> tuple[Answer, Unit]:

@@ -58,8 +58,9 @@ class WriterTables(PostgresTables):
         return read_session(row)
 
     async def lock_leases(self) -> tuple[Lease, ...]:
+        # Only of those who come and go: who holds one goes on under it, and one who stands still is not waited for.
         await self._keep("leases")
-        return tuple(read_lease(row) for row in await self._all("lock_leases"))
+        return await self.leases()
 
     async def lock_hostings(self) -> tuple[Hosting, ...]:
         await self._keep("channels")
@@ -67,6 +68,10 @@ class WriterTables(PostgresTables):
 
     async def keep_lease(self, name: str) -> Lease | None:
         row = await self._one("keep_lease", (name,))
+        return None if row is None else read_lease(row)
+
+    async def lock_lease(self, name: str) -> Lease | None:
+        row = await self._one("lock_lease", (name,))
         return None if row is None else read_lease(row)
 
     async def ready_runs(self, now: int, per_asker: int, limit: int) -> tuple[Run, ...]:

@@ -29,6 +29,9 @@ class FactRows(Rows):
         row = await self._one("lease", (name,))
         return None if row is None else read_lease(row)
 
+    async def lock_lease(self, name: str) -> Lease | None:
+        return await self.keep_lease(name)
+
     async def put_lease(self, lease: Lease) -> None:
         gateway = lease.gateway
         values = (

@@ -67,8 +67,13 @@ class Verbs(ABC):
 
 async def hold(unit: Unit, lease: Lease) -> int:
     """Refuse a gateway whose lease was lost or has run out; the moment at which it held it, by the database's clock."""
+    return await held(unit, lease, await unit.tables.keep_lease(lease.gateway.name))
+
+
+async def held(unit: Unit, lease: Lease, known: Lease | None) -> int:
+    """The same for a lease that was looked at. Only now is it asked what time it is: whoever waited for the row may have
+    waited too long."""
     now = await unit.tables.database_now()
-    known = await unit.tables.keep_lease(lease.gateway.name)
     if (
         known is None
         or known.gateway.holder != lease.gateway.holder

@@ -6,7 +6,7 @@ from roost.core.errors import LeaseHeld
 from roost.core.leases import LEASE_MS, Gateway, Lease
 from roost.stores.tables import Tables
 from roost.stores.unit import Unit
-from roost.stores.verbs.base import Verbs, hold
+from roost.stores.verbs.base import Verbs, held
 
 
 class LeaseVerbs(Verbs):
@@ -29,7 +29,9 @@ class LeaseVerbs(Verbs):
 
     async def renew_lease(self, lease: Lease) -> Lease:
         async def verb(unit: Unit) -> Lease:
-            renewed = replace(lease, expires_at=await hold(unit, lease) + LEASE_MS)
+            # Who found that it had run out is not proven wrong afterwards.
+            now = await held(unit, lease, await unit.tables.lock_lease(lease.gateway.name))
+            renewed = replace(lease, expires_at=now + LEASE_MS)
             await unit.tables.put_lease(renewed)
             return renewed
 

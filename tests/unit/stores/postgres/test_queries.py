@@ -22,7 +22,6 @@ ENTRIES = count(40_000, 1_000_000)
 WHOLE = {
     "hostings",
     "leases",
-    "lock_leases",
     "denials",
     "usage",
     "spending",

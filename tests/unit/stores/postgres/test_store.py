@@ -1,20 +1,24 @@
 from collections.abc import Awaitable, Callable
 
+import anyio
+import anyio.lowlevel
 import asyncpg
 import pytest
 
 from roost.core.deliveries import DeliveryState
-from roost.core.errors import StoreUnavailable
-from roost.core.leases import Gateway
+from roost.core.errors import Fenced, StoreUnavailable
+from roost.core.leases import LEASE_MS, Gateway
 from roost.core.principals import OWNER
 from roost.core.queries import LedgerQuery, SearchQuery, SessionQuery
+from roost.core.runs import Step, StepKind
 from roost.core.search import parse_query
 from roost.stores.postgres import PostgresStore
 from roost.stores.postgres.rows import Connection
+from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN, said
 from roost.testing.clock import FakeClock
 from tests import postgres
-from tests.contract.scenes import opened
+from tests.contract.scenes import known_run, opened
 from tests.postgres_line import line_to
 
 
@@ -40,6 +44,91 @@ async def test_a_lease_is_renewed_although_every_connection_is_busy(postgres_ser
         assert renewed.epoch == lease.epoch
 
     await store._work.read(busy)
+    await store.close()
+
+
+@pytest.mark.requirement("P30")
+@pytest.mark.parametrize("how", ["", "&pooler=true"])
+async def test_what_a_gateway_holds_that_stands_still_in_the_middle_of_asking_is_let_go_of(
+    postgres_server: str, how: str
+) -> None:
+    await postgres.empty(postgres_server)
+    here, there = [await PostgresStore.open(f"{postgres_server}{how}", FakeClock()) for _ in range(2)]
+    await opened(here)
+    lease = await there.acquire_lease(Gateway(name="there", holder="1"))
+    held, woken, tries = anyio.Event(), anyio.Event(), 0
+
+    async def stand_still(connection: Connection) -> None:
+        nonlocal tries
+        tries += 1
+        await connection.execute("SELECT 1 FROM sessions FOR UPDATE")
+        # The server has heard what will be asked, and waits for the rest of the question.
+        asked = await connection.prepare("SELECT count(*) FROM sessions")
+        held.set()
+        await woken.wait()
+        await asked.fetchval()
+
+    async def renew() -> None:
+        while True:
+            await there.renew_lease(lease)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(here._work.write, stand_still)
+        await held.wait()
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as others:
+                others.start_soon(renew)
+                await there.append(MAIN, (said("e-1", "zebra"),))
+                others.cancel_scope.cancel()
+        woken.set()
+    assert tries == 2
+    for store in (here, there):
+        await store.close()
+
+
+@pytest.mark.requirement("P30")
+async def test_a_gateway_comes_and_goes_while_another_stands_still_under_its_lease(
+    postgres_server: str, bare: Connection
+) -> None:
+    await postgres.empty(postgres_server)
+    store = await PostgresStore.open(postgres_server, FakeClock())
+    await store.acquire_lease(Gateway(name="still", holder="1"))
+    other = await store.acquire_lease(Gateway(name="other", holder="2"))
+    await bare.execute("BEGIN; SELECT 1 FROM roost.gateways WHERE name = 'still' FOR SHARE")
+    fresh = await store.acquire_lease(Gateway(name="fresh", holder="3"))
+    assert (await store.renew_lease(other)).epoch == other.epoch
+    await store.release_lease(fresh)
+    await bare.execute("ROLLBACK")
+    await store.close()
+
+
+@pytest.mark.requirement("P30")
+async def test_a_claim_holds_while_its_lease_is_renewed_at_the_last_moment(
+    postgres_server: str, bare: Connection
+) -> None:
+    await postgres.empty(postgres_server)
+    clock = FakeClock()
+    store = await PostgresStore.open(postgres_server, clock, database_clock=clock)
+    lease = await store.acquire_lease(Gateway(name="here", holder="1"))
+    message = builders.inbound("m-1", MAIN)
+    await store.accept_inbound(message, builders.accept(message, "r-1", "s-1"))
+    (run,) = await store.claim_runs(lease, lambda backlog: ("r-1",))
+    assert run.claim is not None
+    await bare.execute(f"BEGIN; UPDATE roost.gateways SET expires_at = {clock.now() + 2 * LEASE_MS}")
+    clock.advance(LEASE_MS + 1)
+    async with anyio.create_task_group() as group:
+        group.start_soon(store.begin_step, run.claim, Step(kind=StepKind.MODEL, at=clock.now()))
+        with anyio.fail_after(60):
+            # It waits for who renews the lease.
+            while not await bare.fetchval("SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)"):
+                await anyio.lowlevel.checkpoint()
+        await bare.execute("COMMIT")
+    assert (await known_run(store, "r-1")).progress.model_calls == 1
+    clock.advance(LEASE_MS)
+    with pytest.raises(Fenced):
+        await store.renew_lease(lease)
+    with pytest.raises(Fenced):
+        await store.begin_step(run.claim, Step(kind=StepKind.MODEL, at=clock.now()))
     await store.close()
 
 
