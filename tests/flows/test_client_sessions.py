@@ -239,7 +239,7 @@ async def test_look_arounds_are_told_as_they_are(tmp_path: Path) -> None:
                 await gate.engine.settled()
                 await beaten(bench, gate.engine, 1)
                 last = await client.call("last-heartbeat")
-                assert (last["agentId"], last["action"]) == ("main", "finished")
+                assert (last["agentId"], last["status"]) == ("main", "ok")
                 async with gate.client(auth={"token": "alice-token"}) as alice:
                     assert await alice.call("last-heartbeat") is None
 

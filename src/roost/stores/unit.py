@@ -5,7 +5,6 @@ and raises the version by one.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from roost.core.addresses import Account
 from roost.core.deliveries import Delivery
@@ -17,12 +16,13 @@ from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.runs import Claim, Run, RunState
 from roost.core.seals import Sealing
-from roost.core.sessions import Growth, Session, SessionStatus, grown
+from roost.core.sessions import Growth, Session, SessionStatus
 from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.summaries import count, summarise
 from roost.core.trees import Tree
 from roost.ports import Clock, Topic, TopicKind
 from roost.stores.codec import key_text
+from roost.stores.held import Held
 from roost.stores.sealing import Value, without_secrets
 from roost.stores.settling import settle_left
 from roost.stores.tables import Tables
@@ -33,36 +33,6 @@ STOPS = Topic(TopicKind.STOPS)
 DELIVERIES = Topic(TopicKind.DELIVERIES)
 DELIVERIES_DUE = Topic(TopicKind.DELIVERIES_DUE)
 JOBS = Topic(TopicKind.JOBS)
-
-
-@dataclass(slots=True)
-class _Held:
-    """A session this transaction holds: as its row is, as it shall be, the number of its newest event, and what new
-    entries add to it."""
-
-    row: Session
-    session: Session
-    events: int
-    growth: Growth | None = None
-
-    def settled(self) -> Session:
-        """The session with what its new entries change."""
-        if self.growth is not None:
-            self.session = grown(
-                self.session, self.growth, version=self.session.version, events=self.session.events
-            )
-            self.growth = None
-        return self.session
-
-    def changed(self) -> bool:
-        return self.session is not self.row or self.growth is not None or self.events != self.row.events
-
-    def written(self) -> Session:
-        """The session as its row shall be, one version later."""
-        version = self.row.version + 1
-        if self.growth is not None:
-            return grown(self.session, self.growth, version=version, events=self.events)
-        return self.session._replace(version=version, events=self.events)
 
 
 async def live_leases(tables: Tables) -> frozenset[tuple[str, int]]:
@@ -80,7 +50,7 @@ class Unit:
         self.now = clock.now()
         self.topics: set[Topic] = set()
         self._seals = seals
-        self._held: dict[SessionKey, _Held] = {}
+        self._held: dict[SessionKey, Held] = {}
         self._events: list[Event] = []
         self._queued: set[tuple[SessionKey, str]] = set()
         self._shifted: set[SessionKey] = set()
@@ -98,17 +68,17 @@ class Unit:
     async def existing(self, key: SessionKey) -> Session:
         return (await self._existing(key)).settled()
 
-    async def _existing(self, key: SessionKey) -> _Held:
+    async def _existing(self, key: SessionKey) -> Held:
         held = self._held.get(key) or await self._hold(key)
         if held is None:
             raise NotFound(f"no session {key}", hint="take the key from the list of sessions")
         return held
 
-    async def _hold(self, key: SessionKey) -> _Held | None:
+    async def _hold(self, key: SessionKey) -> Held | None:
         session = await self.tables.lock_session(key)
         if session is None:
             return None
-        held = self._held[key] = _Held(session, session, session.events)
+        held = self._held[key] = Held(session, session, session.events)
         return held
 
     async def newly_held(self, key: SessionKey) -> bool:
@@ -244,7 +214,7 @@ class Unit:
 
     def put_new(self, session: Session) -> None:
         """A session whose row was just inserted."""
-        self._held[session.key] = _Held(session, session, session.events)
+        self._held[session.key] = Held(session, session, session.events)
 
     def forget(self, key: SessionKey) -> None:
         """A session whose row was just deleted."""
@@ -300,7 +270,7 @@ class Unit:
             await self.tables.insert_events(self._events)
             self._events = []
 
-    async def _write(self, held: _Held) -> None:
+    async def _write(self, held: Held) -> None:
         written = held.written()
         await self.tables.update_session(held.row, written)
         held.row = held.session = written
