@@ -293,7 +293,14 @@ async def test_runs_of_a_gateway_that_is_gone_are_reaped_by_another(home: Home, 
     await started(home.store, home.lease, "r-1")
     clock.advance(LEASE_MS)
     lease = await home.store.acquire_lease(SECOND)
-    (run,) = await home.store.reap_runs(lease, requeue)
+    left_at: list[int | None] = []
+
+    def recover(snapshot: RunSnapshot) -> Effects:
+        left_at.append(snapshot.left_at)
+        return requeue(snapshot)
+
+    (run,) = await home.store.reap_runs(lease, recover)
+    assert left_at == [home.lease.expires_at]
     assert (run.state, run.claim, run.progress.recoveries) == (RunState.QUEUED, None, 1)
     assert (await known(home.store)).status is SessionStatus.QUEUED
 

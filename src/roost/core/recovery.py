@@ -55,11 +55,12 @@ class Interrupted:
 Fate: TypeAlias = Requeue | CallAgain | RunToolAgain | SyntheticResult | Interrupted
 
 
-def fate(run: Run, now: int, max_age_ms: int = MAX_AGE_MS) -> Fate:
-    """The fate of a run found running under nobody. Its age counts from its last sign of life."""
+def fate(run: Run, now: int, max_age_ms: int = MAX_AGE_MS, left_at: int | None = None) -> Fate:
+    """The fate of a run found running under nobody. Its age counts from its last sign of life: a step may take longer than
+    any age, while its gateway is there."""
     progress, step = run.progress, run.progress.step
     # One that was parked began long ago, and was taken up again no earlier than it was ready.
-    last_sign = max(run.queued_at, run.ready_at, run.started_at or 0, step.at if step else 0)
+    last_sign = max(run.queued_at, run.ready_at, run.started_at or 0, step.at if step else 0, left_at or 0)
     if now - last_sign > max_age_ms:
         return Interrupted(f"it was left for more than {max_age_ms // 1000} s")
     if progress.recoveries >= MOST_RECOVERIES:
@@ -94,7 +95,7 @@ def recover(snapshot: RunSnapshot, recovery: Recovery) -> Effects:
     if run.stop is not None:
         return finish(snapshot, _ending(killed(run.stop, now), recovery))
     progress = replace(run.progress, recoveries=run.progress.recoveries + 1)
-    decided = fate(run, now, recovery.max_age_ms)
+    decided = fate(run, now, recovery.max_age_ms, snapshot.left_at)
     match decided:
         case Requeue() | RunToolAgain():
             return (RequeueRun(run_id=run.id, ready_at=now, progress=progress),)

@@ -35,6 +35,7 @@ class RunSnapshot:
     """A run that ends: its session, the exchange it serves, what it `spawned`, what its requester is owed, and who
     asked. `completion` is owed to `requester`; `siblings` are the other completions of the same batch, and `batch` is
     the requester's run that spawned them. `firing` is what it was started for, `audience` the session it posts into.
+    `left_at` is until when the gateway that had it was there.
     """
 
     run: Run
@@ -48,6 +49,7 @@ class RunSnapshot:
     spawned: tuple[Completion, ...] = ()
     firing: Firing | None = None
     audience: Snapshot | None = None
+    left_at: int | None = None
 
     @property
     def reset_away(self) -> bool:

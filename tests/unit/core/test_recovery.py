@@ -76,6 +76,9 @@ def test_the_third_recovery_and_old_age_interrupt_whatever_was_going_on(step: St
     assert isinstance(fate(lost(step, recoveries=2), SOON), Interrupted)
     assert not isinstance(fate(lost(step), NOON + MAX_AGE_MS), Interrupted)
     assert isinstance(fate(lost(step), NOON + MAX_AGE_MS + 1), Interrupted)
+    # A step may be a long one: what counts is for how long nobody was at it.
+    at_work = fate(lost(step), NOON + 3 * MAX_AGE_MS, left_at=NOON + 2 * MAX_AGE_MS)
+    assert not isinstance(at_work, Interrupted)
 
 
 @pytest.mark.requirement("P10")
