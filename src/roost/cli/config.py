@@ -9,6 +9,7 @@ from roost.cli.show import as_json, cell, part, say, table
 from roost.cli.where import LOCAL, Local
 from roost.config import as_document
 from roost.config.catalogue import keys
+from roost.config.section import Takes
 from roost.core.errors import NotFound
 
 app = App(name="config", help="What is configured.")
@@ -43,7 +44,9 @@ def put(
     if here.json:
         as_json({"path": path, "file": str(source.file)})
     else:
-        say(f"{path} is set in {source.file}; a gateway that runs takes it over")
+        begins = any(one.takes is Takes.RESTART for one in keys() if f"{one.path}.".startswith(f"{path}."))
+        when = " at its next start" if begins else ""
+        say(f"{path} is set in {source.file}; a gateway that runs takes it over{when}")
     return 0
 
 

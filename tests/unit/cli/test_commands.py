@@ -111,7 +111,8 @@ def test_sessions_are_begun_anew_put_away_and_removed(served: Served, told: Told
 
 def test_the_configuration_is_read_and_changed(home: Path, told: Told) -> None:
     assert told("config", "get", "session.dmScope") == "main\n"
-    assert "is set in" in told("config", "set", "session.dmScope", "per-peer")
+    assert "takes it over\n" in told("config", "set", "session.dmScope", "per-peer")
+    assert "at its next start" in told("config", "set", "gateway.port", "18790")
     assert told("config", "get", "session.dmScope") == "per-peer\n"
     assert as_json(told, "config", "set", "gateway.auth.token", "a-long-enough-token")["path"]
     assert "a-long-enough-token" not in told("config", "get")

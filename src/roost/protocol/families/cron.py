@@ -237,7 +237,7 @@ ADD = Method(
 )
 UPDATE = Method(
     name="cron.update",
-    about="Changes a job, if it is still the revision that is named.",
+    about="Changes a job.",
     params=UpdateParams,
     result=JobRow,
     needs=Scope.ADMIN,
