@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeVar
 
 import anyio
@@ -16,18 +17,20 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.messages import AssistantMessage, ToolResult, UserMessage, text_of
 from roost.core.notices import INTERRUPTED_LINE
+from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.recovery import MAX_AGE_MS, OUTCOME_UNKNOWN
 from roost.core.runs import Run, RunState, Step, StepKind
 from roost.core.scheduling import Choose
 from roost.core.sendpolicy import Judge, anything
+from roost.core.visibility import PersonCaller
 from roost.ports import Clock
 from roost.stores.memory import MemoryStore
 from roost.testing.builders import MAIN, called
 from roost.testing.clock import FakeClock
-from roost.testing.scripts import Say
+from roost.testing.scripts import Hang, Say
 from tests.flows.driver import Driver, House, Said, claim_of, dm
-from tests.flows.gateways import ADA, Bench, place
+from tests.flows.gateways import ADA, Bench, benches, place
 from tests.flows.storm import PEOPLE, Storm
 from tests.scale import seeds
 
@@ -218,3 +221,18 @@ async def test_what_was_claimed_unheard_is_answered_once_while_the_gateway_goes_
             assert store.unheard == ["runs", "deliveries"]
             assert bench.channel.replies(place(ADA)) == ("hello",)
             assert len(bench.model.requests) == 1
+
+
+@pytest.mark.requirement("P10")
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_what_others_said_meanwhile_leaves_a_message_to_be_answered(kind: str, tmp_path: Path) -> None:
+    async with benches(kind, tmp_path) as bench:
+        bench.model.add((Hang(),))
+        async with bench.serving("first") as (engine, _):
+            await bench.say("are you there?")
+            await bench.model.asked(1)
+            await engine.operations.note(PersonCaller(principal=OWNER), MAIN, "He is on his way.")
+        bench.model.add((Say("Yes."),))
+        async with bench.serving("second"):
+            assert await bench.replies() == ("Yes.",)
+        assert "not answered yet" in text_of(bench.model.requests[-1].messages[-1])

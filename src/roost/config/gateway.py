@@ -90,8 +90,7 @@ class TrustedProxy(Section):
         Annotated[str, Spelling(_header, "name of a header that the proxy always overwrites")],
         about("Where a proxy of `gateway.trustedProxies` says who somebody is."),
     ] = "x-forwarded-user"
-    owners: Annotated[Texts, about("Who of these is the owner.")] = ()
-    allow_users: Annotated[Texts, about("Who else is let in, each to what is theirs.")] = ()
+    allow_users: Annotated[Texts, about("By which of these names the owner comes in.")] = ()
 
 
 class GatewayAuth(Section):
@@ -114,12 +113,8 @@ class GatewayAuth(Section):
             yield ("password",), "mode `password` needs one"
         if self.mode is AuthMode.NONE and (self.token or self.password):
             yield ("mode",), "a credential is given but `none` asks for none: choose `token` or `password`"
-        named = (*self.trusted_proxy.owners, *self.trusted_proxy.allow_users)
-        if self.mode is AuthMode.TRUSTED_PROXY and not named:
-            yield (
-                ("trustedProxy",),
-                "mode `trusted-proxy` needs `owners` or `allowUsers`: empty lets nobody in",
-            )
+        if self.mode is AuthMode.TRUSTED_PROXY and not self.trusted_proxy.allow_users:
+            yield ("trustedProxy",), "mode `trusted-proxy` needs `allowUsers`: empty lets nobody in"
 
 
 class ControlUi(Section):

@@ -375,6 +375,5 @@ def _login(gateway: Gateway) -> ProxyLogin:
     return ProxyLogin(
         proxies=gateway.trusted_proxies,
         header=own.user_header,
-        owners=frozenset(own.owners),
-        others=frozenset(own.allow_users),
+        owners=frozenset(own.allow_users),
     )

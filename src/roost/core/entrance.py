@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
-from roost.core.principals import OWNER, Principal, person
+from roost.core.principals import OWNER, Principal
 from roost.core.secrets import Secret
 
 FORWARDED = frozenset(
@@ -23,12 +23,11 @@ class Attempts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyLogin:
-    """Proxies that say in a header who somebody is, and whom of these to believe. Who is not named comes in by nothing."""
+    """Proxies that say in a header who somebody is, and the names of the owner. Who is none of these comes in by nothing."""
 
     proxies: tuple[str, ...]
     header: str
     owners: frozenset[str] = frozenset()
-    others: frozenset[str] = frozenset()
 
     def named(self, peer: str | None, headers: Iterable[tuple[str, str]]) -> str | None:
         """Whom a listed proxy speaks for; None for anybody else, and where it does not say so clearly."""
@@ -37,9 +36,7 @@ class ProxyLogin:
         return said[0] if len(said) == 1 and said[0] and _within(peer or "", networks) else None
 
     def principal(self, name: str) -> Principal | None:
-        if name in self.owners:
-            return OWNER
-        return person("proxy", name) if name in self.others else None
+        return OWNER if name in self.owners else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

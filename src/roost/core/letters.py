@@ -92,10 +92,9 @@ def answer_to(to: Address) -> Envelope:
 
 
 def is_held_at(session: Session, to: Address) -> bool:
-    """Whether a session is the conversation at a place. A room may be shared by several accounts."""
+    """Whether a session is that of a room at a place, whichever account is in it."""
     facts = session.facts
-    same = (facts.channel, facts.peer, facts.thread) == (to.channel, to.to, to.thread)
-    return same and (facts.account == to.account or facts.shared)
+    return facts.shared and (facts.channel, facts.peer, facts.thread) == (to.channel, to.to, to.thread)
 
 
 def post(snapshot: Snapshot, letter: Letter, opening: OpenSession, policy: SendPolicy | None) -> Effects:

@@ -24,7 +24,13 @@ class Seals:
         self._seals = {text: spelled[text] for text in longest_first if len(text) >= SHORTEST_EXACT}
 
     def sealed(self, text: str) -> str:
-        """The text with the name of each secret in its place."""
+        """The text with the name of each secret in its place. Names that stand there stay, whatever they contain."""
+        if not any(secret in text for secret in self._seals):
+            return text
+        pieces = re.split(f"({SEAL.pattern})", text)
+        return "".join(piece if number % 2 else self._without(piece) for number, piece in enumerate(pieces))
+
+    def _without(self, text: str) -> str:
         for secret, name in self._seals.items():
             if secret in text:
                 text = _replaced(text, secret, name)

@@ -15,7 +15,7 @@ from roost.core.facts import facts_of, session_owner
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial
 from roost.core.letters import Letter, Unsendable
-from roost.core.parts import parts
+from roost.core.parts import part_id
 from roost.core.queries import SessionQuery
 from roost.core.snapshots import Snapshot
 from roost.engine.rulebook import Rulebook
@@ -75,10 +75,7 @@ class Letters:
         sent = await self._store.delivery(letter.id)
         if sent is None:
             sent = await self._post(letter)
-        longest = {account: channel.abilities.longest for account, channel in self._channels.items()}
-        # Of one that was sent before, the first part holds not all of its words.
-        whole = replace(sent, text=letter.text)
-        return await self._wait(sent.key, tuple(part.id for part in parts(whole, longest)))
+        return await self._wait(sent)
 
     async def _post(self, letter: Letter) -> Delivery:
         opening = await self._session_at(letter)
@@ -117,7 +114,8 @@ class Letters:
         who = admission.decide(envelope, replace(rules.door(to.channel), dm_policy=DmPolicy.OPEN))
         if not isinstance(who, Admitted):
             raise InvalidInput(f"{to.to!r} is no place on {to.channel}")
-        bound = await self._store.thread_binding(to) if to.thread else None
+        found = await self._store.thread_binding(to) if to.thread else None
+        bound = rules.routing.threads.living(found, letter.at)
         known = bound.key if bound else await self._known(to)
         route = routing.route(envelope, who.principal, rules.routing, known)
         main_name = rules.routing.main_name
@@ -135,19 +133,20 @@ class Letters:
         page = await self._store.list_sessions(SessionQuery(search=to.to, archived=None, limit=_SEARCHED))
         return next((one.key for one in page.rows if letters.is_held_at(one, to)), None)
 
-    async def _wait(self, key: SessionKey, ids: tuple[str, ...]) -> Posted:
+    async def _wait(self, sent: Delivery) -> Posted:
         async def look() -> Posted:
-            found = [await self._store.delivery(one) for one in ids]
-            there = tuple(one for one in found if one is not None)
+            there: list[Delivery] = []
+            while (part := await self._store.delivery(part_id(sent.id, len(there)))) is not None:
+                there.append(part)
             if not there:
-                raise Undelivered(f"session {key} was deleted, and what became of the message with it")
-            return Posted(parts=there)
+                raise Undelivered(f"session {sent.key} was deleted, and what became of the message with it")
+            return Posted(parts=tuple(there))
 
         async def over() -> Posted | None:
             posted = await look()
             return None if posted.worst.state in _UNDER_WAY else posted
 
         async def wait() -> Posted:
-            return await self._store.wait_for(Topic(TopicKind.SESSION, str(key)), over)
+            return await self._store.wait_for(Topic(TopicKind.SESSION, str(sent.key)), over)
 
         return await if_within(self._clock, LONGEST_WAIT_MS, wait) or await look()

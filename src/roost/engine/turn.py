@@ -21,6 +21,7 @@ from roost.engine.toolcalls import ToolCalls
 from roost.engine.work import Played, Work
 
 SAID = (UserMessage, AssistantMessage, ToolResult)
+UNANSWERED = "Answer the newest message above that is not answered yet."
 TOO_LARGE = "try again, send /compact, or /new to start afresh"
 
 
@@ -91,6 +92,8 @@ class Turn:
 
     async def _ask(self) -> AssistantMessage:
         messages, prompt = self._context.messages(), self._work.run.request.prompt
+        if prompt is None and isinstance(messages[-1], AssistantMessage):
+            prompt = UNANSWERED
         # Neither is a part of the transcript.
         if self._note is not None:
             messages = with_note(messages, self._note)
@@ -99,10 +102,14 @@ class Turn:
         return await self._asking.ask(messages)
 
     def _refuse_emptied(self) -> None:
-        """A stop may empty the queue between the claim of a run and its begin."""
-        bodies = [entry.body for entry in self._context.entries]
-        last = next((body for body in reversed(bodies) if isinstance(body, SAID)), None)
+        """A stop may empty the queue between the claim of a run and its begin. Words that no run said, such as a letter,
+        answer nothing."""
         run = self._work.run
+        said = [entry for entry in self._context.entries if isinstance(entry.body, SAID)]
+        by_runs = (
+            one.body for one in reversed(said) if one.run_id or not isinstance(one.body, AssistantMessage)
+        )
+        last = next(by_runs, None)
         if run.request.prompt is None and (last is None or isinstance(last, AssistantMessage)):
             raise NothingToAnswer(f"run {run.id} has nothing left to answer")
 

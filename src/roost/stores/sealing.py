@@ -11,14 +11,16 @@ from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from roost.core.addresses import Address
+from roost.core.inbound import Source
 from roost.core.keys import SessionKey
 from roost.core.messages import Image, Provenance, Thinking, Usage
 from roost.core.principals import Principal
 from roost.core.seals import Sealing
+from roost.core.sessions import Facts, Origin
 from roost.stores.codec import RECURSIVE
 
 Value = TypeVar("Value")
-_WHOLE = (Address, Image, Principal, Provenance, SessionKey, Usage, Enum)
+_WHOLE = (Address, Facts, Image, Origin, Principal, Provenance, SessionKey, Source, Usage, Enum)
 
 
 def without_secrets(value: Value, sealing: Sealing) -> Value:

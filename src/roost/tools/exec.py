@@ -76,12 +76,8 @@ class Output:
             await report("\n[more output is not shown]\n")
 
 
-"""A text with configured secrets in the place of their names."""
-
-
 class Exec:
-    """Made for one kind of place: outside a sandbox it is privileged, and it refuses the other kind. There alone secrets
-    are `opened`: a command that runs there can read the configuration anyway."""
+    """Made for one kind of place: outside a sandbox it is privileged, and it refuses the other kind."""
 
     spec = ToolSpec(
         name="exec",
@@ -89,7 +85,7 @@ class Exec:
             "Run a shell command (/bin/sh) in the workspace and return what it prints, errors included, with its "
             "exit status. There is no terminal and no input. Everything the command started ends with it, "
             "background processes too. Of long output the beginning and the end are returned. "
-            "{{secret:NAME}} stands for a configured secret: outside a sandbox it is put in place."
+            "{{secret:NAME}} stands for a configured secret, which no command is given."
         ),
         parameters=object_schema(
             {

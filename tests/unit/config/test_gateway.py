@@ -4,7 +4,7 @@ from roost.config.gateway import AuthMode, Bind
 from roost.core.secrets import Secret
 from tests.unit.config.given import refused, settings
 
-NAMED = {"mode": "trusted-proxy", "trustedProxy": {"owners": ["ada"]}}
+NAMED = {"mode": "trusted-proxy", "trustedProxy": {"allowUsers": ["ada"]}}
 
 
 @pytest.mark.requirement("S19", "S21")

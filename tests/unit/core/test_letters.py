@@ -109,10 +109,9 @@ def test_an_answer_comes_from_the_place_itself() -> None:
     assert envelope.conversation.thread == "t"
 
 
-def test_a_room_is_known_by_its_place_whichever_account_is_in_it_and_a_direct_chat_only_by_its_own() -> None:
+def test_a_room_is_known_by_its_place_whichever_account_is_in_it_and_a_direct_chat_is_routed() -> None:
     room = samples.session(samples.GROUP, facts=samples.GROUP_FACTS._replace(account="work"))
     assert is_held_at(room, Address(channel="telegram", to="-100"))
     direct = samples.session(facts=samples.DIRECT_FACTS._replace(account="work"))
-    assert is_held_at(direct, Address(channel="telegram", to="1", account="work"))
-    assert not is_held_at(direct, Address(channel="telegram", to="1"))
-    assert not is_held_at(direct, Address(channel="telegram", to="2", account="work"))
+    assert not is_held_at(direct, Address(channel="telegram", to="1", account="work"))
+    assert not is_held_at(room, Address(channel="telegram", to="-200"))

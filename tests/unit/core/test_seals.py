@@ -37,3 +37,10 @@ def test_what_is_too_short_to_be_told_from_a_word_stays() -> None:
 def test_any_name_makes_a_seal() -> None:
     odd = Seals({LONG: 'models.providers["a}\n{é"].apiKey'})
     assert SEAL.fullmatch(odd.sealed(LONG))
+
+
+def test_a_name_that_holds_a_secret_stays_as_it_is() -> None:
+    seals = Seals({"password": "gateway.auth.password"})
+    once = seals.sealed("my password is password")
+    assert once == "my {{secret:gateway.auth.password}} is {{secret:gateway.auth.password}}"
+    assert seals.sealed(f"{once}, password") == f"{once}, {{{{secret:gateway.auth.password}}}}"

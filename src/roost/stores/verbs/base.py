@@ -89,8 +89,7 @@ async def held(unit: Unit, lease: Lease, known: Lease | None) -> int:
 
 async def hold_alone(unit: Unit, lease: Lease) -> None:
     """The same, once whatever else goes on under it has ended: all that claims keeps the lease until then."""
-    await unit.tables.lock_leases()
-    await hold(unit, lease)
+    await held(unit, lease, await unit.tables.lock_lease(lease.gateway.name))
 
 
 def unheard(claim: Claim | None, lease: Lease, known: Collection[Claim]) -> bool:
