@@ -132,6 +132,23 @@ async def test_a_claim_holds_while_its_lease_is_renewed_at_the_last_moment(
     await store.close()
 
 
+async def test_what_was_claimed_unheard_is_looked_for_when_the_claim_is_over(
+    postgres_server: str, bare: Connection
+) -> None:
+    await postgres.empty(postgres_server)
+    store = await PostgresStore.open(postgres_server, FakeClock())
+    lease = await store.acquire_lease(Gateway(name="here", holder="1"))
+    # Somebody claims under the lease, and has not come to an end.
+    await bare.execute("BEGIN; SELECT 1 FROM roost.gateways WHERE name = 'here' FOR SHARE")
+    async with anyio.create_task_group() as group:
+        group.start_soon(store.unclaim_runs, lease, ())
+        with anyio.fail_after(60):
+            while not await bare.fetchval("SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)"):
+                await anyio.lowlevel.checkpoint()
+        await bare.execute("COMMIT")
+    await store.close()
+
+
 async def test_what_can_be_made_anew_is(postgres_server: str) -> None:
     await postgres.empty(postgres_server)
     store = await PostgresStore.open(postgres_server, FakeClock())
