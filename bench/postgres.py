@@ -66,7 +66,7 @@ class Recording:
 
     def _noted(self, method: str) -> Callable[..., Awaitable[Any]]:
         async def asked(query: str, *args: Any) -> Any:
-            if query.startswith("BEGIN"):
+            if query.startswith("BEGIN") or not self._transactions:
                 self._transactions.append([])
             self._transactions[-1].append((method, (query, *args)))
             return await getattr(self._connection, method)(query, *args)

@@ -29,6 +29,7 @@ from roost.core.messages import Usage
 from roost.core.parking import Granted
 from roost.core.runs import Run, RunKind, RunState
 from roost.core.scheduling import Limits, choose
+from roost.core.seals import Seals
 from roost.core.sessions import Generation, Session
 from roost.core.snapshots import Snapshot
 from roost.stores.codec import decode, encode, key_text
@@ -252,7 +253,7 @@ class SpikeStore(StoreVerbs):
 
     async def _write(self, verb: Any) -> Any:
         async with self._pool.acquire() as connection, connection.transaction():
-            unit = Unit(SpikeTables(connection), SystemClock())  # type: ignore[arg-type]
+            unit = Unit(SpikeTables(connection), SystemClock(), {}, Seals({}))  # type: ignore[arg-type]
             answer = await verb(unit)
             await unit.flush()
         self.unflushed |= {topic.kind for topic in unit.topics}

@@ -3,7 +3,10 @@
 Lines are read by the main thread, so that the terminal's own editing and Ctrl-C work; the client lives in another.
 """
 
+import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -39,6 +42,21 @@ def chat(
         return Chat(portal, client, session).talk()
 
 
+@contextmanager
+def _first_interrupt(act: Callable[[], object]) -> Iterator[None]:
+    """The first interrupt does this and raises nothing, wherever the program is; another one is as ever."""
+
+    def heard(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        act()
+
+    before = signal.signal(signal.SIGINT, heard)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 class Chat:
     def __init__(self, portal: BlockingPortal, client: Client, session: str) -> None:
         self._portal = portal
@@ -72,12 +90,8 @@ class Chat:
             return ""
 
     def _say(self, words: str) -> None:
-        turn = self._portal.start_task_soon(print_turn, self._client, words, self._session, {})
-        try:
-            turn.result()
-        except KeyboardInterrupt:
-            self._portal.call(self._stop)
-            turn.result()
+        with _first_interrupt(lambda: self._portal.start_task_soon(self._stop)):
+            self._portal.call(print_turn, self._client, words, self._session, {})
 
     def _switch(self, session: str) -> None:
         if not session:

@@ -240,12 +240,16 @@ def _row(pid: int) -> _Row | None:
 
 
 def _share(pid: int, row: _Row) -> int:
-    """Its memory, with its part of what it shares."""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps_rollup", "rb") as file:
-        for line in file:
-            if line.startswith(b"Pss:"):
-                return int(line.split()[1]) << 10
-    return row.memory
+    """Its memory, with its part of what it shares; none if it has ended meanwhile."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
+            lines = file.read().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    except OSError:
+        return row.memory
+    shares = (int(line.split()[1]) << 10 for line in lines if line.startswith(b"Pss:"))
+    return next(shares, row.memory)
 
 
 def _send(pid: int, parent: int, number: signal.Signals) -> None:

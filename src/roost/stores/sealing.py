@@ -10,13 +10,14 @@ from operator import is_
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from roost.core.addresses import Address
+from roost.core.addresses import Address, Origin
+from roost.core.errors import InvalidInput
 from roost.core.inbound import Source
 from roost.core.keys import SessionKey
 from roost.core.messages import Image, Provenance, Thinking, Usage
 from roost.core.principals import Principal
 from roost.core.seals import Sealing
-from roost.core.sessions import Facts, Origin
+from roost.core.sessions import Facts
 from roost.stores.codec import RECURSIVE
 
 Value = TypeVar("Value")
@@ -25,7 +26,10 @@ _WHOLE = (Address, Facts, Image, Origin, Principal, Provenance, SessionKey, Sour
 
 def without_secrets(value: Value, sealing: Sealing) -> Value:
     """The same value if it holds none."""
-    found: Value = _walk(value, sealing)
+    try:
+        found: Value = _walk(value, sealing)
+    except RecursionError:
+        raise InvalidInput("that cannot be stored: it is nested too deeply", hint="send it flatter") from None
     return found
 
 

@@ -56,7 +56,7 @@ def row(
         ("agent:main:discord:channel:1:thread:2", OWNER),
         ("agent:main:cron:daily", OWNER),
         ("agent:main:hook:u", OWNER),
-        ("agent:main:node-1", OWNER),
+        ("agent:main:node-1", Principal(PrincipalKind.NODE, "1")),
         ("agent:main:subagent:u", OWNER),
         ("agent:main:my notes", OWNER),
     ],

@@ -18,6 +18,8 @@ WHOLE = {
     "newest_epoch",
     "registered",
     "jobs",
+    "every_firing",
+    "count_every_firing",
     "denials",
     "usage",
     "spending",
