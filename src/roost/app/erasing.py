@@ -68,7 +68,7 @@ async def erase(loaded: Loaded, person: Person, more: tuple[Path, ...] = ()) -> 
         else:
             rewritten.append(_rewritten(path, *found))
     return Erased(
-        rewritten=tuple(rewritten), removed=tuple(files.removed), unreached=(*files.left, *unreached)
+        rewritten=tuple(rewritten), removed=tuple(files.removed), unreached=(*files.left.values(), *unreached)
     )
 
 
@@ -83,7 +83,7 @@ class _Files:
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
         self.removed: list[Path] = []
-        self.left: list[Unreached] = []
+        self.left: dict[Path, Unreached] = {}
 
     async def remove_all(self, found: Without) -> None:
         await self.remove_exports(found)
@@ -115,6 +115,4 @@ class _Files:
                     self._leave(folder, error)
 
     def _leave(self, folder: Path, error: OSError) -> None:
-        one = Unreached(path=folder, why=str(error))
-        if one not in self.left:
-            self.left.append(one)
+        self.left[folder] = Unreached(path=folder, why=str(error))
