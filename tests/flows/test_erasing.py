@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import apsw
 import pytest
 
 from roost.app.backups import back_up
@@ -13,7 +14,7 @@ from roost.clock import SystemClock
 from roost.config import Loaded, load
 from roost.core.effects import QueueRun
 from roost.core.envelopes import Sender
-from roost.core.errors import Conflict, LeaseHeld
+from roost.core.errors import Conflict, LeaseHeld, RoostError
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.core.ledger import Denial
@@ -163,6 +164,61 @@ async def test_a_session_that_an_erased_person_shared_goes_on(tmp_path: Path) ->
     words = ("zebrafish", "kumquat", "narwhal", "quokka")
     assert holding(tmp_path, words) == set()
     assert len(list((tmp_path / "files" / "main").glob("*.jsonl"))) == 4
+
+
+def set_page_size(file: Path, size: int) -> None:
+    connection = apsw.Connection(str(file))
+    connection.pragma("journal_mode", "delete")
+    connection.pragma("page_size", size)
+    connection.execute("VACUUM")
+    connection.pragma("journal_mode", "wal")
+    connection.close()
+
+
+async def exported(folder: Path, *keys: SessionKey) -> list[Path]:
+    """The folders of their exports."""
+    async with open_store(home(folder)) as store:
+        paths = [await export_to(folder / "exports", store, key, StdlibScanner()) for key in keys]
+    return [Path(path[0]).parent for path in paths]
+
+
+@pytest.mark.requirement("F11")
+async def test_exports_of_every_session_that_she_was_in_go_and_are_named(tmp_path: Path) -> None:
+    loaded = home(tmp_path)
+    await lived(tmp_path)
+    *gone, kept = await exported(tmp_path, EVES, GROUP, MAIN, BOBS)
+    done = await erase(loaded, who(loaded, "loopback:evesid77"))
+    assert set(done.removed) == set(gone)
+    assert holding(tmp_path, CANARIES) == set()
+    assert list((tmp_path / "exports").iterdir()) == [kept]
+
+
+@pytest.mark.requirement("F11")
+async def test_exports_of_sessions_that_only_a_backup_knows_go_too(tmp_path: Path) -> None:
+    loaded = home(tmp_path)
+    await lived(tmp_path)
+    await back_up(loaded, None)
+    (tmp_path / "roost.db").unlink()
+    async with open_store(loaded):
+        pass
+    assert list((tmp_path / "exports").iterdir())
+    await erase(loaded, who(loaded, "loopback:evesid77"))
+    assert holding(tmp_path, CANARIES) == set()
+
+
+@pytest.mark.requirement("F11")
+async def test_what_is_cut_short_before_the_store_forgets_can_be_done_again(tmp_path: Path) -> None:
+    loaded = home(tmp_path)
+    await lived(tmp_path)
+    # Pages of another size cannot be written over those of a file with a log, which shows when the first one is.
+    set_page_size(tmp_path / "roost.db", 8_192)
+    with pytest.raises(RoostError):
+        await erase(loaded, who(loaded, "loopback:evesid77"))
+    assert holding(tmp_path, CANARIES) == {str(tmp_path / "roost.db")}
+    set_page_size(tmp_path / "roost.db", 4_096)
+    again = await erase(loaded, who(loaded, "loopback:evesid77"))
+    assert again.rewritten[0].sessions == 1
+    assert holding(tmp_path, CANARIES) == set()
 
 
 async def test_erasing_twice_changes_nothing_more_and_names_what_is_out_of_reach(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from roost.core.erasing import Person
 from roost.core.errors import RoostError
 from roost.core.keys import SessionKey
 from roost.core.traits import KNOWN_CHANNELS
+from roost.stores.sql.erasing import Without
 from roost.stores.sqlite.erasing import erase_in
 from roost.transfer.exports import folder_name
 from roost.transfer.mirror import forget_mirrored
@@ -23,7 +24,7 @@ from roost.transfer.mirror import forget_mirrored
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewritten:
-    """A file without the person: how many rows went, and how many sessions of others they had spoken in."""
+    """A file without the person: how many rows went, and in how many sessions of others something was blanked."""
 
     path: Path
     rows: int
@@ -33,7 +34,7 @@ class Rewritten:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreached:
-    """A backup in which the person still is, as far as is known."""
+    """A backup, or a folder of files made of sessions, in which the person still is, as far as is known."""
 
     path: Path
     why: str
@@ -41,7 +42,10 @@ class Unreached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erased:
+    """`removed` are exports of sessions in which the person was."""
+
     rewritten: tuple[Rewritten, ...]
+    removed: tuple[Path, ...]
     unreached: tuple[Unreached, ...]
 
 
@@ -53,28 +57,62 @@ def who(loaded: Loaded, name: str) -> Person:
 async def erase(loaded: Loaded, person: Person, more: tuple[Path, ...] = ()) -> Erased:
     """Erase a person from the store, its backups, and more files that are backups. Done again, it changes nothing. A store
     that is in use raises, and nothing was erased."""
-    now, own = SystemClock().now, database_of(loaded)
-    without, rows = await erase_in(own, person, now)
-    rewritten = [Rewritten(path=own, rows=rows, sessions=len(without.sessions), touched=without.touched)]
+    now, own, files = SystemClock().now, database_of(loaded), _Files(loaded)
+    rewritten = [_rewritten(own, *await erase_in(own, person, now, files.remove_all))]
     unreached = []
-    await to_thread.run_sync(_remove_files, loaded, without.sessions)
     for path in (*known_backups(loaded), *(one.absolute() for one in more)):
         try:
-            found, rows = await erase_in(path, person, now)
-        except RoostError as error:
+            found = await erase_in(path, person, now, files.remove_exports)
+        except (RoostError, OSError) as error:
             unreached.append(Unreached(path=path, why=str(error)))
         else:
-            rewritten.append(
-                Rewritten(path=path, rows=rows, sessions=len(found.sessions), touched=found.touched)
-            )
-    return Erased(rewritten=tuple(rewritten), unreached=tuple(unreached))
+            rewritten.append(_rewritten(path, *found))
+    return Erased(
+        rewritten=tuple(rewritten), removed=tuple(files.removed), unreached=(*files.left.values(), *unreached)
+    )
 
 
-def _remove_files(loaded: Loaded, keys: frozenset[str]) -> None:
-    """Exports of their sessions go; transcripts beside the store are written anew by the next gateway."""
-    home = loaded.sources.home
-    for key in keys:
-        shutil.rmtree(export_folder(home) / folder_name(SessionKey.parse(key)), ignore_errors=True)
-    agents = loaded.settings.agents
-    folders = {loaded.transcript_folder(one.id) for one in (agents.default, *agents.list)}
-    forget_mirrored(home, tuple(folder for folder in folders if folder is not None))
+def _rewritten(path: Path, found: Without, rows: int) -> Rewritten:
+    return Rewritten(path=path, rows=rows, sessions=len(found.sessions), touched=len(found.touched))
+
+
+class _Files:
+    """What was made of sessions in which they were. It goes before the rows that lead to it, so that whatever is cut short
+    can be done again."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+        self.removed: list[Path] = []
+        self.left: dict[Path, Unreached] = {}
+
+    async def remove_all(self, found: Without) -> None:
+        await self.remove_exports(found)
+        await to_thread.run_sync(self._forget_transcripts)
+
+    async def remove_exports(self, found: Without) -> None:
+        await to_thread.run_sync(self._remove_exports, found.sessions | found.touched)
+
+    def _remove_exports(self, keys: frozenset[str]) -> None:
+        for key in sorted(keys):
+            folder = export_folder(self._loaded.sources.home) / folder_name(SessionKey.parse(key))
+            try:
+                shutil.rmtree(folder)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                self._leave(folder, error)
+            else:
+                self.removed.append(folder)
+
+    def _forget_transcripts(self) -> None:
+        """All of them: the next gateway writes those that there are anew."""
+        agents = self._loaded.settings.agents
+        for folder in {self._loaded.transcript_folder(one.id) for one in (agents.default, *agents.list)}:
+            if folder is not None:
+                try:
+                    forget_mirrored(self._loaded.sources.home, folder)
+                except OSError as error:
+                    self._leave(folder, error)
+
+    def _leave(self, folder: Path, error: OSError) -> None:
+        self.left[folder] = Unreached(path=folder, why=str(error))

@@ -22,7 +22,7 @@ async def forget(
     ] = (),
     here: Local = LOCAL,
 ) -> int:
-    """Erase a person from the store and every backup of it, while no gateway runs; 1 if a backup could not be reached."""
+    """Erase a person from the store and every backup of it, while no gateway runs; 1 if a file could not be reached."""
     loaded = here.loaded()
     meant = who(loaded, person)
     if not yes:
@@ -40,6 +40,8 @@ async def forget(
             say(
                 f"erased  {one.path}: {one.rows} rows, {one.sessions} sessions; blanked in {one.touched} of others"
             )
+        for export in done.removed:
+            say(f"removed {export}")
         for left in done.unreached:
             say(f"left    {left.path}: {left.why}")
     return 1 if done.unreached else 0
@@ -51,5 +53,6 @@ def _shown(done: Erased) -> object:
             {"file": str(one.path), "rows": one.rows, "sessions": one.sessions, "touched": one.touched}
             for one in done.rewritten
         ],
+        "removed": [str(one) for one in done.removed],
         "left": [{"file": str(one.path), "why": one.why} for one in done.unreached],
     }

@@ -91,6 +91,11 @@ def answer_to(to: Address) -> Envelope:
     )
 
 
+def entry_of(letter: str) -> str:
+    """The id of the entry in which a letter stands."""
+    return derived_id("words of", letter)
+
+
 def is_held_at(session: Session, to: Address) -> bool:
     """Whether a session is that of a room at a place, whichever account is in it."""
     facts = session.facts
@@ -105,7 +110,7 @@ def post(snapshot: Snapshot, letter: Letter, opening: OpenSession, policy: SendP
     if not verdict.allowed:
         raise Unsendable(verdict.rule)
     words = AssistantMessage(content=(Text(letter.text),), at=letter.at)
-    entry = EntryDraft(id=derived_id("words of", letter.id), body=words)
+    entry = EntryDraft(id=entry_of(letter.id), body=words)
     return (
         *(() if snapshot.session else (opening,)),
         AppendEntries(key=session.key, drafts=(entry,)),

@@ -165,18 +165,18 @@ class Mirror:
         return masked(line, self._scanner)
 
 
-def forget_mirrored(home: Path, folders: tuple[Path, ...]) -> None:
-    """Remove every transcript that was written; whoever mirrors next writes those that there are. Nobody may mirror now."""
+def forget_mirrored(home: Path, folder: Path) -> None:
+    """Remove every transcript that was written to a folder; whoever mirrors next writes those that there are. Nobody may
+    mirror now."""
     (home / STAMP).unlink(missing_ok=True)
-    for folder in folders:
-        if not (folder / INDEX).exists():
-            continue
-        others = {}
-        for name, row in _opened(folder).items():
-            _remove(folder, _files(row))
-            if _key(name, row) is None:
-                others[name] = row
-        _save(folder, others)
+    if not (folder / INDEX).exists():
+        return
+    others = {}
+    for name, row in _opened(folder).items():
+        _remove(folder, _files(row))
+        if _key(name, row) is None:
+            others[name] = row
+    _save(folder, others)
 
 
 def _row(session: Session, names: list[str]) -> JsonObject:

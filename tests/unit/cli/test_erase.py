@@ -3,9 +3,13 @@
 import json
 from pathlib import Path
 
+import apsw
 import pytest
 
+from roost.app.places import export_folder
 from roost.cli.main import main
+from roost.core.keys import SessionKey
+from roost.transfer.exports import folder_name
 from tests.unit.cli.conftest import Typed
 
 Said = pytest.CaptureFixture[str]
@@ -40,8 +44,22 @@ def test_it_can_be_said_at_once_and_told_as_json(store: Path, capsys: Said) -> N
     told = json.loads(capsys.readouterr().out)
     assert [one["file"] for one in told["erased"]] == [str(store / "roost.db"), second]
     assert [one["file"] for one in told["left"]] == [str(store / "copy.db")]
+    assert told["removed"] == []
     assert main(["erase", "telegram:7", "--yes"]) == 1
     assert f"left    {store / 'copy.db'}" in capsys.readouterr().out
+
+
+@pytest.mark.requirement("F11")
+def test_exports_that_went_are_named(store: Path, capsys: Said) -> None:
+    key = SessionKey.parse("agent:main:telegram:direct:7")
+    connection = apsw.Connection(str(store / "roost.db"))
+    connection.execute("INSERT INTO ended_feeds (key, last) VALUES (?, 1)", (str(key),))
+    connection.close()
+    export = export_folder(store) / folder_name(key)
+    export.mkdir(parents=True)
+    assert main(["erase", "telegram:7", "--yes"]) == 0
+    assert f"removed {export}\n" in capsys.readouterr().out
+    assert not export.exists()
 
 
 def test_who_is_nobody_is_not_erased(store: Path, capsys: Said) -> None:

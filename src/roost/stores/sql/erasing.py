@@ -10,10 +10,12 @@ from typing import TypeAlias
 import orjson
 
 from roost.core.addresses import Address, Origin
+from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.erasing import ANYWHERE, ERASED, Person, blanked
 from roost.core.errors import Conflict
 from roost.core.fleet import Fleet
 from roost.core.identities import Identity
+from roost.core.letters import entry_of
 from roost.core.messages import Compaction, UserMessage
 from roost.core.sessions import Labels
 from roost.core.traits import KNOWN_CHANNELS, Traits
@@ -31,14 +33,19 @@ _ACTIVE = ("queued", "running", "pending")
 
 @dataclass(slots=True)
 class _Theirs:
-    """What is a person's, by the names that rows know it by. `touched` are sessions of others that they spoke in."""
+    """What is a person's, by the names that rows know it by. They spoke in, or were written to in, sessions of others that
+    are `shared`; `touched` are the keys of those in which an entry is blanked."""
 
     keys: set[str] = field(default_factory=set)
     sessions: set[Binding] = field(default_factory=set)
     generations: set[Binding] = field(default_factory=set)
     runs: set[Binding] = field(default_factory=set)
     spoken_in: set[Binding] = field(default_factory=set)
-    touched: set[Binding] = field(default_factory=set)
+    shared: set[Binding] = field(default_factory=set)
+    letters: set[Binding] = field(default_factory=set)
+    letter_entries: set[Binding] = field(default_factory=set)
+    blanked_in: set[Binding] = field(default_factory=set)
+    touched: set[str] = field(default_factory=set)
     jobs: set[Binding] = field(default_factory=set)
 
 
@@ -63,9 +70,9 @@ class Without:
         return frozenset(self._theirs.keys)
 
     @property
-    def touched(self) -> int:
-        """How many sessions of others they spoke in."""
-        return len(self._theirs.touched)
+    def touched(self) -> frozenset[str]:
+        """The keys of the sessions of others in which something is blanked."""
+        return frozenset(self._theirs.touched)
 
     async def version(self) -> int:
         return await self._source.version()
@@ -111,8 +118,12 @@ class Without:
         await self._each("generations", self._note_generation)
         await self._each("jobs", lambda row: theirs.jobs.add(row["id"]) if self._is_theirs(row) else None)
         await self._each("runs", self._note_run)
+        await self._each("deliveries", self._note_letter)
         await self._each("entries", self._note_entry)
-        await self._each("generations", self._note_touched)
+        await self._each("entries", self._note_blanked)
+        blanked: set[Binding] = set()
+        await self._each("generations", lambda row: self._note_shared(row, blanked))
+        await self._each("sessions", lambda row: self._note_touched(row, blanked))
         for table in ("runs", "inbound"):
             await self._each(table, self._refuse_active)
 
@@ -141,17 +152,34 @@ class Without:
         if self._is_theirs(row):
             self._theirs.runs.add(row["id"])
 
+    def _note_letter(self, row: Fields) -> None:
+        if orjson.loads(str(row["body"])).get("kind") != DeliveryKind.LETTER:
+            return
+        to = decode(Delivery, str(row["body"])).address
+        if self._person.is_at(to.channel, to.to, self._traits):
+            self._theirs.letters.add(row["id"])
+            self._theirs.letter_entries.add(entry_of(str(row["id"])))
+
     def _note_entry(self, row: Fields) -> None:
-        told_by = row["source_session"] in self._theirs.keys
-        if row["generation"] in self._theirs.generations or not (row["principal"] in self._names or told_by):
+        if row["generation"] in self._theirs.generations or not self._is_said(row):
             return
         self._theirs.spoken_in.add(row["generation"])
         if row["run_id"] is not None:
             self._theirs.runs.add(row["run_id"])
 
-    def _note_touched(self, row: Fields) -> None:
+    def _note_blanked(self, row: Fields) -> None:
+        if row["generation"] not in self._theirs.generations and self._is_blanked(row):
+            self._theirs.blanked_in.add(row["generation"])
+
+    def _note_shared(self, row: Fields, blanked: set[Binding]) -> None:
         if row["id"] in self._theirs.spoken_in:
-            self._theirs.touched.add(row["session"])
+            self._theirs.shared.add(row["session"])
+        if row["id"] in self._theirs.blanked_in:
+            blanked.add(row["session"])
+
+    def _note_touched(self, row: Fields, blanked: set[Binding]) -> None:
+        if row["id"] in blanked:
+            self._theirs.touched.add(str(row["key"]))
 
     def _refuse_active(self, row: Fields) -> None:
         if row["state"] in _ACTIVE and self._is_theirs(row) and row["key"] not in self._theirs.keys:
@@ -194,7 +222,11 @@ class Without:
 
     def _speaks(self, row: Fields) -> bool:
         """Whether a row is theirs, tells of them, or belongs to a run of theirs."""
-        if self._is_theirs(row) or row.get("job") in self._theirs.jobs:
+        if (
+            self._is_theirs(row)
+            or row.get("job") in self._theirs.jobs
+            or row.get("id") in self._theirs.letters
+        ):
             return True
         if any(row.get(name) in self._theirs.runs for name in ("run_id", "batch", "child_run")):
             return True
@@ -223,7 +255,7 @@ class Without:
             origin, labels = Origin(), replace(labels, display_name=None)
         if row["route"] is not None and self._told.search(str(row["route"])):
             kept["route"] = None
-        if row["id"] in self._theirs.touched:
+        if row["id"] in self._theirs.shared:
             kept |= {"title": None, "preview": None}
             if row["terms"] is not None:
                 kept["terms"] = orjson.dumps({**orjson.loads(str(row["terms"])), "task": ERASED}).decode()
@@ -235,12 +267,19 @@ class Without:
 
     def _entry(self, row: Fields) -> Fields:
         """An entry of others' sessions: blank if they said it, if it was said to them, or if it sums up what they said."""
-        own = row["principal"] in self._names or row["source_session"] in self._theirs.keys
-        if not own and row["run_id"] not in self._theirs.runs and not self._sums_up_or_tells(row):
+        if not self._is_blanked(row):
             return row
         who = str(self._person.stand_in) if row["principal"] in self._names else row["principal"]
         body = dump_body(blanked(load_body(str(row["body"])), self._person))
         return {**row, "body": body, "source": None, "principal": who, "source_session": None}
+
+    def _is_blanked(self, row: Fields) -> bool:
+        return self._is_said(row) or row["run_id"] in self._theirs.runs or self._sums_up_or_tells(row)
+
+    def _is_said(self, row: Fields) -> bool:
+        """Whether they said it, or it was written to them."""
+        own = row["principal"] in self._names or row["source_session"] in self._theirs.keys
+        return own or row["entry_id"] in self._theirs.letter_entries
 
     def _sums_up_or_tells(self, row: Fields) -> bool:
         """What people wrote about them is not theirs; what tools found in their sessions is."""

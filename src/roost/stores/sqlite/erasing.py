@@ -1,6 +1,6 @@
 """A SQLite file written anew without a person, so that no page of it ever held what was theirs."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import apsw
@@ -16,8 +16,11 @@ from roost.stores.sqlite.connection import ENGINE_ERRORS, MIGRATIONS, open_exist
 LEFTOVERS = ("", "-wal", "-shm", "-journal")
 
 
-async def erase_in(path: Path, person: Person, now: Callable[[], int]) -> tuple[Without, int]:
-    """Write the file anew without a person; what was found, and how many rows were left out. Nobody else may use it."""
+async def erase_in(
+    path: Path, person: Person, now: Callable[[], int], before: Callable[[Without], Awaitable[None]]
+) -> tuple[Without, int]:
+    """Write the file anew without a person; what was found, and how many rows were left out. Nobody else may use it.
+    `before` is told what was found while the file still holds it."""
     clean = path.with_name(f".{path.name}.erasing")
     _remove(clean)
     connection = open_existing(path)
@@ -34,10 +37,11 @@ async def erase_in(path: Path, person: Person, now: Callable[[], int]) -> tuple[
             refuse_older(await source.version(), steps_in(MIGRATIONS))
             without = Without(source, person)
             await without.look()
-            before = sum((await bulk.counts(source)).values())
+            rows = sum((await bulk.counts(source)).values())
             async with target(clean, now) as written:
                 kept = await bulk.copy(without, written, lambda rows: None)
                 await written.summarise()
+        await before(without)
         _overwrite(connection, clean, logged=logged)
         if logged:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
@@ -46,7 +50,7 @@ async def erase_in(path: Path, person: Person, now: Callable[[], int]) -> tuple[
     finally:
         connection.close()
         _remove(clean)
-    return without, before - sum(kept.values())
+    return without, rows - sum(kept.values())
 
 
 def _overwrite(connection: apsw.Connection, clean: Path, *, logged: bool) -> None:

@@ -6,14 +6,18 @@ from dataclasses import dataclass, field
 import apsw
 import pytest
 
+from roost.core.addresses import Address
 from roost.core.erasing import ERASED, Person
 from roost.core.errors import Conflict
 from roost.core.fleet import Fleet
 from roost.core.identities import IdentityLink
+from roost.core.keys import SessionKey
+from roost.core.letters import Letter, entry_of
 from roost.core.messages import Compaction, Provenance, ProvenanceKind, Text, ToolResult, UserMessage
-from roost.core.principals import Principal
+from roost.core.principals import OWNER, Principal
 from roost.core.traits import KNOWN_CHANNELS
 from roost.stores.bodies import dump_body, load_body
+from roost.stores.codec import encode
 from roost.stores.migrations import steps_in
 from roost.stores.sql.bulk import STEP, TABLES, Batches, Source, Table
 from roost.stores.sql.erasing import Fields, Without
@@ -214,6 +218,50 @@ async def test_in_a_session_of_others_her_words_and_the_answers_to_them_are_blan
     assert [row["source"] for row in found["entries"]][:3] == [None, None, "words"]
     (session,) = found["sessions"]
     assert (session["title"], session["haystack"]) == (None, GROUP)
+
+
+@pytest.mark.requirement("F11")
+async def test_a_letter_to_her_is_blanked_where_it_stands(rows: Rows) -> None:
+    for number, to in ((1, "7"), (2, "77")):
+        address = Address(channel="telegram", to=to)
+        letter = Letter(
+            name="n", by=Principal.parse(f"person:discord:{number}"), to=address, text="words", at=1
+        )
+        sent = letter.delivery(SessionKey.parse(GROUP))
+        rows.add("deliveries", id=sent.id, key=GROUP, address=encode(address), body=encode(sent))
+        body = dump_body(answered("e", "words").body)
+        in_group(rows, number, body, entry_id=entry_of(sent.id), run_id=None)
+    without = Without(rows, eve())
+    await without.look()
+    assert without.touched == {GROUP}
+    found = await left(rows)
+    assert [ERASED in str(row["body"]) for row in found["entries"]] == [True, False]
+    assert [row["address"] for row in found["deliveries"]] == ['{"channel":"telegram","to":"77"}']
+    assert found["sessions"][0]["title"] is None
+
+
+@pytest.mark.requirement("F11")
+async def test_a_letter_is_hers_however_her_id_is_written(rows: Rows) -> None:
+    address = Address(channel="irc", to="Eve")
+    letter = Letter(name="n", by=OWNER, to=address, text="words", at=1)
+    sent = letter.delivery(SessionKey.parse(GROUP))
+    rows.add("deliveries", id=sent.id, key=GROUP, address=encode(address), body=encode(sent))
+    in_group(rows, 1, dump_body(answered("e", "words").body), entry_id=entry_of(sent.id), run_id=None)
+    found = await left(rows, Person.named("irc:eve", (), KNOWN_CHANNELS, "secret"))
+    assert ERASED in str(found["entries"][0]["body"])
+    assert "deliveries" not in found
+
+
+@pytest.mark.requirement("F11")
+async def test_sessions_of_others_are_named_if_something_in_them_is_blanked(rows: Rows) -> None:
+    found_by = dump_body(ToolResult(call_id="c", tool="t", content=(Text(f"in {HERS}: words"),), at=1))
+    in_group(rows, 1, found_by, run_id="other")
+    rows.add("sessions", id=3, key="agent:main:main", principal="owner")
+    rows.add("generations", id=3, session=3, session_id="s3")
+    rows.add("entries", id=2, generation=3, seq=1, principal="owner", body=dump_body(said("e", "no").body))
+    without = Without(rows, eve())
+    await without.look()
+    assert without.touched == {GROUP}
 
 
 async def test_what_was_never_shared_with_her_is_not_looked_into(rows: Rows) -> None:

@@ -13,6 +13,7 @@ from roost.core.principals import Principal
 from roost.core.queries import SearchQuery
 from roost.core.search import parse_query
 from roost.core.traits import KNOWN_CHANNELS
+from roost.stores.sql.erasing import Without
 from roost.stores.sqlite import SqliteStore, bulk
 from roost.stores.sqlite.erasing import erase_in
 from roost.testing import builders
@@ -26,6 +27,10 @@ EVE = Person.named("telegram:7", (), KNOWN_CHANNELS, "secret")
 
 def long_after() -> int:
     return 2 * NOON
+
+
+async def nothing(found: Without) -> None:
+    """Nothing has to be done before."""
 
 
 async def prepared(path: Path) -> None:
@@ -53,8 +58,8 @@ async def test_every_other_row_is_as_it_was_and_so_is_the_form_of_the_file(tmp_p
     connection = apsw.Connection(str(path))
     connection.pragma("journal_mode", mode)
     connection.close()
-    found, rows = await erase_in(path, EVE, long_after)
-    assert (rows, found.sessions, found.touched) == (1, frozenset(), 0)
+    found, rows = await erase_in(path, EVE, long_after, nothing)
+    assert (rows, found.sessions, found.touched) == (1, frozenset(), frozenset())
     assert files_in(tmp_path) == {"roost.db"}
     connection = apsw.Connection(str(path))
     assert connection.pragma("journal_mode") == mode
@@ -71,11 +76,11 @@ async def test_a_file_that_somebody_uses_stays_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "roost.db"
     await prepared(path)
     with pytest.raises(LeaseHeld):
-        await erase_in(path, EVE, lambda: NOON)
+        await erase_in(path, EVE, lambda: NOON, nothing)
     reader = apsw.Connection(str(path))
     reader.execute("BEGIN; SELECT * FROM sessions").fetchall()
     with pytest.raises(StoreUnavailable, match="locked"):
-        await erase_in(path, EVE, long_after)
+        await erase_in(path, EVE, long_after, nothing)
     reader.close()
     assert files_in(tmp_path) == {"roost.db"}
 
@@ -84,7 +89,7 @@ async def test_what_is_no_store_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.db").write_text("my notes, longer than the head of a database file is " * 9)
     for name in ("notes.db", "absent.db"):
         with pytest.raises(RoostError):
-            await erase_in(tmp_path / name, EVE, long_after)
+            await erase_in(tmp_path / name, EVE, long_after, nothing)
     assert (tmp_path / "notes.db").read_text().startswith("my notes")
 
 
@@ -97,7 +102,21 @@ async def test_a_copy_that_is_cut_short_leaves_the_file_as_it_was(tmp_path: Path
     async with bulk.reading(path, long_after) as store:
         before = await dump(store)
     with pytest.raises(RoostError):
-        await erase_in(path, EVE, long_after)
+        await erase_in(path, EVE, long_after, nothing)
     async with bulk.reading(path, long_after) as store:
         assert await dump(store) == before
     assert files_in(tmp_path) <= {"roost.db", "roost.db-wal", "roost.db-shm"}
+
+
+@pytest.mark.requirement("F11")
+async def test_what_is_found_is_told_before_the_file_forgets_it(tmp_path: Path) -> None:
+    path = tmp_path / "roost.db"
+    await prepared(path)
+
+    async def cut_short(found: Without) -> None:
+        raise StoreUnavailable("cut short")
+
+    with pytest.raises(StoreUnavailable, match="cut short"):
+        await erase_in(path, EVE, long_after, cut_short)
+    _, rows = await erase_in(path, EVE, long_after, nothing)
+    assert rows == 1
