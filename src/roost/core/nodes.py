@@ -1,17 +1,30 @@
 """Nodes: devices that lend a gateway what they can do. What one says it can, what it was asked, and how that may fail."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from roost.core.errors import InvalidInput, RoostError
-from roost.core.jsonvalue import JsonValue
+from roost.core.jsonvalue import JsonValue, compact, from_utf8
 
 
 class NodeOffline(RoostError):
-    """The node is not connected; it was asked for nothing, or left before it answered."""
+    """The node is not connected; it was asked for nothing."""
 
     code = "node_offline"
     retryable = True
+
+
+class NodeUnknown(RoostError):
+    """The node left before it answered; whether it did what it was asked is unknown."""
+
+    code = "node_unknown"
+
+
+class NodeAnswered(RoostError):
+    """The node answered this before, and what it answered was too large to keep."""
+
+    code = "node_answered"
 
 
 class NodeTimeout(RoostError):
@@ -63,3 +76,24 @@ class Failed:
 
 
 Answer = Done | Failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What a node answered, to be told again: its JSON, or None where that was too large. `written` is whether the node
+    wrote it itself."""
+
+    encoded: bytes | None
+    written: bool
+
+    def done(self) -> Done:
+        if self.encoded is None:
+            raise NodeAnswered("the node answered this already, too much to be told again")
+        text = from_utf8(self.encoded)
+        return Done(payload=json.loads(text), text=text if self.written else None)
+
+
+def kept(done: Done, most_bytes: int) -> Kept:
+    text = compact(done.payload) if done.text is None else done.text
+    encoded = text.encode("utf-8", "surrogatepass")
+    return Kept(encoded=encoded if len(encoded) <= most_bytes else None, written=done.text is not None)

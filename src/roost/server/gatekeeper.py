@@ -15,7 +15,6 @@ from roost.protocol.handshake import (
     NO_CREDENTIAL,
     NODE_WITHOUT_DEVICE,
     OPERATOR,
-    Auth,
     Connect,
     Refusal,
 )
@@ -94,7 +93,8 @@ class Gatekeeper:
             return NODE_WITHOUT_DEVICE
         found = await self._secret.admit(connect.model_copy(update={"role": OPERATOR}), peer)
         if isinstance(found, Admitted):
-            asking = connect.model_copy(update={"auth": Auth()})
+            own = connect.auth.model_copy(update={"token": None, "password": None})
+            asking = connect.model_copy(update={"auth": own})
             return await self._pairing.admit(asking, connect.device, peer, NO_CREDENTIAL)
         return await self._pairing.admit(connect, connect.device, peer, found)
 

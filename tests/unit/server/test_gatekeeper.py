@@ -10,19 +10,22 @@ import anyio
 import pytest
 
 from roost.app.reloading import EVERY_MS
-from roost.core.devices import Devices
-from roost.core.entrance import Attempts, Entrance
+from roost.core.devices import Devices, Issuer, Request, approve
+from roost.core.entrance import Attempts, Entrance, ProxyLogin
 from roost.core.errors import StoreUnavailable
 from roost.core.principals import OWNER
 from roost.core.secrets import Secret
 from roost.protocol.handshake import Connect, Refusal
 from roost.protocol.params import read_params
+from roost.protocol.scopes import EVERY
 from roost.server.auth import Admitted, Peer, Secrets, SharedSecret
 from roost.server.callers import REVOKED, UNCHECKED, Dismissal
 from roost.server.gatekeeper import CHECKED_EVERY_MS, SLOWED_EACH, SLOWED_MS, UNCHECKED_MS, Gatekeeper
 from roost.server.house import House
 from roost.stores.memory import MemoryStore
 from roost.testing.clock import FakeClock
+from tests.e2e.edges import CLIENT
+from tests.e2e.edges import Device as Signing
 from tests.flows.served import gates
 from tests.unit.protocol.test_handshake import CONNECT
 
@@ -242,3 +245,70 @@ async def test_a_crowd_from_one_place_does_not_stand_in_the_way_of_another(tmp_p
             await anyio.wait_all_tasks_blocked()
             scene.clock.advance(SLOWED_MS)
         assert isinstance(scene.found[-1], Admitted)
+
+
+OWNERS = Secrets(token=Secret("right"))
+BY_PROXY = Secrets(login=ProxyLogin(proxies=("127.0.0.1",), header="x-user", owners=frozenset({"ada"})))
+
+
+class NodesDoor:
+    """Where one node comes; `own` is what it shows each time."""
+
+    def __init__(self, house: House, secrets: Secrets, peer: Peer, own: dict[str, str]) -> None:
+        self.house = house
+        self.device = Signing()
+        self._keeper = Gatekeeper(house, SharedSecret(lambda: secrets))
+        self._peer = replace(peer, nonce="n")
+        self._own = own
+
+    async def come(self, **auth: str) -> Admitted | Refusal:
+        shown = {**self._own, **auth}
+        challenge = {"ts": self.house.clock.now(), "nonce": "n"}
+        block = self.device.block(challenge, scopes=[], secret=next(iter(shown.values()), ""), role="node")
+        told = {**CONNECT, "client": CLIENT, "role": "node", "auth": shown, "device": block}
+        return await self._keeper.admit(read_params("connect", Connect, told), self._peer)  # type: ignore[arg-type]
+
+    async def asks(self) -> Request:
+        assert isinstance(await self.come(), Refusal)
+        (request,) = (await self.house.store.devices()).pending
+        return request
+
+
+LETS_IN = pytest.mark.parametrize(
+    ("secrets", "peer", "own"),
+    [
+        pytest.param(OWNERS, Peer(), {}, id="nothing else"),
+        pytest.param(OWNERS, Peer(), {"token": "right"}, id="the owner's token"),
+        pytest.param(Secrets(open=True), Peer(), {}, id="an open door"),
+        pytest.param(BY_PROXY, Peer(user="ada"), {}, id="a proxy"),
+    ],
+)
+
+
+@LETS_IN
+async def test_a_paired_node_comes_with_its_token_again_whatever_lets_others_in(
+    secrets: Secrets, peer: Peer, own: dict[str, str], tmp_path: Path
+) -> None:
+    async with gates("memory", tmp_path) as gate:
+        door = NodesDoor(gate.house, secrets, peer, own)
+        request, owner = await door.asks(), Issuer(principal=OWNER, scopes=EVERY)
+        now = gate.house.clock.now()
+        await gate.house.store.change_devices(lambda known: approve(known, request.id, owner, now))
+        first = await door.come()
+        assert isinstance(first, Admitted)
+        assert first.issued is not None
+        again = await door.come(deviceToken=first.issued.token)
+        assert isinstance(again, Admitted)
+        assert (again.device, again.issued) == (door.device.id, None)
+        assert isinstance(await door.come(deviceToken="another"), Refusal)
+
+
+@LETS_IN
+async def test_a_node_is_paired_by_its_code_whatever_lets_others_in(
+    secrets: Secrets, peer: Peer, own: dict[str, str], tmp_path: Path
+) -> None:
+    async with gates("memory", tmp_path) as gate:
+        door = NodesDoor(gate.house, secrets, peer, own)
+        request = await door.asks()
+        assert isinstance(await door.come(bootstrapToken="another"), Refusal)
+        assert isinstance(await door.come(bootstrapToken=request.code), Admitted)

@@ -9,11 +9,20 @@ import anyio
 import pytest
 
 from roost.core.errors import Conflict, RoostError
-from roost.core.nodes import Declared, Done, Failed, NodeFailed, NodeOffline, NodeTimeout
+from roost.core.nodes import (
+    Declared,
+    Done,
+    Failed,
+    NodeAnswered,
+    NodeFailed,
+    NodeOffline,
+    NodeTimeout,
+    NodeUnknown,
+)
 from roost.core.principals import node
 from roost.server.auth import Admitted
 from roost.server.clients import Clients, Connected
-from roost.server.nodes import MOST_OF_ONE, REMEMBERED, Nodes, Wish
+from roost.server.nodes import KEPT_BYTES, KEPT_MS, MOST_OF_ONE, REMEMBERED, Nodes, Wish
 from roost.testing.clock import FakeClock
 from tests.unit.server.test_clients import connected
 
@@ -75,9 +84,19 @@ async def test_what_fails_and_who_leaves_is_told() -> None:
         async with asking(nodes, SNAP, "r1"):
             nodes.answered(client, "r1", Failed(message="no"))
     nodes.left(there(clients, "another", 0))
-    with pytest.raises(NodeOffline):
+    with pytest.raises(NodeUnknown) as left:
         async with asking(nodes, replace(SNAP, name="other"), "r2"):
             nodes.left(client)
+    # Nobody knows what it did: told again is only that.
+    assert not left.value.retryable
+    with pytest.raises(NodeFailed):
+        await nodes.invoke(SNAP, "r3")
+    with pytest.raises(NodeUnknown):
+        await nodes.invoke(replace(SNAP, name="other"), "r3")
+    clients.remove(client)
+    with pytest.raises(NodeOffline) as away:
+        await nodes.invoke(replace(SNAP, name="third", node_id="nobody"), "r3")
+    assert away.value.retryable
 
 
 async def test_so_much_is_asked_of_one_node_at_a_time() -> None:
@@ -101,3 +120,79 @@ async def test_of_what_is_over_the_oldest_is_forgotten() -> None:
     assert (await nodes.invoke(replace(SNAP, name="w1"), "again")).payload == 1
     async with asking(nodes, replace(SNAP, name="w0"), "again"):
         assert nodes.answered(client, "again", Done(payload="asked anew"))
+
+
+async def test_what_was_not_answered_in_time_is_under_way_no_longer() -> None:
+    clients, clock = Clients(bytes), FakeClock()
+    nodes, client = Nodes(clients, clock), there(clients)
+    for number in range(MOST_OF_ONE):
+        with pytest.raises(NodeTimeout):
+            async with asking(nodes, replace(SNAP, name=f"w{number}"), f"r{number}"):
+                clock.advance(SNAP.limit_ms)
+    async with asking(nodes, replace(SNAP, name="later"), "later"):
+        assert nodes.answered(client, "later", Done(payload=1))
+
+
+async def test_who_asks_again_after_the_time_waits_for_the_same_answer() -> None:
+    clients, clock = Clients(bytes), FakeClock()
+    nodes, client = Nodes(clients, clock), there(clients)
+    with pytest.raises(NodeTimeout):
+        async with asking(nodes, SNAP, "r1"):
+            clock.advance(SNAP.limit_ms)
+    # Somebody waits for it: it is not what is forgotten.
+    async with asking(nodes, replace(SNAP, limit_ms=2 * KEPT_MS), "r2"):
+        clock.advance(KEPT_MS)
+        with pytest.raises(NodeTimeout):
+            async with asking(nodes, replace(SNAP, name="other"), "r3"):
+                clock.advance(SNAP.limit_ms)
+        assert not nodes.answered(client, "r2", Done(payload=2))
+        assert nodes.answered(client, "r1", Done(payload=1))
+
+
+async def test_an_answer_is_forgotten_after_a_while_and_so_is_what_was_never_answered() -> None:
+    clients, clock = Clients(bytes), FakeClock()
+    nodes, client = Nodes(clients, clock), there(clients)
+    async with asking(nodes, SNAP, "r1"):
+        nodes.answered(client, "r1", Done(payload=1))
+    silent = replace(SNAP, name="silent")
+    with pytest.raises(NodeTimeout):
+        async with asking(nodes, silent, "r2"):
+            clock.advance(SNAP.limit_ms)
+    clock.advance(KEPT_MS - SNAP.limit_ms - 1)
+    assert (await nodes.invoke(SNAP, "r3")).payload == 1
+    clock.advance(SNAP.limit_ms + 1)
+    async with asking(nodes, SNAP, "r4"), asking(nodes, silent, "r5"):
+        assert not nodes.answered(client, "r2", Done(payload="late"))
+        assert nodes.answered(client, "r4", Done(payload=4))
+        assert nodes.answered(client, "r5", Done(payload=5))
+
+
+@pytest.mark.parametrize(
+    ("small", "large"),
+    [
+        (Done(payload={"a": ["é"]}), Done(payload="é" * KEPT_BYTES)),
+        (Done(payload=[1], text="[ 1 ]"), Done(payload=[1], text="[1" + " " * KEPT_BYTES + "]")),
+    ],
+    ids=["a value", "text"],
+)
+async def test_a_small_answer_is_told_again_and_of_a_large_one_only_that_it_came(
+    small: Done, large: Done
+) -> None:
+    clients = Clients(bytes)
+    nodes, client = Nodes(clients, FakeClock()), there(clients)
+    told: list[Done] = []
+
+    async def ask(wish: Wish) -> None:
+        told.append(await nodes.invoke(wish, wish.name))
+
+    for name, answer in (("small", small), ("large", large)):
+        async with anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(ask, replace(SNAP, name=name))
+            await anyio.wait_all_tasks_blocked()
+            assert nodes.answered(client, name, answer)
+    assert told == [small, small, large, large]
+    assert await nodes.invoke(replace(SNAP, name="small"), "again") == small
+    with pytest.raises(NodeAnswered) as again:
+        await nodes.invoke(replace(SNAP, name="large"), "again")
+    assert not again.value.retryable

@@ -20,7 +20,8 @@ class NodeParams(Params):
 
 
 class InvokeParams(NodeParams):
-    """Asked again with the same `idempotencyKey`, the node is not: the answer is that of the first time."""
+    """Asked again with the same `idempotencyKey` within ten minutes, the node is not: the answer is that of the first time,
+    or `node_answered` where that was larger than 64 KiB."""
 
     command: Name
     params: Json = None
@@ -123,7 +124,8 @@ DESCRIBE = Method(
 INVOKE = Method(
     name="node.invoke",
     about="Asks a node for something it declared, and answers what it answered. One that is away, slow or fails gives an "
-    "error whose `details.code` is `node_offline`, `node_timeout` or `node_failed`.",
+    "error whose `details.code` is `node_offline`, `node_timeout` or `node_failed`; one that left before it answered gives "
+    "`node_unknown`. Only `node_offline` is safe to try again: after `node_timeout` and `node_unknown` it may have been done.",
     params=InvokeParams,
     result=Invoked,
     needs=Scope.WRITE,

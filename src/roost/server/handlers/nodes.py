@@ -18,6 +18,7 @@ from roost.server.handlers import devices as pairing
 from roost.server.handlers.talking import Talk, Words
 from roost.server.nodes import Wish
 
+MOST_OF_TROUBLE = 4_000
 SAYING: Mapping[str, str] = {"agent.request": "message", "voice.transcript": "text"}
 """Events in which somebody says something, and where it stands."""
 
@@ -65,7 +66,10 @@ def _answer(params: nodes.ResultParams) -> Answer:
         value = _value(params.payload_json) if params.payload_json is not None else params.payload
         return Done(payload=value, text=params.payload_json)
     trouble = params.error or nodes.Trouble()
-    return Failed(message=trouble.message or "the node could not do it", code=trouble.code)
+    return Failed(
+        message=(trouble.message or "the node could not do it")[:MOST_OF_TROUBLE],
+        code=trouble.code and trouble.code[:MOST_OF_TROUBLE],
+    )
 
 
 class Saying:
