@@ -138,8 +138,6 @@ def _bounds(found: JsonObject) -> str:
 
 
 def _result(kind: Any) -> str:
-    if kind is NoneType:
-        return "null."
     if not is_typeddict(kind):
         return f"{_hint(kind)}."
     hints, needed = kind.__annotations__, kind.__required_keys__

@@ -1,5 +1,6 @@
 """`roost onboard` with and without a terminal."""
 
+import io
 import json
 from pathlib import Path
 
@@ -93,6 +94,32 @@ def test_what_is_missing_is_named_and_nothing_is_written(
 def test_without_a_model_the_demo_answers(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["onboard", "--provider", "none"]) == 0
     assert "demo" in capsys.readouterr().out
+
+
+class Keyboard(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_what_is_answered_with_nothing_is_what_is_usual(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", Keyboard("own\n\nsmall\n\ntelegram:7 slack:U8\n"))
+    assert main(["onboard"]) == 0
+    found = load({"ROOST_HOME": str(home)}).settings
+    assert found.models.providers["own"].base_url == "http://127.0.0.1:8000/v1"
+    assert found.session.dm_scope == "owner-main"
+    assert found.commands.owner_allow_from == ("telegram:7", "slack:U8")
+
+
+@pytest.mark.parametrize(
+    ("answers", "told"), [("own\n\n\n", "needs a name"), ("none\nall\n", "none of them")]
+)
+def test_an_answer_that_cannot_be_used_changes_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], answers: str, told: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", Keyboard(answers))
+    assert main(["onboard"]) == 1
+    assert told in capsys.readouterr().err
+    assert not (home / "roost.json").exists()
 
 
 def test_on_a_terminal_it_asks_what_cannot_be_guessed(home: Path) -> None:

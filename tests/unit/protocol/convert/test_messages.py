@@ -103,6 +103,10 @@ def test_a_secret_is_masked_wherever_it_stands_and_before_anything_is_cut() -> N
             shown = str(row(body, most=most))
             assert secret[6:-4] not in shown
             assert secret[:14] not in shown
+    page = (entry(words, 0, "s-1"), entry(given, 1, "s-1"), entry(result, 2, "s-1"))
+    together = past(page, (), str, scanner=StdlibScanner(), most_chars=1_000, most_bytes=100_000)
+    assert len(together.rows) == 3
+    assert secret[6:-4] not in str(together.rows)
 
 
 def generation(session_id: str, opened_by: OpenedBy) -> Generation:
