@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from roost.core.errors import Conflict, RoostError
@@ -114,9 +115,11 @@ async def test_so_much_is_asked_of_one_node_at_a_time() -> None:
 async def test_of_what_is_over_the_oldest_is_forgotten() -> None:
     clients = Clients(bytes)
     nodes, client = Nodes(clients, FakeClock()), there(clients)
-    for number in range(REMEMBERED + 1):
-        async with asking(nodes, replace(SNAP, name=f"w{number}"), f"r{number}"):
-            nodes.answered(client, f"r{number}", Done(payload=number))
+    async with anyio.create_task_group() as group:
+        for number in range(REMEMBERED + 1):
+            group.start_soon(nodes.invoke, replace(SNAP, name=f"w{number}"), f"r{number}")
+            while not nodes.answered(client, f"r{number}", Done(payload=number)):
+                await anyio.lowlevel.checkpoint()
     assert (await nodes.invoke(replace(SNAP, name="w1"), "again")).payload == 1
     async with asking(nodes, replace(SNAP, name="w0"), "again"):
         assert nodes.answered(client, "again", Done(payload="asked anew"))
