@@ -1,5 +1,6 @@
 """`roost gateway run`: serve clients until interrupted."""
 
+import gc
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -53,6 +54,8 @@ async def serve(loaded: Loaded, port: int | None, address: Bind | None) -> int:
                 loaded, version=__version__, tell=_wait, port=port, address=address
             ) as served:
                 leaving.serves = True
+                # What was loaded to serve stays as long as this process; the collector need not look through it.
+                gc.freeze()
                 group.start_soon(leaving.heed, served.leaving)
                 _introduce(loaded, served)
                 await leaving.asked.wait()

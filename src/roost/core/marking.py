@@ -7,6 +7,7 @@ inform a model; rights never depend on them.
 
 import re
 from dataclasses import replace
+from functools import cache
 from typing import assert_never
 
 from roost.core.messages import Image, Provenance, ProvenanceKind, Text, UserBlock, UserMessage
@@ -36,11 +37,15 @@ def _imitations(label: str) -> str:
     return _INVISIBLE.join(letters)
 
 
-_MARK = re.compile(
-    rf"[\[［](?<!\\.)(?={_INVISIBLE}(?:{'|'.join(_imitations(label) for label in _LABELS)}))", re.IGNORECASE
-)
 _UNSAFE_IN_FIELD = re.compile(r"[\s\x00-\x1f\x7f\u2028\u2029]")
 _UNSAFE_IN_NAME = re.compile(r"[\s\x00-\x1f\x7f\[\]［］]+")
+
+
+@cache
+def _mark() -> "re.Pattern[str]":
+    # Made when the first text is looked at: most commands never look at one, and it is the dearest pattern there is.
+    labels = "|".join(_imitations(label) for label in _LABELS)
+    return re.compile(rf"[\[［](?<!\\.)(?={_INVISIBLE}(?:{labels}))", re.IGNORECASE)
 
 
 def _broken(bracket: "re.Match[str]") -> str:
@@ -49,7 +54,7 @@ def _broken(bracket: "re.Match[str]") -> str:
 
 def defused(text: str) -> str:
     """The text with every mark it imitates broken by a backslash."""
-    return _MARK.sub(_broken, text)
+    return _mark().sub(_broken, text)
 
 
 def _encoded(character: "re.Match[str]") -> str:

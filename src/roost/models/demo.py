@@ -45,7 +45,7 @@ from roost.ports import Clock
 API = "demo"
 SPEC = ModelSpec(ref=ModelRef("demo", "demo"), context_window=128_000, max_tokens=4_000, prices=Prices())
 
-_WORD = re.compile(r"\s*\S+\s*")
+_WORDS = re.compile(r"(?:\s*\S+\s*){1,4}")
 _MARKED = re.compile(rf"\A[^\n]* isUser=false\n[^\n]*\n(?P<text>.*?)\n?{re.escape(END)}\s*\Z", re.DOTALL)
 _SENDER = re.compile(r"\A\[Sender: [^\]]*\]\n")
 _TASK = re.compile(r"\[Subagent Task\]\n(?P<task>.*?)\n\nBegin now;", re.DOTALL)
@@ -70,9 +70,9 @@ class DemoModel:
 
     async def _events(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         message = reply_to(request, self._clock.now())
-        for word in _WORD.findall(text_of(message)):
+        for words in _WORDS.findall(text_of(message)):
             await anyio.lowlevel.checkpoint()
-            yield TextDelta(word)
+            yield TextDelta(words)
         for block in message.content:
             if isinstance(block, ToolCall):
                 yield ToolCallBegun(id=block.id, name=block.name)

@@ -27,6 +27,8 @@ class Params(BaseModel):
         alias_generator=to_camel,
         validate_by_alias=True,
         validate_by_name=False,
+        # A client names many methods and calls few.
+        defer_build=True,
     )
 
 
