@@ -25,9 +25,17 @@ def everything() -> tuple[tree.Module, ...]:
 
 
 def definitions(module: tree.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
-    for node in ast.walk(module.syntax):
+    for node in statements(module.syntax):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Everything below that can hold a definition; expressions, which are the most by far, are not entered."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield child
+            yield from statements(child)
 
 
 def snake(name: str) -> str:

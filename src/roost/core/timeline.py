@@ -1,4 +1,4 @@
-"""The generations of a key as one timeline: what the model may be shown of them, and what people may read.
+"""The generations of a key as one timeline: what the model may be shown of them.
 
 A generation that names a base goes on from there; one that names none starts with an empty context. Every
 generation holds only its own entries.
@@ -7,7 +7,7 @@ generation holds only its own entries.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from roost.core.sessions import Generation, OpenedBy
+from roost.core.sessions import Generation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,17 +17,6 @@ class Segment:
     session_id: str
     after: int = 0
     through: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chapter:
-    """One generation in the whole history, and why it was opened."""
-
-    number: int
-    opened_by: OpenedBy
-    opened_at: int
-    segment: Segment
-    archived: bool
 
 
 def context(generations: Iterable[Generation], current: str) -> tuple[Segment, ...]:
@@ -45,17 +34,3 @@ def context(generations: Iterable[Generation], current: str) -> tuple[Segment, .
             break
         session_id, through = generation.base.session_id, generation.base.seq
     return tuple(reversed(segments))
-
-
-def chapters(generations: Iterable[Generation]) -> tuple[Chapter, ...]:
-    """The whole history of a key in order, archived branches included."""
-    return tuple(
-        Chapter(
-            number=generation.number,
-            opened_by=generation.opened_by,
-            opened_at=generation.opened_at,
-            segment=Segment(session_id=generation.session_id),
-            archived=generation.archived,
-        )
-        for generation in sorted(generations, key=lambda generation: generation.number)
-    )

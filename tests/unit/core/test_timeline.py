@@ -2,7 +2,7 @@ import pytest
 
 from roost.core.keys import SessionKey
 from roost.core.sessions import Base, Generation, OpenedBy
-from roost.core.timeline import Segment, chapters, context
+from roost.core.timeline import Segment, context
 
 KEY = SessionKey.parse("agent:main:main")
 
@@ -65,20 +65,3 @@ def test_a_missing_base_or_a_circle_of_bases_ends_the_chain() -> None:
     other = generation(2, OpenedBy.FORK, Base(session_id="g1", seq=6))
     assert context([one, other], "g1") == (Segment(session_id="g2", through=5), Segment(session_id="g1"))
     assert context([FIRST], "unknown") == ()
-
-
-@pytest.mark.requirement("F4")
-def test_the_history_is_every_generation_in_order_with_the_reason_it_was_opened() -> None:
-    branch = generation(2, OpenedBy.IMPORT, archived=True)
-    reset = generation(3, OpenedBy.IDLE)
-    history = chapters([reset, FIRST, branch])
-    assert [(chapter.number, chapter.opened_by, chapter.archived) for chapter in history] == [
-        (1, OpenedBy.FIRST, False),
-        (2, OpenedBy.IMPORT, True),
-        (3, OpenedBy.IDLE, False),
-    ]
-    assert [(chapter.opened_at, chapter.segment.session_id) for chapter in history] == [
-        (100, "g1"),
-        (200, "g2"),
-        (300, "g3"),
-    ]
