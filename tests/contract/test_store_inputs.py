@@ -249,3 +249,22 @@ async def test_a_message_ends_only_inside_one_that_is_there(store: Store) -> Non
         message, always(merge, AcceptInput(inbound=message, run_id="r-1", mode=InputMode.OPEN))
     )
     assert (await known_inbound(store, "m-1")).merged_into == "m-2"
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        AcceptInput(inbound=builders.inbound("m-2"), run_id="r-1", mode=InputMode.WAIT),
+        AcceptInput(inbound=builders.inbound("m-2"), run_id=None, mode=InputMode.OPEN),
+        MoveInput(inbound_id="m-1", run_id="r-1", mode=InputMode.WAIT),
+    ],
+)
+async def test_an_input_has_a_run_or_waits_for_whichever_comes_and_never_both(
+    store: Store, effect: AcceptInput | MoveInput
+) -> None:
+    await accepted(store, "m-1", "r-1")
+    before = await known_inbound(store, "m-1")
+    with pytest.raises(InvalidInput, match="cannot wait for run"):
+        await change(store, effect)
+    assert await store.inbound("m-2") is None
+    assert await known_inbound(store, "m-1") == before

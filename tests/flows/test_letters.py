@@ -8,14 +8,19 @@ from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
 from roost.core.deliveries import DeliveryState, Rejected, Unknown
 from roost.core.envelopes import Conversation
+from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, text_of
+from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
 from roost.core.references import Viewpoint, resolve
 from roost.core.scopes import DmScope, SessionScope
 from roost.core.sendpolicy import Action, Match, Rule, SendPolicy
+from roost.core.threads import HOUR_MS, BindThread, ThreadBinding
 from roost.core.traits import KNOWN_CHANNELS
 from roost.testing.scripts import Say
 from roost.testing.wires import LocalClient, Refused
+from tests.contract.scenes import change as change_session
+from tests.contract.scenes import opened as opened_session
 from tests.flows.gateways import ADA, BOB, place
 from tests.flows.served import Gate, Opened
 
@@ -129,11 +134,20 @@ async def test_a_place_that_cannot_be_is_refused(opened: Opened) -> None:
         assert "unexpected property" in await refusal(client, "send", letter("bob", "x", "n", mediaUrl="u"))
 
 
-async def test_a_thread_that_is_bound_keeps_its_session(opened: Opened) -> None:
+async def test_a_thread_keeps_its_session_as_long_as_it_is_bound(opened: Opened) -> None:
+    side = SessionKey.named("main", "side")
     async with opened() as (gate, client):
-        await client.call("send", letter("bob", "in the thread", "n-1", threadId="t1"))
-        there = Address(channel="loopback", to="bob", thread="t1")
-        assert gate.bench.channel.replies(there) == ("in the thread",)
+        store, now = gate.bench.store, gate.bench.clock.now()
+        await opened_session(store, side)
+        for thread, since in (("t1", now), ("t2", now - 2 * HOUR_MS)):
+            there = Address(channel="loopback", to="bob", thread=thread)
+            bound = ThreadBinding(
+                address=there, key=side, bound_by=OWNER, bound_at=since, used_at=since, max_age_ms=HOUR_MS
+            )
+            await change_session(store, BindThread(binding=bound), key=side)
+            await client.call("send", letter("bob", f"in {thread}", thread, threadId=thread))
+            assert gate.bench.channel.replies(there) == (f"in {thread}",)
+        assert await said(gate, str(side)) == ["in t1"]
 
 
 @pytest.mark.parametrize(

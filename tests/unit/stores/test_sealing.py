@@ -1,10 +1,14 @@
+from dataclasses import replace
+
 import pytest
 
+from roost.core.addresses import Address, Origin
 from roost.core.effects import AddDelivery, ChangeSession
 from roost.core.entries import EntryDraft
+from roost.core.inbound import Source
 from roost.core.messages import AssistantMessage, Image, Text, Thinking, ToolCall, ToolResult
 from roost.core.seals import Seals
-from roost.core.sessions import Labels
+from roost.core.sessions import Facts, Labels, SessionKind
 from roost.stores.sealing import without_secrets
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -35,6 +39,15 @@ def test_what_holds_none_is_the_same_value() -> None:
     session = builders.session()
     delivery = AddDelivery(delivery=builders.delivery("d"))
     for value in (session, delivery, {"a": [1, {"b": "c"}]}, Image(mime="image/png", data=SECRET)):
+        assert without_secrets(value, SEALS) is value
+
+
+def test_what_a_message_is_known_by_and_led_by_is_kept_whole() -> None:
+    place = Address(channel="loopback", to=SECRET)
+    known = Source(channel="loopback", external_id=SECRET, idempotency_key=SECRET)
+    facts = Facts(kind=SessionKind.OTHER, peer=SECRET)
+    message = replace(builders.inbound("m", source=known), reply_to=place)
+    for value in (place, message, facts, builders.session()._replace(facts=facts, origin=Origin(to=SECRET))):
         assert without_secrets(value, SEALS) is value
 
 
