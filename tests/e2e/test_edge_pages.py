@@ -58,6 +58,13 @@ async def test_a_name_that_was_pointed_here_reaches_nothing(tmp_path: Path) -> N
         assert await _status(gateway, own) == 403
 
 
+@pytest.mark.requirement("S2")
+async def test_a_request_that_names_two_hosts_is_refused(tmp_path: Path) -> None:
+    async with served(tmp_path) as gateway, await anyio.connect_tcp("127.0.0.1", gateway.port) as line:
+        await line.send(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: rebound.example\r\n\r\n")
+        assert (await line.receive()).startswith(b"HTTP/1.1 400 ")
+
+
 async def _status(gateway: Served, headers: dict[str, str]) -> int:
     """What an upgrade is answered with, its host header replaced by the one that is given."""
     lines = [f"{name}: {value}" for name, value in {"Host": "127.0.0.1", **headers}.items()]

@@ -1,12 +1,14 @@
 """Sessions as clients of the protocol find, change and end them, and who may."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
 from roost.core.keys import SessionKey
-from roost.core.messages import Usage
+from roost.core.messages import Usage, UserMessage, text_of
+from roost.core.queries import HistoryQuery
 from roost.engine.rules import House, TimerRules
 from roost.testing.scripts import Hang, Say, Spend
 from roost.testing.wires import Refused, visiting
@@ -315,3 +317,32 @@ async def test_who_may_not_come_in_is_told_why(opened: Opened) -> None:
             await stranger.wire.ended.wait()
             assert stranger.wire.closed == (1008, "unauthorized: gateway token mismatch")
         assert len(gate.house.clients) == 1
+
+
+async def test_who_asks_after_a_message_whose_session_was_deleted_is_told_that_it_is_gone(
+    opened: Opened,
+) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("words"),))
+        await client.call("chat.send", send("hello", "run-1", sessionKey="agent:main:short"))
+        await client.event("chat", state="final")
+        await client.call("sessions.delete", {"key": "agent:main:short"})
+        waited = await client.call("agent.wait", {"runId": "run-1", "timeoutMs": 60_000})
+        assert (waited["status"], waited["error"]) == (
+            "error",
+            "the message was taken, and its session is gone",
+        )
+
+
+async def test_condensing_does_not_depend_on_commands_being_read_from_words(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("words"),), (Say("a summary"),))
+        await client.call("chat.send", send("hello", "run-1"))
+        await client.event("chat", state="final")
+        commands = gate.bench.rules.commands
+        gate.bench.change(commands=replace(commands, policy=replace(commands.policy, text=False)))
+        await gate.engine.reload(gate.bench.rules)
+        done = await client.call("sessions.compact", {"key": "main"})
+        assert (done["compacted"], done["reason"]) == (True, "Condensing this conversation now.")
+        page = await gate.bench.store.history(HistoryQuery(key=SessionKey.named("main", "main")))
+        assert [text_of(e.body) for e in page.entries if isinstance(e.body, UserMessage)] == ["hello"]

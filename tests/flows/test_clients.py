@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from roost.core.messages import Text, ToolCall, Usage
+from roost.core.messages import Image, Text, ToolCall, Usage, UserMessage, text_of
 from roost.core.models import FailureKind, ToolSpec
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.ports import Report
@@ -236,6 +236,34 @@ async def test_history_is_the_conversation_as_it_is_now_and_older_pages_go_on(op
         assert {row["id"] for row in now["models"]} == {"one", "two"}
         past = await client.call("chat.history", {"sessionKey": "main", "offset": 2})
         assert [row["role"] for row in past["messages"]] == ["user", "assistant", "user", "assistant"]
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ("/new look", "look"),
+        ("/new", ""),
+        ("/think high look", "look"),
+        ("look /think high here", "look here"),
+        ("/model two look", "look"),
+        ("/steer look", "look"),
+    ],
+)
+async def test_a_picture_goes_on_with_what_a_command_leaves_of_a_message(
+    opened: Opened, words: str, asked: str
+) -> None:
+    picture = {"type": "image", "mimeType": "image/png", "content": "AAAA"}
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("seen"),))
+        await client.call("chat.send", send(words, "run-1", attachments=[picture]))
+        await client.event("chat", state="final")
+        (request,) = gate.bench.model.requests
+        heard = request.messages[-1]
+        assert isinstance(heard, UserMessage)
+        assert text_of(heard) == asked
+        assert [block for block in heard.content if isinstance(block, Image)] == [
+            Image(mime="image/png", data="AAAA")
+        ]
 
 
 async def test_what_a_message_must_be(opened: Opened) -> None:

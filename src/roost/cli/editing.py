@@ -1,10 +1,13 @@
 """One setting changed in the text of a configuration file; everything else stays as it was written, comments too."""
 
 import json
+from typing import Any
 
+import pyjson5
 from json5.loader import ModelLoader
 from json5.loader import loads as read_model
 from json5.model import JSONObject, Value
+from json5.utils import JSON5DecodeError
 
 from roost.config import ConfigSource
 from roost.core.errors import InvalidInput
@@ -28,14 +31,41 @@ def changed(source: ConfigSource, path: str, value: str) -> str:
 def replaced(source: ConfigSource, text: str) -> None:
     """Put a text in the place of the file, whole and for its owner only; one that would be refused is not."""
     source.interpret(text, exists=True)
-    source.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    beside = source.file.with_suffix(".new")
+    # A link to a file that is kept elsewhere stays one.
+    file = source.file.resolve()
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    beside = file.with_suffix(".new")
     beside.touch(mode=0o600)
     beside.write_text(text, encoding="utf-8")
-    beside.replace(source.file)
+    beside.replace(file)
 
 
 def edited(text: str, names: list[str], value: JsonValue) -> str:
+    """The text with a value at a path, and nothing else that would be read otherwise than before."""
+    try:
+        found = _edited(text, names, value)
+    except JSON5DecodeError:
+        raise _by_hand(names) from None
+    if pyjson5.decode(found) != _set(pyjson5.decode(text), names, value):
+        raise _by_hand(names)
+    return found
+
+
+def _by_hand(names: list[str]) -> InvalidInput:
+    return InvalidInput(
+        f"{'.'.join(names)} cannot be set in this file as it is written", hint="change it with an editor"
+    )
+
+
+def _set(document: Any, names: list[str], value: JsonValue) -> JsonValue:
+    """What the document says with the value at the path."""
+    if not names:
+        return value
+    within = document if isinstance(document, dict) else {}
+    return {**within, names[0]: _set(within.get(names[0]), names[1:], value)}
+
+
+def _edited(text: str, names: list[str], value: JsonValue) -> str:
     whole = read_model(text, loader=ModelLoader()).value
     place, depth = whole, 0
     while depth < len(names) and isinstance(place, JSONObject):
@@ -70,12 +100,13 @@ def _member(place: JSONObject, name: str) -> Value | None:
 
 
 def _span(text: str, node: Value) -> tuple[int, int]:
-    lines = text.splitlines(keepends=True)
+    # As its parser counts them; other line breaks stand inside a line.
+    lines = text.split("\n")
 
     def offset(line: int | None, column: int | None) -> int:
         assert line is not None
         assert column is not None
-        return sum(map(len, lines[: line - 1])) + column
+        return sum(len(one) + 1 for one in lines[: line - 1]) + column
 
     return offset(node.lineno, node.col_offset), offset(node.end_lineno, node.end_col_offset)
 

@@ -19,6 +19,9 @@ from roost.core.errors import RoostError
 from roost.core.jsonvalue import JsonObject, JsonValue
 
 MOST_STARTING = 20
+MOST_ATTEMPTS = 5
+STEADY_S = 10
+"""A connection that lived so long was a good one: the next is tried for at once."""
 CLOSED = "this client is closed"
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
@@ -54,8 +57,10 @@ class Line:
             try:
                 async with self._dial() as wire:
                     self.hello = await shake_hands(wire, self._who, self._hear)
-                    failures = 0
+                    began = anyio.current_time()
                     await self._serve(wire, task_status)
+                    if anyio.current_time() - began >= STEADY_S:
+                        failures = 0
             except Unreachable as error:
                 patient = isinstance(error, Starting) and failures < MOST_STARTING
                 if not self._was_open and not patient:
@@ -69,13 +74,16 @@ class Line:
             await self._sleep(restart_ms(failures, self._jitter()) / 1000)
 
     async def call(self, method: str, params: JsonObject) -> JsonValue:
-        """The answer, on whichever connection it comes. A request that cannot be repeated raises `ConnectionLost`."""
+        """The answer, on whichever connection it comes. A request that cannot be repeated, or that no connection
+        outlives, raises `ConnectionLost`."""
+        attempts = 0
         while True:
             link = await self._linked()
+            attempts += 1
             try:
                 answer = await link.call(method, params)
             except ConnectionLost:
-                if not repeatable(method, params):
+                if attempts == MOST_ATTEMPTS or not repeatable(method, params):
                     raise
             else:
                 self._subscriptions.note(method, params)

@@ -3,12 +3,12 @@
 Every inbound ends in a transcript, merged into another, or dead with a notice to its sender; a command is answered.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from roost.core.addresses import DEFAULT_ACCOUNT, Address
 from roost.core.keys import SessionKey
-from roost.core.messages import Provenance, UserBlock
+from roost.core.messages import Provenance, Text, UserBlock
 from roost.core.principals import Principal
 
 
@@ -56,6 +56,12 @@ class Inbound:
     deadline: int | None = None
     exchange_id: str | None = None
     hops: tuple[SessionKey, ...] = ()
+
+    def reworded(self, text: str) -> "Inbound":
+        """With these words in the place of its own, none if they are empty; what else came with it stays."""
+        words = (Text(text),) if text else ()
+        others = tuple(block for block in self.content if not isinstance(block, Text))
+        return replace(self, content=(*words, *others))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,15 +10,16 @@ from datetime import tzinfo
 from roost.core.addresses import Address
 from roost.core.compaction import CompactionSettings, IdentifierPolicy, thresholds
 from roost.core.cutnotes import STATE_KIND
-from roost.core.effects import ChangeSession, Effects, QueueRun
+from roost.core.effects import ChangeSession, Effects, QueueRun, RequestStop
 from roost.core.entries import Entry
+from roost.core.errors import Conflict, InvalidInput
 from roost.core.messages import Compaction, Notice, ProvenanceKind
 from roost.core.notices import derived_id
 from roost.core.pruning import PruningSettings
-from roost.core.runs import Request, Run, RunKind, RunState
+from roost.core.runs import Request, Run, RunKind, RunState, StopRequest
 from roost.core.sentinels import Sentinel
 from roost.core.sessions import Session
-from roost.core.snapshots import RunSnapshot
+from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.tools import Place, WorkspaceAccess
 from roost.core.transcript import active
 from roost.core.workspacefiles import is_private, notes_file
@@ -26,7 +27,9 @@ from roost.core.workspacefiles import is_private, notes_file
 FLUSH = "memory-flush"
 FLUSH_TRIES = 3
 FLUSH_TOOL = "write"
+CONDENSED = "stopped to condense the conversation"
 
+_ABORTED = frozenset({RunKind.TURN, RunKind.GREETING, RunKind.CONTINUATION})
 _LOUD = frozenset({"on", "full"})
 
 
@@ -65,6 +68,35 @@ class Load:
 def compaction_request(focus: str | None = None, reply_to: Address | None = None) -> Request:
     """Condense a session now. `focus` is a person's wish; whoever is at `reply_to` is told what came of it."""
     return Request(kind=RunKind.COMPACTION, prompt=focus, reply_to=reply_to)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condensing:
+    """What follows from the wish, the runs that end for it, and what the one who asked is told."""
+
+    effects: Effects
+    ends: tuple[str, ...] = ()
+    words: str
+
+
+def condense(snapshot: Snapshot, run: Run) -> Condensing:
+    """Queue this run. An answer under way ends for it; what answers nobody here is waited for."""
+    if snapshot.session is None or not snapshot.session.summary.entries:
+        raise InvalidInput("there is nothing to condense yet")
+    running = snapshot.running
+    if any(one and one.request.kind is RunKind.COMPACTION for one in (running, *snapshot.queued)):
+        raise Conflict("this conversation is being condensed already")
+    queued = QueueRun(run=run)
+    if running is None:
+        return Condensing(effects=(queued,), words="Condensing this conversation now.")
+    if running.request.kind not in _ABORTED:
+        return Condensing(effects=(queued,), words="Condensing this conversation after the run under way.")
+    stop = StopRequest(reason=CONDENSED, by=run.cause.principal, at=run.queued_at)
+    return Condensing(
+        effects=(RequestStop(run_id=running.id, stop=stop), queued),
+        ends=(running.id,),
+        words="Stopped the run under way. Condensing this conversation now.",
+    )
 
 
 def due(load: Load, settings: ContextSettings) -> tuple[RunKind, ...]:

@@ -19,14 +19,15 @@ from roost.core.entries import EntryDraft
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.facts import session_owner
 from roost.core.keys import SessionKey
-from roost.core.messages import AssistantMessage, Text
+from roost.core.messages import AssistantMessage, ProvenanceKind, Text
 from roost.core.principals import Principal
 from roost.core.queries import SessionQuery
 from roost.core.resets import Reset, open_generation
-from roost.core.runs import StopRequest
+from roost.core.runs import Cause, Run, RunState, StopRequest
 from roost.core.sessions import Base, Generation, Labels, OpenedBy, Overrides, Session, Times
 from roost.core.snapshots import Decide, Snapshot
 from roost.core.trees import Tree
+from roost.core.upkeep import CONDENSED, Condensing, compaction_request, condense
 from roost.core.visibility import Operation, PersonCaller, scope
 from roost.engine.reaching import existing, reach
 from roost.engine.rulebook import Rulebook
@@ -118,6 +119,29 @@ class Operations:
         await self._store.change_tree(key, decide)
         self._end(ends, _RESET)
         return await existing(self._store, Operation.RESET, caller, key, self._clock.now())
+
+    async def condense(self, caller: PersonCaller, key: SessionKey) -> str:
+        """Queue the condensing of a conversation; what can be told of it at once."""
+        await existing(self._store, Operation.PATCH, caller, key, self._clock.now())
+        now, run_id = self._clock.now(), self._new_id()
+        run = Run(
+            id=run_id,
+            key=key,
+            state=RunState.QUEUED,
+            cause=Cause(principal=caller.principal, kind=ProvenanceKind.HUMAN, trace=run_id),
+            request=compaction_request(),
+            queued_at=now,
+            ready_at=now,
+        )
+        wishes = list[Condensing]()
+
+        def decide(snapshot: Snapshot) -> Effects:
+            wishes[:] = (condense(snapshot, run),)
+            return wishes[0].effects
+
+        await self._store.change_session(key, decide)
+        self._end(list(wishes[0].ends), CONDENSED)
+        return wishes[0].words
 
     async def delete(
         self, caller: PersonCaller, key: SessionKey, expected_id: str | None = None

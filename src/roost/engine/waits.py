@@ -66,6 +66,9 @@ class Waits:
         if record.state in (InboundState.DEAD, InboundState.ANSWERED):
             return Waited(record=record, over=True)
         run = await self._last_run(record.run_id) if record.run_id else None
+        if run is None and record.state is InboundState.TAKEN:
+            # Gone with its session: there is nothing left that could end.
+            return Waited(record=record, over=True)
         ended = run is not None and run.outcome is not None and not run.outcome.yielded
         if run is None or not ended or record.state is InboundState.PENDING:
             return Waited(record=record, run=run)

@@ -9,6 +9,7 @@ from roost.server.auth import Peer
 from roost.server.house import House
 
 _HOST = "this gateway is not known by that name: list it in `gateway.allowedHosts`"
+_HOSTS = "a request names one host"
 _PROXY = "forwarded headers of a proxy that is not listed: name it in `gateway.trustedProxies`"
 
 
@@ -21,12 +22,19 @@ class Edge:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in {"http", "websocket"}:
-            why = _problem(HTTPConnection(scope), self._house.engine.rules.house.entrance)
+            asked = HTTPConnection(scope)
+            if len(asked.headers.getlist("host")) > 1:
+                await _refusal(400, "invalid_request", _HOSTS)(scope, receive, send)
+                return
+            why = _problem(asked, self._house.engine.rules.house.entrance)
             if why is not None:
-                body = {"error": {"message": why, "type": "forbidden"}}
-                await JSONResponse(body, status_code=403)(scope, receive, send)
+                await _refusal(403, "forbidden", why)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
+
+
+def _refusal(status: int, kind: str, why: str) -> JSONResponse:
+    return JSONResponse({"error": {"message": why, "type": kind}}, status_code=status)
 
 
 def _problem(asked: HTTPConnection, entrance: Entrance) -> str | None:

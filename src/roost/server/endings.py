@@ -9,6 +9,7 @@ from roost.engine.waits import Waited
 
 NOT_TAKEN = "the message was not taken"
 NOT_YET = "there is no answer yet"
+GONE = "the message was taken, and its session is gone"
 
 
 class Fate(StrEnum):
@@ -35,7 +36,8 @@ def ending(waited: Waited) -> Ending:
     if outcome is None:
         if waited.record.state is InboundState.ANSWERED:
             return Ending(fate=Fate.OK, said=waited.record.answer)
-        return Ending(fate=Fate.ERROR, reason=waited.record.reason or NOT_TAKEN)
+        gone = waited.record.state is InboundState.TAKEN
+        return Ending(fate=Fate.ERROR, reason=GONE if gone else waited.record.reason or NOT_TAKEN)
     if outcome.succeeded:
         return Ending(fate=Fate.OK, said=waited.reply)
     stopped = outcome.state in (RunState.KILLED, RunState.TIMEOUT)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyjson5
 import pytest
 
-from roost.cli.editing import changed, edited
+from roost.cli.editing import changed, edited, replaced
 from roost.config import ConfigSource
 from roost.core.errors import InvalidInput, RoostError
 
@@ -44,6 +44,28 @@ def test_what_is_not_there_is_put_in_and_everything_else_stays(text: str, path: 
     assert value == "new"
     assert all(line in found for line in text.splitlines() if "//" in line)
     assert pyjson5.decode(text).keys() <= before.keys()
+
+
+@pytest.mark.parametrize("between", ["// page\x0cbreak\n", "/* a\u2028b */", "\r\n", "\r", "/* \x85 */"])
+def test_whatever_breaks_a_line_the_value_that_was_named_is_changed(between: str) -> None:
+    text = f"{{{between} a: {{x: 'one'}},\n b: {{x: 'one'}},\n}}\n"
+    assert pyjson5.decode(edited(text, ["b", "x"], "two")) == {"a": {"x": "one"}, "b": {"x": "two"}}
+
+
+def test_what_cannot_be_changed_for_sure_is_left_to_an_editor() -> None:
+    with pytest.raises(InvalidInput, match=r"a cannot be set in this file as it is written"):
+        edited('{b: "one\u2028two"}', ["a"], 1)
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.json"
+    kept.write_text("{}")
+    source = ConfigSource({"ROOST_HOME": str(tmp_path)})
+    source.file.unlink(missing_ok=True)
+    source.file.symlink_to(kept)
+    replaced(source, '{"gateway": {"port": 1234}}')
+    assert source.file.is_symlink()
+    assert kept.read_text() == '{"gateway": {"port": 1234}}'
 
 
 def test_a_path_through_a_value_is_refused() -> None:

@@ -50,6 +50,17 @@ async def test_a_request_that_does_no_harm_twice_survives_the_loss_of_its_connec
             assert gateway.count("sessions.reset") == 1
 
 
+async def test_a_request_that_no_connection_outlives_is_given_up_and_the_pauses_grow() -> None:
+    gateway = FakeGateway(health=lambda params: gateway.hang_up())
+    with anyio.fail_after(60):
+        async with client(gateway) as one:
+            with pytest.raises(ConnectionLost):
+                await one.call("health")
+    assert gateway.count("health") == 5
+    assert gateway.slept == sorted(gateway.slept)
+    assert gateway.slept[-1] >= 8 * gateway.slept[0] / 1.2
+
+
 async def test_a_gateway_that_is_not_there_or_refuses_at_first_is_told_at_once() -> None:
     gateway = FakeGateway()
     gateway.refusals = [Unreachable("nobody there")]

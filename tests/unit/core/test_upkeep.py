@@ -4,12 +4,13 @@ from datetime import UTC
 import pytest
 
 from roost.core.compaction import CompactionSettings
-from roost.core.effects import ChangeSession, QueueRun
+from roost.core.effects import ChangeSession, QueueRun, RequestStop
 from roost.core.entries import Entry
+from roost.core.errors import Conflict, InvalidInput
 from roost.core.messages import Body, Compaction, Notice, ProvenanceKind
 from roost.core.principals import person
 from roost.core.runs import Lane, Request, Run, RunKind
-from roost.core.sessions import Counters, Overrides, Session
+from roost.core.sessions import Counters, Overrides, Session, Summary
 from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.tools import Place, WorkspaceAccess
 from roost.core.upkeep import (
@@ -17,6 +18,7 @@ from roost.core.upkeep import (
     Load,
     Upkeep,
     compaction_request,
+    condense,
     condensed_line,
     due,
     flush_note,
@@ -153,3 +155,31 @@ def test_a_person_is_told_how_much_smaller_the_context_is() -> None:
 def test_the_settings_reach_the_thresholds() -> None:
     small = ContextSettings(compaction=CompactionSettings(reserve=0, reserve_floor=0, flush_margin=0))
     assert due(replace(EASY, tokens=32_768), small) == (FLUSH, COMPACTION)
+
+
+WISH = replace(builders.run("wish"), request=compaction_request())
+SPOKEN = Snapshot(key=MAIN, session=builders.session()._replace(summary=Summary(entries=1)))
+
+
+def test_nothing_said_is_nothing_to_condense() -> None:
+    for empty in (replace(SPOKEN, session=None), replace(SPOKEN, session=builders.session())):
+        with pytest.raises(InvalidInput, match="nothing to condense"):
+            condense(empty, WISH)
+
+
+def test_one_wish_at_a_time() -> None:
+    for waiting in (replace(SPOKEN, running=WISH), replace(SPOKEN, queued=(WISH,))):
+        with pytest.raises(Conflict, match="already"):
+            condense(waiting, WISH)
+
+
+def test_an_answer_under_way_ends_for_it_and_what_answers_nobody_is_waited_for() -> None:
+    queued = QueueRun(run=WISH)
+    assert condense(SPOKEN, WISH).effects == (queued,)
+    turn = builders.run("turn")
+    flush = replace(turn, request=Request(kind=FLUSH))
+    after = condense(replace(SPOKEN, running=flush), WISH)
+    assert (after.effects, after.ends) == ((queued,), ())
+    stopping = condense(replace(SPOKEN, running=turn), WISH)
+    assert stopping.ends == ("turn",)
+    assert [type(effect) for effect in stopping.effects] == [RequestStop, QueueRun]

@@ -46,3 +46,9 @@ def test_a_message_that_was_lost_says_why() -> None:
 
 def test_what_is_not_over_has_no_answer_yet() -> None:
     assert ending(Waited(record=RECORD)).fate is Fate.TIMEOUT
+
+
+def test_a_message_whose_session_is_gone_says_so() -> None:
+    assert ending(Waited(record=RECORD, over=True)) == Ending(
+        fate=Fate.ERROR, reason="the message was taken, and its session is gone"
+    )

@@ -3,10 +3,9 @@
 from dataclasses import replace
 
 from roost.core import stopping
-from roost.core.effects import QueueRun, RequestStop
-from roost.core.errors import Conflict, InvalidInput
+from roost.core.errors import InvalidInput
 from roost.core.figures import counted, moment
-from roost.core.messages import ProvenanceKind, Text
+from roost.core.messages import ProvenanceKind
 from roost.core.notices import derived_id
 from roost.core.queuesettings import QueueMode
 from roost.core.queuetext import excerpt
@@ -16,14 +15,12 @@ from roost.core.sessions import OpenedBy
 from roost.core.stopping import Stopped
 from roost.core.trees import Tree
 from roost.core.triggers import GREETING, take_model
-from roost.core.upkeep import compaction_request
+from roost.core.upkeep import compaction_request, condense
 from roost.engine.commands.asked import Answer, Asked, Means, Said, overrides_of
 from roost.engine.stops import STOPPED
 
 LONGEST_FOCUS = 800
 _RESET = "the session was started afresh"
-_CONDENSED = "stopped to condense the conversation"
-_ABORTED = frozenset({RunKind.TURN, RunKind.GREETING, RunKind.CONTINUATION})
 
 
 async def stop(means: Means, asked: Asked) -> Answer:
@@ -53,38 +50,26 @@ def _told(stopped: Stopped, asked: Asked) -> str:
 async def steer(means: Means, asked: Asked) -> Answer:
     if not asked.argument:
         raise InvalidInput("there is nothing to say", hint="write /steer <message>")
-    inbound = replace(asked.arrival.inbound, content=(Text(asked.argument),))
+    inbound = asked.arrival.inbound.reworded(asked.argument)
     return lambda tree: Said(forward=replace(asked.arrival, inbound=inbound, mode=QueueMode.STEER))
 
 
 async def compact(means: Means, asked: Asked) -> Answer:
     """A run of its own kind; what to keep goes with it as its prompt. An answer under way is ended for it."""
     inbound, focus = asked.arrival.inbound, asked.argument[:LONGEST_FOCUS] or None
-    request = StopRequest(reason=_CONDENSED, by=asked.speaker.principal, at=asked.at)
+    run = Run(
+        id=derived_id("compaction", inbound.id),
+        key=asked.key,
+        state=RunState.QUEUED,
+        cause=Cause(principal=inbound.principal, kind=ProvenanceKind.HUMAN, trace=inbound.trace),
+        request=compaction_request(focus, asked.reply_to),
+        queued_at=asked.at,
+        ready_at=asked.at,
+    )
 
     def answer(tree: Tree) -> Said:
-        if tree.session.session is None or not tree.session.session.summary.entries:
-            raise InvalidInput("there is nothing to condense yet")
-        waiting = (tree.session.running, *tree.session.queued)
-        if any(run and run.request.kind is RunKind.COMPACTION for run in waiting):
-            raise Conflict("this conversation is being condensed already")
-        run = Run(
-            id=derived_id("compaction", inbound.id),
-            key=asked.key,
-            state=RunState.QUEUED,
-            cause=Cause(principal=inbound.principal, kind=ProvenanceKind.HUMAN, trace=inbound.trace),
-            request=compaction_request(focus, asked.reply_to),
-            queued_at=asked.at,
-            ready_at=asked.at,
-        )
-        queued, running = QueueRun(run=run), tree.session.running
-        if running is None:
-            return Said(text="Condensing this conversation now.", effects=(queued,))
-        if running.request.kind not in _ABORTED:
-            return Said(text="Condensing this conversation after the run under way.", effects=(queued,))
-        stopped = RequestStop(run_id=running.id, stop=request)
-        text = "Stopped the run under way. Condensing this conversation now."
-        return Said(text=text, effects=(stopped, queued), ends=(running.id,))
+        wish = condense(tree.session, run)
+        return Said(text=wish.words, effects=wish.effects, ends=wish.ends)
 
     return answer
 
@@ -99,9 +84,9 @@ async def fresh(means: Means, asked: Asked) -> Answer:
         at=asked.at,
         rule=f"trigger {asked.line.word}",
     )
-    forward = replace(arrival, reset=reset)
-    if chosen.rest:
-        forward = replace(forward, inbound=replace(arrival.inbound, content=(Text(chosen.rest),)))
+    forward, first = replace(arrival, reset=reset), arrival.inbound.reworded(chosen.rest)
+    if first.content:
+        forward = replace(forward, inbound=first)
     else:
         forward = replace(forward, request=Request(kind=RunKind.GREETING, prompt=GREETING))
 

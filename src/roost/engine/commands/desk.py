@@ -18,7 +18,6 @@ from roost.core.envelopes import Envelope
 from roost.core.errors import RoostError
 from roost.core.identities import Identity
 from roost.core.ledger import Denial
-from roost.core.messages import Text
 from roost.core.notices import derived_id
 from roost.core.trees import Tree
 from roost.core.triggers import find_trigger
@@ -143,7 +142,7 @@ class Desk:
         """What was said besides a shortcut goes on as a message."""
         if not asked.line.message or asked.line.command.form is not Form.SHORTCUT:
             return None
-        inbound = replace(asked.arrival.inbound, content=(Text(asked.line.message),))
+        inbound = asked.arrival.inbound.reworded(asked.line.message)
         return replace(asked.arrival, inbound=inbound)
 
     def _deliveries(self, asked: Asked, text: str, at: int) -> Effects:

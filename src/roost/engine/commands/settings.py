@@ -9,7 +9,6 @@ from roost.core.effects import ChangeSession
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.figures import thousands
 from roost.core.footers import Reasoning
-from roost.core.messages import Text
 from roost.core.models import ModelSpec
 from roost.core.queries import SessionQuery
 from roost.core.queuesettings import resolve
@@ -55,7 +54,7 @@ def _described(spec: ModelSpec) -> str:
 def _model_set(asked: Asked, ref: str | None) -> Answer:
     forward = None
     if asked.line.message:
-        inbound = replace(asked.arrival.inbound, content=(Text(asked.line.message),))
+        inbound = asked.arrival.inbound.reworded(asked.line.message)
         forward = replace(asked.arrival, inbound=inbound)
 
     def answer(tree: Tree) -> Said:
@@ -82,7 +81,7 @@ async def think(means: Means, asked: Asked) -> Answer:
     level = None if word in DEFAULT else word
     known = level is None or level in levels
     if asked.line.message:
-        inbound = replace(asked.arrival.inbound, content=(Text(asked.line.message),))
+        inbound = asked.arrival.inbound.reworded(asked.line.message)
         request = replace(asked.arrival.request, thinking=level if known else None)
         forward = replace(asked.arrival, inbound=inbound, request=request)
         text = None if known else f"The model {spec.ref} does not think at level {level}; {options}."

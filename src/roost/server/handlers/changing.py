@@ -26,7 +26,6 @@ _OVERRIDES = {
     "response_usage": "usage",
     "group_activation": "activation",
 }
-_COMPACT = "/compact"
 
 
 class Changes:
@@ -56,15 +55,15 @@ class Changes:
             created["runStarted"], created["runId"] = True, name
         return created
 
-    async def compact(self, call: Call, params: changes.CompactParams) -> Compacted:
-        """Condensing is a run of its own; that it was queued is what can be told at once."""
-        session = await call.house.find(Operation.PATCH, call.caller, params.key, params.agent_id)
-        if session is None or not session.summary.entries:
-            key = call.house.key(params.key, params.agent_id)
-            return Compacted(ok=True, key=str(key), compacted=False, reason="nothing to condense")
-        words = Words(key=session.key, text=_COMPACT, name=call.house.new_id())
-        accepted = await self._talk.say(call, words)
-        return Compacted(ok=True, key=str(session.key), compacted=True, reason=accepted.record.answer or "")
+
+async def compact(call: Call, params: changes.CompactParams) -> Compacted:
+    """Condensing is a run of its own; that it was queued is what can be told at once."""
+    session = await call.house.find(Operation.PATCH, call.caller, params.key, params.agent_id)
+    if session is None or not session.summary.entries:
+        key = call.house.key(params.key, params.agent_id)
+        return Compacted(ok=True, key=str(key), compacted=False, reason="nothing to condense")
+    told = await call.house.engine.operations.condense(call.caller, session.key)
+    return Compacted(ok=True, key=str(session.key), compacted=True, reason=told)
 
 
 async def patch(call: Call, params: changes.PatchParams) -> Changed:

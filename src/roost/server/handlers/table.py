@@ -78,7 +78,7 @@ def _changes(change: Changes, talk: Talk) -> Iterable[Bound[Any, Any]]:
     yield Bound(method=changes.PATCH, handle=changing.patch)
     yield Bound(method=changes.RESET, handle=changing.reset)
     yield Bound(method=changes.DELETE, handle=changing.delete)
-    yield Bound(method=changes.COMPACT, handle=change.compact)
+    yield Bound(method=changes.COMPACT, handle=changing.compact)
     yield Bound(method=changes.SEND, handle=talk.sessions_send)
     yield Bound(method=changes.ABORT, handle=talk.sessions_abort)
 
