@@ -142,23 +142,65 @@ async def test_each_of_many_deliveries_is_one_run_however_often_it_comes_and_acr
         assert len(await sessions(gate)) == deliveries
 
 
-async def test_a_signature_takes_the_tokens_place_and_counts_once(tmp_path: Path) -> None:
+async def test_a_signed_delivery_that_comes_again_is_answered_with_its_first_run(tmp_path: Path) -> None:
     async with hooked("memory", tmp_path) as gate:
         gate.bench.model.add((Say("one"),), (Say("two"),))
         body = b'{"repo":"roost"}'
-        first = await post(
-            gate, "gh", body, token=None, x_hub_signature_256=signed(body), x_github_delivery="1"
-        )
+        as_github = {"x_hub_signature_256": signed(body), "x_github_delivery": "1"}
+        first = await post(gate, "gh", body, token=None, **as_github)
         assert first.json()["sessionKey"] == "agent:main:hook:roost"
-        replayed = await post(
-            gate, "gh", body, token=None, x_hub_signature_256=signed(body), x_github_delivery="2"
-        )
-        assert replayed.json()["runId"] == first.json()["runId"]
-        stamp = str(gate.bench.clock.now() // 1000)
-        timed = await post(gate, "ts", body, token=None, x_timestamp=stamp, x_signature=signed(body, stamp))
-        assert timed.status_code == 200
+        again = await post(gate, "gh", body, token=None, **as_github)
+        assert again.json() == {**first.json(), "duplicate": True}
+        now = gate.bench.clock.now() // 1000
+        runs = set()
+        for stamp in (f"{now - 5}", f"{now}"):
+            signs = signed(body, f"{stamp}.d1")
+            timed = await post(
+                gate, "ts", body, token=None, x_timestamp=stamp, x_signature=signs, x_delivery_id="d1"
+            )
+            runs.add(timed.json()["runId"])
+        assert len(runs) == 1
         await gate.engine.settled()
         assert len(gate.bench.model.requests) == 2
+
+
+@pytest.mark.requirement("S18")
+async def test_a_replayed_signature_is_refused_with_its_reason_after_a_restart_too(
+    tmp_path: Path,
+) -> None:
+    body = b'{"repo":"roost"}'
+    async with hooked("sqlite", tmp_path) as gate:
+        gate.bench.model.add((Say("one"),), (Say("two"),))
+        stamp = str(gate.bench.clock.now() // 1000)
+        timed = {"x_timestamp": stamp, "x_signature": signed(body, stamp)}
+        github = {"x_hub_signature_256": signed(body)}
+        assert (await post(gate, "ts", body, token=None, **timed)).status_code == 200
+        assert (await post(gate, "gh", body, token=None, **github, x_github_delivery="1")).status_code == 200
+        await gate.engine.settled()
+        kept = await sessions(gate)
+    async with hooked("sqlite", tmp_path) as gate:
+        for name, shown in (
+            ("ts", timed),
+            ("ts", {**timed, "x_delivery_id": "other"}),
+            ("gh", github),
+            ("gh", {**github, "x_github_delivery": "2"}),
+        ):
+            answer = await post(gate, name, body, token=None, **shown)
+            assert (answer.status_code, answer.json()["code"]) == (409, "replayed"), name
+            assert "used before" in answer.json()["error"]
+        await gate.engine.settled()
+        assert (await sessions(gate), gate.bench.model.requests) == (kept, [])
+
+
+async def test_who_replays_again_and_again_is_held_off_and_spends_nobody_elses_calls(tmp_path: Path) -> None:
+    body = b'{"repo":"roost"}'
+    async with hooked("memory", tmp_path) as gate:
+        gate.bench.model.add((Say("one"),))
+        answers = [
+            (await post(gate, "gh", body, token=None, x_hub_signature_256=signed(body))).status_code
+            for _ in range(22)
+        ]
+        assert answers == [200, *[409] * 20, 429]
 
 
 def deep(levels: int) -> bytes:

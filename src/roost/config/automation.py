@@ -53,7 +53,7 @@ class HookMapping(Section):
         Scheme,
         about(
             "`github`: `X-Hub-Signature-256` over the body; `timestamp`: `X-Signature` over `X-Timestamp`, a dot"
-            " and the body."
+            " and the body, or with the delivery's name and another dot before the body."
         ),
     ] = Scheme.GITHUB
 

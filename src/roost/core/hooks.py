@@ -1,7 +1,7 @@
 """Webhooks: who may call, which session a call is for, and what is said there.
 
-A call is told apart from another by its delivery's name; of a signed one the signature is the name, since nothing else of
-it is proven. Empty, missing or malformed means refused.
+A call is told apart from another by its delivery's name; of a signed one the signature is the name, unless the delivery's
+was signed with it. Empty, missing or malformed means refused.
 """
 
 import hmac
@@ -9,15 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
+from typing import TypeAlias, assert_never
 
 from roost.core import templates
-from roost.core.errors import Forbidden, InvalidInput
+from roost.core.errors import Forbidden, InvalidInput, RoostError
+from roost.core.inbound import Source
 from roost.core.jobs import LONGEST_TEXT, Wake
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.secrets import Secret
 from roost.core.sources import fixed_key, hook_key
 
+CHANNEL = "hook"
 SKEW_MS = 300_000
 DEEPEST = 32
 LONGEST_NAME = 200
@@ -105,18 +108,67 @@ class Unproven(Forbidden):
     code = "unauthorized"
 
 
-def prove(call: Call, rules: HookRules) -> str | None:
-    """The name of the delivery, if who called may; raises `Unproven`."""
+class Replayed(RoostError):
+    """What the call shows was shown before; nothing was done again."""
+
+    code = "replayed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A call that is proven together with the name of its delivery: under that name it is always the same one. None: it is
+    like no other."""
+
+    delivery: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signed:
+    """A call of which no more is proven than its signature covers. Who recorded it can send it again under any name."""
+
+    signature: str
+    delivery: str | None
+
+    @property
+    def whole(self) -> str | None:
+        """What a redelivery shows again."""
+        return None if self.delivery is None else f"{self.signature} {self.delivery}"
+
+
+Proof: TypeAlias = Named | Signed
+
+
+def prove(call: Call, rules: HookRules) -> Proof:
+    """What the call is known by, if who called may; raises `Unproven`."""
     mapping = rules.mappings.get(call.name)
     if mapping is not None and mapping.secret is not None:
         return _signed(call, mapping.secret, mapping.scheme)
     shown = _shown(call.headers)
     if rules.token is None or not shown or not rules.token.matches(shown):
         raise Unproven("the hooks' own token is missing or wrong", hint="send it as `Authorization: Bearer`")
-    named = next((call.headers[one] for one in DELIVERY if call.headers.get(one, "").strip()), None)
-    if named is not None and len(named) > LONGEST_NAME:
-        raise InvalidInput(f"a delivery's name has at most {LONGEST_NAME} characters")
-    return named
+    return Named(delivery=_delivery(call.headers))
+
+
+def source_of(name: str, proof: Proof) -> Source:
+    """What makes a call of this hook the same when it comes again."""
+    match proof:
+        case Named():
+            return Source(channel=CHANNEL, account=name, external_id=proof.delivery)
+        case Signed():
+            return Source(
+                channel=CHANNEL, account=name, external_id=proof.signature, idempotency_key=proof.whole
+            )
+        case _:
+            assert_never(proof)
+
+
+def refuse_replay(proof: Proof, first: Source) -> None:
+    """Raises for a call that came before, unless it is the same delivery."""
+    if isinstance(proof, Signed) and (proof.whole is None or proof.whole != first.idempotency_key):
+        raise Replayed(
+            "this signature was used before; what it asked for was taken then",
+            hint="sign each call anew, or name its delivery when it is sent again",
+        )
 
 
 def _shown(headers: Mapping[str, str]) -> str:
@@ -126,19 +178,42 @@ def _shown(headers: Mapping[str, str]) -> str:
     return headers.get("x-openclaw-token", headers.get("x-roost-token", "")).strip()
 
 
-def _signed(call: Call, secret: Secret, scheme: Scheme) -> str:
-    signed, shown = call.body, call.headers.get(GITHUB, "")
-    if scheme is Scheme.TIMESTAMP:
-        stamp, shown = call.headers.get(TIMESTAMP, ""), call.headers.get(SIGNATURE, "")
-        if not stamp.isascii() or not stamp.isdecimal() or len(stamp) > len("10000000000000"):
-            raise Unproven(f"the time of signing is missing in {TIMESTAMP}", hint="send it in UTC seconds")
-        if abs(call.at - int(stamp) * 1_000) > SKEW_MS:
-            raise Unproven("the signature is too old", hint="sign it anew; look at the clock")
-        signed = f"{stamp}.".encode() + call.body
-    right = PREFIX + hmac.new(secret.reveal().encode(), signed, sha256).hexdigest()
-    if not hmac.compare_digest(right.encode(), shown.encode("utf-8", "surrogatepass")):
-        raise Unproven("the signature is missing or wrong", hint="sign the body with this hook's secret")
-    return right
+def _delivery(headers: Mapping[str, str]) -> str | None:
+    named = next((headers[one] for one in DELIVERY if headers.get(one, "").strip()), None)
+    if named is not None and len(named) > LONGEST_NAME:
+        raise InvalidInput(f"a delivery's name has at most {LONGEST_NAME} characters")
+    return named
+
+
+def _signed(call: Call, secret: Secret, scheme: Scheme) -> Proof:
+    delivery = _delivery(call.headers)
+    match scheme:
+        case Scheme.GITHUB:
+            shown = call.headers.get(GITHUB, "")
+            signed = [call.body]
+        case Scheme.TIMESTAMP:
+            shown = call.headers.get(SIGNATURE, "")
+            stamp = _stamp(call)
+            signed = [stamp + call.body]
+            if delivery is not None:
+                signed.append(stamp + delivery.encode("utf-8", "surrogatepass") + b"." + call.body)
+        case _:
+            assert_never(scheme)
+    for number, text in enumerate(signed):
+        right = PREFIX + hmac.new(secret.reveal().encode(), text, sha256).hexdigest()
+        if hmac.compare_digest(right.encode(), shown.encode("utf-8", "surrogatepass")):
+            return Named(delivery=delivery) if number else Signed(signature=right, delivery=delivery)
+    raise Unproven("the signature is missing or wrong", hint="sign the body with this hook's secret")
+
+
+def _stamp(call: Call) -> bytes:
+    """The time of signing as it is signed; raises unless it is about now."""
+    stamp = call.headers.get(TIMESTAMP, "")
+    if not stamp.isascii() or not stamp.isdecimal() or len(stamp) > len("10000000000000"):
+        raise Unproven(f"the time of signing is missing in {TIMESTAMP}", hint="send it in UTC seconds")
+    if abs(call.at - int(stamp) * 1_000) > SKEW_MS:
+        raise Unproven("the signature is too old", hint="sign it anew; look at the clock")
+    return f"{stamp}.".encode()
 
 
 def refuse_deep(value: JsonValue, deepest: int = DEEPEST) -> None:

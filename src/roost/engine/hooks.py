@@ -8,7 +8,7 @@ from roost.core.arrivals import Arrival, Opening
 from roost.core.effects import Effects
 from roost.core.facts import classify
 from roost.core.hookorders import Around, read_order
-from roost.core.hooks import Action, Call, HookRules, Order, prove
+from roost.core.hooks import CHANNEL, Action, Call, HookRules, Order, Proof, prove, refuse_replay, source_of
 from roost.core.inbound import Inbound, Source
 from roost.core.jobs import SystemEvent
 from roost.core.jsonvalue import JsonValue
@@ -23,7 +23,6 @@ from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId
 from roost.ports import Accepted, Clock, Store
 
-CHANNEL = "hook"
 RULE = "the key that a hook was given"
 
 
@@ -47,8 +46,8 @@ class Hooks:
     def rules(self) -> HookRules:
         return self._book.current.house.hooks
 
-    def prove(self, call: Call) -> str | None:
-        """The name of the delivery, if who called may."""
+    def prove(self, call: Call) -> Proof:
+        """What the call is known by, if who called may."""
         return prove(call, self.rules)
 
     def read(self, name: str, payload: JsonValue) -> Order:
@@ -62,16 +61,18 @@ class Hooks:
         )
         return read_order(name, payload, self.rules, around)
 
-    async def take(self, name: str, payload: JsonValue, delivery: str | None) -> Taken:
-        """Keep it. A delivery that came before is answered with what was kept then."""
+    async def take(self, name: str, payload: JsonValue, proof: Proof) -> Taken:
+        """Keep it. A delivery that came before is answered with what was kept then; a replay is refused."""
         order = self.read(name, payload)
-        source = Source(channel=CHANNEL, account=name, external_id=delivery)
+        source = source_of(name, proof)
         if order.action is Action.WAKE:
             came = From(kind=ProvenanceKind.HOOK, tool=order.tool, source=source)
             event = SystemEvent(text=order.text, wake=order.wake)
             accepted = await self._notices.tell(order.key, event, OWNER, came)
         else:
             accepted = await self._begin(order, source)
+        if accepted.duplicate:
+            refuse_replay(proof, accepted.record.inbound.source)
         return Taken(order=order, accepted=accepted)
 
     async def _begin(self, order: Order, source: Source) -> Accepted:

@@ -1,4 +1,5 @@
 import hmac
+from dataclasses import replace
 from hashlib import sha256
 
 import pytest
@@ -9,13 +10,19 @@ from roost.core.hooks import (
     Call,
     HookMapping,
     HookRules,
+    Named,
+    Proof,
+    Replayed,
     Scheme,
+    Signed,
     Unproven,
     agent_of,
     mapped_key,
     prove,
     refuse_deep,
+    refuse_replay,
     session_of,
+    source_of,
     words,
 )
 from roost.core.jsonvalue import JsonValue
@@ -50,8 +57,8 @@ def signature(signed: bytes, secret: str = SIGNING) -> str:
     [{"authorization": f"Bearer {TOKEN}"}, {"x_openclaw_token": TOKEN}, {"x_roost_token": f" {TOKEN} "}],
 )
 def test_the_hooks_own_token_proves_a_call(headers: dict[str, str]) -> None:
-    assert prove(call(**headers), RULES) is None
-    assert prove(call("plain", **headers), RULES) is None
+    assert prove(call(**headers), RULES) == Named(delivery=None)
+    assert prove(call("plain", **headers), RULES) == Named(delivery=None)
 
 
 @pytest.mark.parametrize(
@@ -76,18 +83,56 @@ def test_a_missing_empty_or_wrong_token_proves_nothing(headers: dict[str, str]) 
 
 @pytest.mark.parametrize("header", ["idempotency_key", "x_github_delivery", "x_delivery_id"])
 def test_a_delivery_is_known_by_the_name_it_comes_with(header: str) -> None:
-    assert prove(call(authorization=f"Bearer {TOKEN}", **{header: "d1"}), RULES) == "d1"
-    assert prove(call(authorization=f"Bearer {TOKEN}", **{header: " "}), RULES) is None
+    assert prove(call(authorization=f"Bearer {TOKEN}", **{header: "d1"}), RULES) == Named(delivery="d1")
+    assert prove(call(authorization=f"Bearer {TOKEN}", **{header: " "}), RULES) == Named(delivery=None)
     with pytest.raises(InvalidInput, match="at most"):
         prove(call(authorization=f"Bearer {TOKEN}", **{header: "d" * 201}), RULES)
 
 
+def seen_again(first: Proof, again: Proof) -> bool:
+    """Whether the second is answered like the first; raises for a replay."""
+    known, found = source_of("x", first), source_of("x", again)
+    if found.external_id is None or known.external_id != found.external_id:
+        return False
+    refuse_replay(again, known)
+    return True
+
+
 @pytest.mark.requirement("S18")
-def test_a_signed_call_is_known_by_its_signature_whatever_else_it_says() -> None:
+def test_a_call_under_the_token_is_the_same_whenever_its_delivery_is() -> None:
+    one, other, nameless = Named(delivery="1"), Named(delivery="2"), Named(delivery=None)
+    assert seen_again(one, one)
+    assert not seen_again(one, other)
+    assert not seen_again(nameless, nameless)
+
+
+@pytest.mark.requirement("S18")
+def test_a_signature_that_comes_again_is_the_same_delivery_or_a_replay() -> None:
     signed = signature(BODY)
-    first = prove(call("gh", x_hub_signature_256=signed, x_github_delivery="1"), RULES)
-    again = prove(call("gh", x_hub_signature_256=signed, x_github_delivery="2"), RULES)
-    assert first == again == signed
+
+    def under(**delivery: str) -> Proof:
+        return prove(call("gh", x_hub_signature_256=signed, **delivery), RULES)
+
+    one, other, nameless = under(x_github_delivery="1"), under(x_github_delivery="2"), under()
+    assert one == Signed(signature=signed, delivery="1")
+    assert seen_again(one, one)
+    for first, again in ((one, other), (one, nameless), (nameless, one), (nameless, nameless)):
+        with pytest.raises(Replayed, match="used before"):
+            seen_again(first, again)
+
+
+@pytest.mark.requirement("S18")
+def test_a_delivery_whose_name_is_signed_may_be_signed_anew() -> None:
+    def under(late: int, delivery: str, shown: str | None = None) -> Proof:
+        stamp = str(NOON // 1000 - late)
+        signed = signature(f"{stamp}.{delivery}.".encode() + BODY)
+        return prove(
+            call("ts", x_signature=signed, x_timestamp=stamp, x_delivery_id=shown or delivery), RULES
+        )
+
+    assert under(9, "d1") == under(0, "d1") == Named(delivery="d1")
+    with pytest.raises(Unproven, match="wrong"):
+        under(0, "d1", shown="d2")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +156,12 @@ def test_a_signature_that_is_not_right_proves_nothing(headers: dict[str, str]) -
 def test_a_signature_with_its_time_holds_for_a_while(late: int) -> None:
     stamp = str((NOON + late) // 1000)
     signed = signature(f"{stamp}.".encode() + BODY)
-    assert prove(call("ts", x_signature=signed, x_timestamp=stamp), RULES) == signed
+    assert prove(call("ts", x_signature=signed, x_timestamp=stamp), RULES) == Signed(
+        signature=signed, delivery=None
+    )
+    replayed = replace(call("ts", x_signature=signed, x_timestamp=stamp), at=NOON + late + SKEW_MS + 1_000)
+    with pytest.raises(Unproven, match="too old"):
+        prove(replayed, RULES)
     with pytest.raises(Unproven, match="wrong"):
         prove(call("ts", x_signature=signed, x_timestamp=str(int(stamp) + 1)), RULES) if late <= 0 else prove(
             call("ts", x_signature=signed, x_timestamp=str(int(stamp) - 1)), RULES

@@ -1,5 +1,6 @@
 """`POST /hooks/<name>`: calls of other services, with a token or a signature of their own."""
 
+import logging
 from collections import deque
 
 import orjson
@@ -8,7 +9,7 @@ from starlette.responses import Response
 
 from roost.core.entrance import Attempts
 from roost.core.errors import InvalidInput, RoostError
-from roost.core.hooks import Action, Call, Unproven
+from roost.core.hooks import Action, Call, Proof, Replayed, Unproven
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.engine.hooks import Hooks, Taken
 from roost.server.endings import ending
@@ -30,6 +31,9 @@ from roost.server.throttle import Throttle
 MINUTE_MS = 60_000
 LONGEST_WAIT_MS = 10 * MINUTE_MS
 LIMIT = Attempts()
+TAKEN = 409
+
+_log = logging.getLogger(__name__)
 
 
 class HookPage:
@@ -61,11 +65,15 @@ class HookPage:
         if retry := self._throttle.retry_ms(address, now, LIMIT):
             raise Turned(BUSY, "too many wrong tokens", "rate_limited", retry_ms=retry)
         body = await read_body(request, hooks.rules.most_bytes)
-        delivery = self._proven(
-            hooks, Call(name=name, headers=dict(request.headers), body=body, at=now), address
-        )
+        call = Call(name=name, headers=dict(request.headers), body=body, at=now)
+        proof = self._proven(hooks, call, address)
         self._count(now, hooks.rules.per_minute)
-        return await hooks.take(name, _json(body), delivery)
+        try:
+            return await hooks.take(name, _json(body), proof)
+        except Replayed as error:
+            self._throttle.count(address, now, LIMIT)
+            _log.warning("hook %s: a call from %s was refused: %s", name, address, error.message)
+            raise Turned(TAKEN, str(error), error.code) from None
 
     async def _ended(self, taken: Taken) -> JsonObject:
         """How the turn came out, for who waits for it; what was said is for its session."""
@@ -76,7 +84,7 @@ class HookPage:
         why: JsonObject = {} if end.reason is None else {"reason": end.reason}
         return {"status": str(end.fate), **why}
 
-    def _proven(self, hooks: Hooks, call: Call, address: str) -> str | None:
+    def _proven(self, hooks: Hooks, call: Call, address: str) -> Proof:
         try:
             return hooks.prove(call)
         except Unproven as error:
@@ -111,4 +119,4 @@ def _told(taken: Taken) -> JsonObject:
 def _refused(turned: Turned) -> Response:
     headers = dict(turned.response.headers)
     kept = {name: headers[name] for name in headers if name == "retry-after"}
-    return Json({"ok": False, "error": turned.message}, turned.status, kept)
+    return Json({"ok": False, "error": turned.message, "code": turned.kind}, turned.status, kept)
