@@ -17,6 +17,7 @@ class Rulebook:
         self._edition = 0
         self._readers: Counter[int] = Counter()
         self._left = anyio.Event()
+        self._replaced = anyio.Event()
 
     @property
     def current(self) -> Rules:
@@ -26,7 +27,14 @@ class Rulebook:
         """The rules change; answers the number of the edition before."""
         self._rules = rules
         self._edition += 1
+        self._replaced.set()
+        self._replaced = anyio.Event()
         return self._edition - 1
+
+    async def replaced(self, rules: Rules) -> None:
+        """Return once others than these are in force."""
+        while self._rules is rules:
+            await self._replaced.wait()
 
     @contextmanager
     def reading(self) -> Iterator[Rules]:

@@ -4,6 +4,7 @@ Which gateway takes one up is decided by the store; what follows from it, by `co
 """
 
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
@@ -51,7 +52,7 @@ class Timers:
                 await self._follow(rules)
                 followed = rules
             left = await self._take_up(lease, rules)
-            await self._rest(left=left)
+            await self._rest(rules, left=left)
 
     async def fire(self, lease: Lease, job: Job, *, by_hand: str | None = None) -> Job | None:
         """Take up one job; None if another did, or changed it."""
@@ -106,8 +107,8 @@ class Timers:
         after = replace(job, next_at=following)
         return await self._store.change_job(job.id, lambda known: after if known == job else known)
 
-    async def _rest(self, *, left: bool) -> None:
-        """Until the next one is due, or something about them has changed."""
+    async def _rest(self, rules: Rules, *, left: bool) -> None:
+        """Until the next one is due, or something about them or the rules has changed."""
         known = await self._store.next_due_job()
         now = self._clock.now()
         overdue = known is not None and known <= now
@@ -118,13 +119,13 @@ class Timers:
 
         async with anyio.create_task_group() as group:
 
-            async def nap() -> None:
-                await self._clock.sleep(wait)
+            async def until(happens: Callable[[], Awaitable[object]]) -> None:
+                await happens()
                 group.cancel_scope.cancel()
 
-            group.start_soon(nap)
-            await self._store.wait_for(JOBS, changed)
-            group.cancel_scope.cancel()
+            group.start_soon(until, partial(self._clock.sleep, wait))
+            group.start_soon(until, partial(self._book.replaced, rules))
+            await until(partial(self._store.wait_for, JOBS, changed))
 
     async def _follow(self, rules: Rules) -> None:
         """The look-arounds are those of the configuration."""

@@ -56,3 +56,22 @@ async def test_an_edition_that_nobody_reads_is_out_of_use_at_once() -> None:
         pass
     with anyio.fail_after(60):
         await book.out_of_use(book.replace(NEW))
+
+
+async def test_who_waits_for_other_rules_hears_when_they_are_in_force() -> None:
+    book, heard = Rulebook(OLD), list[Rules]()
+
+    async def listen() -> None:
+        await book.replaced(OLD)
+        heard.append(book.current)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(listen)
+        await anyio.wait_all_tasks_blocked()
+        book.replace(OLD)
+        await anyio.wait_all_tasks_blocked()
+        assert heard == []
+        book.replace(NEW)
+    assert heard == [NEW]
+    with anyio.fail_after(60):
+        await book.replaced(OLD)
