@@ -2,11 +2,18 @@
 
 from collections.abc import Sequence
 
-from roost.core.messages import AssistantMessage, Body, Compaction, Usage, UserMessage, text_of
+from roost.core.messages import (
+    AssistantMessage,
+    Body,
+    Compaction,
+    ProvenanceKind,
+    Usage,
+    UserMessage,
+    text_of,
+)
 from roost.core.prose import clean
 from roost.core.sessions import Counters, Summary
 
-_SPOKEN = (UserMessage, AssistantMessage)
 _WORD = "".join(map(chr, range(0x21, 0x7F)))
 
 TITLE_CHARS = 80
@@ -15,11 +22,10 @@ CLEANED_CHARS = 4_000
 
 
 def summarise(summary: Summary, bodies: Sequence[Body]) -> Summary:
-    """The summary after more entries. Title: what was asked first; preview: what was said last."""
-    title, preview, model = summary.title, None, summary.model
+    """The summary after more entries. Title: what was asked first; preview: what a person or the agent said last."""
+    title, preview, model = summary.title, "", summary.model
     for body in reversed(bodies):
-        if isinstance(body, _SPOKEN):
-            preview = preview or _line(_said(body), PREVIEW_CHARS)
+        preview = preview or _line(_said(body), PREVIEW_CHARS)
     for body in bodies:
         if isinstance(body, AssistantMessage):
             model = _model(body) or model
@@ -57,10 +63,16 @@ def _add(counters: Counters, usage: Usage) -> Counters:
     )
 
 
-def _said(body: UserMessage | AssistantMessage) -> str:
-    """What a message says to people, as far as a line of it may need."""
-    text = text_of(body)
-    return clean(text[:CLEANED_CHARS]) if isinstance(body, AssistantMessage) else text
+def _said(body: Body) -> str:
+    """What people say or are told, as far as a line of it may need. What the gateway, other sessions and services put into
+    a conversation is for the agent."""
+    match body:
+        case AssistantMessage():
+            return clean(text_of(body)[:CLEANED_CHARS])
+        case UserMessage(provenance=provenance) if provenance.kind is ProvenanceKind.HUMAN:
+            return text_of(body)
+        case _:
+            return ""
 
 
 def _line(text: str, chars: int) -> str:

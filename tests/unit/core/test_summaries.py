@@ -6,6 +6,8 @@ from roost.core.messages import (
     Compaction,
     Image,
     Notice,
+    Provenance,
+    ProvenanceKind,
     Text,
     ToolResult,
     Usage,
@@ -61,6 +63,16 @@ def test_the_preview_is_what_was_said_last_by_either_side() -> None:
     assert summary(said("first"), asked("second")).preview == "second"
     assert summary(asked("first"), said(""), result("out"), NOTICE, PICTURE).preview == "first"
     assert summarise(Summary(preview="kept"), [NOTICE, result("out")]).preview == "kept"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ProvenanceKind if kind is not ProvenanceKind.HUMAN])
+def test_the_preview_is_nothing_that_only_the_agent_was_told(kind: ProvenanceKind) -> None:
+    told = UserMessage(
+        content=(Text("[Subagent Context] Status: success"),), at=NOON, provenance=Provenance(kind=kind)
+    )
+    assert summary(asked("first"), told).preview == "first"
+    assert summary(told, said("done"), told).preview == "done"
+    assert summary(told).preview is None
 
 
 @pytest.mark.requirement("D55")
