@@ -9,10 +9,15 @@ import pytest
 
 from roost.core.messages import UserMessage, text_of
 from roost.core.queries import HistoryQuery
+from roost.server.gatekeeper import Gatekeeper
+from roost.server.house import House
+from roost.server.ticking import announce
 from roost.testing.scripts import Hang, Say, Until
 from roost.testing.wires import Refused
+from tests.e2e.edges import Device
 from tests.flows.fleets import LONG_S, MAIN, Fleet
-from tests.flows.served import Gate, gate_of, send
+from tests.flows.served import SECRET, Gate, gate_of, send
+from tests.flows.test_nodes import OWNER_SCOPES, Place, wish
 
 pytestmark = [pytest.mark.timeout(2 * LONG_S), pytest.mark.requirement("P30")]
 
@@ -100,6 +105,43 @@ async def test_what_a_client_adds_at_another_gateway_steers_the_run(fleet: Fleet
         ended = await first.call("agent.wait", {"runId": "two", "timeoutMs": LONG_S * 1_000})
     assert ended["terminalReply"]["text"] == "both"
     assert "second" in text_of(here.bench.model.requests[-1].messages[-1])
+
+
+async def test_a_node_of_another_gateway_is_shown_there_and_asked_there(fleet: Fleet, tmp_path: Path) -> None:
+    device, keepers = Device(), list[Gatekeeper]()
+
+    def keeping(house: House) -> Gatekeeper:
+        keepers.append(Gatekeeper(house, SECRET))
+        return keepers[-1]
+
+    async with (
+        gate_of(fleet.here, tmp_path, "here", keeping=keeping) as here,
+        gate_of(fleet.there, tmp_path, "there", keeping=keeping) as there,
+        here.client(scopes=OWNER_SCOPES) as owner,
+        there.client(scopes=OWNER_SCOPES) as other,
+        anyio.create_task_group() as group,
+    ):
+        place = Place(here, keepers[0], owner)
+        token = await place.pair(device)
+        async with place.node(device, token):
+            # Clients are told after the other gateways could know.
+            group.start_soon(announce, here.house)
+            await owner.event("presence")
+            (row,) = (await other.call("node.list"))["nodes"]
+            assert (row["connected"], row["gateway"], row["commands"]) == (True, "here", [])
+            with pytest.raises(Refused, match="connected to gateway here") as refused:
+                await other.call("node.invoke", wish(device))
+            assert refused.value.error["details"]["code"] == "node_elsewhere"
+            (own,) = (await owner.call("node.list"))["nodes"]
+            assert (own["connected"], "gateway" in own) == (True, False)
+            owner.events.clear()
+        await owner.event("presence")
+        (row,) = (await other.call("node.list"))["nodes"]
+        assert (row["connected"], "gateway" in row) == (False, False)
+        with pytest.raises(Refused) as refused:
+            await other.call("node.invoke", wish(device))
+        assert refused.value.error["details"]["code"] == "node_offline"
+        group.cancel_scope.cancel()
 
 
 async def test_a_gateway_leaves_that_is_asked_by_its_name_and_says_what_it_waits_for(

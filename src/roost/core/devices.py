@@ -5,7 +5,7 @@ key, is handed over once, and is kept as a digest.
 """
 
 import hmac
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
@@ -70,6 +70,14 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Met:
+    """Which gateway a node is connected to, and since when."""
+
+    gateway: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
     """A device that was approved. Without a token it gets one when it next comes, unless that was taken from it."""
 
@@ -80,6 +88,7 @@ class Device:
     approved_at: int
     token: Token | None = None
     revoked_at: int | None = None
+    met: Met | None = None
 
     @property
     def id(self) -> str:
@@ -213,6 +222,20 @@ def remove(devices: Devices, device_id: str) -> tuple[Devices, Device]:
     device = _device(devices, device_id)
     kept = tuple(one for one in devices.paired if one.id != device_id)
     return replace(devices.without_requests_of(device_id), paired=kept), device
+
+
+def meet(devices: Devices, gateway: str, here: Mapping[str, int]) -> Devices:
+    """As a gateway finds them to whom those `here` are connected, since when. Of two gateways the newer connection counts: the
+    older may be dead and not know it."""
+    return replace(devices, paired=tuple(_met(one, gateway, here.get(one.id)) for one in devices.paired))
+
+
+def _met(device: Device, gateway: str, since: int | None) -> Device:
+    known = device.met
+    ours = known is not None and known.gateway == gateway
+    if since is not None and (known is None or ours or known.at < since):
+        return replace(device, met=Met(gateway=gateway, at=since))
+    return replace(device, met=None) if since is None and ours else device
 
 
 def _fresh(devices: Devices, now: int) -> Devices:

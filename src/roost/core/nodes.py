@@ -15,6 +15,12 @@ class NodeOffline(RoostError):
     retryable = True
 
 
+class NodeElsewhere(RoostError):
+    """The node is connected to another gateway; it was asked for nothing."""
+
+    code = "node_elsewhere"
+
+
 class NodeUnknown(RoostError):
     """The node left before it answered; whether it did what it was asked is unknown."""
 

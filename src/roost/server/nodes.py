@@ -1,5 +1,5 @@
-"""What nodes were asked, and for a while what they answered. Kept in this process: a node that is connected elsewhere is
-away."""
+"""What nodes were asked, and for a while what they answered. Kept in this process: a node is asked where it is
+connected."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -5,6 +5,7 @@ from roost.protocol.events import HEALTH, PRESENCE, SHUTDOWN, TICK, Audience, Wi
 from roost.protocol.handshake import SERVICE_RESTART, TICK_MS
 from roost.server.house import House, Phase
 from roost.server.snapshots import health, presence
+from roost.server.whereabouts import note
 
 HEALTH_EVERY = 2
 PRESENCE_MS = 1_000
@@ -23,9 +24,12 @@ async def tick(house: House) -> None:
 
 
 async def announce(house: House) -> None:
-    """Until cancelled, tell who is there whenever a device came or went; several at once are told of once."""
+    """Until cancelled, tell who is there whenever a device came or went, other gateways too; several at once are told of
+    once."""
+    await note(house)
     while True:
         await house.clients.moved()
+        await note(house)
         # Once for each who asks, not for each connection: many come back at the same time.
         for caller, clients in house.clients.by_caller().items():
             payload: JsonObject = {"presence": presence(house, caller)}

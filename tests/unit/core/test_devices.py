@@ -14,6 +14,7 @@ from roost.core.devices import (
     Devices,
     Identity,
     Issuer,
+    Met,
     Request,
     Standing,
     approve,
@@ -21,6 +22,7 @@ from roost.core.devices import (
     gathered,
     issue,
     knock,
+    meet,
     redeem,
     reject,
     remove,
@@ -192,3 +194,26 @@ def test_devices_are_kept_one_by_one() -> None:
     assert list(rows) == ["paired:d", "pending:e"]
     assert gathered(rows.values()) == devices
     assert isinstance(rows["paired:d"], Device)
+
+
+def node_named(name: str) -> Device:
+    (device,) = paired().paired
+    return replace(device, identity=replace(device.identity, id=name))
+
+
+def test_where_a_node_is_connected_is_what_its_gateway_says() -> None:
+    one, other = node_named("n1"), node_named("n2")
+    known = Devices(paired=(one, other))
+    met = meet(known, "here", {"n1": 5})
+    assert [device.met for device in met.paired] == [Met(gateway="here", at=5), None]
+    assert meet(met, "here", {"n1": 5}) == met
+    assert meet(met, "there", {}) == met
+    assert meet(met, "here", {}) == known
+
+
+def test_of_two_gateways_that_have_a_node_the_newer_connection_counts() -> None:
+    first = meet(Devices(paired=(node_named("n1"),)), "here", {"n1": 5})
+    moved = meet(first, "there", {"n1": 6})
+    assert moved.paired[0].met == Met(gateway="there", at=6)
+    assert meet(moved, "here", {"n1": 5}) == moved
+    assert meet(moved, "here", {}) == moved

@@ -54,6 +54,8 @@ class EventParams(Params):
 
 
 class NodeRow(TypedDict):
+    """`gateway` names the one that a node is connected to, where that is another: what it can do is shown there."""
+
     nodeId: str
     displayName: NotRequired[str]
     platform: str
@@ -65,6 +67,7 @@ class NodeRow(TypedDict):
     connected: bool
     approvedAtMs: int
     connectedAtMs: NotRequired[int]
+    gateway: NotRequired[str]
     sessionKey: str
     caps: list[str]
     commands: list[str]
@@ -125,7 +128,7 @@ INVOKE = Method(
     name="node.invoke",
     about="Asks a node for something it declared, and answers what it answered. One that is away, slow or fails gives an "
     "error whose `details.code` is `node_offline`, `node_timeout` or `node_failed`; one that left before it answered gives "
-    "`node_unknown`. Only `node_offline` is safe to try again: after `node_timeout` and `node_unknown` it may have been done.",
+    "`node_unknown`, and one that is connected to another gateway `node_elsewhere`, which names it. Only `node_offline` is safe to try again: after `node_timeout` and `node_unknown` it may have been done.",
     params=InvokeParams,
     result=Invoked,
     needs=Scope.WRITE,

@@ -7,7 +7,7 @@ from roost.core.devices import Device
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.grants import Role
 from roost.core.jsonvalue import JsonObject, JsonValue
-from roost.core.nodes import Answer, Declared, Done, Failed
+from roost.core.nodes import Answer, Declared, Done, Failed, NodeElsewhere, NodeOffline
 from roost.core.sources import node_key
 from roost.protocol.families import nodes
 from roost.protocol.families.devices import Paired
@@ -17,6 +17,7 @@ from roost.server.calls import Call
 from roost.server.handlers import devices as pairing
 from roost.server.handlers.talking import Talk, Words
 from roost.server.nodes import Wish
+from roost.server.whereabouts import elsewhere
 
 MOST_OF_TROUBLE = 4_000
 SAYING: Mapping[str, str] = {"agent.request": "message", "voice.transcript": "text"}
@@ -25,11 +26,11 @@ SAYING: Mapping[str, str] = {"agent.request": "message", "voice.transcript": "te
 
 async def list_nodes(call: Call, params: NoParams) -> Nodes:
     found = sorted(await _paired(call), key=lambda one: -one.approved_at)
-    return Nodes(ts=call.house.clock.now(), nodes=[_row(call, device) for device in found])
+    return Nodes(ts=call.house.clock.now(), nodes=[await _row(call, device) for device in found])
 
 
 async def describe(call: Call, params: nodes.NodeParams) -> Described:
-    row = _row(call, await _known(call, params.node_id))
+    row = await _row(call, await _known(call, params.node_id))
     return Described(ts=call.house.clock.now(), **row)
 
 
@@ -39,7 +40,7 @@ async def list_paired(call: Call, params: NoParams) -> Paired:
 
 async def invoke(call: Call, params: nodes.InvokeParams) -> Invoked:
     house = call.house
-    await _known(call, params.node_id)
+    device = await _known(call, params.node_id)
     wish = Wish(
         node_id=params.node_id,
         command=params.command,
@@ -47,7 +48,14 @@ async def invoke(call: Call, params: nodes.InvokeParams) -> Invoked:
         limit_ms=params.timeout_ms,
         name=params.idempotency_key,
     )
-    done = await house.nodes.invoke(wish, house.new_id())
+    try:
+        done = await house.nodes.invoke(wish, house.new_id())
+    except NodeOffline:
+        gateway = await elsewhere(house, device)
+        if gateway is None:
+            raise
+        named = f"gateway {gateway.name}" + (f" ({gateway.address})" if gateway.address else "")
+        raise NodeElsewhere(f"the node is connected to {named}", hint="ask it there") from None
     told = Invoked(ok=True, nodeId=params.node_id, command=params.command, payload=done.payload)
     if done.text is not None:
         told["payloadJSON"] = done.text
@@ -131,9 +139,10 @@ async def _known(call: Call, node_id: str) -> Device:
     raise NotFound("unknown nodeId", hint="`node.list` shows the nodes there are")
 
 
-def _row(call: Call, device: Device) -> NodeRow:
+async def _row(call: Call, device: Device) -> NodeRow:
     house, identity = call.house, device.identity
     client = house.nodes.connected(device.id)
+    other = await elsewhere(house, device) if client is None else None
     declared = Declared() if client is None else client.declared
     row = NodeRow(
         nodeId=device.id,
@@ -141,7 +150,7 @@ def _row(call: Call, device: Device) -> NodeRow:
         clientId=identity.client_id,
         clientMode=identity.client_mode,
         paired=True,
-        connected=client is not None,
+        connected=client is not None or other is not None,
         approvedAtMs=device.approved_at,
         sessionKey=str(node_key(house.engine.rules.routing.default_agent, device.id)),
         caps=list(declared.caps),
@@ -155,4 +164,6 @@ def _row(call: Call, device: Device) -> NodeRow:
     if client is not None:
         row["version"] = client.client.version
         row["connectedAtMs"] = client.since
+    if other is not None:
+        row["gateway"] = other.name
     return row
