@@ -9,7 +9,7 @@ from roost.core.errors import NotFound
 from roost.core.events import Event, EventKind
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
-from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent
+from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent, SpentBy
 from roost.core.messages import Usage
 from roost.core.principals import OWNER, Principal, person
 from roost.core.queries import LedgerQuery
@@ -120,6 +120,28 @@ async def test_a_total_is_the_sum_of_what_every_given_part_admits(
         )
         for agent in agents
     )
+    apart = {
+        SpentBy(key=key, total=total(*(row for row in rows if row.key == key)))
+        for key in {r.key for r in rows}
+    }
+    found = await store.dearest(query, 100)
+    assert (set(found.sessions), found.count) == (apart, len(apart))
+
+
+@pytest.mark.requirement("P19")
+async def test_the_sessions_that_cost_most_are_told_first_and_the_rest_is_counted(store: Store) -> None:
+    keys = [SessionKey.named("main", name) for name in ("cheap", "dear", "as-cheap", "free")]
+    for number, (key, cost) in enumerate(zip((*keys, keys[0]), (1, 9, 3, 0, 2), strict=True)):
+        usage = Usage(input=1, total=1, cost_micros=cost)
+        await store.record_usage(replace(call(number, key), usage=usage))
+    found = await store.dearest(LedgerQuery(), 3)
+    assert [(one.key, one.total.usage.cost_micros) for one in found.sessions] == [
+        (keys[1], 9),
+        (keys[0], 3),
+        (keys[2], 3),
+    ]
+    assert (found.sessions[1].total.calls, found.count) == (2, 4)
+    assert (await store.dearest(LedgerQuery(until=0), 3)).count == 0
 
 
 @pytest.mark.requirement("P19")

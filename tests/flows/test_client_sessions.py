@@ -178,6 +178,35 @@ async def test_condensing_is_asked_for_like_anything_else(opened: Opened) -> Non
         assert done["compacted"] is True
 
 
+NOTHING = {
+    **dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "totalTokens", "calls"), 0),
+    "totalCost": 0.0,
+}
+
+
+async def test_what_the_sessions_cost_adds_up_with_those_that_are_gone_or_too_many(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        for number, name in enumerate(("main", "agent:main:dear", "agent:main:gone"), 1):
+            usage = Usage(input=number, output=1, total=number + 1, cost_micros=number * 1_000_000)
+            gate.bench.model.add((Say("words"), Spend(usage)))
+            await client.call("chat.send", send("hello", f"run-{number}", sessionKey=name))
+            await client.event("chat", state="final", runId=f"run-{number}")
+        await client.call("sessions.delete", {"key": "agent:main:gone"})
+        told = await client.call("sessions.usage", {"range": "all"})
+        apart = told["aggregates"]
+        assert [(one["key"], one["totals"]["totalCost"]) for one in apart["bySession"]] == [
+            ("agent:main:dear", 2.0),
+            ("agent:main:main", 1.0),
+        ]
+        assert (apart["otherSessions"]["sessions"], apart["otherSessions"]["totals"]["totalCost"]) == (1, 3.0)
+        assert (told["totals"]["totalCost"], apart["byModel"][0]["totals"]["totalCost"]) == (6.0, 6.0)
+        few = (await client.call("sessions.usage", {"limit": 1}))["aggregates"]
+        assert ([one["key"] for one in few["bySession"]], few["otherSessions"]["sessions"]) == (
+            ["agent:main:dear"],
+            2,
+        )
+
+
 async def test_usage_is_told_by_day(opened: Opened) -> None:
     async with opened() as (gate, client):
         gate.bench.model.add((Say("words"), Spend(Usage(input=5, output=7, total=12))))
@@ -187,6 +216,10 @@ async def test_usage_is_told_by_day(opened: Opened) -> None:
             told = await client.call("sessions.usage", params)
             assert told["totals"]["output"] == 7
             assert told["sessions"][0]["usage"]["input"] == 5
+            apart = told["aggregates"]
+            (session,) = apart["bySession"]
+            assert (session["key"], session["totals"]) == ("agent:main:main", told["totals"])
+            assert apart["otherSessions"] == {"sessions": 0, "count": 0, "totals": NOTHING}
         past = await client.call("sessions.usage", {"startDate": "2020-01-01", "endDate": "2020-01-02"})
         assert past["totals"]["output"] == 0
         with pytest.raises(Refused, match="is no day"):

@@ -18,7 +18,7 @@ async def usage(
     limit: Annotated[int, Parameter(help="At most so many sessions.")] = 20,
     where: Where = HERE,
 ) -> int:
-    """What was spent within some days, and by each session so far."""
+    """What was spent within some days, and by which sessions."""
     async with anywhere(where) as client:
         found = await client.call(USAGE, {"range": range, "limit": limit})
     if where.json:
@@ -29,13 +29,16 @@ async def usage(
         [
             (
                 row.get("key"),
-                part(row, "usage", "input"),
-                part(row, "usage", "output"),
-                cost(part(row, "usage", "totalCost")),
+                part(row, "totals", "input"),
+                part(row, "totals", "output"),
+                cost(part(row, "totals", "totalCost")),
             )
-            for row in objects(found.get("sessions"))
+            for row in objects(part(found, "aggregates", "bySession"))
         ],
     )
+    others = part(found, "aggregates", "otherSessions")
+    if part(others, "sessions"):
+        say(f"and {part(others, 'sessions')} more: {cost(part(others, 'totals', 'totalCost'))}")
     totals = found.get("totals")
     say(
         f"{found.get('startDate')} to {found.get('endDate')}: {cost(part(totals, 'totalCost'))}, "

@@ -34,6 +34,11 @@ class LedgerTotal:
     def plus(self, other: "LedgerTotal") -> "LedgerTotal":
         return LedgerTotal(calls=self.calls + other.calls, usage=self.usage.plus(other.usage))
 
+    def minus(self, other: "LedgerTotal") -> "LedgerTotal":
+        """Of which `other` is a part."""
+        left = (whole - part for whole, part in zip(self.usage, other.usage, strict=True))
+        return LedgerTotal(calls=self.calls - other.calls, usage=Usage(*left))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
@@ -44,6 +49,22 @@ class Spent:
     provider: str
     model: str
     total: LedgerTotal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpentBy:
+    """What one session cost."""
+
+    key: SessionKey
+    total: LedgerTotal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dearest:
+    """The sessions that cost most, the dearest first, and how many there are in all."""
+
+    sessions: tuple[SpentBy, ...]
+    count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from roost.core.fleet import Fleet
 from roost.core.inbound import Accepted, Inbound, InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
-from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent
+from roost.core.ledger import Dearest, Denial, LedgerRow, LedgerTotal, Spent
 from roost.core.parking import Rule
 from roost.core.principals import Principal
 from roost.core.queries import (
@@ -332,6 +332,10 @@ class Store(Jobs, Protocol):
     async def usage(self, query: LedgerQuery) -> LedgerTotal: ...
     async def spending(self, query: LedgerQuery) -> tuple[Spent, ...]:
         """The same, apart by day, agent and model; in that order."""
+        ...
+
+    async def dearest(self, query: LedgerQuery, limit: int) -> Dearest:
+        """The same, apart by session, removed ones too."""
         ...
 
     async def ledger(self, query: LedgerQuery, *, offset: int, limit: int) -> tuple[LedgerRow, ...]:

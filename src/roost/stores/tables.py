@@ -20,7 +20,7 @@ from roost.core.inbound import Inbound, InboundRecord
 from roost.core.jobs import Job
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
-from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent
+from roost.core.ledger import Dearest, Denial, LedgerRow, LedgerTotal, Spent
 from roost.core.principals import Principal
 from roost.core.queries import LedgerQuery, Position, SearchHit, SearchQuery, SessionQuery, Spoken
 from roost.core.retention import Candidate, Fullness, Record
@@ -187,6 +187,7 @@ class Tables(Protocol):
         """In any order."""
         ...
 
+    async def dearest(self, query: LedgerQuery, limit: int) -> Dearest: ...
     async def ledger(self, query: LedgerQuery, offset: int, limit: int) -> tuple[LedgerRow, ...]: ...
 
     async def lock_balances(self, names: Sequence[str]) -> dict[str, Balance]:

@@ -124,6 +124,7 @@ class _CrashingFacts(_CrashingUpkeep):
         self.record_usage = crashes.around("store.record_usage", store.record_usage)
         self.usage = crashes.around("store.usage", store.usage)
         self.spending = crashes.around("store.spending", store.spending)
+        self.dearest = crashes.around("store.dearest", store.dearest)
         self.ledger = crashes.around("store.ledger", store.ledger)
         self.record_denial = crashes.around("store.record_denial", store.record_denial)
         self.denials = crashes.around("store.denials", store.denials)

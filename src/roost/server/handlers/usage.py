@@ -1,6 +1,7 @@
 """What models cost."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 from roost.core.errors import InvalidInput
@@ -21,7 +22,7 @@ _MOST = 200
 
 
 async def usage(call: Call, params: sessions.UsageParams) -> dict[str, JsonValue]:
-    """What each session cost so far, newest first, and the sum of all within the days asked for."""
+    """What each session cost so far, newest first; within the days asked for, the sum of all and what it is made of."""
     house = call.house
     first, last = _days(params, house.clock.now())
     keys = None if params.key is None else frozenset({house.key(params.key, params.agent_id)})
@@ -44,19 +45,45 @@ async def usage(call: Call, params: sessions.UsageParams) -> dict[str, JsonValue
         until=_moment(until),
     )
     groups = await house.store.spending(wanted)
+    whole = _sum(groups)
     return {
         "updatedAt": house.clock.now(),
         "startDate": first.isoformat(),
         "endDate": last.isoformat(),
         "sessions": [_row(session) for session in page.rows],
-        "totals": totals(_sum(groups)),
+        "totals": totals(whole),
         "aggregates": {
             "sessionCount": len(page.rows),
             **_said(await house.store.spoken(shown, _moment(first), _moment(until)), groups),
             "byModel": _apart(groups, lambda one: {"provider": one.provider, "model": one.model}),
             "byProvider": _apart(groups, lambda one: {"provider": one.provider}),
             "byAgent": _apart(groups, lambda one: {"agentId": one.agent}),
+            **await _by_session(call, wanted, query, whole),
             "costDaily": _daily(groups),
+        },
+    }
+
+
+async def _by_session(
+    call: Call, wanted: LedgerQuery, listed: SessionQuery, whole: LedgerTotal
+) -> JsonObject:
+    """The sessions that cost most, as far as the caller may see them; those that are gone are among the others."""
+    store = call.house.store
+    dearest = await store.dearest(wanted, _MOST)
+    keys = frozenset(one.key for one in dearest.sessions)
+    there = {row.key for row in (await store.list_sessions(replace(listed, keys=keys, limit=_MOST))).rows}
+    shown = [one for one in dearest.sessions if one.key in there][: listed.limit]
+    rest = whole
+    for one in shown:
+        rest = rest.minus(one.total)
+    return {
+        "bySession": [
+            {"key": str(one.key), "count": one.total.calls, "totals": totals(one.total)} for one in shown
+        ],
+        "otherSessions": {
+            "sessions": dearest.count - len(shown),
+            "count": rest.calls,
+            "totals": totals(rest),
         },
     }
 

@@ -15,7 +15,7 @@ from roost.core.fleet import Hosting
 from roost.core.inbound import InboundState
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
-from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent
+from roost.core.ledger import Dearest, Denial, LedgerRow, LedgerTotal, Spent, SpentBy
 from roost.core.queries import LedgerQuery
 from roost.core.retention import DAY_MS, Candidate, Fullness, Record, sort_of
 from roost.core.sessions import Session, SessionKind
@@ -97,6 +97,14 @@ class FactTables(State):
             Spent(day=day, agent=agent, provider=provider, model=model, total=_total(rows))
             for (day, agent, provider, model), rows in groups.items()
         )
+
+    async def dearest(self, query: LedgerQuery, limit: int) -> Dearest:
+        calls: dict[SessionKey, list[LedgerRow]] = {}
+        for row in self._calls(query):
+            calls.setdefault(row.key, []).append(row)
+        found = [SpentBy(key=key, total=_total(rows)) for key, rows in calls.items()]
+        found.sort(key=lambda one: (-one.total.usage.cost_micros, -one.total.usage.total, str(one.key)))
+        return Dearest(sessions=tuple(found[:limit]), count=len(found))
 
     async def ledger(self, query: LedgerQuery, offset: int, limit: int) -> tuple[LedgerRow, ...]:
         found = sorted(self._calls(query), key=lambda row: (row.at, row.id), reverse=True)

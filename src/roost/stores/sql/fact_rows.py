@@ -6,7 +6,7 @@ from typing import Any
 from roost.core.addresses import Account
 from roost.core.fleet import Hosting
 from roost.core.leases import Gateway, Lease
-from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent
+from roost.core.ledger import Dearest, Denial, LedgerRow, LedgerTotal, Spent, SpentBy
 from roost.core.messages import Usage
 from roost.core.queries import LedgerQuery
 from roost.core.runs import RunKind
@@ -88,6 +88,16 @@ class FactRows(Rows):
         return tuple(
             Spent(day=day, agent=agent, provider=provider, model=model, total=_read_total(figures))
             for day, agent, provider, model, *figures in await self._rows(*self._asked("spending", query))
+        )
+
+    async def dearest(self, query: LedgerQuery, limit: int) -> Dearest:
+        statement, bindings = self._asked("dearest", query)
+        rows = await self._rows(statement, {**bindings, "limit": limit})
+        return Dearest(
+            sessions=tuple(
+                SpentBy(key=parse_key(key), total=_read_total(figures)) for _, key, *figures in rows
+            ),
+            count=rows[0][0] if rows else 0,
         )
 
     async def ledger(self, query: LedgerQuery, offset: int, limit: int) -> tuple[LedgerRow, ...]:

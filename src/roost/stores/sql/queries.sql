@@ -351,6 +351,15 @@ SELECT s.at / 86400000, s.agent, s.provider, s.model, count(*),
 FROM ledger s WHERE s.tenant = :tenant /* filters */
 GROUP BY s.at / 86400000, s.agent, s.provider, s.model;
 
+-- name: dearest
+SELECT count(*) OVER (), s.key, count(*),
+    sum(input >> 32), sum(output >> 32), sum(cache_read >> 32), sum(cache_write >> 32),
+    sum(total >> 32), sum(cost_micros >> 32), sum(input & 4294967295), sum(output & 4294967295),
+    sum(cache_read & 4294967295), sum(cache_write & 4294967295), sum(total & 4294967295),
+    sum(cost_micros & 4294967295)
+FROM ledger s WHERE s.tenant = :tenant /* filters */
+GROUP BY s.key ORDER BY sum(cost_micros * 1.0) DESC, sum(total * 1.0) DESC, s.key LIMIT :limit;
+
 -- name: ledger
 SELECT id, principal, at, key, session_id, run_id, run_kind, provider, model, input, output, cache_read, cache_write,
     total, cost_micros, estimated

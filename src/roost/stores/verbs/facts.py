@@ -3,7 +3,7 @@
 from roost.core.effects import RecordUsage
 from roost.core.events import Event
 from roost.core.keys import SessionKey
-from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent
+from roost.core.ledger import Dearest, Denial, LedgerRow, LedgerTotal, Spent
 from roost.core.queries import LedgerQuery
 from roost.stores.applying import apply
 from roost.stores.verbs.base import Verbs
@@ -19,6 +19,9 @@ class FactVerbs(Verbs):
     async def spending(self, query: LedgerQuery) -> tuple[Spent, ...]:
         found = await self._read(lambda tables: tables.spending(query))
         return tuple(sorted(found, key=lambda one: (one.day, one.agent, one.provider, one.model)))
+
+    async def dearest(self, query: LedgerQuery, limit: int) -> Dearest:
+        return await self._read(lambda tables: tables.dearest(query, limit))
 
     async def ledger(self, query: LedgerQuery, *, offset: int, limit: int) -> tuple[LedgerRow, ...]:
         return await self._read(lambda tables: tables.ledger(query, offset, limit))

@@ -25,6 +25,7 @@ WHOLE = {
     "denials",
     "usage",
     "spending",
+    "dearest",
     "used_bytes",
     "count_unarchived",
     "unindexed_entries",

@@ -23,6 +23,7 @@ WHOLE = {
     "denials",
     "usage",
     "spending",
+    "dearest",
 }
 STATEMENTS = sorted(name for name in SQL if not name.startswith("where_") and name not in WHOLE)
 GROWING = re.compile(
