@@ -93,6 +93,41 @@ async def test_a_reset_is_a_mark_with_its_reason_and_what_was_before_stays(visit
     )
 
 
+async def test_a_run_is_stopped_where_all_runs_are_seen(stage: Stage, visitor: Visitor) -> None:
+    until, release = stage.held()
+    stage.model.when("dig a tunnel", [Say("digging "), until, Say("through")])
+    page = visitor.page
+    await visitor.open("tunnel")
+    await visitor.say("dig a tunnel")
+    await expect(page.locator(".speaking")).to_contain_text("digging")
+    await visitor.go("#/operations/runs")
+    row = page.locator("tbody tr", has_text="dig a tunnel")
+    await expect(row).to_contain_text("running")
+    await row.get_by_role("button", name="Stop").click()
+    await expect(page.locator(".news")).to_contain_text("Stopped")
+    await expect(row).to_contain_text("killed")
+    await expect(row.get_by_role("button", name="Stop")).to_have_count(0)
+    await visitor.open("tunnel")
+    await expect(page.locator(".said.user:not(.pending)")).to_contain_text("dig a tunnel")
+    await expect(page.locator(".speaking")).to_have_count(0)
+    await expect(page.get_by_role("button", name="Stop")).to_have_count(0)
+    release()
+
+
+async def test_what_a_removed_session_cost_is_told_with_the_rest(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.open("costly")
+    await visitor.say("this costs something")
+    await expect(page.locator(".said.agent:not(.speaking)")).to_have_count(1)
+    await page.get_by_role("button", name="Actions for this session").click()
+    await page.get_by_role("menuitem", name="Delete…").click()
+    await page.get_by_role("button", name="Delete").click()
+    await expect(page.locator(".session", has_text="this costs something")).to_have_count(0)
+    await visitor.go("#/operations/usage")
+    sessions = page.locator("section", has=page.get_by_role("heading", name="By session"))
+    await expect(sessions.locator("li").last).to_contain_text("more session")
+
+
 async def test_a_session_is_exported_as_a_file(visitor: Visitor, tmp_path: Path) -> None:
     page = visitor.page
     await visitor.open("letters")

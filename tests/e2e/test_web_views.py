@@ -166,7 +166,7 @@ async def test_a_tree(looker: Visitor, stage: Stage, tmp_path: Path) -> None:
 PARTS = {
     "deliveries": "Your train leaves",
     "jobs": "Weather",
-    "usage": "By session, so far",
+    "usage": "By session",
     "gateways": "valid for",
     "audit": "critical",
     "refusals": "Nothing was refused",
@@ -185,7 +185,7 @@ async def test_operations(looker: Visitor, tmp_path: Path) -> None:
         await expect(page.locator(".page-body")).to_contain_text(text)
         if part == "usage":
             await expect(page.locator(".page-body h2")).to_have_text(
-                ["By day", "By model", "By agent", "By session, so far"]
+                ["By day", "By model", "By agent", "By session"]
             )
         if part == "audit":
             await expect(page.locator(".card").first.locator("code")).not_to_have_text("")

@@ -6,6 +6,7 @@ import type { Defaults, History, MessageRow, SessionRow } from "../wire/shapes";
 import { wordsOf } from "../wire/shapes";
 import { call, on, whenever } from "./gateway";
 import { keepUnsent, unsentOf } from "./kept";
+import { Meanwhile } from "./meanwhile";
 import { type Page, pageOf, standing } from "./past";
 import { type Item, type Note, type Pending, type Speaking, type Tool, itemsOf, merged, outputOf } from "./items";
 
@@ -58,13 +59,14 @@ export class Conversation {
   #frame = 0;
   #again = 0;
   #heard: ChatEvent | null = null;
+  #readings = new Set<Meanwhile>();
 
   constructor(readonly key: string) {
-    this.pending.value = unsentOf(key).map(({ id, text }) => ({ kind: "pending", id, text, state: "sending" }));
+    this.pending.value = unsentOf(key).map((one) => ({ kind: "pending", ...one, state: one.error === undefined ? "sending" : "failed" }));
     this.#ends = [
       effect(() => {
-        const left = this.pending.value.filter((one) => one.state === "sending");
-        keepUnsent(key, left.map(({ id, text }) => ({ id, text })));
+        const left = this.pending.value.filter((one) => one.state === "sending" || one.state === "failed");
+        keepUnsent(key, left.map(({ id, text, error }) => ({ id, text, ...(error === undefined ? {} : { error }) })));
       }),
       whenever(() => void this.#read().catch(() => undefined)),
       on<ChatEvent>("chat", (told) => this.#mine(told) && this.#chat(told)),
@@ -94,8 +96,9 @@ export class Conversation {
   async resend(id: string): Promise<void> {
     const one = this.pending.value.find((pending) => pending.id === id);
     if (!one) return;
-    this.#mark(id, { state: "sending" });
-    await this.#deliver(one);
+    const again: Pending = { kind: "pending", id, text: one.text, state: "sending" };
+    this.pending.value = this.pending.value.map((pending) => (pending.id === id ? again : pending));
+    await this.#deliver(again);
   }
 
   async stop(): Promise<void> {
@@ -122,15 +125,22 @@ export class Conversation {
   }
 
   async #read(): Promise<void> {
+    const meanwhile = new Meanwhile();
+    this.#readings.add(meanwhile);
     try {
       await call("sessions.messages.subscribe", { key: this.key });
-      const [found, page] = await Promise.all([standing(this.key), pageOf(this.key, PAGE)]);
-      batch(() => this.#begin(found, page));
+      // In this order: an answer that is stored in between is heard of, and not shown twice.
+      const page = await pageOf(this.key, PAGE);
+      const found = await standing(this.key);
+      this.#draw();
+      batch(() => this.#begin(found, page, meanwhile));
       await Promise.all(this.pending.peek().filter((one) => one.state === "sending").map((one) => this.#deliver(one)));
     } catch (error) {
       if (!(error instanceof Refused) || error.lost) return;
       this.problem.value = error.message;
       if (error.shape.retryable) this.#soon();
+    } finally {
+      this.#readings.delete(meanwhile);
     }
   }
 
@@ -140,19 +150,18 @@ export class Conversation {
     this.#again = window.setTimeout(() => void this.#read(), AGAIN_MS);
   }
 
-  #begin(found: History, page: Page): void {
+  #begin(found: History, page: Page, meanwhile: Meanwhile): void {
     // What was missed meets what is shown, unless it is more than a page.
     const first = page.rows[0]?.__openclaw.id;
     const meets = this.rows.peek().some((row) => row.__openclaw.id === first);
     // The mark of a conversation in which nothing was said yet comes with how it stands.
     const told = new Set(page.rows.map((row) => row.__openclaw.id));
-    const rows = [...page.rows, ...found.messages.filter((row) => !told.has(row.__openclaw.id))];
-    this.rows.value = meets ? merged(this.rows.peek(), rows) : rows;
+    const unheard = found.messages.filter((row) => !told.has(row.__openclaw.id));
+    this.rows.value = meanwhile.rows(this.rows.peek(), [...page.rows, ...unheard]);
     if (!meets) this.#turned(page.older);
     this.info.value = found.sessionInfo ?? null;
     this.defaults.value = found.defaults;
-    const run = found.inFlightRun;
-    this.speaking.value = run ? { ...NOTHING_SAID, id: run.runId, text: run.text } : null;
+    this.speaking.value = meanwhile.speaking(this.speaking.peek(), found.inFlightRun);
     this.#forget(page.rows);
     this.problem.value = null;
     this.ready.value = true;
@@ -192,6 +201,7 @@ export class Conversation {
 
   #chat(told: ChatEvent): void {
     if (told.state === "delta" || told.state === "status") {
+      for (const one of this.#readings) one.spoke(told.runId);
       this.#heard = told;
       this.#frame ||= requestAnimationFrame(() => this.#draw());
       return;
@@ -229,6 +239,7 @@ export class Conversation {
   }
 
   #ended(told: ChatEvent): void {
+    for (const one of this.#readings) one.ended(told.runId);
     if (this.speaking.peek()?.id === told.runId) this.speaking.value = null;
     if (told.state === "final") return;
     const asked = this.pending.peek().find((one) => one.id === told.runId);
@@ -261,6 +272,7 @@ export class Conversation {
   }
 
   #stored(rows: MessageRow[]): void {
+    for (const one of this.#readings) one.stored(rows);
     batch(() => {
       this.rows.value = merged(this.rows.peek(), rows);
       this.#forget(rows);

@@ -31,6 +31,8 @@ export const keepDraft = (key: string, text: string): void => put(`roost.draft.$
 export interface Unsent {
   id: string;
   text: string;
+  /** Why it was refused; without one it is sent again. */
+  error?: string;
 }
 export const unsentOf = (key: string): Unsent[] => JSON.parse(localStorage.getItem(`roost.unsent.${key}`) ?? "[]") as Unsent[];
 export const keepUnsent = (key: string, left: Unsent[]): void => put(`roost.unsent.${key}`, left.length > 0 ? JSON.stringify(left) : "");

@@ -14,11 +14,12 @@ interface Usage {
   startDate: string;
   endDate: string;
   totals: Spent & { calls: number; input: number; output: number };
-  sessions: { key: string; usage: Spent | null }[];
   aggregates: {
     costDaily?: (Spent & { date: string })[];
     byModel?: { provider?: string; model?: string; totals?: Spent }[];
     byAgent?: { agentId?: string; totals?: Spent }[];
+    bySession?: { key: string; totals: Spent }[];
+    otherSessions?: { sessions: number; totals: Spent };
   };
 }
 
@@ -70,7 +71,7 @@ export function UsagePart() {
           />
           <Bars title="By model" bars={(found.aggregates.byModel ?? []).map((one) => ({ name: [one.provider, one.model].filter(Boolean).join("/"), value: value(one.totals) }))} told={told} />
           <Bars title="By agent" bars={(found.aggregates.byAgent ?? []).map((one) => ({ name: one.agentId ?? "", value: value(one.totals) }))} told={told} />
-          <Bars title="By session, so far" bars={dearest(found, value)} told={told} />
+          <Bars title="By session" bars={dearest(found, value)} told={told} />
         </>
       )}
     </Shown>
@@ -88,12 +89,15 @@ function everyDay(found: Usage): (Spent & { date: string })[] {
   return told.size > 0 ? days : [];
 }
 
+/** Those that cost most, and all others as one: together they are what the models cost. */
 function dearest(found: Usage, value: (spent?: Spent | null) => number): Bar[] {
-  return found.sessions
-    .map((one) => {
-      return { name: nameOf(one.key), value: value(one.usage), href: hrefOf({ at: "chat", key: one.key }) };
-    })
-    .filter((one) => one.value > 0)
-    .sort((one, other) => other.value - one.value)
-    .slice(0, MOST);
+  const { bySession = [], otherSessions } = found.aggregates;
+  const bars: Bar[] = bySession
+    .map((one) => ({ name: nameOf(one.key), value: value(one.totals), href: hrefOf({ at: "chat", key: one.key }) }))
+    .sort((one, other) => other.value - one.value);
+  const left = bars.slice(MOST);
+  const more = left.length + (otherSessions?.sessions ?? 0);
+  const rest = left.reduce((sum, one) => sum + one.value, value(otherSessions?.totals));
+  const shown = bars.slice(0, MOST).filter((one) => one.value > 0);
+  return more > 0 ? [...shown, { name: more === 1 ? "one more session" : `${countOf(more)} more sessions`, value: rest }] : shown;
 }

@@ -1,0 +1,164 @@
+"""A page whose line to the gateway loses, holds back or refuses something."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import anyio
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, WebSocketRoute, expect
+
+from roost.testing.scripts import Say, says
+from tests.e2e.stage import Stage, Visitor, visit
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+class Line:
+    """Between a page and its gateway."""
+
+    def __init__(self) -> None:
+        self.up = True
+        self.loses: Callable[[dict[str, Any]], bool] = lambda frame: False
+        self.holds: str | None = None
+        self.refuses: str | None = None
+        self.holding = anyio.Event()
+        self._held: list[str] = []
+        self._asked: set[str] = set()
+        self._page: WebSocketRoute | None = None
+
+    async def connect(self, page: WebSocketRoute) -> None:
+        if not self.up:
+            await page.close()
+            return
+        self._page = page
+        gateway = page.connect_to_server()
+        page.on_message(lambda text: self._ask(gateway, str(text)))
+        gateway.on_message(lambda text: self._tell(page, str(text)))
+
+    async def cut(self) -> None:
+        self.up = False
+        assert self._page is not None
+        await self._page.close()
+
+    def deliver_first(self) -> None:
+        """What was held back first arrives; the rest does not."""
+        assert self._page is not None
+        self._page.send(self._held.pop(0))
+
+    def _ask(self, gateway: WebSocketRoute, text: str) -> None:
+        frame = json.loads(text)
+        if frame.get("method") == self.refuses:
+            assert self._page is not None
+            refused = {"code": "INVALID_REQUEST", "message": "not today"}
+            self._page.send(json.dumps({"type": "res", "id": frame["id"], "ok": False, "error": refused}))
+            return
+        if frame.get("method") == self.holds:
+            self._asked.add(frame["id"])
+        gateway.send(text)
+
+    def _tell(self, page: WebSocketRoute, text: str) -> None:
+        frame = json.loads(text)
+        if frame.get("id") in self._asked:
+            self._held.append(text)
+            self.holding.set()
+        elif not (frame["type"] == "event" and self.loses(frame)):
+            page.send(text)
+
+
+class Reader(Visitor):
+    """One whose line is `line`."""
+
+    line: Line
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def reader(browser: Browser, stage: Stage) -> AsyncIterator[Reader]:
+    context, found = await visit(browser, stage.address)
+    reader = Reader(found.page, stage.address)
+    reader.line = Line()
+    await reader.page.route_web_socket("**/gateway", reader.line.connect)
+    await reader.come_in(stage.token)
+    yield reader
+    await context.close()
+    assert not reader.problems
+
+
+async def test_what_was_missed_is_read_and_stands_where_it_belongs(
+    stage: Stage, reader: Reader, visitor: Visitor
+) -> None:
+    stage.model.when("a riddle", says("the first answer"))
+    await reader.open("gap")
+    await reader.say("hello")
+    await expect(reader.page.locator(".said.agent:not(.speaking)")).to_have_count(1)
+    await visitor.open("gap")
+    reader.line.loses = lambda frame: True
+    await reader.say("a riddle")
+    await expect(visitor.page.locator(".said.agent:not(.speaking)")).to_contain_text(
+        ["I heard you.", "the first answer"]
+    )
+    await expect(visitor.page.locator(".speaking")).to_have_count(0)
+    assert await reader.page.locator(".said.agent").count() == 1
+    reader.line.loses = lambda frame: False
+    await visitor.say("and now?")
+    for page in (visitor.page, reader.page):
+        await expect(page.locator(".said:not(.speaking):not(.pending) > :first-child")).to_have_text(
+            ["hello", "I heard you.", "a riddle", "the first answer", "and now?", "I heard you."]
+        )
+        await expect(page.locator(".pending")).to_have_count(0)
+        await expect(page.locator(".speaking")).to_have_count(0)
+
+
+async def test_what_was_said_while_the_line_was_cut_is_read_when_it_is_back(
+    reader: Reader, visitor: Visitor
+) -> None:
+    await reader.open("cut")
+    await reader.say("before")
+    await expect(reader.page.locator(".said.agent:not(.speaking)")).to_have_count(1)
+    await visitor.open("cut")
+    await reader.line.cut()
+    await expect(reader.page.get_by_role("status").first).to_contain_text("The gateway is away")
+    await visitor.say("meanwhile")
+    await expect(visitor.page.locator(".said.agent:not(.speaking)")).to_have_count(2)
+    reader.line.up = True
+    await expect(reader.page.locator(".said.user")).to_contain_text(["before", "meanwhile"])
+    await expect(reader.page.locator(".said.agent:not(.speaking)")).to_have_count(2)
+
+
+async def test_a_message_that_was_refused_is_kept_and_sent_again_once(reader: Reader) -> None:
+    page = reader.page
+    await reader.open("refused")
+    reader.line.refuses = "chat.send"
+    await reader.say("a delicate matter")
+    failed = page.locator(".pending.failed")
+    await expect(failed).to_contain_text("not sent")
+    await expect(failed).to_contain_text("not today")
+    await page.reload()
+    await expect(failed).to_contain_text("a delicate matter")
+    await expect(failed).to_contain_text("not today")
+    reader.line.refuses = None
+    await page.get_by_role("button", name="Send again").click()
+    await expect(page.locator(".said.agent:not(.speaking)")).to_have_count(1)
+    await expect(page.locator(".pending")).to_have_count(0)
+    await expect(page.locator(".said.user")).to_have_count(1)
+    await expect(page.locator(".problem")).to_have_count(0)
+
+
+async def test_an_answer_that_ends_while_the_page_reads_is_shown_once(stage: Stage, reader: Reader) -> None:
+    until, release = stage.held()
+    stage.model.when("a slow tale", [Say("once upon a time"), until, Say(", the end")])
+    page = reader.page
+    await reader.open("race")
+    await reader.say("a slow tale")
+    await expect(page.locator(".speaking")).to_contain_text("once upon a time")
+    reader.line.holds = "chat.history"
+    await page.reload()
+    # Everything that was read arrives but the last: how it stood when the answer was still being written.
+    await reader.line.holding.wait()
+    release()
+    await expect(page.locator(".said.agent:not(.speaking)")).to_contain_text("the end")
+    reader.line.deliver_first()
+    await expect(page.locator(".said.user")).to_have_count(1)
+    assert await page.locator(".speaking").count() == 0
+    assert await page.locator(".said.agent").count() == 1
