@@ -7,7 +7,7 @@ import { wordsOf } from "../wire/shapes";
 import { call, on, whenever } from "./gateway";
 import { keepUnsent, unsentOf } from "./kept";
 import { Meanwhile } from "./meanwhile";
-import { type Page, pageOf, standing } from "./past";
+import { type Page, newest, pageOf, standing } from "./past";
 import { type Item, type Note, type Pending, type Speaking, type Tool, itemsOf, merged, outputOf } from "./items";
 
 const PAGE = 100;
@@ -152,12 +152,8 @@ export class Conversation {
 
   #begin(found: History, page: Page, meanwhile: Meanwhile): void {
     // What was missed meets what is shown, unless it is more than a page.
-    const first = page.rows[0]?.__openclaw.id;
-    const meets = this.rows.peek().some((row) => row.__openclaw.id === first);
-    // The mark of a conversation in which nothing was said yet comes with how it stands.
-    const told = new Set(page.rows.map((row) => row.__openclaw.id));
-    const unheard = found.messages.filter((row) => !told.has(row.__openclaw.id));
-    this.rows.value = meanwhile.rows(this.rows.peek(), [...page.rows, ...unheard]);
+    const meets = this.rows.peek().some((row) => row.__openclaw.id === page.rows[0]?.__openclaw.id);
+    this.rows.value = meanwhile.rows(this.rows.peek(), newest(page, found));
     if (!meets) this.#turned(page.older);
     this.info.value = found.sessionInfo ?? null;
     this.defaults.value = found.defaults;

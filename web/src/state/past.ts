@@ -26,4 +26,10 @@ export async function pageOf(key: string, limit: number, before: string | null =
   }
 }
 
+/** A page and how it stands after it: the mark of a conversation in which nothing was said yet comes with that. */
+export function newest(page: Page, found: History): MessageRow[] {
+  const told = new Set(page.rows.map((row) => row.__openclaw.id));
+  return [...page.rows, ...found.messages.filter((row) => !told.has(row.__openclaw.id))];
+}
+
 export const standing = (key: string): Promise<History> => call<History>("chat.history", { sessionKey: key, limit: 1 });

@@ -20,7 +20,7 @@ export function Bars({ title, bars, told }: Props) {
       <h2>{title}</h2>
       <ul class="bars">
         {bars.map((bar) => (
-          <li key={bar.name}>
+          <li key={bar.href ?? bar.name}>
             <span class="bar-name">{bar.href ? <a href={bar.href}>{bar.name}</a> : bar.name}</span>
             <span class="bar-line" aria-hidden="true">
               <span style={{ width: `${(100 * bar.value) / most}%` }} />
