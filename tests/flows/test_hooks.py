@@ -192,7 +192,7 @@ async def test_a_replayed_signature_is_refused_with_its_reason_after_a_restart_t
         assert (await sessions(gate), gate.bench.model.requests) == (kept, [])
 
 
-async def test_who_replays_again_and_again_is_held_off_and_spends_nobody_elses_calls(tmp_path: Path) -> None:
+async def test_who_replays_again_and_again_is_held_off(tmp_path: Path) -> None:
     body = b'{"repo":"roost"}'
     async with hooked("memory", tmp_path) as gate:
         gate.bench.model.add((Say("one"),))
