@@ -53,7 +53,15 @@ class EventParams(Params):
     payload_json: Annotated[str | None, Field(alias="payloadJSON")] = None
 
 
-class NodeRow(TypedDict):
+class Able(TypedDict):
+    """What a node declared when it came."""
+
+    caps: list[str]
+    commands: list[str]
+    permissions: JsonObject
+
+
+class NodeRow(Able):
     """`gateway` names the one that a node is connected to, where that is another: what it can do is shown there."""
 
     nodeId: str
@@ -69,9 +77,6 @@ class NodeRow(TypedDict):
     connectedAtMs: NotRequired[int]
     gateway: NotRequired[str]
     sessionKey: str
-    caps: list[str]
-    commands: list[str]
-    permissions: JsonObject
 
 
 class Nodes(TypedDict):
