@@ -139,7 +139,7 @@ _PROMISES: tuple[Row, ...] = (
 _FEATURES: tuple[Row, ...] = (
     ("F1", MET, 4, "Messages between sessions are a durable mailbox whose delivered, read, replied and dead states the sender can list."),
     ("F2", MET, 3, "A hard budget holds over a whole tree of sessions."),
-    ("F3", PLANNED, 6, "Named save points can be saved, listed, compared and loaded as a new branch, their source untouched."),
+    ("F3", MET, 6, "Named save points can be saved, listed, compared and loaded as a new branch, their source untouched."),
     ("F4", MET, 7, "People and agents read one timeline across resets and compactions."),
     ("F5", MET, 6, "Every session has an owner and a tenant, and two hostile tenants of one gateway learn nothing of each other."),
     ("F6", PLANNED, 5, "A standby takes over a store, and a message can be sent to a session of another gateway, with a receipt."),

@@ -43,6 +43,7 @@ from roost.core.transfer import ImportedSession, ImportOutcome
 from roost.core.trees import DecideTree
 from roost.core.workload import Workload
 from roost.ports.jobs import Jobs
+from roost.ports.points import Points
 
 Found = TypeVar("Found")
 Render: TypeAlias = Callable[[tuple[InboundRecord, ...]], tuple[EntryDraft, ...]]
@@ -50,7 +51,7 @@ Recover: TypeAlias = Callable[[RunSnapshot], Effects]
 Told: TypeAlias = Callable[[SessionKey], None]
 
 
-class Store(Jobs, Protocol):
+class Store(Jobs, Points, Protocol):
     """The only truth. Every verb is one transaction: when it returns, it is durable; when it raises,
     nothing of it was written. Only `WriteUnknown` says that it was written whole or not at all, and not which.
 

@@ -181,6 +181,8 @@ class CrashingStore(_CrashingLeases):
         self.session_by_id = crashes.around("store.session_by_id", store.session_by_id)
         self.ancestors = crashes.around("store.ancestors", store.ancestors)
         self.participants = crashes.around("store.participants", store.participants)
+        self.pointed = crashes.around("store.pointed", store.pointed)
+        self.change_points = crashes.around("store.change_points", store.change_points)
         self.generations = crashes.around("store.generations", store.generations)
         self.conversation = crashes.around("store.conversation", store.conversation)
         self.list_sessions = crashes.around("store.list_sessions", store.list_sessions)

@@ -241,3 +241,28 @@ def test_what_was_exported_is_taken_in_elsewhere(
     after = as_json(told, "sessions", "history", "main")["messages"]
     assert [one["content"] for one in after] == [one["content"] for one in before]
     assert "in the store already" in told("sessions", "import", str(folder), "--agent", "main")
+
+
+def test_save_points_are_made_compared_loaded_and_forgotten(served: Served, told: Told) -> None:
+    told("agent", "-m", "what is a session?")
+    assert "no save points yet" in told("sessions", "points")
+    assert told("sessions", "points", "save", "early") == "saved early of agent:main:main\n"
+    assert told("sessions", "points", "diff", "early") == "no difference\n"
+    told("agent", "-m", "spawn a helper to count to 5")
+    told("agent", "-m", "/model demo/demo")
+    told("sessions", "points", "save", "late", "--session", "main")
+    assert "late" in told("sessions", "points", "list")
+    shown = told("sessions", "points", "diff", "early", "late")
+    assert "+ user: spawn a helper" in shown
+    assert "+ child agent:main:subagent:" in shown
+    assert "setting model  none → demo/demo" in shown
+    assert "- … " in told("sessions", "points", "diff", "late", "early", "--limit", "1")
+    key = told("sessions", "points", "load", "early").strip()
+    assert as_json(told, "sessions", "show", key)["key"] == key
+    assert "any more" in told("sessions", "points", "rm", "early")
+    told("sessions", "points", "rm", "early", code=1)
+    assert as_json(told, "sessions", "points", "save", "third")["point"]["name"] == "third"
+    assert len(as_json(told, "sessions", "points")["points"]) == 2
+    assert as_json(told, "sessions", "points", "diff", "late", "third")["model"] is None
+    assert as_json(told, "sessions", "points", "load", "third")["ok"] is True
+    assert as_json(told, "sessions", "points", "rm", "third")["name"] == "third"

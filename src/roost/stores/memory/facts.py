@@ -162,7 +162,7 @@ class FactTables(State):
         )
 
     async def sweepable(self, before: int) -> tuple[Candidate, ...]:
-        held = self._held()
+        held = self._held() | {point.key for point in self._points}
         bound = {binding.key for binding in self._bindings}
         return tuple(
             Candidate(
@@ -185,7 +185,7 @@ class FactTables(State):
 
     async def stale_generations(self, before: int, timers: int) -> tuple[str, ...]:
         held = self._held()
-        bases = {generation.base.session_id for generation in self._generations if generation.base}
+        bases = self._bases()
         stale = []
         for one in self._generations:
             session = self._sessions.get(one.key)
@@ -205,7 +205,12 @@ class FactTables(State):
         return tuple(sorted(stale))
 
     async def is_continued(self, session_id: str) -> bool:
-        return any(one.base and one.base.session_id == session_id for one in self._generations)
+        return session_id in self._bases()
+
+    def _bases(self) -> set[str]:
+        """The generations that others go on from, or that save points name."""
+        points = {point.base.session_id for point in self._points}
+        return points | {one.base.session_id for one in self._generations if one.base}
 
     async def delete_generation(self, session_id: str) -> None:
         self._entries.drop_where(lambda entry: entry.session_id == session_id)

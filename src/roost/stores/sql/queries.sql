@@ -308,6 +308,18 @@ SELECT body FROM thread_bindings WHERE address = ?;
 -- name: delete_binding
 DELETE FROM thread_bindings WHERE address = ?;
 
+-- name: points
+SELECT body FROM points WHERE key = ? ORDER BY at, name;
+
+-- name: insert_point
+INSERT INTO points (key, name, principal, session_id, at, body, tenant) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: delete_point
+DELETE FROM points WHERE key = ? AND name = ?;
+
+-- name: delete_points
+DELETE FROM points WHERE key = ?;
+
 -- name: insert_delivery
 INSERT INTO deliveries (id, key, principal, address, state, ready_at, body, tenant) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
@@ -434,6 +446,7 @@ SELECT s.key, CASE
 FROM sessions s INDEXED BY sessions_sweepable
 WHERE (s.kind = 'cron' OR s.shape IN ('subagent', 'acp', 'hook', 'dashboard') OR s.heartbeat = 1)
     AND s.tenant = :tenant AND s.updated_at < :before AND s.pinned_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM points p WHERE p.key = s.key)
     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = s.key AND r.state IN ('queued', 'running'))
     AND NOT EXISTS (SELECT 1 FROM inbound i WHERE i.key = s.key AND i.state = 'pending' AND i.run_id IS NOT NULL)
     AND NOT EXISTS (
@@ -455,6 +468,7 @@ WHERE g.opened_at < :timers AND g.session_id <> s.session_id AND s.pinned_at IS 
     AND (SELECT n.opened_at FROM generations n WHERE n.session = g.session AND n.number > g.number
         ORDER BY n.number LIMIT 1) < CASE WHEN s.kind = 'cron' OR s.heartbeat = 1 THEN :timers ELSE :before END
     AND NOT EXISTS (SELECT 1 FROM generations b WHERE b.base_session_id = g.session_id)
+    AND NOT EXISTS (SELECT 1 FROM points p WHERE p.session_id = g.session_id)
     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = s.key AND r.state IN ('queued', 'running'))
     AND NOT EXISTS (SELECT 1 FROM inbound i WHERE i.key = s.key AND i.state = 'pending' AND i.run_id IS NOT NULL)
     AND NOT EXISTS (
@@ -464,7 +478,8 @@ WHERE g.opened_at < :timers AND g.session_id <> s.session_id AND s.pinned_at IS 
 ORDER BY g.session_id;
 
 -- name: is_continued
-SELECT EXISTS (SELECT 1 FROM generations WHERE base_session_id = ?);
+SELECT EXISTS (SELECT 1 FROM generations WHERE base_session_id = ?1)
+    OR EXISTS (SELECT 1 FROM points WHERE session_id = ?1);
 
 -- name: delete_generation
 DELETE FROM generations WHERE session_id = ?;
