@@ -146,6 +146,8 @@ for further in (search, tree, export, cleanup):
 app.command(points)
 # What imports loads what keeps.
 app.command("roost.cli.imports:session", name="import", help="Take in a conversation that was exported.")
+app.command("roost.cli.bundles:bundle", name="bundle", help="Write one with its children to one file.")
+app.command("roost.cli.bundles:unbundle", name="unbundle", help="Take in what `bundle` wrote.")
 app.command(
     "roost.cli.replays:replay", name="replay", help="Play an exported conversation again and compare."
 )

@@ -113,6 +113,7 @@ class _CrashingUpkeep:
         self.workload = crashes.around("store.workload", store.workload)
         self.give_back = crashes.around("store.give_back", store.give_back)
         self.import_session = crashes.around("store.import_session", store.import_session)
+        self.import_new = crashes.around("store.import_new", store.import_new)
         self.check = crashes.around("store.check", store.check)
         self.repair = crashes.around("store.repair", store.repair)
         self.close = crashes.around("store.close", store.close)

@@ -85,6 +85,9 @@ class FactTables(State):
         if known is None or known.estimated:
             self._ledger.put(row.id, row)
 
+    async def is_known_call(self, call_id: str) -> bool:
+        return call_id in self._ledger
+
     async def usage(self, query: LedgerQuery) -> LedgerTotal:
         return _total(self._calls(query))
 

@@ -335,6 +335,9 @@ SELECT body FROM deliveries WHERE state = ? ORDER BY seq LIMIT ?;
 -- name: deliveries_wait
 SELECT 1 FROM deliveries INDEXED BY deliveries_by_state WHERE state = 'intent' LIMIT 1;
 
+-- name: is_known_call
+SELECT EXISTS (SELECT 1 FROM ledger WHERE id = ?);
+
 -- name: put_usage
 INSERT INTO ledger (id, principal, at, key, agent, session_id, run_id, run_kind, provider, model, input, output,
     cache_read, cache_write, total, cost_micros, estimated, tenant)
