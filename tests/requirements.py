@@ -148,7 +148,7 @@ _FEATURES: tuple[Row, ...] = (
     ("F9", MET, 6, "explain answers why this route, refusal, reset, silence or cost."),
     ("F10", MET, 3, "A recorded session replays offline as a test and shows the first difference."),
     ("F11", MET, 3, "One person can be erased, backups included, while everyone else's data and all totals stay."),
-    ("F12", PLANNED, 6, "A session travels between hosts as one verified bundle, with children, generations, files and usage, and without secrets."),
+    ("F12", MET, 6, "A session travels between hosts as one verified bundle, with children, generations, files and usage, and without secrets."),
 )
 
 _DEFENCES: tuple[Row, ...] = (

@@ -60,6 +60,7 @@ STAND_INS: Mapping[str, str] = {
             *(
                 "agent",
                 "agents",
+                "bundles",
                 "completion",
                 "config",
                 "devices",

@@ -10,9 +10,10 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, TypeAlias, cast
+from types import TracebackType
+from typing import BinaryIO, Self, TypeAlias, cast
 
 from roost.core.errors import Conflict, InvalidInput, NotFound
 from roost.core.jsonl import Malformed, read_object
@@ -39,6 +40,7 @@ _BROKEN = (
     struct.error,
     EOFError,
     NotImplementedError,
+    OSError,
     RuntimeError,
     ValueError,
 )
@@ -47,11 +49,20 @@ Write: TypeAlias = Callable[[bytes], None]
 
 
 class Packer:
-    """Writes an archive, part by part, and last what each must be."""
+    """Writes an archive, part by part, and last what each must be. One that is left before that is none."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._zip = zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, allowZip64=False)
         self._parts: dict[str, JsonValue] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(zipfile.LargeZipFile, OSError, ValueError):
+            self._zip.close()
 
     @contextmanager
     def part(self, name: str) -> Iterator[Write]:

@@ -22,7 +22,7 @@ from roost.transfer.export import export_transcript, file_name, files_of
 from roost.transfer.exports import Clean, masked
 
 INDEX, USAGE = "sessions.json", "usage.jsonl"
-PAGE = 500
+PAGE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +37,12 @@ class Packed:
 
 async def pack(store: Store, root: SessionKey, out: BinaryIO, clean: Clean, now: int) -> Packed:
     """Write a session and its descendants to `out`."""
-    packing = _Packing(store, Packer(out), clean)
-    rows = [row async for row in _family(store, root)]
+    with Packer(out) as packer:
+        return await _packed(_Packing(store, packer, clean), root, now)
+
+
+async def _packed(packing: "_Packing", root: SessionKey, now: int) -> Packed:
+    rows = [row async for row in _family(packing.store, root)]
     index: dict[str, JsonValue] = {}
     for row in rows:
         index[packing.plain(row.key)] = await packing.session(row)
@@ -80,7 +84,7 @@ async def _family(store: Store, root: SessionKey) -> AsyncIterator[Session]:
 
 class _Packing:
     def __init__(self, store: Store, packer: Packer, clean: Clean) -> None:
-        self._store = store
+        self.store = store
         self._clean = clean
         self.packer = packer
         self.transcripts = self.lines = 0
@@ -95,7 +99,7 @@ class _Packing:
         return text
 
     async def session(self, row: Session) -> JsonObject:
-        generations = await self._store.generations(row.key)
+        generations = await self.store.generations(row.key)
         written = [await self._transcript(one, generations) for one in files_of(generations)]
         return session_to_json(row, written, self._clean)
 
@@ -103,7 +107,7 @@ class _Packing:
         name = file_name(one)
         self.transcripts += 1
         with self.packer.part(name) as write:
-            async with aclosing(export_transcript(self._store, one, generations)) as lines:
+            async with aclosing(export_transcript(self.store, one, generations)) as lines:
                 async for line in lines:
                     await to_thread.run_sync(write, masked(line, self._clean))
                     self.lines += 1
@@ -113,7 +117,7 @@ class _Packing:
         written: set[str] = set()
         offset = 0
         with self.packer.part(USAGE) as write:
-            while page := await self._store.ledger(query, offset=offset, limit=PAGE):
+            while page := await self.store.ledger(query, offset=offset, limit=PAGE):
                 for row in page:
                     if row.id not in written:
                         line = f"{compact(call_to_json(row, self._clean))}\n"

@@ -266,3 +266,20 @@ def test_save_points_are_made_compared_loaded_and_forgotten(served: Served, told
     assert as_json(told, "sessions", "points", "diff", "late", "third")["model"] is None
     assert as_json(told, "sessions", "points", "load", "third")["ok"] is True
     assert as_json(told, "sessions", "points", "rm", "third")["name"] == "third"
+
+
+def test_a_session_is_taken_elsewhere_in_one_file(
+    told: Told, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "x.zip"
+    told("agent", "-m", "what is a session?")
+    assert f"agent:main:main → {file}: 1 sessions" in told("sessions", "bundle", "main", str(file))
+    told("sessions", "bundle", "main", str(file), code=1)
+    assert as_json(told, "sessions", "bundle", "main", f"{file}2")["lines"] == 3
+    told("sessions", "unbundle", str(file), code=1)
+    assert "forked x.zip → agent:main:explicit:imported-" in told("sessions", "unbundle", str(file), "--fork")
+    monkeypatch.setenv("ROOST_HOME", str(tmp_path / "elsewhere"))
+    assert "nothing was kept" in told("sessions", "unbundle", str(file), "--dry-run")
+    assert as_json(told, "sessions", "unbundle", str(file))["entries"] == 2
+    assert "assistant: A session is" in told("sessions", "history", "main")
+    told("sessions", "unbundle", str(home / "roost.json"), code=1)
