@@ -3,6 +3,8 @@
 import io
 import json
 import zipfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +38,9 @@ from roost.transfer.options import ImportOptions
 from roost.transfer.packing import pack
 from roost.transfer.report import Result
 from roost.transfer.unpacking import unpack
-from tests.flows.served import Gate, gates, send
+from tests.flows.gateways import benches_on
+from tests.flows.served import Gate, gate_of, gates, send
+from tests.grounds import Ground, GroundOf
 
 PICTURE = {"type": "image", "mimeType": "image/png", "content": "aGVsbG8="}
 CHILD = SessionKey.parse("agent:main:subagent:0195a1c2-7d10-4a51-9c3e-2f4b6d8e0a01")
@@ -45,6 +49,12 @@ WORDS = ("apple", "pear", "plum", "counted")
 AGENTS = frozenset({"main", "helper"})
 UNTOLD = {"ts", "runId", "idempotencyKey", "modelReason", "channel", "chatType"}
 LATE = 4_000_000_000_000
+
+
+@asynccontextmanager
+async def opened(ground: Ground) -> AsyncIterator[Gate]:
+    async with benches_on(ground) as bench, gate_of(bench, ground.folder) as gate:
+        yield gate
 
 
 async def talked(client: LocalClient, gate: Gate, text: str, **more: object) -> None:
@@ -144,16 +154,18 @@ async def known(client: LocalClient, store: Store) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("F12")
-@pytest.mark.parametrize(("here", "there"), [("memory", "sqlite"), ("sqlite", "memory")])
+@pytest.mark.parametrize(
+    ("here", "there"), [("memory", "sqlite"), ("sqlite", "postgres"), ("postgres", "memory")]
+)
 async def test_history_search_tree_and_totals_are_the_same_on_another_host(
-    here: str, there: str, tmp_path: Path
+    here: str, there: str, ground_of: GroundOf, tmp_path: Path
 ) -> None:
-    async with gates(here, tmp_path / "a") as a, a.client() as client:
+    async with opened(await ground_of(here).fresh("a")) as a, a.client() as client:
         await lived(a, client)
         path = await packed(a.bench.store, tmp_path / "bundle")
         before = await known(client, a.bench.store)
     assert before["cost agent:main:main"][1].calls == 5
-    async with gates(there, tmp_path / "b") as b, b.client() as client:
+    async with opened(await ground_of(there).fresh("b")) as b, b.client() as client:
         report = await unpack(b.bench.store, path, options(), AGENTS)
         assert report.count(Result.IMPORTED) == 3
         assert await known(client, b.bench.store) == before

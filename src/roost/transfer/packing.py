@@ -16,7 +16,7 @@ from roost.core.keys import SessionKey
 from roost.core.queries import LedgerQuery, SessionQuery
 from roost.core.sessions import Generation, Session
 from roost.ports import Store
-from roost.transfer.archives import Packer
+from roost.transfer.archives import Packer, Write
 from roost.transfer.bundlerows import call_to_json, generation_to_json, session_to_json
 from roost.transfer.export import export_transcript, file_name, files_of
 from roost.transfer.exports import Clean, masked
@@ -108,20 +108,28 @@ class _Packing:
         self.transcripts += 1
         with self.packer.part(name) as write:
             async with aclosing(export_transcript(self.store, one, generations)) as lines:
+                held: list[bytes] = []
                 async for line in lines:
-                    await to_thread.run_sync(write, masked(line, self._clean))
-                    self.lines += 1
+                    held.append(line)
+                    if len(held) == PAGE:
+                        await to_thread.run_sync(self._write, write, held)
+                        held = []
+                await to_thread.run_sync(self._write, write, held)
         return generation_to_json(one, name, self._clean)
+
+    def _write(self, write: Write, lines: list[bytes]) -> None:
+        write(b"".join(masked(line, self._clean) for line in lines))
+        self.lines += len(lines)
 
     async def calls(self, query: LedgerQuery) -> int:
         written: set[str] = set()
         offset = 0
         with self.packer.part(USAGE) as write:
             while page := await self.store.ledger(query, offset=offset, limit=PAGE):
-                for row in page:
-                    if row.id not in written:
-                        line = f"{compact(call_to_json(row, self._clean))}\n"
-                        await to_thread.run_sync(write, line.encode())
-                        written.add(row.id)
+                # What is added meanwhile moves the others to the next page.
+                new = [row for row in page if row.id not in written]
+                rows = "".join(f"{compact(call_to_json(row, self._clean))}\n" for row in new)
+                await to_thread.run_sync(write, rows.encode())
+                written |= {row.id for row in new}
                 offset += PAGE
         return len(written)

@@ -96,6 +96,15 @@ async def test_a_family_of_any_size_is_packed(store: MemoryStore) -> None:
     assert len({json.loads(line)["id"] for line in parts["usage.jsonl"].splitlines()}) == PAGE + 1
 
 
+async def test_a_conversation_of_any_length_is_packed(store: MemoryStore) -> None:
+    await said(store, MAIN)
+    await store.append(MAIN, tuple(builders.said(str(number), "words") for number in range(2 * PAGE)))
+    done, parts = await packed(store)
+    assert done.lines == 2 * PAGE + 2
+    lines = [json.loads(line) for line in parts["main-s.jsonl"].splitlines()]
+    assert [line["id"] for line in lines[2:]] == [str(number) for number in range(2 * PAGE)]
+
+
 async def test_what_a_child_cost_that_is_gone_is_not_forgotten(store: MemoryStore) -> None:
     await said(store, MAIN)
     await said(store, child("one"), MAIN)
