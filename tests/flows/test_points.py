@@ -1,5 +1,6 @@
 """Save points, through the gateway's door."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from roost.core.keys import SessionKey
 from roost.core.messages import UserMessage, text_of
+from roost.core.scopes import SessionScope
 from roost.core.sessions import Lineage
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -117,3 +119,16 @@ async def test_a_name_is_given_once_until_it_is_deleted(tmp_path: Path) -> None:
                 await client.call(f"sessions.points.{method}", {"key": "main", "name": "b"})
         with pytest.raises(Refused, match="No session found"):
             await client.call("sessions.points.list", {"key": "nowhere"})
+
+
+async def test_a_session_of_no_agent_is_loaded_for_the_one_that_answers_in_it(tmp_path: Path) -> None:
+    async with gates("memory", tmp_path) as gate, gate.client() as client:
+        rules = gate.engine.rules
+        shared = replace(rules, routing=replace(rules.routing, scope=SessionScope.GLOBAL))
+        await gate.engine.reload(shared)
+        key = SessionKey.parse("global")
+        opening = builders.opening(builders.session(key), "everybody")
+        await gate.bench.store.change_session(key, lambda _: (opening,))
+        await client.call("sessions.points.save", {"key": "global", "name": "a"})
+        loaded = await client.call("sessions.points.load", {"key": "global", "name": "a"})
+        assert loaded["key"].startswith("agent:main:dashboard:")

@@ -86,8 +86,11 @@ class Operations:
 
         return _remaining(key, await self._store.change_session(key, decide))
 
-    async def branch(self, caller: PersonCaller, agent: str, base: Base, overrides: Overrides) -> Session:
+    async def branch(
+        self, caller: PersonCaller, source: SessionKey, base: Base, overrides: Overrides
+    ) -> Session:
         """A session of its own that goes on from a place in another, which stays as it is."""
+        agent = source.agent or self._book.current.routing.default_agent
         key = SessionKey(agent=agent, kind=KeyKind.DASHBOARD, name=self._new_id())
         return await self.open(caller, key, Labels(), overrides, base)
 

@@ -119,7 +119,7 @@ async def fork(call: Call, params: operations.ForkParams) -> Forked:
     if source is None or entry is None:
         raise NotFound(f"No message found: {params.message_id}", hint="read the conversation again")
     base = Base(session_id=entry.session_id, seq=entry.seq)
-    opened = await house.engine.operations.branch(call.caller, source.key.agent, base, source.overrides)
+    opened = await house.engine.operations.branch(call.caller, source.key, base, source.overrides)
     return Forked(ok=True, key=str(opened.key), sessionId=opened.session_id)
 
 

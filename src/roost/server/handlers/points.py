@@ -59,9 +59,7 @@ async def diff(call: Call, params: points.DiffParams) -> Differing:
 async def load(call: Call, params: points.PointParams) -> Forked:
     found = await _pointed(call, Operation.HISTORY, params)
     point = found.point(params.name)
-    opened = await call.house.engine.operations.branch(
-        call.caller, point.key.agent, point.base, point.overrides
-    )
+    opened = await call.house.engine.operations.branch(call.caller, point.key, point.base, point.overrides)
     return Forked(ok=True, key=str(opened.key), sessionId=opened.session_id)
 
 
