@@ -1,14 +1,16 @@
 """Conversations from outside: added once however often they are offered, and never over another."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
 from roost.core.effects import DeleteSession, Effects
 from roost.core.entries import EntryDraft
-from roost.core.errors import Conflict, InvalidInput
+from roost.core.errors import Conflict, Fenced, InvalidInput
 from roost.core.jsonl import Importer, line_of, read_entry
 from roost.core.keys import SessionKey
+from roost.core.leases import LEASE_MS
 from roost.core.ledger import LedgerRow
 from roost.core.messages import Usage
 from roost.core.principals import OWNER, person
@@ -23,7 +25,7 @@ from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
-from tests.contract.homes import Reopen
+from tests.contract.homes import Home, Reopen
 from tests.contract.scenes import change, known, opened, reset, whole_history
 
 SIDE = SessionKey.named("main", "side")
@@ -336,3 +338,34 @@ async def test_a_call_that_is_known_is_not_counted_again(store: Store) -> None:
     await store.import_new((replace(WHOLE, usage=(CALL,)),))
     assert (await store.usage(LedgerQuery(key=SIDE))).calls == 1
     assert (await store.usage(LedgerQuery(key=MAIN))).calls == 0
+
+
+class Slow:
+    """Nothing is a secret, and it takes long to know."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+
+    def sealed(self, text: str) -> str:
+        self._clock.advance(LEASE_MS)
+        return text
+
+
+@pytest.mark.parametrize("all_new", [True, False])
+async def test_an_import_may_take_longer_than_a_lease_lasts(
+    owned: Home, clock: FakeClock, all_new: bool
+) -> None:
+    owned.store.keep_out(Slow(clock))
+    if all_new:
+        await owned.store.import_new((WHOLE,))
+    else:
+        await owned.store.import_session(WHOLE)
+    assert (await owned.store.renew_lease(owned.lease)).live(clock.now())
+
+
+async def test_a_lease_that_had_run_out_is_not_brought_back(owned: Home, clock: FakeClock) -> None:
+    clock.advance(LEASE_MS + 1)
+    with suppress(Fenced):
+        await owned.store.import_new((WHOLE,))
+    with pytest.raises(Fenced):
+        await owned.store.renew_lease(owned.lease)

@@ -5,11 +5,12 @@ from dataclasses import replace
 from roost.core.effects import AppendEntries, OpenGeneration, OpenSession
 from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import Conflict, InvalidInput
+from roost.core.leases import LEASE_MS
 from roost.core.sessions import Generation, Session
 from roost.core.transfer import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.stores.applying import apply
 from roost.stores.unit import Unit
-from roost.stores.verbs.base import Verbs
+from roost.stores.verbs.base import Answer, Verbs, WriteVerb
 
 
 class ImportVerbs(Verbs):
@@ -22,14 +23,33 @@ class ImportVerbs(Verbs):
                 return await _import_new(unit, kept)
             return await _import_more(unit, kept)
 
-        return await self._write(verb)
+        return await self._write_long(verb)
 
     async def import_new(self, sessions: tuple[ImportedSession, ...]) -> None:
         async def verb(unit: Unit) -> None:
             for imported in sessions:
                 await _import_unknown(unit, unit.sealed(imported))
 
-        await self._write(verb)
+        await self._write_long(verb)
+
+    async def _write_long(self, verb: WriteVerb[Answer]) -> Answer:
+        """Run a verb that may take longer than a lease lasts. Where one owns the store nobody writes meanwhile, not even
+        who would renew the lease: it lasts from the end of the verb on."""
+
+        async def whole(unit: Unit) -> Answer:
+            now = await unit.tables.database_now()
+            live = {
+                one.gateway.name for one in await unit.tables.leases() if self.exclusive and one.live(now)
+            }
+            answer = await verb(unit)
+            # Only when they have been read is all before them written.
+            for lease in await unit.tables.leases():
+                if lease.gateway.name in live:
+                    until = await unit.tables.database_now() + LEASE_MS
+                    await unit.tables.put_lease(replace(lease, expires_at=until))
+            return answer
+
+        return await self._write(whole)
 
 
 async def _import_unknown(unit: Unit, imported: ImportedSession) -> None:
