@@ -139,7 +139,7 @@ _PROMISES: tuple[Row, ...] = (
 _FEATURES: tuple[Row, ...] = (
     ("F1", MET, 4, "Messages between sessions are a durable mailbox whose delivered, read, replied and dead states the sender can list."),
     ("F2", MET, 3, "A hard budget holds over a whole tree of sessions."),
-    ("F3", PLANNED, 6, "Named save points can be saved, listed, compared and loaded as a new branch, their source untouched."),
+    ("F3", MET, 6, "Named save points can be saved, listed, compared and loaded as a new branch, their source untouched."),
     ("F4", MET, 7, "People and agents read one timeline across resets and compactions."),
     ("F5", MET, 6, "Every session has an owner and a tenant, and two hostile tenants of one gateway learn nothing of each other."),
     ("F6", PLANNED, 5, "A standby takes over a store, and a message can be sent to a session of another gateway, with a receipt."),
@@ -148,7 +148,7 @@ _FEATURES: tuple[Row, ...] = (
     ("F9", MET, 6, "explain answers why this route, refusal, reset, silence or cost."),
     ("F10", MET, 3, "A recorded session replays offline as a test and shows the first difference."),
     ("F11", MET, 3, "One person can be erased, backups included, while everyone else's data and all totals stay."),
-    ("F12", PLANNED, 6, "A session travels between hosts as one verified bundle, with children, generations, files and usage, and without secrets."),
+    ("F12", MET, 6, "A session travels between hosts as one verified bundle, with children, generations, files and usage, and without secrets."),
 )
 
 _DEFENCES: tuple[Row, ...] = (

@@ -1,26 +1,31 @@
 """Conversations from outside: added once however often they are offered, and never over another."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
 from roost.core.effects import DeleteSession, Effects
 from roost.core.entries import EntryDraft
-from roost.core.errors import Conflict, InvalidInput
+from roost.core.errors import Conflict, Fenced, InvalidInput
 from roost.core.jsonl import Importer, line_of, read_entry
 from roost.core.keys import SessionKey
+from roost.core.leases import LEASE_MS
+from roost.core.ledger import LedgerRow
+from roost.core.messages import Usage
 from roost.core.principals import OWNER, person
-from roost.core.queries import HistoryQuery, SearchQuery
+from roost.core.queries import HistoryQuery, LedgerQuery, SearchQuery
 from roost.core.resets import Reset, open_generation
+from roost.core.runs import RunKind
 from roost.core.search import parse_query
-from roost.core.sessions import Labels, OpenedBy, Session, Summary, Times
+from roost.core.sessions import Base, Labels, Lineage, OpenedBy, Session, SessionStatus, Summary, Times
 from roost.core.snapshots import Snapshot
 from roost.core.transfer import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
-from tests.contract.homes import Reopen
+from tests.contract.homes import Home, Reopen
 from tests.contract.scenes import change, known, opened, reset, whole_history
 
 SIDE = SessionKey.named("main", "side")
@@ -271,3 +276,96 @@ async def test_a_deleted_conversation_can_be_imported_again(store: Store) -> Non
     await change(store, DeleteSession(key=MAIN))
     assert await store.import_session(WHOLE) is ImportOutcome.IMPORTED
     assert len(await whole_history(store)) == 5
+
+
+CALL = LedgerRow(
+    id="call",
+    at=LONG_AGO,
+    key=MAIN,
+    session_id="s-1",
+    principal=OWNER,
+    run_id="r",
+    run_kind=RunKind.TURN,
+    provider="p",
+    model="m",
+    usage=Usage(input=3, total=3),
+)
+
+
+def child_of(key: SessionKey) -> ImportedSession:
+    below = row(SIDE)._replace(lineage=Lineage(parent=key, depth=1), status=SessionStatus.DONE)
+    back = replace(
+        transcript("c-1", 1), base=Base(session_id="s-2", seq=2), opened_by=OpenedBy.FORK, rule="r"
+    )
+    return ImportedSession(session=below, generations=(back,), usage=(replace(CALL, id="other", key=SIDE),))
+
+
+async def test_several_conversations_come_in_together_with_what_they_cost(
+    store: Store, reopen: Reopen
+) -> None:
+    await store.import_new((replace(WHOLE, usage=(CALL,)), child_of(MAIN)))
+    again = await reopen()
+    assert await again.ancestors(SIDE) == (MAIN,)
+    assert (await known(again, SIDE)).status is SessionStatus.DONE
+    (generation,) = await again.generations(SIDE)
+    assert (generation.opened_by, generation.rule) == (OpenedBy.FORK, "r")
+    context = await again.conversation("c-1")
+    assert context is not None
+    assert [entry.id for entry in context.entries] == ["s-2-1", "s-2-2", "c-1-1"]
+    assert (await again.usage(LedgerQuery(tree_of=MAIN))).calls == 2
+    assert len(await again.search(SearchQuery(query=parse_query("zebra"), limit=50))) == 7
+
+
+@pytest.mark.parametrize("there", [MAIN, SIDE])
+async def test_where_one_of_them_is_there_none_comes_in(store: Store, there: SessionKey) -> None:
+    await opened(store, there)
+    with pytest.raises(Conflict, match="already"):
+        await store.import_new((replace(WHOLE, usage=(CALL,)), child_of(MAIN)))
+    assert await store.session(SIDE if there is MAIN else MAIN) is None
+    assert (await store.usage(LedgerQuery())).calls == 0
+
+
+async def test_a_transcript_that_is_there_under_another_key_keeps_them_all_out(store: Store) -> None:
+    other = SessionKey.named("main", "third")
+    await store.import_session(ImportedSession(session=row(other), generations=(transcript("c-1", 1),)))
+    with pytest.raises(Conflict, match="under another key"):
+        await store.import_new((WHOLE, child_of(MAIN)))
+    assert await store.session(MAIN) is None
+
+
+async def test_a_call_that_is_known_is_not_counted_again(store: Store) -> None:
+    await store.record_usage(replace(CALL, key=SIDE, estimated=True))
+    await store.import_new((replace(WHOLE, usage=(CALL,)),))
+    assert (await store.usage(LedgerQuery(key=SIDE))).calls == 1
+    assert (await store.usage(LedgerQuery(key=MAIN))).calls == 0
+
+
+class Slow:
+    """Nothing is a secret, and it takes long to know."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+
+    def sealed(self, text: str) -> str:
+        self._clock.advance(LEASE_MS)
+        return text
+
+
+@pytest.mark.parametrize("all_new", [True, False])
+async def test_an_import_may_take_longer_than_a_lease_lasts(
+    owned: Home, clock: FakeClock, all_new: bool
+) -> None:
+    owned.store.keep_out(Slow(clock))
+    if all_new:
+        await owned.store.import_new((WHOLE,))
+    else:
+        await owned.store.import_session(WHOLE)
+    assert (await owned.store.renew_lease(owned.lease)).live(clock.now())
+
+
+async def test_a_lease_that_had_run_out_is_not_brought_back(owned: Home, clock: FakeClock) -> None:
+    clock.advance(LEASE_MS + 1)
+    with suppress(Fenced):
+        await owned.store.import_new((WHOLE,))
+    with pytest.raises(Fenced):
+        await owned.store.renew_lease(owned.lease)

@@ -8,6 +8,7 @@ import apsw
 import pytest
 
 from roost.app.backups import back_up
+from roost.app.bundling import bundle_session
 from roost.app.erasing import erase, who
 from roost.app.opening import open_store
 from roost.clock import SystemClock
@@ -191,6 +192,22 @@ async def test_exports_of_every_session_that_she_was_in_go_and_are_named(tmp_pat
     assert set(done.removed) == set(gone)
     assert holding(tmp_path, CANARIES) == set()
     assert list((tmp_path / "exports").iterdir()) == [kept]
+
+
+@pytest.mark.requirement("F11")
+async def test_bundles_with_a_session_that_she_was_in_go_and_are_named(tmp_path: Path) -> None:
+    loaded = home(tmp_path)
+    await lived(tmp_path)
+    files = [tmp_path / name for name in ("hers", "kitchen", "bobs", "moved", "broken")]
+    for key, file in zip((EVES, GROUP, BOBS, EVES, EVES), files, strict=True):
+        await bundle_session(loaded, str(key), file)
+    hers, kitchen, _, moved, broken = files
+    moved.unlink()
+    broken.write_bytes(b"what was that?")
+    done = await erase(loaded, who(loaded, "loopback:evesid77"))
+    assert {hers, kitchen} <= set(done.removed)
+    assert [one.path for one in done.unreached] == [broken]
+    assert [file.exists() for file in files] == [False, False, True, False, True]
 
 
 @pytest.mark.requirement("F11")

@@ -150,6 +150,25 @@ RPC_DOORS: tuple[RpcDoor, ...] = (
     ),
     RpcDoor(method="sessions.compact", operation=Operation.PATCH, params=by("key")),
     RpcDoor(method="chat.inject", operation=Operation.PATCH, params=by("sessionKey", message="x")),
+    RpcDoor(method="sessions.points.list", operation=Operation.HISTORY, params=by("key")),
+    RpcDoor(
+        method="sessions.points.diff",
+        operation=Operation.HISTORY,
+        params=by("key", before="x"),
+        but="no save point",
+    ),
+    RpcDoor(
+        method="sessions.points.save",
+        operation=Operation.PATCH,
+        params=by("key", name="saved"),
+        but="there is a save point",
+    ),
+    RpcDoor(
+        method="sessions.points.delete",
+        operation=Operation.DELETE,
+        params=by("key", name="x"),
+        but="no save point",
+    ),
     RpcDoor(method="sessions.reset", operation=Operation.RESET, params=by("key")),
     RpcDoor(
         method="sessions.delete",
@@ -227,7 +246,7 @@ OWNERS = {
     ),
     *("deliveries.list", "deliveries.retry", "deliveries.dismiss"),
     *("gateways.list", "gateways.drain", "security.audit"),
-    *("sessions.fork", "send", "message.action"),
+    *("sessions.fork", "sessions.points.load", "send", "message.action"),
     *("node.list", "node.describe", "node.invoke", "node.pair.list"),
     *("device.pair.reject", "device.pair.remove", "device.token.rotate", "device.token.revoke"),
 }

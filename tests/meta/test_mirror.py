@@ -39,6 +39,11 @@ STAND_INS: Mapping[str, str] = {
         f"src/roost/stores/{rows}.py": "tests/contract/test_store_jobs.py"
         for rows in ("memory/jobs", "sql/job_rows")
     },
+    **{
+        f"src/roost/stores/{rows}.py": "tests/contract/test_store_points.py"
+        for rows in ("memory/points", "sql/point_rows")
+    },
+    "src/roost/protocol/convert/points.py": "tests/flows/test_points.py",
     "src/roost/protocol/families/": "tests/unit/protocol/test_methods.py",
     **{
         f"src/roost/server/{part}": "tests/flows/test_clients.py"
@@ -55,6 +60,7 @@ STAND_INS: Mapping[str, str] = {
             *(
                 "agent",
                 "agents",
+                "bundles",
                 "completion",
                 "config",
                 "devices",
@@ -64,7 +70,7 @@ STAND_INS: Mapping[str, str] = {
                 "happened",
                 "imports",
             ),
-            *("logs", "models", "send", "sessions", "status", "usage"),
+            *("logs", "models", "send", "points", "sessions", "status", "usage"),
         )
     },
     "src/roost/app/serving.py": "tests/e2e/test_gateway.py",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +19,8 @@ from roost.core.leases import Gateway
 from roost.core.messages import Body
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
+from roost.core.resets import Reset, open_generation
+from roost.core.sessions import OpenedBy
 from roost.core.transfer import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.ports import Store
 from roost.stores.memory import MemoryStore
@@ -25,9 +28,13 @@ from roost.stores.sqlite import SqliteStore
 from roost.testing import builders
 from roost.testing.clock import NOON, FakeClock
 from roost.transfer.export import export_session
+from roost.transfer.exports import masked
 from roost.transfer.jsonl_files import Transcript, read_transcript
 from roost.transfer.lines import Limits, read_lines
+from roost.transfer.options import ImportOptions
+from roost.transfer.packing import pack
 from roost.transfer.report import Remarks
+from roost.transfer.unpacking import unpack
 from tests.property.histories import bodies
 from tests.scale import examples
 
@@ -221,3 +228,38 @@ def test_a_session_that_was_never_a_file_travels_whole(history: list[Body]) -> N
     sent, again, ids = asyncio.run(two_hosts(history))
     assert again == sent
     assert ids == [f"e{number}" for number in range(len(history))]
+
+
+async def bundled(folder: Path, content: bytes, history: list[Body]) -> tuple[list[bytes], list[bytes]]:
+    """The transcripts of a session that was imported, reset and went on, here and where its bundle was taken."""
+    here, there = MemoryStore(FakeClock()), MemoryStore(FakeClock())
+    await round_trip(here, builders.MAIN, "s", content)
+    fresh = Reset(reason=OpenedBy.RESET, session_id="s2", at=NOON, rule="r")
+    await here.change_session(builders.MAIN, lambda snapshot: open_generation(snapshot, fresh))
+    drafts = tuple(EntryDraft(id=f"e{number}", body=body) for number, body in enumerate(history))
+    await here.append(builders.MAIN, drafts)
+    file = folder / "bundle"
+    with file.open("wb") as out:
+        await pack(here, builders.MAIN, out, str, NOON)
+    await unpack(there, file, ImportOptions(now=NOON), frozenset({"main"}))
+    sent, taken = [await export_lines(store) for store in (here, there)]
+    return [masked(line, str) for line in sent], taken
+
+
+async def export_lines(store: Store) -> list[bytes]:
+    written: list[bytes] = []
+
+    async def sink(name: str, line: bytes) -> None:
+        written.append(line)
+
+    await export_session(store, builders.MAIN, sink)
+    return written
+
+
+@pytest.mark.requirement("F12")
+@settings(max_examples=examples(30, 1000), deadline=None)
+@given(content=files, history=st.lists(bodies, max_size=6))
+def test_any_session_comes_out_of_a_bundle_as_it_went_in(content: bytes, history: list[Body]) -> None:
+    with TemporaryDirectory() as folder:
+        sent, taken = asyncio.run(bundled(Path(folder), content, history))
+    assert b"".join(taken) == b"".join(sent)

@@ -8,18 +8,21 @@ from pathlib import Path
 from anyio import to_thread
 
 from roost.app.backups import database_of, known_backups
+from roost.app.bundling import known_bundles
 from roost.app.places import export_folder
 from roost.clock import SystemClock
 from roost.config import Loaded
 from roost.config.policies import identity_links
 from roost.core.erasing import Person
-from roost.core.errors import RoostError
+from roost.core.errors import NotFound, RoostError
 from roost.core.keys import SessionKey
 from roost.core.traits import KNOWN_CHANNELS
 from roost.stores.sql.erasing import Without
 from roost.stores.sqlite.erasing import erase_in
 from roost.transfer.exports import folder_name
+from roost.transfer.lines import Limits
 from roost.transfer.mirror import forget_mirrored
+from roost.transfer.unpacking import keys_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +106,20 @@ class _Files:
                 self._leave(folder, error)
             else:
                 self.removed.append(folder)
+        for bundle in known_bundles(self._loaded):
+            self._remove_bundle(bundle, keys)
+
+    def _remove_bundle(self, path: Path, keys: frozenset[str]) -> None:
+        try:
+            if keys.isdisjoint(map(str, keys_in(path, Limits()))):
+                return
+            path.unlink()
+        except NotFound:
+            return
+        except (RoostError, OSError) as error:
+            self._leave(path, error)
+        else:
+            self.removed.append(path)
 
     def _forget_transcripts(self) -> None:
         """All of them: the next gateway writes those that there are anew."""
@@ -114,5 +131,5 @@ class _Files:
                 except OSError as error:
                     self._leave(folder, error)
 
-    def _leave(self, folder: Path, error: OSError) -> None:
+    def _leave(self, folder: Path, error: Exception) -> None:
         self.left[folder] = Unreached(path=folder, why=str(error))

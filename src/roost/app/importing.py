@@ -10,12 +10,14 @@ from roost.clock import SystemClock
 from roost.config import Loaded
 from roost.config.policies import identity_links
 from roost.core.leases import Gateway
+from roost.engine.ids import FreshIds
 from roost.ports import Store
 from roost.stores.memory import MemoryStore
-from roost.transfer.bundles import import_bundle
 from roost.transfer.openclaw import import_openclaw
 from roost.transfer.options import ImportOptions
 from roost.transfer.report import ImportReport, Progress
+from roost.transfer.transcripts import import_transcripts
+from roost.transfer.unpacking import unpack
 
 
 async def import_folder(
@@ -23,7 +25,7 @@ async def import_folder(
 ) -> ImportReport:
     """What was imported. A dry run reads all of it and keeps nothing, so it does not know what is there already."""
     async with _nowhere() if dry_run else _held(loaded) as store:
-        return await import_openclaw(store, folder, _options(loaded, agent), progress)
+        return await import_openclaw(store, folder, import_options(loaded, agent), progress)
 
 
 async def import_session(
@@ -31,13 +33,24 @@ async def import_session(
 ) -> ImportReport:
     """One conversation from its transcripts, under a key as people write it."""
     agent = agent or loaded.settings.agents.default.id
-    options = _options(loaded, agent)
+    options = import_options(loaded, agent)
     chosen = None if key is None else options.key(agent, key)
     async with _nowhere() if dry_run else _held(loaded) as store:
-        return await import_bundle(store, path, options, chosen)
+        return await import_transcripts(store, path, options, chosen)
 
 
-def _options(loaded: Loaded, agent: str | None) -> ImportOptions:
+async def import_packed(
+    loaded: Loaded, path: Path, *, agent: str | None, fork: bool, dry_run: bool
+) -> ImportReport:
+    """A bundle, all of it or nothing."""
+    clock, options = SystemClock(), import_options(loaded, agent)
+    agents = frozenset(one.id for one in loaded.settings.agents.list)
+    async with _nowhere() if dry_run else _held(loaded) as store:
+        return await unpack(store, path, options, agents, FreshIds(clock) if fork else None)
+
+
+def import_options(loaded: Loaded, agent: str | None) -> ImportOptions:
+    """How what is imported is read here."""
     return ImportOptions(
         now=SystemClock().now(),
         agent=agent,

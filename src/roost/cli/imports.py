@@ -34,7 +34,7 @@ async def openclaw(
         report = await import_folder(
             here.loaded(), folder, agent=agent, dry_run=dry_run, progress=lambda item: bar.advance(task)
         )
-    _tell(report.entries, report.complete, report.lines(), here, kept=not dry_run)
+    tell(report.entries, report.complete, report.lines(), here, kept=not dry_run)
     return 0 if report.complete else 1
 
 
@@ -48,11 +48,11 @@ async def session(
 ) -> int:
     """Take in one conversation from its transcripts; 1 if it could not be read. No gateway may run meanwhile."""
     report = await import_session(here.loaded(), path, key=key, agent=agent, dry_run=dry_run)
-    _tell(report.entries, report.complete, report.lines(), here, kept=not dry_run)
+    tell(report.entries, report.complete, report.lines(), here, kept=not dry_run)
     return 0 if report.complete else 1
 
 
-def _tell(entries: int, complete: bool, lines: Sequence[str], here: Local, *, kept: bool) -> None:
+def tell(entries: int, complete: bool, lines: Sequence[str], here: Local, *, kept: bool) -> None:
     if here.json:
         as_json({"complete": complete, "entries": entries, "lines": lines})
         return

@@ -5,6 +5,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from roost.cli.digging import cleanup, export, search, tree
+from roost.cli.points import app as points
 from roost.cli.rows import message_line, sessions_table
 from roost.cli.show import as_json, facts, say, told
 from roost.cli.where import HERE, Where, anywhere, now_of
@@ -142,8 +143,11 @@ def _done(where: Where, found: object, words: str) -> None:
 
 for further in (search, tree, export, cleanup):
     app.command(further)
+app.command(points)
 # What imports loads what keeps.
 app.command("roost.cli.imports:session", name="import", help="Take in a conversation that was exported.")
+app.command("roost.cli.bundles:bundle", name="bundle", help="Write one with its children to one file.")
+app.command("roost.cli.bundles:unbundle", name="unbundle", help="Take in what `bundle` wrote.")
 app.command(
     "roost.cli.replays:replay", name="replay", help="Play an exported conversation again and compare."
 )

@@ -19,14 +19,16 @@ class Segment:
     through: int | None = None
 
 
-def context(generations: Iterable[Generation], current: str) -> tuple[Segment, ...]:
-    """What the context of a generation is made of, oldest first.
+def context(
+    generations: Iterable[Generation], current: str, through: int | None = None
+) -> tuple[Segment, ...]:
+    """What the context of a generation is made of, oldest first; `through` is up to where, if not to its end.
 
     A base that is not among the generations, or leads back to one already visited, ends the chain.
     """
     known = {generation.session_id: generation for generation in generations}
     segments: list[Segment] = []
-    session_id, through = current, None
+    session_id = current
     while generation := known.pop(session_id, None):
         if through != 0:
             segments.append(Segment(session_id=session_id, through=through))

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from roost.core.entries import EntryDraft
-from roost.core.sessions import Base, Session
+from roost.core.ledger import LedgerRow
+from roost.core.sessions import Base, OpenedBy, Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,14 +21,17 @@ class ImportedGeneration:
     header: str | None = None
     archived: bool = False
     base: Base | None = None
+    opened_by: OpenedBy = OpenedBy.IMPORT
+    rule: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedSession:
-    """A row and its transcripts, oldest first; the last one that is not archived is current."""
+    """A row and its transcripts, oldest first; the last one that is not archived is current. `usage` is what it cost."""
 
     session: Session
     generations: tuple[ImportedGeneration, ...]
+    usage: tuple[LedgerRow, ...] = ()
 
 
 class ImportOutcome(StrEnum):

@@ -18,7 +18,7 @@ from roost.core.effects import (
 from roost.core.entries import EntryDraft
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.facts import session_owner
-from roost.core.keys import SessionKey
+from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import AssistantMessage, ProvenanceKind, Text
 from roost.core.principals import Principal
 from roost.core.queries import SessionQuery
@@ -85,6 +85,14 @@ class Operations:
             return (opened,) if snapshot.session is None else ()
 
         return _remaining(key, await self._store.change_session(key, decide))
+
+    async def branch(
+        self, caller: PersonCaller, source: SessionKey, base: Base, overrides: Overrides
+    ) -> Session:
+        """A session of its own that goes on from a place in another, which stays as it is."""
+        agent = source.agent or self._book.current.routing.default_agent
+        key = SessionKey(agent=agent, kind=KeyKind.DASHBOARD, name=self._new_id())
+        return await self.open(caller, key, Labels(), overrides, base)
 
     async def change(
         self, caller: PersonCaller, key: SessionKey, change: Change, expected_id: str | None = None

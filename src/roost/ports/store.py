@@ -39,10 +39,11 @@ from roost.core.sessions import Generation, Session
 from roost.core.snapshots import Advance, Decide, RunSnapshot
 from roost.core.threads import ThreadBinding
 from roost.core.topics import Topic
-from roost.core.transfer import ImportedSession, ImportOutcome
 from roost.core.trees import DecideTree
 from roost.core.workload import Workload
+from roost.ports.imports import Imports
 from roost.ports.jobs import Jobs
+from roost.ports.points import Points
 
 Found = TypeVar("Found")
 Render: TypeAlias = Callable[[tuple[InboundRecord, ...]], tuple[EntryDraft, ...]]
@@ -50,7 +51,7 @@ Recover: TypeAlias = Callable[[RunSnapshot], Effects]
 Told: TypeAlias = Callable[[SessionKey], None]
 
 
-class Store(Jobs, Protocol):
+class Store(Jobs, Points, Imports, Protocol):
     """The only truth. Every verb is one transaction: when it returns, it is durable; when it raises,
     nothing of it was written. Only `WriteUnknown` says that it was written whole or not at all, and not which.
 
@@ -379,10 +380,6 @@ class Store(Jobs, Protocol):
 
     async def give_back(self) -> int:
         """Return the space of what was removed to the disk, in many small transactions; how many bytes."""
-        ...
-
-    async def import_session(self, imported: ImportedSession) -> ImportOutcome:
-        """Add a conversation from outside. Done again, it changes nothing; cut short, it goes on."""
         ...
 
     async def check(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from roost.protocol.families import (
     nodes,
     operations,
     own,
+    points,
     reasons,
     sessions,
     status,
@@ -92,6 +93,11 @@ EVERY = (
     operations.DRAIN,
     operations.AUDIT,
     operations.FORK,
+    points.LIST,
+    points.SAVE,
+    points.DIFF,
+    points.LOAD,
+    points.DELETE,
 )
 METHODS = MappingProxyType({method.name: method for method in EVERY})
 

@@ -98,7 +98,7 @@ class Conversations:
         self, plan: Plan, place: Place, generations: tuple[ImportedGeneration, ...], remarks: Remarks
     ) -> ImportOutcome:
         row = session_row(place, self._options, generations, plan.entry, archived=plan.archived)
-        if row.labels.label is not None and await self._is_used(row.labels.label, row.key):
+        if row.labels.label is not None and await is_label_used(self._store, row.labels.label, row.key):
             remarks.add("its label is in use and was not taken over")
             row = row._replace(labels=replace(row.labels, label=None))
         known = await self._store.generations(row.key)
@@ -107,10 +107,6 @@ class Conversations:
             generations = fitted(generations, known, there.session_id)
         return await self._store.import_session(ImportedSession(session=row, generations=generations))
 
-    async def _is_used(self, label: str, key: SessionKey) -> bool:
-        page = await self._store.list_sessions(SessionQuery(label=label, archived=None, limit=2))
-        return any(session.key != key for session in page.rows)
-
     async def _unlike(self, generations: tuple[ImportedGeneration, ...]) -> AsyncIterator[ImportedGeneration]:
         """Transcripts that are not the beginning of what is stored under their id."""
         for generation in generations:
@@ -118,6 +114,12 @@ class Conversations:
             stored = await self._store.entries(generation.session_id, through=len(offered))
             if [entry.id for entry in stored] != offered:
                 yield generation
+
+
+async def is_label_used(store: Store, label: str, key: SessionKey) -> bool:
+    """Whether a label is that of another session."""
+    page = await store.list_sessions(SessionQuery(label=label, archived=None, limit=2))
+    return any(session.key != key for session in page.rows)
 
 
 def fitted(

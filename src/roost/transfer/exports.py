@@ -1,11 +1,11 @@
 """The folder that exports are written to: a folder a session, a file a transcript, secrets masked unless asked not to."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 from urllib.parse import quote
 
 from anyio import to_thread
@@ -17,10 +17,13 @@ from roost.core.jsonvalue import JsonObject, JsonValue, compact
 from roost.core.keys import SessionKey
 from roost.core.notices import derived_id
 from roost.core.redaction import SecretScanner, mask, redact
+from roost.core.seals import Sealing
 from roost.ports import Store
 from roost.transfer.export import export_session
 
 _NAME_CHARS = 80
+
+Clean: TypeAlias = Callable[[str], str]
 
 
 async def export_to(
@@ -38,6 +41,7 @@ async def export_to(
 async def _export(
     folder: Path, store: Store, key: SessionKey, scanner: SecretScanner | None
 ) -> tuple[str, ...]:
+    clean = None if scanner is None else masking(scanner)
     await to_thread.run_sync(partial(folder.mkdir, parents=True, exist_ok=True, mode=0o700))
     with ExitStack() as files:
         open_files: dict[str, BinaryIO] = {}
@@ -45,9 +49,7 @@ async def _export(
         async def sink(name: str, line: bytes) -> None:
             if name not in open_files:
                 open_files[name] = files.enter_context(opened_privately(folder / f"{name}.part"))
-            await to_thread.run_sync(
-                open_files[name].write, line if scanner is None else masked(line, scanner)
-            )
+            await to_thread.run_sync(open_files[name].write, line if clean is None else masked(line, clean))
 
         names = await export_session(store, key, sink)
     await to_thread.run_sync(_publish, folder, tuple(open_files))
@@ -68,31 +70,38 @@ def folder_name(key: SessionKey) -> str:
     )
 
 
-def masked(line: bytes, scanner: SecretScanner) -> bytes:
+def masking(scanner: SecretScanner, seals: Sealing | None = None) -> Clean:
+    """Texts without secrets: those that are configured by their names, if `seals` know them, others masked."""
+
+    def clean(text: str) -> str:
+        return redact(text if seals is None else seals.sealed(text), scanner)[0]
+
+    return clean
+
+
+def masked(line: bytes, clean: Clean) -> bytes:
     """A line with the secrets in its texts masked; one that is no JSON is masked as it stands."""
     text = line.decode("utf-8", "replace")
     found = read_object(text)
     if isinstance(found, Malformed):
-        return redact(text, scanner)[0].encode()
-    return compact(_masked_fields(found, scanner)).encode() + (b"\n" if text.endswith("\n") else b"")
+        return clean(text).encode()
+    return compact(masked_fields(found, clean)).encode() + (b"\n" if text.endswith("\n") else b"")
 
 
-def _masked_fields(fields: JsonObject, scanner: SecretScanner) -> JsonObject:
+def masked_fields(fields: JsonObject, clean: Clean) -> JsonObject:
     return {
-        name: mask(value)
-        if isinstance(value, str) and is_secret_field(name)
-        else _masked_value(value, scanner)
+        name: mask(value) if isinstance(value, str) and is_secret_field(name) else _masked_value(value, clean)
         for name, value in fields.items()
     }
 
 
-def _masked_value(value: JsonValue, scanner: SecretScanner) -> JsonValue:
+def _masked_value(value: JsonValue, clean: Clean) -> JsonValue:
     if isinstance(value, str):
-        return redact(value, scanner)[0]
+        return clean(value)
     if isinstance(value, Mapping):
-        return _masked_fields(value, scanner)
+        return masked_fields(value, clean)
     if isinstance(value, Sequence):
-        return [_masked_value(one, scanner) for one in value]
+        return [_masked_value(one, clean) for one in value]
     return value
 
 

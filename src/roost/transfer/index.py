@@ -101,9 +101,9 @@ def _entry(name: str, said: JsonObject) -> IndexEntry:
         session_id=_session_id(said.get("sessionId")),
         earlier=_earlier(said),
         parent=as_optional(said.get("spawnedBy")) or as_optional(said.get("parentSessionKey")),
-        provider=_text(origin.get("provider"))
-        or _text(said.get("channel"))
-        or _text(said.get("lastChannel")),
+        provider=one_line(origin.get("provider"))
+        or one_line(said.get("channel"))
+        or one_line(said.get("lastChannel")),
         labels=_labels(said),
         origin=_origin(origin),
         overrides=Overrides(model=_model(said), thinking=_thinking(said.get("thinkingLevel"))),
@@ -124,31 +124,31 @@ def _earlier(said: JsonObject) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found for value in ids if (found := _session_id(value))))
 
 
-def _text(value: JsonValue, limit: int = LABEL_CHARS) -> str | None:
+def one_line(value: JsonValue, limit: int = LABEL_CHARS) -> str | None:
     """A text for people, on one line."""
     return _CONTROL.sub(" ", as_text(value)[:limit]).strip() or None
 
 
 def _labels(said: JsonObject) -> Labels:
     return Labels(
-        label=_text(said.get("label")),
-        display_name=_text(said.get("displayName")),
-        subject=_text(said.get("subject")),
-        room=_text(said.get("groupChannel")) or _text(said.get("room")),
-        space=_text(said.get("space")),
+        label=one_line(said.get("label")),
+        display_name=one_line(said.get("displayName")),
+        subject=one_line(said.get("subject")),
+        room=one_line(said.get("groupChannel")) or one_line(said.get("room")),
+        space=one_line(said.get("space")),
     )
 
 
 def _origin(said: JsonObject) -> Origin:
     return Origin(
-        label=_text(said.get("label")),
-        provider=_text(said.get("provider")),
-        surface=_text(said.get("surface")),
+        label=one_line(said.get("label")),
+        provider=one_line(said.get("provider")),
+        surface=one_line(said.get("surface")),
         chat_type=ChatType.parse(as_text(said.get("chatType"))),
-        sender=_text(said.get("from")),
-        to=_text(said.get("to")),
-        account=_text(said.get("accountId")),
-        thread=_text(_as_word(said.get("threadId"))),
+        sender=one_line(said.get("from")),
+        to=one_line(said.get("to")),
+        account=one_line(said.get("accountId")),
+        thread=one_line(_as_word(said.get("threadId"))),
     )
 
 

@@ -22,7 +22,7 @@ from roost.core.sessions import Generation, Session
 from roost.locks import FileLock
 from roost.ports import Clock, SecretScanner, Store
 from roost.transfer.export import added_lines, export_transcript, file_name, files_of
-from roost.transfer.exports import masked, opened_privately
+from roost.transfer.exports import masked, masking, opened_privately
 from roost.transfer.layout import Layout
 
 INDEX = "sessions.json"
@@ -48,7 +48,7 @@ class Mirror:
         self._store = store
         self._clock = clock
         self._places = places
-        self._scanner = scanner
+        self._clean = masking(scanner)
         self._stamp = home / STAMP
         self._alone = FileLock(home / LOCK)
         self._changed: dict[SessionKey, int] = {}
@@ -162,7 +162,7 @@ class Mirror:
         self._written[file] = written + len(added)
 
     def _masked(self, line: bytes) -> bytes:
-        return masked(line, self._scanner)
+        return masked(line, self._clean)
 
 
 def forget_mirrored(home: Path, folder: Path) -> None:

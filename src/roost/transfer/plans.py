@@ -15,7 +15,7 @@ from roost.transfer.paths import TranscriptName, is_session_id
 from roost.transfer.report import Item, Result, shown
 
 MAX_DEPTH = 8
-_CHILDREN = frozenset({KeyKind.SUBAGENT, KeyKind.ACP})
+CHILDREN = frozenset({KeyKind.SUBAGENT, KeyKind.ACP})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,7 +249,7 @@ def _with_parents(plans: list[Plan], agent: str, options: ImportOptions) -> list
 
 
 def _parent(plan: Plan, agent: str, options: ImportOptions) -> SessionKey | None:
-    if plan.key.kind not in _CHILDREN or plan.entry is None or plan.entry.parent is None:
+    if plan.key.kind not in CHILDREN or plan.entry is None or plan.entry.parent is None:
         return None
     try:
         return options.key(agent, plan.entry.parent)

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from roost.app.importing import import_folder
+from roost.app.bundling import bundle_session
+from roost.app.importing import import_folder, import_packed
 from roost.app.opening import open_held_store, open_store
 from roost.config import load
-from roost.core.errors import LeaseHeld
+from roost.core.errors import Conflict, LeaseHeld
 from roost.core.leases import Gateway
 from roost.core.queries import SessionQuery
 from roost.transfer.report import ImportReport, Item
@@ -36,3 +37,24 @@ async def test_a_store_that_is_served_is_not_written_to(tmp_path: Path) -> None:
     async with open_held_store(loaded, Gateway(name="other", holder="process 1")):
         with pytest.raises(LeaseHeld, match="process 1"):
             await imported(tmp_path, dry_run=False)
+
+
+async def test_a_bundle_is_taken_in_tried_and_forked(tmp_path: Path) -> None:
+    here, there = (load({"ROOST_HOME": str(tmp_path / name)}) for name in ("a", "b"))
+    await import_folder(here, FIXTURE, agent=None, dry_run=False, progress=list[Item]().append)
+    file = tmp_path / "x.zip"
+    await bundle_session(here, "main", file)
+
+    async def taken(*, fork: bool = False, dry_run: bool = False) -> tuple[ImportReport, int]:
+        report = await import_packed(there, file, agent=None, fork=fork, dry_run=dry_run)
+        async with open_store(there) as store:
+            return report, len((await store.list_sessions(SessionQuery(archived=None))).rows)
+
+    tried, kept = await taken(dry_run=True)
+    assert kept == 0
+    done, kept = await taken()
+    assert (done.lines(), kept) == (tried.lines(), len(done.items))
+    with pytest.raises(ExceptionGroup) as refused:
+        await taken()
+    assert isinstance(refused.value.exceptions[0], Conflict)
+    assert (await taken(fork=True))[1] == 2 * kept

@@ -241,3 +241,45 @@ def test_what_was_exported_is_taken_in_elsewhere(
     after = as_json(told, "sessions", "history", "main")["messages"]
     assert [one["content"] for one in after] == [one["content"] for one in before]
     assert "in the store already" in told("sessions", "import", str(folder), "--agent", "main")
+
+
+def test_save_points_are_made_compared_loaded_and_forgotten(served: Served, told: Told) -> None:
+    told("agent", "-m", "what is a session?")
+    assert "no save points yet" in told("sessions", "points")
+    assert told("sessions", "points", "save", "early") == "saved early of agent:main:main\n"
+    assert told("sessions", "points", "diff", "early") == "no difference\n"
+    told("agent", "-m", "spawn a helper to count to 5")
+    told("agent", "-m", "/model demo/demo")
+    told("sessions", "points", "save", "late", "--session", "main")
+    assert "late" in told("sessions", "points", "list")
+    shown = told("sessions", "points", "diff", "early", "late")
+    assert "+ user: spawn a helper" in shown
+    assert "+ child agent:main:subagent:" in shown
+    assert "setting model  none → demo/demo" in shown
+    assert "- … " in told("sessions", "points", "diff", "late", "early", "--limit", "1")
+    key = told("sessions", "points", "load", "early").strip()
+    assert as_json(told, "sessions", "show", key)["key"] == key
+    assert "any more" in told("sessions", "points", "rm", "early")
+    told("sessions", "points", "rm", "early", code=1)
+    assert as_json(told, "sessions", "points", "save", "third")["point"]["name"] == "third"
+    assert len(as_json(told, "sessions", "points")["points"]) == 2
+    assert as_json(told, "sessions", "points", "diff", "late", "third")["model"] is None
+    assert as_json(told, "sessions", "points", "load", "third")["ok"] is True
+    assert as_json(told, "sessions", "points", "rm", "third")["name"] == "third"
+
+
+def test_a_session_is_taken_elsewhere_in_one_file(
+    told: Told, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "x.zip"
+    told("agent", "-m", "what is a session?")
+    assert f"agent:main:main → {file}: 1 sessions" in told("sessions", "bundle", "main", str(file))
+    told("sessions", "bundle", "main", str(file), code=1)
+    assert as_json(told, "sessions", "bundle", "main", f"{file}2")["lines"] == 3
+    told("sessions", "unbundle", str(file), code=1)
+    assert "forked x.zip → agent:main:explicit:imported-" in told("sessions", "unbundle", str(file), "--fork")
+    monkeypatch.setenv("ROOST_HOME", str(tmp_path / "elsewhere"))
+    assert "nothing was kept" in told("sessions", "unbundle", str(file), "--dry-run")
+    assert as_json(told, "sessions", "unbundle", str(file))["entries"] == 2
+    assert "assistant: A session is" in told("sessions", "history", "main")
+    told("sessions", "unbundle", str(home / "roost.json"), code=1)

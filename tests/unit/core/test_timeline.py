@@ -65,3 +65,12 @@ def test_a_missing_base_or_a_circle_of_bases_ends_the_chain() -> None:
     other = generation(2, OpenedBy.FORK, Base(session_id="g1", seq=6))
     assert context([one, other], "g1") == (Segment(session_id="g2", through=5), Segment(session_id="g1"))
     assert context([FIRST], "unknown") == ()
+
+
+def test_a_context_can_be_read_up_to_a_place() -> None:
+    back = generation(2, OpenedBy.BACK, Base(session_id="g1", seq=40))
+    assert context([FIRST, back], "g2", 3) == (
+        Segment(session_id="g1", through=40),
+        Segment(session_id="g2", through=3),
+    )
+    assert context([FIRST, back], "g2", 0) == (Segment(session_id="g1", through=40),)

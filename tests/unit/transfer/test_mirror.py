@@ -19,10 +19,10 @@ from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
-from roost.transfer.bundles import import_bundle
 from roost.transfer.mirror import INDEX, PAGE, STAMP, Mirror, Places
 from roost.transfer.options import ImportOptions
-from tests.unit.transfer.test_bundles import OLDER, transcript
+from roost.transfer.transcripts import import_transcripts
+from tests.unit.transfer.test_transcripts import OLDER, transcript
 
 TOPIC = SessionKey.parse("agent:main:telegram:group:-1:topic:42")
 SECRET = "plain words of the owner"
@@ -173,7 +173,7 @@ async def test_what_was_imported_keeps_its_lines_and_damage_to_the_index_is_mend
     store: MemoryStore, tmp_path: Path
 ) -> None:
     given = transcript(tmp_path, OLDER, 1, "first", "second")
-    await import_bundle(store, given, ImportOptions(now=NOON * 2), MAIN)
+    await import_transcripts(store, given, ImportOptions(now=NOON * 2), MAIN)
     await followed(store, tmp_path)
     copied = tmp_path / "main" / given.name
     assert copied.read_bytes() == given.read_bytes()

@@ -7,9 +7,8 @@ from roost.core.entries import Entry
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.fleet import Fleet
 from roost.core.jsonvalue import JsonObject
-from roost.core.keys import KeyKind, SessionKey
 from roost.core.queries import HistoryQuery
-from roost.core.sessions import Base, Labels, Session
+from roost.core.sessions import Base, Session
 from roost.core.visibility import Operation
 from roost.engine.reaching import reach
 from roost.engine.subscriptions import may_list
@@ -119,10 +118,9 @@ async def fork(call: Call, params: operations.ForkParams) -> Forked:
     entry = None if source is None else await _entry(call, source, params.message_id)
     if source is None or entry is None:
         raise NotFound(f"No message found: {params.message_id}", hint="read the conversation again")
-    key = SessionKey(agent=source.key.agent, kind=KeyKind.DASHBOARD, name=house.new_id())
     base = Base(session_id=entry.session_id, seq=entry.seq)
-    opened = await house.engine.operations.open(call.caller, key, Labels(), source.overrides, base)
-    return Forked(ok=True, key=str(key), sessionId=opened.session_id)
+    opened = await house.engine.operations.branch(call.caller, source.key, base, source.overrides)
+    return Forked(ok=True, key=str(opened.key), sessionId=opened.session_id)
 
 
 async def _entry(call: Call, session: Session, entry_id: str) -> Entry | None:

@@ -14,6 +14,7 @@ from roost.protocol.families import (
     nodes,
     operations,
     own,
+    points,
     reasons,
     sessions,
     status,
@@ -27,6 +28,7 @@ from roost.server.handlers import letters as posting
 from roost.server.handlers import nodes as lending
 from roost.server.handlers import operations as operating
 from roost.server.handlers import own as roosts
+from roost.server.handlers import points as saving
 from roost.server.handlers import reasons as why
 from roost.server.handlers import sessions as reading
 from roost.server.handlers import status as standing
@@ -48,6 +50,7 @@ def table(fanout: Fanout) -> Table:
         *_cron(),
         *_own(),
         *_operations(),
+        *_points(),
     )
     return MappingProxyType({one.method.name: one for one in bound})
 
@@ -150,3 +153,11 @@ def _operations() -> Iterable[Bound[Any, Any]]:
     yield Bound(method=operations.DRAIN, handle=operating.drain)
     yield Bound(method=operations.AUDIT, handle=operating.audit)
     yield Bound(method=operations.FORK, handle=operating.fork)
+
+
+def _points() -> Iterable[Bound[Any, Any]]:
+    yield Bound(method=points.LIST, handle=saving.list_points)
+    yield Bound(method=points.SAVE, handle=saving.save)
+    yield Bound(method=points.DIFF, handle=saving.diff)
+    yield Bound(method=points.LOAD, handle=saving.load)
+    yield Bound(method=points.DELETE, handle=saving.delete)

@@ -85,6 +85,9 @@ class FactTables(State):
         if known is None or known.estimated:
             self._ledger.put(row.id, row)
 
+    async def is_known_call(self, call_id: str) -> bool:
+        return call_id in self._ledger
+
     async def usage(self, query: LedgerQuery) -> LedgerTotal:
         return _total(self._calls(query))
 
@@ -170,7 +173,7 @@ class FactTables(State):
         )
 
     async def sweepable(self, before: int) -> tuple[Candidate, ...]:
-        held = self._held()
+        held = self._held() | {point.key for point in self._points}
         bound = {binding.key for binding in self._bindings}
         return tuple(
             Candidate(
@@ -193,7 +196,7 @@ class FactTables(State):
 
     async def stale_generations(self, before: int, timers: int) -> tuple[str, ...]:
         held = self._held()
-        bases = {generation.base.session_id for generation in self._generations if generation.base}
+        bases = self._bases()
         stale = []
         for one in self._generations:
             session = self._sessions.get(one.key)
@@ -213,7 +216,12 @@ class FactTables(State):
         return tuple(sorted(stale))
 
     async def is_continued(self, session_id: str) -> bool:
-        return any(one.base and one.base.session_id == session_id for one in self._generations)
+        return session_id in self._bases()
+
+    def _bases(self) -> set[str]:
+        """The generations that others go on from, or that save points name."""
+        points = {point.base.session_id for point in self._points}
+        return points | {one.base.session_id for one in self._generations if one.base}
 
     async def delete_generation(self, session_id: str) -> None:
         self._entries.drop_where(lambda entry: entry.session_id == session_id)

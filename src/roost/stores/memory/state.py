@@ -16,6 +16,7 @@ from roost.core.jobs import Job
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import Denial, LedgerRow
+from roost.core.points import Point
 from roost.core.principals import Principal
 from roost.core.runs import Run
 from roost.core.sessions import Generation, Session
@@ -45,6 +46,7 @@ class State:
         self._exchanges: Rows[str, Exchange] = Rows(self._undo)
         self._completions: Rows[str, Completion] = Rows(self._undo)
         self._bindings: Rows[Address, ThreadBinding] = Rows(self._undo)
+        self._points: Rows[tuple[SessionKey, str], Point] = Rows(self._undo)
         self._jobs: Rows[str, Job] = Rows(self._undo)
         self._firings: Rows[str, Firing] = Rows(self._undo)
         self._deliveries: Rows[str, Delivery] = Rows(self._undo)

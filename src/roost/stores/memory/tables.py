@@ -25,10 +25,11 @@ from roost.stores.memory.facts import FactTables
 from roost.stores.memory.filters import in_scope, wanted
 from roost.stores.memory.jobs import JobTables
 from roost.stores.memory.limits import refuse_oversized, storable
+from roost.stores.memory.points import PointTables
 from roost.stores.scrub import without_content
 
 
-class MemoryTables(FactTables, JobTables):
+class MemoryTables(FactTables, JobTables, PointTables):
     """`Tables` over rows in memory."""
 
     # -- sessions ------------------------------------------------------------------------------------
@@ -84,6 +85,7 @@ class MemoryTables(FactTables, JobTables):
         self._exchanges.drop_where(lambda exchange: key in (exchange.requester, exchange.target))
         self._completions.drop_where(lambda completion: completion.requester == key)
         self._bindings.drop_where(lambda binding: binding.key == key)
+        self._points.drop_where(lambda point: point.key == key)
         # The identity of a message stays, so that its redelivery is recognised; what it said does not.
         for record in self._inbound:
             if record.inbound.key == key:

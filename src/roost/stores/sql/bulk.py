@@ -54,6 +54,7 @@ TABLES = (
     Table("completions", ("seq",)),
     Table("devices", ("name",)),
     Table("thread_bindings", ("address",)),
+    Table("points", ("key", "name")),
     Table("deliveries", ("seq",)),
     Table("jobs", ("id",)),
     Table("firings", ("seq",)),

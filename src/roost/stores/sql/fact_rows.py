@@ -81,6 +81,9 @@ class FactRows(Rows):
         )
         await self._do("put_usage", values)
 
+    async def is_known_call(self, call_id: str) -> bool:
+        return bool(await self._figure("is_known_call", (call_id,)))
+
     async def usage(self, query: LedgerQuery) -> LedgerTotal:
         return _read_total(await self._row(*self._asked("usage", query)))
 

@@ -308,6 +308,18 @@ SELECT body FROM thread_bindings WHERE address = ?;
 -- name: delete_binding
 DELETE FROM thread_bindings WHERE address = ?;
 
+-- name: points
+SELECT body FROM points WHERE key = ? ORDER BY at, name;
+
+-- name: insert_point
+INSERT INTO points (key, name, principal, session_id, at, body, tenant) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: delete_point
+DELETE FROM points WHERE key = ? AND name = ?;
+
+-- name: delete_points
+DELETE FROM points WHERE key = ?;
+
 -- name: insert_delivery
 INSERT INTO deliveries (id, key, principal, address, state, ready_at, body, tenant) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
@@ -322,6 +334,9 @@ SELECT body FROM deliveries WHERE state = ? ORDER BY seq LIMIT ?;
 
 -- name: deliveries_wait
 SELECT 1 FROM deliveries INDEXED BY deliveries_by_state WHERE state = 'intent' LIMIT 1;
+
+-- name: is_known_call
+SELECT EXISTS (SELECT 1 FROM ledger WHERE id = ?);
 
 -- name: put_usage
 INSERT INTO ledger (id, principal, at, key, agent, session_id, run_id, run_kind, provider, model, input, output,
@@ -443,6 +458,7 @@ SELECT s.key, CASE
 FROM sessions s INDEXED BY sessions_sweepable
 WHERE (s.kind = 'cron' OR s.shape IN ('subagent', 'acp', 'hook', 'dashboard') OR s.heartbeat = 1)
     AND s.tenant = :tenant AND s.updated_at < :before AND s.pinned_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM points p WHERE p.key = s.key)
     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = s.key AND r.state IN ('queued', 'running'))
     AND NOT EXISTS (SELECT 1 FROM inbound i WHERE i.key = s.key AND i.state = 'pending' AND i.run_id IS NOT NULL)
     AND NOT EXISTS (
@@ -464,6 +480,7 @@ WHERE g.opened_at < :timers AND g.session_id <> s.session_id AND s.pinned_at IS 
     AND (SELECT n.opened_at FROM generations n WHERE n.session = g.session AND n.number > g.number
         ORDER BY n.number LIMIT 1) < CASE WHEN s.kind = 'cron' OR s.heartbeat = 1 THEN :timers ELSE :before END
     AND NOT EXISTS (SELECT 1 FROM generations b WHERE b.base_session_id = g.session_id)
+    AND NOT EXISTS (SELECT 1 FROM points p WHERE p.session_id = g.session_id)
     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = s.key AND r.state IN ('queued', 'running'))
     AND NOT EXISTS (SELECT 1 FROM inbound i WHERE i.key = s.key AND i.state = 'pending' AND i.run_id IS NOT NULL)
     AND NOT EXISTS (
@@ -473,7 +490,8 @@ WHERE g.opened_at < :timers AND g.session_id <> s.session_id AND s.pinned_at IS 
 ORDER BY g.session_id;
 
 -- name: is_continued
-SELECT EXISTS (SELECT 1 FROM generations WHERE base_session_id = ?);
+SELECT EXISTS (SELECT 1 FROM generations WHERE base_session_id = ?1)
+    OR EXISTS (SELECT 1 FROM points WHERE session_id = ?1);
 
 -- name: delete_generation
 DELETE FROM generations WHERE session_id = ?;

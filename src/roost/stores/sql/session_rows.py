@@ -126,6 +126,7 @@ class SessionRows(Rows):
             "delete_exchanges",
             "delete_completions",
             "delete_bindings",
+            "delete_points",
         ):
             await self._do(statement, (text,))
         # The identity of a message stays, so that its redelivery is recognised; what it said does not.

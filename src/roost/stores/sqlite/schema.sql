@@ -271,6 +271,20 @@ CREATE TABLE thread_bindings (
 
 CREATE INDEX thread_bindings_by_key ON thread_bindings (key);
 
+-- Named moments of conversations. A generation that one names is kept.
+CREATE TABLE points (
+    key        TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    tenant     TEXT NOT NULL DEFAULT 'default',
+    principal  TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    at         INTEGER NOT NULL,
+    body       TEXT NOT NULL,
+    PRIMARY KEY (key, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX points_by_generation ON points (session_id);
+
 CREATE TABLE deliveries (
     seq       INTEGER PRIMARY KEY,
     id        TEXT NOT NULL UNIQUE,

@@ -12,6 +12,7 @@ from roost.stores.sql.budget_rows import BudgetRows
 from roost.stores.sql.device_rows import DeviceRows
 from roost.stores.sql.fact_rows import FactRows
 from roost.stores.sql.job_rows import JobRows
+from roost.stores.sql.point_rows import PointRows
 from roost.stores.sql.rows import Row, Values
 from roost.stores.sql.session_rows import read_session
 from roost.stores.sql.work_rows import WorkRows
@@ -22,7 +23,7 @@ HOT_SESSIONS = 4_096
 HOT_RUNS = 4_096
 
 
-class SqliteTables(RepairRows, WorkRows, FactRows, DeviceRows, BudgetRows, JobRows):
+class SqliteTables(RepairRows, WorkRows, FactRows, DeviceRows, BudgetRows, JobRows, PointRows):
     """`Tables` over one connection, used on the thread that owns it."""
 
 

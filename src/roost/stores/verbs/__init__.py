@@ -9,6 +9,7 @@ from roost.stores.verbs.inbox import InboxVerbs
 from roost.stores.verbs.jobs import JobVerbs
 from roost.stores.verbs.leases import LeaseVerbs
 from roost.stores.verbs.outbox import OutboxVerbs
+from roost.stores.verbs.points import PointVerbs
 from roost.stores.verbs.retention import RetentionVerbs
 from roost.stores.verbs.runs import RunVerbs
 from roost.stores.verbs.sessions import SessionVerbs
@@ -25,6 +26,7 @@ class StoreVerbs(
     FactVerbs,
     DeviceVerbs,
     JobVerbs,
+    PointVerbs,
     ImportVerbs,
     RetentionVerbs,
 ):

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 from roost.core.effects import AppendEntries, OpenGeneration, OpenSession
 from roost.core.entries import Entry, EntryDraft
-from roost.core.errors import InvalidInput
-from roost.core.sessions import Generation, OpenedBy, Session
+from roost.core.errors import Conflict, InvalidInput
+from roost.core.leases import LEASE_MS
+from roost.core.sessions import Generation, Session
 from roost.core.transfer import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.stores.applying import apply
 from roost.stores.unit import Unit
-from roost.stores.verbs.base import Verbs
+from roost.stores.verbs.base import Answer, Verbs, WriteVerb
 
 
 class ImportVerbs(Verbs):
@@ -22,7 +23,44 @@ class ImportVerbs(Verbs):
                 return await _import_new(unit, kept)
             return await _import_more(unit, kept)
 
-        return await self._write(verb)
+        return await self._write_long(verb)
+
+    async def import_new(self, sessions: tuple[ImportedSession, ...]) -> None:
+        async def verb(unit: Unit) -> None:
+            for imported in sessions:
+                await _import_unknown(unit, unit.sealed(imported))
+
+        await self._write_long(verb)
+
+    async def _write_long(self, verb: WriteVerb[Answer]) -> Answer:
+        """Run a verb that may take longer than a lease lasts. Where one owns the store nobody writes meanwhile, not even
+        who would renew the lease: it lasts from the end of the verb on."""
+
+        async def whole(unit: Unit) -> Answer:
+            now = await unit.tables.database_now()
+            live = {
+                one.gateway.name for one in await unit.tables.leases() if self.exclusive and one.live(now)
+            }
+            answer = await verb(unit)
+            # Only when they have been read is all before them written.
+            for lease in await unit.tables.leases():
+                if lease.gateway.name in live:
+                    until = await unit.tables.database_now() + LEASE_MS
+                    await unit.tables.put_lease(replace(lease, expires_at=until))
+            return answer
+
+        return await self._write(whole)
+
+
+async def _import_unknown(unit: Unit, imported: ImportedSession) -> None:
+    key = imported.session.key
+    if await unit.session(key) is not None:
+        raise Conflict(f"there is a session {key} already")
+    if await _import_new(unit, imported) is ImportOutcome.TAKEN:
+        raise Conflict(f"transcripts of {key} are in the store already, under another key")
+    for row in imported.usage:
+        if not await unit.tables.is_known_call(row.id):
+            await unit.tables.put_usage(row)
 
 
 async def _import_new(unit: Unit, imported: ImportedSession) -> ImportOutcome:
@@ -79,7 +117,8 @@ async def _add(
             key=session.key,
             number=place,
             opened_at=imported.opened_at,
-            opened_by=OpenedBy.IMPORT,
+            opened_by=imported.opened_by,
+            rule=imported.rule,
             previous=previous,
             base=imported.base,
             archived=imported.archived,

@@ -153,14 +153,20 @@ async def _conversation(tables: Tables, session_id: str) -> Conversation | None:
     session = await tables.session_by_id(session_id)
     if session is None:
         return None
-    known = [*await tables.generations(session.key)]
-    # A fork's base is a generation of another session.
-    while (wanted := _unknown_base(known)) and (other := await tables.session_by_id(wanted)) is not None:
-        known += await tables.generations(other.key)
+    known = await read_from(tables, session.key)
     entries: list[Entry] = []
     for segment in timeline.context(known, session_id):
         entries += await tables.entries(segment.session_id, segment.after, segment.through)
     return Conversation(session=session, entries=tuple(entries))
+
+
+async def read_from(tables: Tables, key: SessionKey) -> tuple[Generation, ...]:
+    """The generations that the conversations under a key are read from, oldest first."""
+    known = [*await tables.generations(key)]
+    # A fork's base is a generation of another session.
+    while (wanted := _unknown_base(known)) and (other := await tables.session_by_id(wanted)) is not None:
+        known += await tables.generations(other.key)
+    return tuple(known)
 
 
 def _unknown_base(known: list[Generation]) -> str | None:

@@ -10,9 +10,9 @@ from roost.core.keys import SessionKey
 from roost.stores.memory import MemoryStore
 from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
-from roost.transfer.bundles import import_bundle
 from roost.transfer.options import ImportOptions
 from roost.transfer.report import ImportReport, Result
+from roost.transfer.transcripts import import_transcripts
 
 OLDER, NEWER = "ffff0000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
 
@@ -44,7 +44,7 @@ def store() -> MemoryStore:
 
 
 async def taken(store: MemoryStore, path: Path, key: SessionKey | None = None) -> ImportReport:
-    return await import_bundle(store, path, ImportOptions(now=1_800_000_000_000), key)
+    return await import_transcripts(store, path, ImportOptions(now=1_800_000_000_000), key)
 
 
 async def test_a_folder_is_one_conversation_in_the_order_of_its_transcripts(

@@ -19,7 +19,7 @@ DEFAULT_AGENT = "main"
 _FIRST_BYTES = 65_536
 
 
-async def import_bundle(
+async def import_transcripts(
     store: Store, path: Path, options: ImportOptions, key: SessionKey | None = None
 ) -> ImportReport:
     """Import a folder of transcripts, or one of them, as one conversation. Without a key it gets one of its own; where
