@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
-import uvloop
+import anyio
 
 from bench import cli, delegation, postgres, reads, recall, startup, stores, tools, turns, wire
 from bench.figures import Figure
@@ -27,7 +27,7 @@ PARTS: Mapping[str, Callable[[Path], Awaitable[list[Figure]]]] = {
 
 
 async def measured(name: str) -> list[Figure]:
-    """On the loop that a gateway runs on."""
+    """On the loop that a gateway runs on, begun as it begins it."""
     with tempfile.TemporaryDirectory() as folder:
         return await PARTS[name](Path(folder))
 
@@ -41,7 +41,7 @@ def main() -> None:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
     figures: dict[str, list[Figure]] = {}
     for name in asked.parts or PARTS:
-        figures[name] = uvloop.run(measured(name))
+        figures[name] = anyio.run(measured, name, backend_options={"use_uvloop": True})
         for figure in figures[name]:
             print(figure.line(), flush=True)
     asked.report.parent.mkdir(exist_ok=True)

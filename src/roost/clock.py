@@ -1,6 +1,8 @@
 """The machine's own clock, and the time zone it stands in."""
 
+import asyncio
 import time
+from collections.abc import Callable
 from datetime import UTC, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -18,6 +20,9 @@ class SystemClock:
 
     async def sleep(self, milliseconds: int) -> None:
         await anyio.sleep(milliseconds / 1000)
+
+    def later(self, milliseconds: int, act: Callable[[], None]) -> Callable[[], None]:
+        return asyncio.get_running_loop().call_later(milliseconds / 1000, act).cancel
 
 
 def host_zone(file: Path = _ZONE_FILE) -> tzinfo:

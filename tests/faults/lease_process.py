@@ -6,6 +6,7 @@ python -m tests.faults.lease_process <database> <clock> <name of the gateway>
 import asyncio
 import mmap
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -37,6 +38,9 @@ class SharedClock:
 
     async def sleep(self, milliseconds: int) -> None:
         await anyio.sleep_forever()
+
+    def later(self, milliseconds: int, act: Callable[[], None]) -> Callable[[], None]:
+        raise NotImplementedError
 
     def advance(self, milliseconds: int) -> None:
         self._map[:] = f"{self.now() + milliseconds:0{DIGITS}}".encode()

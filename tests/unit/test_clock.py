@@ -25,6 +25,15 @@ async def test_it_sleeps_at_least_as_long_as_asked_and_not_a_thousand_times_long
     assert time.monotonic_ns() - before >= 19_000_000
 
 
+async def test_something_is_done_later_unless_it_is_called_off() -> None:
+    clock, done, over = SystemClock(), list[str](), anyio.Event()
+    clock.later(1, lambda: done.append("never"))()
+    clock.later(20, over.set)
+    with anyio.fail_after(60):
+        await over.wait()
+    assert done == []
+
+
 async def test_a_sleeper_can_be_cancelled() -> None:
     with anyio.move_on_after(0) as scope:
         await SystemClock().sleep(60_000)

@@ -2,7 +2,7 @@
 and the moments at which they came. Nothing is asked of a network."""
 
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC
@@ -117,6 +117,9 @@ class _Moment:
         if milliseconds > 0:
             await anyio.sleep_forever()
         await anyio.lowlevel.checkpoint()
+
+    def later(self, milliseconds: int, act: Callable[[], None]) -> Callable[[], None]:
+        return lambda: None
 
 
 @dataclass(slots=True)

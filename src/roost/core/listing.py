@@ -28,8 +28,8 @@ class Links(NamedTuple):
 
 
 class Words(NamedTuple):
-    """What people call a session, its task or what was said first, and the line said last in it, without secrets;
-    empty where there is none."""
+    """What people call a session, its task or what was said first, and what was said last in it, the latter two on one
+    line, without secrets; empty where there is none."""
 
     label: str
     name: str
@@ -95,7 +95,8 @@ def channel_of(session: Session) -> str:
 
 def title_of(words: Words) -> str | None:
     """What people call a session, else the task it was spawned for, else what was said first in it."""
-    return one_line(words.label or words.name or words.first, TITLE_CHARS) or None
+    called = words.label or words.name
+    return (one_line(called, TITLE_CHARS) if called else shortened(words.first, TITLE_CHARS)) or None
 
 
 def is_found_by(session: Session, search: str, scanner: SecretScanner) -> bool:

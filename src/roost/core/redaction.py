@@ -69,8 +69,10 @@ def redact(text: str, scanner: SecretScanner) -> tuple[str, bool]:
 
 def redact_all(texts: Sequence[str], scanner: SecretScanner) -> Sequence[str]:
     """Each text with its secrets masked."""
+    if not scanner.find("\n".join(texts)):
+        return texts
     swept = Swept(texts, scanner)
-    return [redact(text, swept)[0] for text in texts] if swept.found else texts
+    return [redact(text, swept)[0] for text in texts]
 
 
 class Swept:
@@ -81,7 +83,6 @@ class Swept:
 
     def __init__(self, texts: Sequence[str], around: SecretScanner) -> None:
         spans = around.find("\n".join(texts))
-        self.found = bool(spans)
         self._clean = frozenset(_untouched(texts, spans) if spans else texts)
         self._around = around
 

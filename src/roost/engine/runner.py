@@ -243,7 +243,7 @@ class Runner:
         session = await self._store.session(run.key)
         if session is None or session.lineage.parent is None:
             return None
-        spawned = await self._store.run(completes(run))
+        spawned = run if completes(run) == run.id else await self._store.run(completes(run))
         known = (await self._store.usage(LedgerQuery(key=run.key))).usage
         spent = [known, *(row.usage for row in end.spent)]
         at = end.outcome.at

@@ -52,6 +52,10 @@ class Clock(Protocol):
         """Return when that much time of this clock has passed."""
         ...
 
+    def later(self, milliseconds: int, act: Callable[[], None]) -> Callable[[], None]:
+        """Do something on the event loop when that much time has passed, unless what is answered is called before."""
+        ...
+
 
 class Model(Protocol):
     """One provider's way of answering. Holds no state of a conversation."""

@@ -34,27 +34,28 @@ async def if_within(clock: Clock, milliseconds: int, work: Callable[[], Awaitabl
 
 async def watched(clock: Clock, left: Callable[[], int], work: Callable[[], Awaitable[Answer]]) -> Answer:
     """The answer of `work`, which is cancelled once no milliseconds are left to it."""
-    answers: list[Answer] = []
-    failures: list[RoostError] = []
-    # Only the watch is cancelled when the work is done: who did it goes on undisturbed.
-    watching = anyio.CancelScope()
-    async with anyio.create_task_group() as group:
+    disarm: Callable[[], None] = _nothing
 
-        async def watch() -> None:
-            with watching:
-                while (milliseconds := left()) > 0:
-                    # Not for longer at once: what is left may also become less.
-                    await clock.sleep(min(milliseconds, LONGEST_WAIT_MS))
-                failures.append(OutOfTime("it took too long"))
-                group.cancel_scope.cancel()
+    def look() -> None:
+        nonlocal disarm
+        if (milliseconds := left()) > 0:
+            # Not for longer at once: what is left may also become less.
+            disarm = clock.later(min(milliseconds, LONGEST_WAIT_MS), look)
+        else:
+            scope.cancel()
 
-        group.start_soon(watch)
+    with anyio.CancelScope() as scope:
+        look()
         try:
-            answers.append(await work())
-        except RoostError as error:
-            # Kept aside: what leaves a task group is wrapped in a group of its own.
-            failures.append(error)
-        watching.cancel()
-    if answers:
-        return answers[0]
-    raise failures[0]
+            return await work()
+        except RoostError:
+            # What breaks because it is given up has no end of its own.
+            if not scope.cancel_called:
+                raise
+        finally:
+            disarm()
+    raise OutOfTime("it took too long")
+
+
+def _nothing() -> None:
+    """There is no alarm yet."""

@@ -41,6 +41,13 @@ async def live_leases(tables: Tables) -> frozenset[tuple[str, int]]:
     return frozenset((one.gateway.name, one.epoch) for one in await tables.leases() if one.live(now))
 
 
+def going_on(run: Run) -> Run:
+    """The run, if nobody asked for its end."""
+    if run.stop is not None:
+        raise Fenced(f"run {run.id} was stopped: {run.stop.reason}", hint="end this run")
+    return run
+
+
 class Unit:
     """Rows as this transaction sees them, and what it will write when it is flushed."""
 
@@ -165,13 +172,6 @@ class Unit:
         run = await self.claimed_run(claim)
         if run.session_id != (await self.existing(run.key)).session_id:
             raise Fenced(f"session {run.key} was reset under run {run.id}", hint="end this run")
-        return run
-
-    async def going_on(self, claim: Claim) -> Run:
-        """The run a claim is for, if nobody asked for its end."""
-        run = await self.claimed_run(claim)
-        if run.stop is not None:
-            raise Fenced(f"run {run.id} was stopped: {run.stop.reason}", hint="end this run")
         return run
 
     async def message_came_to(self, run: Run, state: ExchangeState) -> None:

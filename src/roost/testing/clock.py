@@ -1,5 +1,7 @@
 """A clock that moves only when a test says so."""
 
+from collections.abc import Callable
+
 import anyio
 import anyio.lowlevel
 
@@ -7,11 +9,11 @@ NOON = 1_750_000_000_000
 
 
 class FakeClock:
-    """Time that stands still until it is advanced; sleepers wake in order of their time."""
+    """Time that stands still until it is advanced; what waits for a moment is done in order of its time."""
 
     def __init__(self, now: int = NOON) -> None:
         self._now = now
-        self._sleepers: list[tuple[int, anyio.Event]] = []
+        self._alarms: dict[object, tuple[int, Callable[[], None]]] = {}
 
     def now(self) -> int:
         return self._now
@@ -20,16 +22,25 @@ class FakeClock:
         if milliseconds <= 0:
             await anyio.lowlevel.checkpoint()
             return
-        sleeper = (self._now + milliseconds, anyio.Event())
-        self._sleepers.append(sleeper)
+        over = anyio.Event()
+        disarm = self.later(milliseconds, over.set)
         try:
-            await sleeper[1].wait()
+            await over.wait()
         finally:
-            self._sleepers = [other for other in self._sleepers if other is not sleeper]
+            disarm()
+
+    def later(self, milliseconds: int, act: Callable[[], None]) -> Callable[[], None]:
+        name = object()
+        self._alarms[name] = (self._now + milliseconds, act)
+
+        def disarm() -> None:
+            self._alarms.pop(name, None)
+
+        return disarm
 
     def advance(self, milliseconds: int) -> None:
         self._now += milliseconds
-        due = sorted((at, index) for index, (at, _) in enumerate(self._sleepers) if at <= self._now)
-        for _, index in due:
-            self._sleepers[index][1].set()
-        self._sleepers = [sleeper for sleeper in self._sleepers if sleeper[0] > self._now]
+        due = [(at, name) for name, (at, _) in self._alarms.items() if at <= self._now]
+        for _, name in sorted(due, key=lambda one: one[0]):
+            if name in self._alarms:
+                self._alarms.pop(name)[1]()

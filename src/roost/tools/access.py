@@ -138,6 +138,13 @@ class Access:
         if isinstance(decision, Denied):
             raise await self._refused(operation, invocation, decision, str(found.session.key))
 
+    def require_own(self, operation: Operation, session: Session, invocation: Invocation) -> None:
+        """Raise unless the caller may do this to its own session, which is at hand."""
+        own = Target(key=session.key, agent=session.key.agent, owner=session.owner)
+        decision = decide(operation, self.reach.caller(invocation), own)
+        if isinstance(decision, Denied):
+            raise decision.error()
+
     async def _meant(self, name: str, invocation: Invocation, caller: AgentCaller) -> list[Found]:
         """The sessions a name may mean, the likelier one first."""
         try:

@@ -1,11 +1,13 @@
 """`sessions_spawn`: give a task to a session of its own and go on; how it ended is told when it has."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar
 
-from roost.core.effects import Effects
-from roost.core.errors import Conflict, Forbidden, InvalidInput
+from roost.core.effects import Effect, Effects, OweCompletion
+from roost.core.errors import Conflict, Forbidden, InvalidInput, RoostError
 from roost.core.exchanges import Cleanup
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.models import ToolSpec
@@ -18,6 +20,7 @@ from roost.core.visibility import Operation
 from roost.ports import Report
 from roost.tools.access import Access
 from roost.tools.arguments import Arguments, object_schema
+from roost.tools.gathering import Gathering
 from roost.tools.outcomes import found, looked_up
 
 LONGEST_TASK = 100_000
@@ -44,8 +47,19 @@ class Confinement(StrEnum):
     REQUIRE = "require"
 
 
+@dataclass(slots=True, eq=False)
+class _Call:
+    """One call, and what came of it."""
+
+    wish: Wish
+    invocation: Invocation
+    at: int
+    end: Granted | RoostError | None = None
+
+
 class SessionsSpawn:
-    traits = ToolTraits(reenterable=True)
+    # Beside others, so that those of one answer are committed together.
+    traits = ToolTraits(reenterable=True, parallel=True)
     spec = ToolSpec(
         name="sessions_spawn",
         description=(
@@ -114,13 +128,13 @@ class SessionsSpawn:
     def __init__(self, access: Access, rules: SpawnRules) -> None:
         self._access = access
         self._rules = rules
+        self._together = Gathering(self._decide_all)
 
     async def run(self, invocation: Invocation, report: Report) -> ToolOutcome:
         return await looked_up(self._spawn(invocation))
 
     async def _spawn(self, invocation: Invocation) -> ToolOutcome:
         wish = _wish(self.spec, invocation.arguments)
-        await self._access.find(Operation.SPAWN, "current", invocation)
         try:
             granted = await self._granted(wish, invocation)
         except Forbidden as error:
@@ -130,24 +144,57 @@ class SessionsSpawn:
         return _told(granted, self._access.shown(granted.order.child, invocation))
 
     async def _granted(self, wish: Wish, invocation: Invocation) -> Granted:
+        call = _Call(wish, invocation, self._access.clock.now())
+        await self._together.join(call)
+        if isinstance(call.end, Granted):
+            return call.end
+        raise call.end or RoostError("the spawn came to no end", hint="try again")
+
+    async def _decide_all(self, calls: Sequence[_Call]) -> None:
+        for key in dict.fromkeys(call.invocation.key for call in calls):
+            await self._decide([call for call in calls if call.invocation.key == key])
+
+    async def _decide(self, calls: Sequence[_Call]) -> None:
         """Decided and made under the lock of the requester. A call that is made again after a crash finds the child it
         made."""
-        store, at = self._access.store, self._access.clock.now()
-        given: list[Granted] = []
-
-        def decide(snapshot: Snapshot) -> Effects:
-            asked = _requester(snapshot, invocation)
-            granted = grant(wish, self._rules, asked, call_id=invocation.call_id, at=at)
-            given.append(granted)
-            made = any(one.child == granted.order.child for one in snapshot.children)
-            return () if made else spawn(snapshot, granted.order)
-
+        store = self._access.store
         try:
-            await store.change_session(invocation.key, decide)
+            await store.change_session(calls[0].invocation.key, lambda snapshot: self._made(snapshot, calls))
         except Conflict as error:
-            if not given or await store.session(given[-1].order.child) is None:
-                raise Forbidden(error.message, hint=error.hint) from error
-        return given[-1]
+            if len(calls) > 1:
+                # One is in the way of the others: each by itself.
+                for call in calls:
+                    await self._decide([call])
+                return
+            (call,) = calls
+            if not isinstance(call.end, Granted) or await store.session(call.end.order.child) is None:
+                call.end = Forbidden(error.message, hint=error.hint)
+        except RoostError as error:
+            for call in calls:
+                call.end = error
+
+    def _made(self, snapshot: Snapshot, calls: Sequence[_Call]) -> Effects:
+        """The children of these calls, in their order; each call sees those before it."""
+        made: list[Effect] = []
+        for call in calls:
+            try:
+                granted = call.end = self._grant(snapshot, call)
+            except RoostError as error:
+                call.end = error
+                continue
+            if granted.order.child in (one.child for one in snapshot.children):
+                continue
+            effects = spawn(snapshot, granted.order)
+            owed = (one.completion for one in effects if isinstance(one, OweCompletion))
+            snapshot = replace(snapshot, children=(*snapshot.children, *owed))
+            made += effects
+        return tuple(made)
+
+    def _grant(self, snapshot: Snapshot, call: _Call) -> Granted:
+        invocation = call.invocation
+        asked = _requester(snapshot, invocation)
+        self._access.require_own(Operation.SPAWN, asked.session, invocation)
+        return grant(call.wish, self._rules, asked, call_id=invocation.call_id, at=call.at)
 
 
 def _requester(snapshot: Snapshot, invocation: Invocation) -> Requester:

@@ -6,19 +6,18 @@ import pytest
 from roost.core.messages import text_of
 from roost.core.models import FailureKind, Finished, ModelEvent, ModelFailed, TextDelta
 from roost.models.retry import LONGEST_WAIT_MS, RetryingModel
+from roost.testing.clock import FakeClock
 from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import Fail, Hang, Say, says
 from tests.asking import request
 
 
-class Waits:
+class Waits(FakeClock):
     """A clock on which every sleep is over at once, and remembered."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.slept: list[int] = []
-
-    def now(self) -> int:
-        return 0
 
     async def sleep(self, milliseconds: int) -> None:
         self.slept.append(milliseconds)

@@ -45,6 +45,29 @@ async def test_work_that_is_out_of_time_is_cancelled() -> None:
     assert cancelled == [True]
 
 
+async def test_work_whose_time_is_over_is_cancelled_where_it_first_waits() -> None:
+    begun = []
+
+    async def work() -> None:
+        begun.append(True)
+        await anyio.sleep_forever()
+
+    with pytest.raises(OutOfTime):
+        await watched(FakeClock(), lambda: 0, work)
+    assert begun == [True]
+
+
+async def test_what_breaks_because_its_time_is_over_is_out_of_time() -> None:
+    async def work() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            raise Fenced("gone")
+
+    with pytest.raises(OutOfTime):
+        await watched(FakeClock(), lambda: 0, work)
+
+
 async def test_progress_gives_more_time() -> None:
     clock = FakeClock()
     moved_at, enough = clock.now(), anyio.Event()

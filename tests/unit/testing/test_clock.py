@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import anyio
 import pytest
 
@@ -53,4 +55,29 @@ async def test_a_sleeper_that_was_cancelled_is_forgotten() -> None:
     clock = FakeClock()
     with anyio.move_on_after(0):
         await clock.sleep(10)
-    assert clock._sleepers == []
+    assert clock._alarms == {}
+
+
+def test_what_is_to_be_done_later_is_done_in_order_of_its_time_unless_it_is_called_off() -> None:
+    clock, done = FakeClock(), list[str]()
+    clock.later(20, lambda: done.append("second"))
+    first = clock.later(10, lambda: done.append("first"))
+    off = clock.later(10, lambda: done.append("never"))
+    off()
+    clock.advance(19)
+    assert done == ["first"]
+    first()
+    clock.advance(1)
+    assert done == ["first", "second"]
+
+
+def test_what_is_done_may_call_off_what_is_due_at_the_same_time() -> None:
+    clock, done, due = FakeClock(), list[str](), list[Callable[[], None]]()
+
+    def call_off() -> None:
+        due.pop()()
+
+    clock.later(10, call_off)
+    due.append(clock.later(10, lambda: done.append("never")))
+    clock.advance(10)
+    assert (done, due) == ([], [])

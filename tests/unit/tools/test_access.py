@@ -165,6 +165,9 @@ async def test_what_may_be_seen_may_not_always_be_changed(house: House) -> None:
     with pytest.raises(Forbidden):
         await house.access.require(Operation.EXPORT, own, invocation)
     assert (await house.store.denials(1))[0].rule == "not_for_tools"
+    house.access.require_own(Operation.SPAWN, own.session, invocation)
+    with pytest.raises(Forbidden):
+        house.access.require_own(Operation.EXPORT, own.session, invocation)
 
 
 @pytest.mark.requirement("P8")

@@ -2,14 +2,15 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
 from roost.core.delegation import Delegation
-from roost.core.effects import ChangeSession, RequestStop
-from roost.core.errors import Forbidden, NotFound
+from roost.core.effects import AcknowledgeCompletion, ChangeSession, RequestStop
+from roost.core.errors import Fenced, Forbidden, NotFound
 from roost.core.exchanges import Cleanup
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.leases import Gateway
@@ -21,6 +22,7 @@ from roost.core.sessions import Counters
 from roost.core.spawning import run_of
 from roost.core.spawnwishes import ChildAgent, Models, SpawnRules
 from roost.core.tools import ToolOutcome
+from roost.stores.sqlite import SqliteStore
 from roost.testing.builders import MAIN
 from roost.tools.sessions_spawn import SessionsSpawn
 from tests.contract.scenes import change, known_run, started
@@ -63,11 +65,13 @@ class Spawning:
         lease = await self.house.store.acquire_lease(Gateway(name="g", holder="g"))
         await started(self.house.store, lease, "r1")
 
-    async def call(self, call_id: str = "c1", **arguments: Any) -> ToolOutcome:
+    async def call(
+        self, call_id: str = "c1", tool: SessionsSpawn | None = None, **arguments: Any
+    ) -> ToolOutcome:
         invocation = replace(
             self.house.invocation(arguments), call_id=call_id, rights=self.rights, model="demo/demo"
         )
-        return await SessionsSpawn(self.house.access, RULES).run(invocation, nowhere)
+        return await (tool or SessionsSpawn(self.house.access, RULES)).run(invocation, nowhere)
 
     async def spawn(self, call_id: str = "c1", **arguments: Any) -> dict[str, Any]:
         outcome = await self.call(call_id, **arguments)
@@ -141,17 +145,46 @@ async def test_limits_are_told_by_their_settings(spawning: Spawning) -> None:
     assert "maxSpawnDepth" in await spawning.refused(task="count")
 
 
-async def test_two_spawns_at_once_do_not_pass_the_limit_together(spawning: Spawning) -> None:
-    outcomes: list[ToolOutcome] = []
+async def at_once(spawning: Spawning, *call_ids: str) -> list[ToolOutcome]:
+    """What calls of one answer come to, in their order."""
+    tool = SessionsSpawn(spawning.house.access, RULES)
+    outcomes: dict[str, ToolOutcome] = {}
 
     async def spawn(call_id: str) -> None:
-        outcomes.append(await spawning.call(call_id, task="count"))
+        outcomes[call_id] = await spawning.call(call_id, tool, task=call_id)
 
     async with anyio.create_task_group() as group:
-        for number in range(6):
-            group.start_soon(spawn, f"c{number}")
-    assert sorted(one.is_error for one in outcomes) == [False, False, True, True, True, True]
+        for call_id in call_ids:
+            group.start_soon(spawn, call_id)
+    return [outcomes[call_id] for call_id in call_ids]
+
+
+@pytest.mark.requirement("D25")
+async def test_of_spawns_at_once_the_first_are_made_up_to_the_limit(spawning: Spawning) -> None:
+    outcomes = await at_once(spawning, "c1", "c2", "c3", "c4")
+    assert [one.is_error for one in outcomes] == [False, False, True, True]
     assert len(await spawning.house.store.completions(MAIN)) == 2
+    assert len(await spawning.house.store.denials(4)) == 2
+
+
+async def test_one_spawn_in_the_way_of_the_others_does_not_keep_them_from_being_made(
+    spawning: Spawning,
+) -> None:
+    first = await spawning.spawn(task="c1")
+    await change(spawning.house.store, AcknowledgeCompletion(child_run=first["runId"], at=1))
+    outcomes = await at_once(spawning, "c1", "c2")
+    assert [json.loads(text_of(one))["status"] for one in outcomes] == ["accepted", "accepted"]
+    assert json.loads(text_of(outcomes[0])) == first
+    assert len(await spawning.house.store.completions(MAIN)) == 1
+
+
+async def test_a_store_that_takes_nothing_is_told_to_every_call(tmp_path: Path) -> None:
+    spawning = Spawning()
+    spawning.house.store = SqliteStore.open(tmp_path / "roost.db", spawning.house.clock)
+    with pytest.raises(BaseExceptionGroup) as raised:
+        await at_once(spawning, "c1", "c2")
+    assert [type(one) for one in raised.value.exceptions] == [Fenced, Fenced]
+    await spawning.house.store.close()
 
 
 @pytest.mark.requirement("D21", "D22", "P18")

@@ -11,15 +11,14 @@ from roost.core.runs import Claim, Run, RunState
 from roost.core.sessions import SessionStatus
 from roost.stores.applying import apply
 from roost.stores.settling import release
-from roost.stores.unit import Unit
+from roost.stores.unit import Unit, going_on
 from roost.stores.verbs.base import Verbs, hold
 
 
 class BudgetVerbs(Verbs):
     async def reserve(self, claim: Claim, names: tuple[str, ...], rule: Rule) -> Run:
         async def verb(unit: Unit) -> Run:
-            await unit.going_on(claim)
-            run = await unit.writing_run(claim)
+            run = going_on(await unit.writing_run(claim))
             ruling = rule(run, await unit.tables.lock_balances(sorted(names)))
             await _write(unit, run, ruling)
             return await unit.known_run(run.id)

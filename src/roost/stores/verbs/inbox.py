@@ -18,7 +18,7 @@ from roost.core.snapshots import Decide
 from roost.core.trees import DecideTree
 from roost.ports import Accepted, Render
 from roost.stores.applying import apply
-from roost.stores.unit import Unit
+from roost.stores.unit import Unit, going_on
 from roost.stores.verbs.base import Verbs
 
 
@@ -48,8 +48,7 @@ class InboxVerbs(Verbs):
 
     async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
         async def verb(unit: Unit) -> tuple[Entry, ...]:
-            await unit.going_on(claim)
-            run = await unit.writing_run(claim)
+            run = going_on(await unit.writing_run(claim))
             pending = await unit.tables.pending_inputs(run.key)
             inputs = tuple(record for record in pending if record.run_id == run.id)
             if not inputs:

@@ -19,7 +19,7 @@ from roost.core.snapshots import Advance
 from roost.ports import Recover
 from roost.stores.applying import apply
 from roost.stores.tables import Tables
-from roost.stores.unit import Unit, live_leases
+from roost.stores.unit import Unit, going_on, live_leases
 from roost.stores.verbs.base import Verbs, hold, hold_alone, unheard
 
 READY_LIMIT = 512
@@ -85,7 +85,7 @@ class RunVerbs(Verbs):
 
     async def begin_step(self, claim: Claim, step: Step, call: LedgerRow | None = None) -> None:
         async def verb(unit: Unit) -> None:
-            run = await unit.going_on(claim)
+            run = going_on(await unit.claimed_run(claim))
             if call is not None and await unit.tables.reservation(call.id) is None:
                 await unit.tables.insert_reservation(Reservation(row=call, holds=()))
             calls = run.progress.model_calls + (step.kind is StepKind.MODEL)
