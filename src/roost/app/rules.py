@@ -21,6 +21,7 @@ from roost.engine.rules import CommandRules, House, KnownAgent, Rules, Shown, Ti
 from roost.models.demo import SPEC as DEMO
 from roost.models.registry import Registry
 from roost.ports import Store
+from roost.remotes import RemoteGateway
 from roost.transfer.exports import export_to
 
 CEILING = 64
@@ -37,6 +38,10 @@ def engine_rules(
     lanes = policies.lane_limits(settings, os.cpu_count() or 1)
     zone = policies.user_zone(settings) or host_zone()
     return Rules(
+        remotes={
+            name: RemoteGateway(one.url, one.token, one.fingerprint)
+            for name, one in settings.remotes.items()
+        },
         cast=Director(loaded, registry, zone, session_tools).cast,
         doors={**doors, **configured},
         routing=policies.routing_rules(settings),

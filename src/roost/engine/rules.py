@@ -34,7 +34,7 @@ from roost.core.toolpolicy import Removed
 from roost.core.tools import Place
 from roost.core.upkeep import ContextSettings
 from roost.core.workspacefiles import WorkspaceFile
-from roost.ports import Model, SecretScanner, Tool
+from roost.ports import Model, Remote, SecretScanner, Tool
 
 NewId: TypeAlias = Callable[[], str]
 
@@ -174,6 +174,7 @@ class Rules:
     """`doors` say who is let in, by channel; a channel without one lets in nobody but by pairing.
 
     A run in which nothing happens for `idle_ms` is given up; a model that says nothing for `stream_idle_ms` has failed.
+    `remotes` are the other gateways that messages can be sent to, by name.
     """
 
     cast: Cast
@@ -188,6 +189,7 @@ class Rules:
     limits: Limits = field(default_factory=lambda: Limits(ceiling=32))
     budgets: tuple[Limit, ...] = ()
     house: House = field(default_factory=House)
+    remotes: Mapping[str, Remote] = field(default_factory=dict)
     idle_ms: int = 1_800_000
     stream_idle_ms: int = 120_000
     most_steps: int = 200
