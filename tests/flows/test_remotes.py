@@ -62,7 +62,7 @@ async def home(folder: Path, remote: Remote) -> AsyncIterator[Stage]:
     async with benches("sqlite", made(folder)) as bench:
         stage = staged(bench)
         stage.remotes = frozenset({"office"})
-        bench.change(remotes={"office": remote})
+        bench.change(house=replace(bench.rules.house, remotes={"office": remote}))
         yield stage
 
 
@@ -302,7 +302,8 @@ async def test_a_gateway_that_is_away_is_tried_until_it_is_back(tmp_path: Path) 
             await stage.bench.replies(ADA)
             async with office(tmp_path / "far") as (gate, url):
                 gate.bench.model.add((Say("Three."),))
-                await engine.reload(replace(engine.rules, remotes={"office": reached(url)}))
+                house = replace(engine.rules.house, remotes={"office": reached(url)})
+                await engine.reload(replace(engine.rules, house=house))
                 assert (await come_to(stage, ExchangeState.REPLIED)).first_reply == "Three."
 
 

@@ -38,10 +38,6 @@ def engine_rules(
     lanes = policies.lane_limits(settings, os.cpu_count() or 1)
     zone = policies.user_zone(settings) or host_zone()
     return Rules(
-        remotes={
-            name: RemoteGateway(one.url, one.token, one.fingerprint)
-            for name, one in settings.remotes.items()
-        },
         cast=Director(loaded, registry, zone, session_tools).cast,
         doors={**doors, **configured},
         routing=policies.routing_rules(settings),
@@ -62,6 +58,10 @@ def engine_rules(
             entrance=policies.entrance(settings),
             hooks=hook_rules(settings.hooks),
             timers=TimerRules(enabled=settings.cron.enabled, beats=beats(settings, zone)),
+            remotes={
+                name: RemoteGateway(one.url, one.token, one.fingerprint)
+                for name, one in settings.gateway.remotes.items()
+            },
             audit=partial(audited, loaded),
             joined=second_person,
         ),

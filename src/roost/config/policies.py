@@ -203,7 +203,9 @@ def queue_policy(settings: Settings) -> QueuePolicy:
 def agent_to_agent(settings: Settings) -> AgentToAgent:
     access = settings.tools.agent_to_agent
     agents = (agent.id for agent in settings.agents.list)
-    return AgentToAgent.of(access.enabled, access.allow, (*agents, *map(allowed_as, settings.remotes)))
+    return AgentToAgent.of(
+        access.enabled, access.allow, (*agents, *map(allowed_as, settings.gateway.remotes))
+    )
 
 
 def session_reach(settings: Settings, agent: Agent, traits: Traits = KNOWN_CHANNELS) -> SessionReach:
@@ -223,7 +225,7 @@ def sending(settings: Settings) -> SendRules:
     return SendRules(
         agents=frozenset(agent.id for agent in settings.agents.list),
         max_turns=settings.session.agent_to_agent.max_ping_pong_turns,
-        remotes=frozenset(settings.remotes),
+        remotes=frozenset(settings.gateway.remotes),
     )
 
 

@@ -1,4 +1,4 @@
-"""`remotes`: the other gateways to whose sessions agents may send."""
+"""`gateway.remotes`: the other gateways to whose sessions agents may send."""
 
 import re
 from collections.abc import Iterable

@@ -16,7 +16,6 @@ from roost.config.logs import Logging
 from roost.config.messages import Commands, Messages
 from roost.config.problems import nearest
 from roost.config.providers import Models
-from roost.config.remotes import Remote, RemoteName
 from roost.config.secretfields import Credential
 from roost.config.section import Loc, Section, Takes, about
 from roost.config.session import Session
@@ -55,10 +54,6 @@ class Settings(Section):
     channels: Annotated[FrozenMap[ChannelName, Channel], about("Who is let in, by channel.")] = FrozenMap()
     cron: Annotated[Cron, about("Timed jobs.")] = Cron()
     hooks: Annotated[Hooks, about("Webhooks.", Takes.AT_ONCE)] = Hooks()
-    remotes: Annotated[
-        FrozenMap[RemoteName, Remote],
-        about("Other gateways to whose sessions agents may send, by the name they have here.", Takes.AT_ONCE),
-    ] = FrozenMap()
     recovery: Annotated[Recovery, about("What happens to unfinished runs after a crash.")] = Recovery()
 
     logging: Annotated[Logging, about("What the gateway writes down of its work.", Takes.RESTART)] = Logging()

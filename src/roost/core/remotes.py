@@ -52,7 +52,11 @@ def allowed_as(gateway: str) -> str:
 def unknown(remote: RemoteSession, known: Collection[str]) -> NotFound:
     """The error for a gateway that the configuration does not name."""
     close = get_close_matches(remote.gateway, known, 1)
-    hint = f"did you mean {close[0]}/{remote.session}?" if close else "the owner can name one in `remotes`"
+    hint = (
+        f"did you mean {close[0]}/{remote.session}?"
+        if close
+        else "the owner can name one in `gateway.remotes`"
+    )
     return NotFound(
         f"there is no gateway {remote.gateway}",
         hint=f"{hint} a session of this gateway is named by all of its key, from agent: on",

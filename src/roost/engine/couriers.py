@@ -24,6 +24,7 @@ from roost.ports.limits import OutOfTime, watched
 
 MOST = 64
 POLL_MS = 5_000
+BROKEN = "something broke in the gateway"
 
 _log = logging.getLogger(__name__)
 
@@ -74,14 +75,14 @@ class Couriers:
 
         async def try_on() -> str | None:
             nonlocal trouble, failures
-            while True:
+            while (left := deadline - self._clock.now()) > 0:
                 try:
-                    left = max(1, deadline - self._clock.now())
                     return await self._attempt(exchange, left)
                 except Unreached as error:
                     trouble = str(error)
                 failures += 1
                 await self._clock.sleep(restart_ms(failures, self._jitter()))
+            raise OutOfTime(carrying.UNANSWERED)
 
         try:
             reply = await watched(self._clock, lambda: deadline - self._clock.now(), try_on)
@@ -91,10 +92,13 @@ class Couriers:
             return partial(carrying.expired, trouble=trouble, at=self._clock.now())
         except RoostError as error:
             return partial(carrying.failed, error=str(error), at=self._clock.now())
+        except Exception:  # noqa: BLE001 — one message that breaks something must not hold up the others
+            _log.exception("message %s could not be carried", exchange.id)
+            return partial(carrying.failed, error=BROKEN, at=self._clock.now())
         return partial(carrying.answered, reply=reply, at=self._clock.now())
 
     async def _attempt(self, exchange: Exchange, left: int) -> str | None:
-        target, remotes = exchange.sent.remote, self._book.current.remotes
+        target, remotes = exchange.sent.remote, self._book.current.house.remotes
         assert target is not None, "only what goes to another gateway is carried"
         remote = remotes.get(target.gateway)
         if remote is None:

@@ -152,7 +152,7 @@ class House:
     """How a gateway keeps house: what is kept for how long, up to which age an unfinished run is taken up again, how long
     a child may think about its announcement, where the transcript of a session is, if it has a file, what clients
     are shown and what they are never told, whether chat completions are answered, who of clients may knock, what happens
-    without a person, who may ask for it by a webhook, and what all this
+    without a person, who may ask for it by a webhook, the other gateways that messages can be sent to, and what all this
     leaves open to others."""
 
     retention: Retention = field(default_factory=Retention)
@@ -165,6 +165,7 @@ class House:
     entrance: Entrance = field(default_factory=Entrance)
     timers: TimerRules = field(default_factory=TimerRules)
     hooks: HookRules = field(default_factory=HookRules)
+    remotes: Mapping[str, Remote] = field(default_factory=dict)
     audit: Callable[[], tuple[Finding, ...]] = tuple
     joined: Joined = lambda snapshot, inbound, door: ()
 
@@ -174,7 +175,6 @@ class Rules:
     """`doors` say who is let in, by channel; a channel without one lets in nobody but by pairing.
 
     A run in which nothing happens for `idle_ms` is given up; a model that says nothing for `stream_idle_ms` has failed.
-    `remotes` are the other gateways that messages can be sent to, by name.
     """
 
     cast: Cast
@@ -189,7 +189,6 @@ class Rules:
     limits: Limits = field(default_factory=lambda: Limits(ceiling=32))
     budgets: tuple[Limit, ...] = ()
     house: House = field(default_factory=House)
-    remotes: Mapping[str, Remote] = field(default_factory=dict)
     idle_ms: int = 1_800_000
     stream_idle_ms: int = 120_000
     most_steps: int = 200

@@ -9,15 +9,16 @@ from roost.core.effects import Archive, ChangeSession, DeleteSession, KillInput,
 from roost.core.exchanges import Exchange, ExchangeState, Phase
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind
+from roost.core.remotes import BEYOND
 from roost.core.runs import Cause, Request, RunKind
 from roost.core.sending import SendRules
 from roost.core.sessions import Labels
-from roost.core.visibility import Level
+from roost.core.visibility import AgentToAgent, Level
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.tools.sessions_send import SessionsSend
 from tests.contract.scenes import change
-from tests.unit.tools.calls import text_of
+from tests.unit.tools.calls import nowhere, text_of
 from tests.unit.tools.houses import ALICE, ALICES, CHILD, EVERYONE, OPS, SCANNER, SIDE, House, id_of
 
 NEW = SessionKey.named("new", "main")
@@ -40,7 +41,8 @@ async def sends(house: House, request: Request | None = None, hops: tuple[Sessio
 
 
 def tool(house: House) -> SessionsSend:
-    return SessionsSend(house.access, SCANNER, SendRules(agents=frozenset({"main", "ops", "new"})))
+    rules = SendRules(agents=frozenset({"main", "ops", "new"}), remotes=frozenset({"office"}))
+    return SessionsSend(house.access, SCANNER, rules)
 
 
 async def sent(house: House, **arguments: Any) -> dict[str, Any]:
@@ -356,3 +358,73 @@ async def test_a_reply_ends_the_wait(house: House) -> None:
         replied = replace(found, state=ExchangeState.REPLIED, first_reply="yes")
         await change(house.store, PutExchange(exchange=replied), key=SIDE)
     assert (told[0]["status"], told[0]["reply"]) == ("ok", "yes")
+
+
+@pytest.mark.requirement("F6")
+async def test_a_message_to_another_gateway_is_kept_for_its_couriers(house: House) -> None:
+    told = await sent(house, sessionKey="office/main")
+    assert (told["status"], told["sessionKey"]) == ("accepted", "office/main")
+    assert told["delivery"]["status"] == "skipped"
+    (kept,) = await house.store.remote_exchanges(5)
+    assert (kept.id, kept.sent.run_id) == (told["messageId"], told["runId"])
+    assert await sent(house, sessionKey="office/main") == told
+    assert await house.store.remote_exchanges(5) == (kept,)
+    waited = await house.call(tool(house), messageId=kept.id)
+    assert json.loads(text_of(waited))["state"] == "accepted"
+
+
+@pytest.mark.requirement("F6")
+async def test_a_gateway_that_is_not_known_is_told_with_the_one_that_was_meant(house: House) -> None:
+    told = await house.refused(tool(house), message="hi", sessionKey="offce/main")
+    assert "did you mean office/main?" in told["error"]
+    assert await house.store.denials(5) == ()
+
+
+@pytest.mark.requirement("F6", "P8")
+@pytest.mark.parametrize("name", ["office/main", "offce/main"])
+async def test_who_may_not_reach_another_gateway_learns_nothing_of_it(house: House, name: str) -> None:
+    house.sandboxed = True
+    told = await house.refused(tool(house), message="hi", sessionKey=name)
+    assert told["error"].startswith("That session is not available from this sandbox.")
+    house.sandboxed, house.principal = False, ALICE
+    told = await house.refused(tool(house), message="hi", sessionKey=name)
+    assert told["error"].startswith("There is no such session.")
+    assert await house.store.remote_exchanges(5) == ()
+
+
+@pytest.mark.requirement("F6")
+async def test_a_refusal_to_reach_another_gateway_names_its_setting_and_is_recorded(house: House) -> None:
+    house.seeing(Level.ALL, AgentToAgent(enabled=True, allow=frozenset({"main"})))
+    told = await house.refused(tool(house), message="hi", sessionKey="office/main")
+    assert (told["status"], "tools.agentToAgent.allow" in told["error"]) == ("forbidden", True)
+    (denial,) = await house.store.denials(5)
+    assert (denial.target, denial.rule) == ("office/main", "agent_to_agent_not_allowed")
+
+
+@pytest.mark.requirement("F6", "P15")
+async def test_what_came_from_another_gateway_is_sent_to_none() -> None:
+    house = House()
+    await house.family()
+    await sends(house, hops=(BEYOND,))
+    house.seeing(Level.ALL, EVERYONE)
+    told = await house.refused(tool(house), message="hi", sessionKey="office/main")
+    assert (told["status"], "answer instead" in told["error"]) == ("forbidden", True)
+    assert (await sent(house, sessionKey="side"))["status"] == "accepted"
+
+
+@pytest.mark.requirement("F6", "P15")
+async def test_a_turn_of_an_exchange_asks_another_gateway_once(house: House) -> None:
+    before = await exchange_of(house, await sent(house, sessionKey="side"))
+    turning = replace(before, id="turning", state=ExchangeState.REPLIED, phase=Phase.LOOP, requester=OPS)
+    await change(house.store, PutExchange(exchange=turning), key=SIDE)
+    own = replace(
+        builders.run("r2", house.key), request=Request(kind=RunKind.EXCHANGE, exchange_id="turning")
+    )
+    await change(house.store, QueueRun(run=own), key=house.key)
+    first = replace(
+        house.invocation({"message": "hi", "sessionKey": "office/main", "timeoutSeconds": 0}), run_id="r2"
+    )
+    assert not (await tool(house).run(first, nowhere)).is_error
+    assert not (await tool(house).run(first, nowhere)).is_error
+    again = await tool(house).run(replace(first, call_id="another"), nowhere)
+    assert (again.is_error, "was asked in this exchange already" in text_of(again)) == (True, True)

@@ -217,7 +217,7 @@ CREATE INDEX exchanges_by_requester ON exchanges (requester);
 CREATE INDEX exchanges_by_target ON exchanges (target);
 CREATE INDEX exchanges_done ON exchanges ((substring(body FROM '"created_at":(\d+)')::bigint))
     WHERE strpos(body, '"phase":"done"') > 0;
-CREATE INDEX exchanges_remote ON exchanges (seq)
+CREATE INDEX exchanges_remote ON exchanges (tenant, seq)
     WHERE strpos(body, '"remote":{') > 0 AND strpos(body, '"phase":"done"') = 0;
 
 CREATE TABLE completions (
