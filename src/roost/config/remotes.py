@@ -40,9 +40,7 @@ Fingerprint: TypeAlias = Annotated[
 
 class Remote(Section):
     url: Annotated[RemoteUrl, about("Where it listens.")]
-    token: Annotated[
-        Credential, about("What lets us in there: a token of that gateway or of a device of its.")
-    ]
+    token: Annotated[Credential, about("What lets us in there.")]
     fingerprint: Annotated[
         Fingerprint | None,
         about(

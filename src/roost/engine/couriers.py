@@ -23,7 +23,7 @@ from roost.ports import Clock, Store, Topic, TopicKind, Unreached
 from roost.ports.limits import OutOfTime, watched
 
 MOST = 64
-POLL_MS = 5_000
+POLL_MS = 30_000
 BROKEN = "something broke in the gateway"
 
 _log = logging.getLogger(__name__)

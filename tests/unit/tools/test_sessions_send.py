@@ -13,7 +13,7 @@ from roost.core.remotes import BEYOND
 from roost.core.runs import Cause, Request, RunKind
 from roost.core.sending import SendRules
 from roost.core.sessions import Labels
-from roost.core.visibility import AgentToAgent, Level
+from roost.core.visibility import Level
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.tools.sessions_send import SessionsSend
@@ -371,34 +371,6 @@ async def test_a_message_to_another_gateway_is_kept_for_its_couriers(house: Hous
     assert await house.store.remote_exchanges(5) == (kept,)
     waited = await house.call(tool(house), messageId=kept.id)
     assert json.loads(text_of(waited))["state"] == "accepted"
-
-
-@pytest.mark.requirement("F6")
-async def test_a_gateway_that_is_not_known_is_told_with_the_one_that_was_meant(house: House) -> None:
-    told = await house.refused(tool(house), message="hi", sessionKey="offce/main")
-    assert "did you mean office/main?" in told["error"]
-    assert await house.store.denials(5) == ()
-
-
-@pytest.mark.requirement("F6", "P8")
-@pytest.mark.parametrize("name", ["office/main", "offce/main"])
-async def test_who_may_not_reach_another_gateway_learns_nothing_of_it(house: House, name: str) -> None:
-    house.sandboxed = True
-    told = await house.refused(tool(house), message="hi", sessionKey=name)
-    assert told["error"].startswith("That session is not available from this sandbox.")
-    house.sandboxed, house.principal = False, ALICE
-    told = await house.refused(tool(house), message="hi", sessionKey=name)
-    assert told["error"].startswith("There is no such session.")
-    assert await house.store.remote_exchanges(5) == ()
-
-
-@pytest.mark.requirement("F6")
-async def test_a_refusal_to_reach_another_gateway_names_its_setting_and_is_recorded(house: House) -> None:
-    house.seeing(Level.ALL, AgentToAgent(enabled=True, allow=frozenset({"main"})))
-    told = await house.refused(tool(house), message="hi", sessionKey="office/main")
-    assert (told["status"], "tools.agentToAgent.allow" in told["error"]) == ("forbidden", True)
-    (denial,) = await house.store.denials(5)
-    assert (denial.target, denial.rule) == ("office/main", "agent_to_agent_not_allowed")
 
 
 @pytest.mark.requirement("F6", "P15")
