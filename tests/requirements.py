@@ -142,7 +142,7 @@ _FEATURES: tuple[Row, ...] = (
     ("F3", MET, 6, "Named save points can be saved, listed, compared and loaded as a new branch, their source untouched."),
     ("F4", MET, 7, "People and agents read one timeline across resets and compactions."),
     ("F5", MET, 6, "Every session has an owner and a tenant, and two hostile tenants of one gateway learn nothing of each other."),
-    ("F6", PLANNED, 5, "A standby takes over a store, and a message can be sent to a session of another gateway, with a receipt."),
+    ("F6", MET, 5, "A standby takes over a store, and a message can be sent to a session of another gateway, with a receipt."),
     ("F7", MET, 4, "Where a text came from travels with it through recall, search, sends and children, and is checked before privileged acts."),
     ("F8", MET, 4, "Stop reaches operating system processes and proves it."),
     ("F9", MET, 6, "explain answers why this route, refusal, reset, silence or cost."),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from roost.core import a2a
 from roost.core.effects import (
     AcceptInput,
     AcknowledgeCompletion,
@@ -19,8 +20,9 @@ from roost.core.exchanges import Completion, CompletionStatus, Exchange, Exchang
 from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
+from roost.core.remotes import RemoteSession
 from roost.core.runs import Request, Run, RunKind, Step, StepKind
-from roost.core.snapshots import RunSnapshot
+from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -99,13 +101,52 @@ async def test_who_stops_waiting_leaves_an_exchange_that_is_not_answered(store: 
     left = replace(awaited, sent=Sent())
     assert await store.exchanges(MAIN, SIDE) == (awaited, replied)
     assert await store.exchanges(SIDE, MAIN) == ()
-    assert [await store.leave_exchange(name) for name in ("x-1", "x-1", "x-2", "none")] == [
+    assert [await store.change_exchange(name, a2a.leave) for name in ("x-1", "x-1", "x-2", "none")] == [
         left,
         left,
         replied,
         None,
     ]
     assert [await store.exchange(name) for name in ("x-1", "x-2")] == [left, replied]
+
+
+async def test_what_went_to_other_gateways_is_listed_until_it_is_over(store: Store, lease: Lease) -> None:
+    await opened(store)
+    there = Sent(remote=RemoteSession(gateway="office", session='"phase":"done"'))
+    first, second, third = (
+        Exchange(
+            id=f"x-{number}",
+            requester=MAIN,
+            target=MAIN,
+            request='"remote":{',
+            created_at=NOON - number,
+            max_turns=0,
+            sent=sent,
+        )
+        for number, sent in enumerate((there, Sent(), there))
+    )
+    await change(store, *(PutExchange(exchange=one) for one in (first, second, third)))
+    assert await store.remote_exchanges(10) == (first, third)
+    assert await store.remote_exchanges(1) == (first,)
+    done = replace(first, phase=Phase.DONE, state=ExchangeState.REPLIED)
+    assert await store.change_exchange("x-0", lambda exchange, _: (PutExchange(exchange=done),)) == done
+    assert await store.remote_exchanges(10) == (third,)
+
+
+async def test_an_exchange_is_decided_about_as_it_is_with_its_target(store: Store, lease: Lease) -> None:
+    await opened(store)
+    await opened(store, SIDE)
+    exchange = Exchange(id="x-1", requester=MAIN, target=SIDE, request="say", created_at=NOON, max_turns=0)
+    await change(store, PutExchange(exchange=exchange), key=SIDE)
+    seen: list[tuple[Exchange, SessionKey]] = []
+
+    def look(found: Exchange, snapshot: Snapshot) -> Effects:
+        seen.append((found, snapshot.key))
+        return ()
+
+    assert await store.change_exchange("x-1", look) == exchange
+    assert await store.change_exchange("none", look) is None
+    assert seen == [(exchange, SIDE)]
 
 
 def owed(child_run: str, child: SessionKey, batch: str) -> Completion:

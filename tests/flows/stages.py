@@ -51,6 +51,7 @@ class Stage:
         self.max_turns = 5
         self.more: tuple[Tool, ...] = ()
         self.agents = frozenset({"main", "ops"})
+        self.remotes: frozenset[str] = frozenset()
 
     def play(
         self, key: SessionKey, *answers: Script | Plays, otherwise: Script | Plays | None = None
@@ -61,7 +62,7 @@ class Stage:
     def cast(self, session: Session, run: Run) -> Part:
         reach = SessionReach(agent=run.key.agent, level=Level.ALL, a2a=EVERYONE)
         access = Access(self.bench.store, self.bench.clock, reach)
-        rules = SendRules(agents=self.agents, max_turns=self.max_turns)
+        rules = SendRules(agents=self.agents, max_turns=self.max_turns, remotes=self.remotes)
         tools = (SessionsSend(access, StdlibScanner(), rules), *self.more)
         return replace(self.bench.cast(session, run), model=self.plays[run.key], tools=tools)
 

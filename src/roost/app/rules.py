@@ -21,6 +21,7 @@ from roost.engine.rules import CommandRules, House, KnownAgent, Rules, Shown, Ti
 from roost.models.demo import SPEC as DEMO
 from roost.models.registry import Registry
 from roost.ports import Store
+from roost.remotes import RemoteGateway
 from roost.transfer.exports import export_to
 
 CEILING = 64
@@ -57,6 +58,10 @@ def engine_rules(
             entrance=policies.entrance(settings),
             hooks=hook_rules(settings.hooks),
             timers=TimerRules(enabled=settings.cron.enabled, beats=beats(settings, zone)),
+            remotes={
+                name: RemoteGateway(one.url, one.token, one.fingerprint)
+                for name, one in settings.gateway.remotes.items()
+            },
             audit=partial(audited, loaded),
             joined=second_person,
         ),

@@ -8,6 +8,8 @@ from enum import StrEnum
 from typing import Annotated
 
 from roost.config.amounts import SpellingError
+from roost.config.frozen import FrozenMap
+from roost.config.remotes import Remote, RemoteName
 from roost.config.secretfields import Credential
 from roost.config.section import Loc, Section, Takes, about
 from roost.config.spelling import Count, Flag, Port, Positive, Spelling, Text, Texts, pattern, read_text
@@ -182,6 +184,10 @@ class Gateway(Section):
         about("How long runs under way may take to end when the gateway is stopped.", Takes.RESTART),
     ] = 8_000
     egress: Annotated[Egress, about("Where the gateway reaches out to.", Takes.RESTART)] = Egress()
+    remotes: Annotated[
+        FrozenMap[RemoteName, Remote],
+        about("Other gateways to whose sessions agents may send, by the name they have here.", Takes.AT_ONCE),
+    ] = FrozenMap()
 
     @property
     def is_private(self) -> bool:

@@ -29,6 +29,7 @@ from roost.core.lifecycle import ResetPolicy, ResetSetting
 from roost.core.pruning import PruningSettings
 from roost.core.queuesettings import QueuePolicy, QueueSettings
 from roost.core.reach import SessionReach
+from roost.core.remotes import allowed_as
 from roost.core.retention import Disk, Retention
 from roost.core.routing import RoutingRules
 from roost.core.runs import Lane
@@ -201,7 +202,10 @@ def queue_policy(settings: Settings) -> QueuePolicy:
 
 def agent_to_agent(settings: Settings) -> AgentToAgent:
     access = settings.tools.agent_to_agent
-    return AgentToAgent.of(access.enabled, access.allow, (agent.id for agent in settings.agents.list))
+    agents = (agent.id for agent in settings.agents.list)
+    return AgentToAgent.of(
+        access.enabled, access.allow, (*agents, *map(allowed_as, settings.gateway.remotes))
+    )
 
 
 def session_reach(settings: Settings, agent: Agent, traits: Traits = KNOWN_CHANNELS) -> SessionReach:
@@ -221,6 +225,7 @@ def sending(settings: Settings) -> SendRules:
     return SendRules(
         agents=frozenset(agent.id for agent in settings.agents.list),
         max_turns=settings.session.agent_to_agent.max_ping_pong_turns,
+        remotes=frozenset(settings.gateway.remotes),
     )
 
 

@@ -47,7 +47,11 @@ class SessionTools(Section):
 class AgentToAgent(Section):
     enabled: Annotated[Flag, about("Whether `visibility: all` reaches other agents' sessions.")] = False
     allow: Annotated[
-        Texts, about("The agents that may reach each other, by id or `*` pattern. Empty: none.")
+        Texts,
+        about(
+            "The agents that may reach each other, by id or `*` pattern, and `remote:` with the name of another gateway. "
+            "Empty: none."
+        ),
     ] = ()
 
 

@@ -71,8 +71,15 @@ def turns(requester: SessionKey, target: SessionKey, configured: int) -> int:
 
 
 def one_way(exchange: Exchange) -> bool:
-    """With a sub-agent on either side there is one reply, no loop and no announce."""
-    return bool({exchange.requester.kind, exchange.target.kind} & CHILD_KINDS)
+    """With a sub-agent on either side, or another gateway, there is one reply, no loop and no announce."""
+    kinds = {exchange.requester.kind, exchange.target.kind}
+    return exchange.sent.remote is not None or bool(kinds & CHILD_KINDS)
+
+
+def leave(exchange: Exchange, snapshot: Snapshot) -> Effects:
+    """Its sender waits no longer: from now on its end tells the requester by itself."""
+    left = exchange.left()
+    return () if left == exchange else (PutExchange(exchange=left),)
 
 
 def advance(snapshot: RunSnapshot, ending: Ending) -> Effects:
@@ -140,7 +147,7 @@ def _tell_late(snapshot: RunSnapshot, exchange: Exchange, text: str, outcome: Ou
     requester = snapshot.partner
     if requester is None or requester.session is None or requester.key == snapshot.run.key:
         return ()
-    if outcome.state is RunState.KILLED or _listens(requester, exchange):
+    if outcome.state is RunState.KILLED or listens(requester, exchange):
         return ()
     block = exchangetext.late_block(exchange)
     run = _run(snapshot, exchange, requester.key, RunKind.EXCHANGE, block, outcome.at)
@@ -148,7 +155,7 @@ def _tell_late(snapshot: RunSnapshot, exchange: Exchange, text: str, outcome: Ou
     return (QueueRun(run=run), _said(snapshot, run, text, f"{exchange.id}:late"))
 
 
-def _listens(requester: Snapshot, exchange: Exchange) -> bool:
+def listens(requester: Snapshot, exchange: Exchange) -> bool:
     """Whether the call that sent the message still waits for what comes of it, or will once it is taken up again."""
     alive = {run.id for run in (requester.running, *requester.queued) if run is not None}
     return exchange.sent.awaited and exchange.sent.by in alive
@@ -156,6 +163,11 @@ def _listens(requester: Snapshot, exchange: Exchange) -> bool:
 
 def _said(snapshot: RunSnapshot, run: Run, text: str, step: str) -> AcceptInput:
     """Words of the session whose run ends, as what opens a run of the other side."""
+    return opening(run, text, step, source=str(snapshot.run.key), channel=_channel(snapshot.session))
+
+
+def opening(run: Run, text: str, step: str, *, source: str, channel: str | None = None) -> AcceptInput:
+    """Words of another session as what opens a run."""
     inbound = Inbound(
         id=derived_id("turn", step),
         key=run.key,
@@ -163,8 +175,8 @@ def _said(snapshot: RunSnapshot, run: Run, text: str, step: str) -> AcceptInput:
         provenance=Provenance(
             kind=ProvenanceKind.INTER_SESSION,
             principal=run.cause.principal,
-            source_session=str(snapshot.run.key),
-            source_channel=_channel(snapshot.session),
+            source_session=source,
+            source_channel=channel,
             source_tool=SEND_TOOL,
         ),
         content=(Text(text),),

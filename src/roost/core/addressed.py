@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from roost.core.a2a import SEND_TOOL
 from roost.core.addresses import Address, ChatType
 from roost.core.envelopes import Conversation, Envelope, Sender
 from roost.core.errors import InvalidInput
@@ -9,9 +10,10 @@ from roost.core.facts import chat_type, classify
 from roost.core.grants import Scope
 from roost.core.inbound import Source
 from roost.core.keys import SessionKey
-from roost.core.messages import Image, Text, UserBlock
+from roost.core.messages import Image, Provenance, ProvenanceKind, Text, UserBlock
 from roost.core.principals import Principal
 from roost.core.queuesettings import QueueMode
+from roost.core.remotes import BEYOND, seen_from_here
 from roost.core.runs import Request
 from roost.core.sessions import Facts
 
@@ -25,6 +27,7 @@ class Addressed:
     """`scopes` are those of the credential it came with: a command in it can do no more. `run_id` is that of the run it
     opens, if it opens one. `idempotency_key` makes it the same message when it comes again. Without a `reply_to` its
     answer is the entry in the transcript. With `plain` nothing in it is a command. `trace` is one that its sender began.
+    One that is `relayed` no person said, but this session of another gateway.
     """
 
     key: SessionKey
@@ -39,10 +42,26 @@ class Addressed:
     mode: QueueMode | None = None
     plain: bool = False
     trace: str | None = None
+    relayed: str | None = None
 
     def __post_init__(self) -> None:
         if len(self.text) > LONGEST_TEXT:
             raise too_long()
+
+    @property
+    def provenance(self) -> Provenance:
+        if self.relayed is None:
+            return Provenance(kind=ProvenanceKind.HUMAN, principal=self.principal)
+        return Provenance(
+            kind=ProvenanceKind.INTER_SESSION,
+            principal=self.principal,
+            source_session=seen_from_here(self.relayed),
+            source_tool=SEND_TOOL,
+        )
+
+    @property
+    def hops(self) -> tuple[SessionKey, ...]:
+        return () if self.relayed is None else (BEYOND,)
 
     @property
     def source(self) -> Source:

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from roost.core.keys import SessionKey
+from roost.core.remotes import RemoteSession
 
 
 class Phase(StrEnum):
@@ -48,7 +49,7 @@ STEP_MS = 30_000
 class Sent:
     """The call behind an exchange: the run that made it, the run it began, and whether it waits for the reply. A turn
     after it takes at most `step_ms`. One made for a person in no chat, as on a web page, is `internal`. All that is sent in
-    the course of one piece of work has one `thread`."""
+    the course of one piece of work has one `thread`. `remote` is the session of another gateway that it went to."""
 
     by: str | None = None
     run_id: str | None = None
@@ -56,11 +57,13 @@ class Sent:
     step_ms: int = STEP_MS
     internal: bool = False
     thread: str | None = None
+    remote: RemoteSession | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One send from a session to another, with its reply-back loop and its announce."""
+    """One send from a session to another, with its reply-back loop and its announce. Of one to another gateway, which has
+    neither, `target` is the requester: it is written under that session's lock and told in its feed."""
 
     id: str
     requester: SessionKey
@@ -77,6 +80,11 @@ class Exchange:
     deadline: int | None = None
     hops: tuple[SessionKey, ...] = ()
     sent: Sent = Sent()
+
+    @property
+    def addressee(self) -> str:
+        """The session that it went to, by name."""
+        return str(self.sent.remote or self.target)
 
     @property
     def receipt(self) -> Receipt:

@@ -46,7 +46,7 @@ def late_block(exchange: Exchange) -> str:
     """For the requester of an exchange that is over, when its reply comes after the call that asked for it."""
     return _lines(
         "Agent-to-agent late reply.",
-        f"The message is what came of your {exchange.id} to {exchange.target}, for which you no longer waited.",
+        f"The message is what came of your {exchange.id} to {exchange.addressee}, for which you no longer waited.",
         f"The exchange is over: nothing you reply is sent. Reply {Sentinel.NO_REPLY} if there is nothing to do.",
     )
 

@@ -4,6 +4,7 @@ from types import MappingProxyType
 
 from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.errors import RoostError
+from roost.core.exchanges import Exchange
 from roost.core.figures import age
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial
@@ -115,6 +116,14 @@ def denied(denial: Denial, now: int) -> str:
 
 def traced(cause: Cause, run_id: str) -> str:
     return f"Trace: {cause.trace}, begun {_BEGUN[cause.kind]} {cause.principal}; the last run was {run_id}."
+
+
+def carried(exchange: Exchange) -> str:
+    """How far a message to another gateway came, and what that gateway said of it."""
+    remote = exchange.sent.remote
+    there = f", run {exchange.sent.run_id} of {remote.key} there" if remote and remote.key else ""
+    trouble = f": {exchange.error}" if exchange.error else ""
+    return f"It sent {exchange.id} to {exchange.addressee}: {exchange.state}{there}{trouble}."
 
 
 def _ago(at: int, now: int) -> str:

@@ -26,10 +26,11 @@ ANSWER_INSTEAD = "answer instead, your reply goes where it is expected"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendRules:
-    """What the configuration says: the agents there are, and how many turns a reply-back loop has."""
+    """What the configuration says: the agents there are, how many turns a reply-back loop has, and the other gateways."""
 
     agents: frozenset[str]
     max_turns: int = 5
+    remotes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

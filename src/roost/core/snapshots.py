@@ -59,4 +59,5 @@ class RunSnapshot:
 
 
 Decide: TypeAlias = Callable[[Snapshot], Effects]
+DecideExchange: TypeAlias = Callable[[Exchange, Snapshot], Effects]
 Advance: TypeAlias = Callable[[RunSnapshot], Effects]

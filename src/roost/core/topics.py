@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 class TopicKind(StrEnum):
     """News of any run or delivery; that one may be due to be taken up; that one was asked to end; news of one session,
-    of any job."""
+    of any job, of any message to another gateway."""
 
     RUNS = "runs"
     RUNS_DUE = "runs-due"
@@ -15,6 +15,7 @@ class TopicKind(StrEnum):
     DELIVERIES_DUE = "deliveries-due"
     SESSION = "session"
     JOBS = "jobs"
+    REMOTES = "remotes"
 
 
 class Topic(NamedTuple):

@@ -133,6 +133,7 @@ class Reason(StrEnum):
     NOT_A_DESCENDANT = "not_a_descendant"
     NOT_OWN_SESSION = "not_own_session"
     OWN_RUN = "own_run"
+    SANDBOXED = "sandboxed"
     NOT_FOR_TOOLS = "not_for_tools"
 
 
@@ -196,6 +197,13 @@ def decide(operation: Operation, caller: Caller, target: Target) -> Decision:
     return Allowed() if reason is None else _denied(caller, reason)
 
 
+def decide_beyond(caller: AgentCaller, gateway: str) -> Decision:
+    """Whether a tool call may send to the sessions of another gateway, by what that is called in the list of those that
+    may reach each other. All of them are the owner's, whose credential lets us in there."""
+    reason = _out_of_reach_beyond(caller, gateway)
+    return Allowed() if reason is None else _denied(caller, reason)
+
+
 def absent(caller: Caller) -> Denied:
     """What a caller is shown when there is no such session."""
     if isinstance(caller, AgentCaller) and caller.sandboxed:
@@ -239,11 +247,21 @@ def _out_of_reach(caller: AgentCaller, target: Target) -> Reason | None:
     if target.agent == caller.agent:
         restricted = {Level.SELF: Reason.SELF_ONLY, Level.TREE: Reason.TREE_ONLY}
         return restricted.get(caller.reach)
+    return _across(caller, target.agent)
+
+
+def _out_of_reach_beyond(caller: AgentCaller, gateway: str) -> Reason | None:
+    if not caller.principal.is_owner:
+        return Reason.NOT_YOURS
+    return Reason.SANDBOXED if caller.sandboxed else _across(caller, gateway)
+
+
+def _across(caller: AgentCaller, other: str) -> Reason | None:
     if caller.reach < Level.ALL:
         return Reason.CROSS_AGENT
     if not caller.a2a.enabled:
         return Reason.A2A_DISABLED
-    both = caller.a2a.names(caller.agent) and caller.a2a.names(target.agent)
+    both = caller.a2a.names(caller.agent) and caller.a2a.names(other)
     return None if both else Reason.A2A_NOT_ALLOWED
 
 

@@ -22,7 +22,7 @@ from roost.core.threads import ThreadBinding
 from roost.engine.rules import Rules
 from roost.ports import Store
 
-_EVENTS, _DENIALS, _SHOWN, _UNSENT = 200, 1_000, 5, 1_000
+_EVENTS, _DENIALS, _SHOWN, _UNSENT, _SENT = 200, 1_000, 5, 1_000, 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,9 @@ class Explainer:
         last = await self._last_run(asked)
         if last is None:
             return "Trace: no run has ended here."
-        return reasons.traced(last.cause, last.id)
+        sent = await self._store.exchanges_of(last.key, _SENT)
+        carried = [reasons.carried(one) for one in sent if one.sent.remote and one.sent.by == last.id]
+        return "\n".join((reasons.traced(last.cause, last.id), *reversed(carried)))
 
     async def _reset(self, asked: Inquiry) -> str:
         zone, session = self._rules.zone, asked.session

@@ -19,6 +19,7 @@ from roost.core.leases import Gateway, Lease
 from roost.core.queries import SessionQuery
 from roost.core.sessions import SessionStatus
 from roost.engine.comparing import compare
+from roost.engine.couriers import Couriers
 from roost.engine.feed import Feed
 from roost.engine.heeding import heed
 from roost.engine.hooks import Hooks
@@ -98,6 +99,7 @@ class Engine:
         self.notices = Notices(store, clock, new_id, self._book, self.timers)
         self.letters = Letters(store, clock, new_id, self._book, places)
         self.hooks = Hooks(store, clock, new_id, self._book, self.notices)
+        self._couriers = Couriers(store, clock, self._book, jitter)
         self._recoverer = Recoverer(store, clock, self._book)
         self._reconciler = Reconciler(store, clock, self._hosting.served, jitter)
 
@@ -137,6 +139,7 @@ class Engine:
                     group.start_soon(keep, "scheduler", partial(self._scheduler.serve, lease, group))
                     group.start_soon(keep, "sweeper", self.sweeper.serve)
                     group.start_soon(keep, "timers", partial(self.timers.serve, lease))
+                    group.start_soon(keep, "couriers", self._couriers.serve)
                     if not self._store.exclusive:
                         group.start_soon(keep, "takeover", partial(self._recoverer.take_over, lease))
                         group.start_soon(keep, "stops", partial(heed, self._store, self.stops))

@@ -17,6 +17,7 @@ from roost.core.inbound import Inbound, Source
 from roost.core.ledger import Denial
 from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.principals import OWNER, Principal, person
+from roost.core.references import refuse_thread
 from roost.core.routing import Route
 from roost.core.sessions import Activation
 from roost.core.snapshots import Snapshot
@@ -79,12 +80,14 @@ class Inbox:
     async def say(self, said: Addressed) -> Accepted | TurnedAway:
         """Take a message that names its session, from one whom a credential has let in."""
         rules = self._book.current
+        if said.relayed:
+            refuse_thread(said.key)
         caller = PersonCaller(principal=said.principal)
         found = await reach(self._store, Operation.SEND, caller, said.key, self._clock.now())
         main_name = rules.routing.main_name
         owner = found.owner if found else session_owner(said.key, main_name, creator=said.principal)
         arrival = self._addressed(said, owner, rules)
-        if said.plain:
+        if said.plain or said.relayed:
             return await self._accept(arrival)
         admitted = Admitted(principal=said.principal, rule=AdmissionRule.CREDENTIAL, scopes=said.scopes)
         return await self._take(said.envelope, admitted, arrival, rules)
@@ -178,12 +181,13 @@ class Inbox:
                 id=self._new_id(),
                 key=said.key,
                 principal=said.principal,
-                provenance=Provenance(kind=ProvenanceKind.HUMAN, principal=said.principal),
+                provenance=said.provenance,
                 content=said.content,
                 source=said.source,
                 received_at=self._clock.now(),
                 trace=said.trace or self._new_id(),
                 reply_to=said.reply_to,
+                hops=said.hops,
             ),
             run_id=said.run_id,
             opening=Opening(

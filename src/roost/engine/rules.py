@@ -34,7 +34,7 @@ from roost.core.toolpolicy import Removed
 from roost.core.tools import Place
 from roost.core.upkeep import ContextSettings
 from roost.core.workspacefiles import WorkspaceFile
-from roost.ports import Model, SecretScanner, Tool
+from roost.ports import Model, Remote, SecretScanner, Tool
 
 NewId: TypeAlias = Callable[[], str]
 
@@ -152,7 +152,7 @@ class House:
     """How a gateway keeps house: what is kept for how long, up to which age an unfinished run is taken up again, how long
     a child may think about its announcement, where the transcript of a session is, if it has a file, what clients
     are shown and what they are never told, whether chat completions are answered, who of clients may knock, what happens
-    without a person, who may ask for it by a webhook, and what all this
+    without a person, who may ask for it by a webhook, the other gateways that messages can be sent to, and what all this
     leaves open to others."""
 
     retention: Retention = field(default_factory=Retention)
@@ -165,6 +165,7 @@ class House:
     entrance: Entrance = field(default_factory=Entrance)
     timers: TimerRules = field(default_factory=TimerRules)
     hooks: HookRules = field(default_factory=HookRules)
+    remotes: Mapping[str, Remote] = field(default_factory=dict)
     audit: Callable[[], tuple[Finding, ...]] = tuple
     joined: Joined = lambda snapshot, inbound, door: ()
 

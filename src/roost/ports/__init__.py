@@ -11,9 +11,11 @@ from roost.core.channels import ChannelAbilities, Knowledge
 from roost.core.deliveries import Delivery, SendResult
 from roost.core.envelopes import Envelope
 from roost.core.errors import RoostError
+from roost.core.exchanges import Exchange
 from roost.core.inbound import Accepted
 from roost.core.models import ModelEvent, ModelRequest, ToolSpec
 from roost.core.redaction import SecretScanner
+from roost.core.remotes import Taken
 from roost.core.tools import Command, Ended, Invocation, ToolOutcome, ToolTraits
 from roost.core.topics import Topic, TopicKind
 from roost.ports.store import Recover, Render, Store, Told
@@ -28,6 +30,7 @@ __all__ = [
     "Model",
     "Receive",
     "Recover",
+    "Remote",
     "Render",
     "Report",
     "Sandbox",
@@ -111,6 +114,19 @@ class Egress(Protocol):
         """Post to an address, and to where it sends on, none of which may be private; the status of the answer. Raises
         `Unreached` where nothing was sent, another `RoostError` where it may not be, and whatever else leaves
         it open."""
+        ...
+
+
+class Remote(Protocol):
+    """Another gateway."""
+
+    async def carry(
+        self, exchange: Exchange, limit_ms: int, taken: Callable[[Taken], Awaitable[None]]
+    ) -> str | None:
+        """Say a message in a session of that gateway and wait for what is answered; None for an answer without words. It
+        may take so long there. `taken` hears that the gateway has it, and how far it is. Carried again, it is the same
+        message by its id, and is answered once. Raises `Unreached` where it may be reached later, and another
+        `RoostError` where it was refused or will not be answered."""
         ...
 
 

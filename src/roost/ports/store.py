@@ -36,7 +36,7 @@ from roost.core.scheduling import Choose
 from roost.core.seals import Sealing
 from roost.core.sendpolicy import Judge, anything
 from roost.core.sessions import Generation, Session
-from roost.core.snapshots import Advance, Decide, RunSnapshot
+from roost.core.snapshots import Advance, Decide, DecideExchange, RunSnapshot
 from roost.core.threads import ThreadBinding
 from roost.core.topics import Topic
 from roost.core.trees import DecideTree
@@ -275,8 +275,13 @@ class Store(Jobs, Points, Imports, Protocol):
         """What a session sent and was sent, newest first."""
         ...
 
-    async def leave_exchange(self, exchange_id: str) -> Exchange | None:
-        """Stop waiting for a reply; the exchange as it is then. Its end tells the requester by itself from now on."""
+    async def remote_exchanges(self, limit: int) -> tuple[Exchange, ...]:
+        """What was sent to sessions of other gateways and is not over, oldest first."""
+        ...
+
+    async def change_exchange(self, exchange_id: str, decide: DecideExchange) -> Exchange | None:
+        """Decide about an exchange, seen with its target under that session's lock; the exchange as it is then. Where the
+        target is gone nothing is decided."""
         ...
 
     async def completions(self, requester: SessionKey) -> tuple[Completion, ...]:

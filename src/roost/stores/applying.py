@@ -18,7 +18,7 @@ from roost.core.scheduling import standing
 from roost.core.sessions import Counters, SessionStatus, Summary
 from roost.core.threads import BindThread, UnbindThread, UseThread
 from roost.stores.settling import settle
-from roost.stores.unit import JOBS, Unit
+from roost.stores.unit import JOBS, REMOTES, Unit
 
 
 async def apply(unit: Unit, effects: Effects) -> None:
@@ -269,6 +269,8 @@ async def add_delivery(unit: Unit, effect: fx.AddDelivery) -> SessionKey | None:
 async def put_exchange(unit: Unit, effect: fx.PutExchange) -> SessionKey:
     await unit.existing(effect.exchange.target)
     await unit.tables.put_exchange(effect.exchange)
+    if effect.exchange.sent.remote is not None:
+        unit.topics.add(REMOTES)
     return effect.exchange.target
 
 

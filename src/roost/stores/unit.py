@@ -33,6 +33,7 @@ STOPS = Topic(TopicKind.STOPS)
 DELIVERIES = Topic(TopicKind.DELIVERIES)
 DELIVERIES_DUE = Topic(TopicKind.DELIVERIES_DUE)
 JOBS = Topic(TopicKind.JOBS)
+REMOTES = Topic(TopicKind.REMOTES)
 
 
 async def live_leases(tables: Tables) -> frozenset[tuple[str, int]]:

@@ -216,7 +216,8 @@ class CrashingStore(_CrashingLeases):
         self.exchange = crashes.around("store.exchange", store.exchange)
         self.exchanges = crashes.around("store.exchanges", store.exchanges)
         self.exchanges_of = crashes.around("store.exchanges_of", store.exchanges_of)
-        self.leave_exchange = crashes.around("store.leave_exchange", store.leave_exchange)
+        self.remote_exchanges = crashes.around("store.remote_exchanges", store.remote_exchanges)
+        self.change_exchange = crashes.around("store.change_exchange", store.change_exchange)
         self.completions = crashes.around("store.completions", store.completions)
         self.wait_for = crashes.around("store.wait_for", store.wait_for)
         self.watch = store.watch

@@ -1,8 +1,10 @@
 """How a session tool gets at sessions: by name, through the guard, with a record of what was refused."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from roost.core.errors import NotFound, RoostError
+from roost.core.exchanges import Exchange
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial
 from roost.core.principals import OWNER
@@ -10,6 +12,7 @@ from roost.core.queries import SessionQuery
 from roost.core.reach import SessionReach
 from roost.core.references import ByKeyOrId, display, resolve
 from roost.core.refusals import refusal
+from roost.core.remotes import RemoteSession, allowed_as, unknown
 from roost.core.sessions import Session
 from roost.core.tools import Invocation
 from roost.core.visibility import (
@@ -22,6 +25,7 @@ from roost.core.visibility import (
     VisibleScope,
     absent,
     decide,
+    decide_beyond,
     scope,
 )
 from roost.ports import Clock, Store
@@ -52,6 +56,10 @@ class Access:
     def shown(self, key: SessionKey, invocation: Invocation) -> str:
         """A key as this caller is shown it."""
         return display(key, self.reach.viewpoint(invocation))
+
+    def addressee(self, exchange: Exchange, invocation: Invocation) -> str:
+        """Where a message went, as this caller is shown it."""
+        return str(exchange.sent.remote or self.shown(exchange.target, invocation))
 
     async def visible(self, keys: frozenset[SessionKey], invocation: Invocation) -> frozenset[SessionKey]:
         """Those of these sessions that the caller may know of."""
@@ -111,6 +119,15 @@ class Access:
         if isinstance(decision, Denied):
             raise await self._refused(operation, invocation, decision, str(key))
         return session
+
+    async def beyond(self, remote: RemoteSession, known: Collection[str], invocation: Invocation) -> None:
+        """Raise unless the caller may send to a session of another gateway, which the configuration has to name."""
+        caller = self.reach.caller(invocation)
+        if remote.gateway not in known and caller.principal.is_owner and not caller.sandboxed:
+            raise unknown(remote, known)
+        decision = decide_beyond(caller, allowed_as(remote.gateway))
+        if isinstance(decision, Denied):
+            raise await self._refused(Operation.SEND, invocation, decision, str(remote))
 
     async def absent(self, operation: Operation, name: str, invocation: Invocation) -> RoostError:
         """The error for a session that is not there."""

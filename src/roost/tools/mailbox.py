@@ -26,7 +26,9 @@ async def mailbox(access: Access, scanner: SecretScanner, invocation: Invocation
         told: dict[str, JsonValue] = {
             "messageId": exchange.id,
             "direction": "sent" if sent else "received",
-            "sessionKey": access.shown(exchange.target if sent else exchange.requester, invocation),
+            "sessionKey": access.addressee(exchange, invocation)
+            if sent
+            else access.shown(exchange.requester, invocation),
             "receipt": str(exchange.receipt),
             "state": str(exchange.state),
             "at": exchange.created_at,

@@ -6,8 +6,8 @@ crash too, finds the message it sent, and `messageId` alone says later what beca
 
 from dataclasses import dataclass
 
-from roost.core import a2a, sending
-from roost.core.effects import Effects
+from roost.core import a2a, carrying, sending
+from roost.core.effects import Effects, PutExchange
 from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound, RoostError
 from roost.core.exchanges import Exchange, ExchangeState
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
@@ -15,6 +15,7 @@ from roost.core.keys import SessionKey
 from roost.core.models import ToolSpec
 from roost.core.redaction import SecretScanner, redact
 from roost.core.references import resolve
+from roost.core.remotes import BEYOND, RemoteSession
 from roost.core.runs import Run
 from roost.core.scopes import main_key
 from roost.core.sending import MessageId, Order, SendRules
@@ -46,6 +47,7 @@ class _Wanted:
     session: str = ""
     label: str = ""
     agent: str = ""
+    remote: RemoteSession | None = None
 
 
 class SessionsSend:
@@ -67,7 +69,7 @@ class SessionsSend:
                 "sessionKey": {
                     "type": "string",
                     "description": "A key from sessions_list, `main`, or a session id. Threads are refused; use the "
-                    "key of their chat.",
+                    "key of their chat. `<gateway>/<key>` is a session of another gateway that the owner has named.",
                 },
                 "label": {
                     "type": "string",
@@ -130,7 +132,7 @@ class SessionsSend:
     ) -> Exchange:
         access, store = self._access, self._access.store
         target = await self._target(wanted, wait_ms, invocation)
-        sender = await self._sender(target, invocation)
+        sender = await self._sender(BEYOND if wanted.remote else target, invocation)
         own = await store.session(invocation.key)
         order = Order(
             id=name,
@@ -147,12 +149,19 @@ class SessionsSend:
         def decide(snapshot: Snapshot) -> Effects:
             return sending.send(snapshot, order)
 
+        if wanted.remote is not None:
+            letter = carrying.letter(order, wanted.remote)
+            await store.change_session(target, lambda snapshot: (PutExchange(exchange=letter),))
+            return letter
         await store.accept_inbound(order.inbound(), decide)
         return order.exchange()
 
     async def _target(self, wanted: _Wanted, wait_ms: int, invocation: Invocation) -> SessionKey:
-        """The session that is meant, if it may be sent to."""
+        """The session that is meant, if it may be sent to; in the place of one of another gateway its sender's own."""
         access = self._access
+        if wanted.remote is not None:
+            await access.beyond(wanted.remote, self._rules.remotes, invocation)
+            return invocation.key
         if wanted.label:
             found = await access.labelled(Operation.SEND, wanted.label, wanted.agent or None, invocation)
             sending.check_target(invocation.key, found.session.key, wait_ms)
@@ -184,7 +193,8 @@ class SessionsSend:
         rule: str = REPLY_STEP if sending.is_reply_step(serves) else refusal.reason if refusal else ""
         try:
             if serves is not None and rule == REPLY_STEP:
-                sending.check_reply_step(serves, run, target, await store.exchanges(run.key, target))
+                asked = await store.exchanges(run.key, run.key if target == BEYOND else target)
+                sending.check_reply_step(serves, run, target, asked)
             if refusal is not None:
                 raise refusal.error()
         except Forbidden as error:
@@ -231,8 +241,9 @@ class SessionsSend:
             if found is not None:
                 return found
             await report("")
-        looked = store.leave_exchange if exchange.sent.awaited else store.exchange
-        return await looked(exchange.id) or exchange
+        if exchange.sent.awaited:
+            return await store.change_exchange(exchange.id, a2a.leave) or exchange
+        return await store.exchange(exchange.id) or exchange
 
     async def _told(self, exchange: Exchange, invocation: Invocation, wait_ms: int) -> ToolOutcome:
         fields: dict[str, JsonValue] = {
@@ -240,7 +251,7 @@ class SessionsSend:
             "messageId": exchange.id,
             "status": "accepted",
             "state": str(exchange.state),
-            "sessionKey": self._access.shown(exchange.target, invocation),
+            "sessionKey": self._access.addressee(exchange, invocation),
             "delivery": _delivery(exchange),
         }
         match exchange.state:
@@ -286,7 +297,7 @@ def _wanted(arguments: Arguments) -> _Wanted:
         raise InvalidInput(
             f"a label has at most {LONGEST_LABEL} characters", hint="give it as sessions_list shows it"
         )
-    return _Wanted(session=session, label=label, agent=agent)
+    return _Wanted(session=session, label=label, agent=agent, remote=RemoteSession.parse(session))
 
 
 def _message(arguments: Arguments) -> str:
@@ -304,7 +315,7 @@ def _wait_ms(arguments: Arguments, default: int) -> int:
 
 def _still(exchange: Exchange, wait_ms: int) -> str:
     return (
-        f"No reply within {wait_ms // 1000} s. The message arrived and is {exchange.state}: do not send it again, ask "
+        f"No reply within {wait_ms // 1000} s. The message is kept and {exchange.state}: do not send it again, ask "
         "later with its messageId."
     )
 

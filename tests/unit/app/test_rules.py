@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -10,9 +11,13 @@ from roost.app.rules import command_rules, engine_rules
 from roost.clock import SystemClock, host_zone
 from roost.config import load
 from roost.core.admission import ChannelPolicy, DmPolicy
+from roost.core.exchanges import Sent
+from roost.core.remotes import RemoteSession, Taken
+from roost.ports import Unreached
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.builders import MAIN
+from tests import samples
 
 WINTER = datetime(2026, 1, 15, 12)  # noqa: DTZ001 — asked of a zone, which has its own
 
@@ -37,6 +42,23 @@ async def test_a_door_of_the_file_goes_before_one_that_was_given(tmp_path: Path)
         rules = engine_rules(loaded, models, given, lambda agent, level: ())
     assert rules.door("telegram").dm_policy is DmPolicy.OPEN
     assert rules.door("terminal") == given["terminal"]
+
+
+@pytest.mark.requirement("F6")
+async def test_other_gateways_are_reached_as_the_file_names_them(tmp_path: Path) -> None:
+    office = {"url": "ws://127.0.0.1:1", "token": "t"}
+    (tmp_path / "roost.json").write_text(json.dumps({"gateway": {"remotes": {"office": office}}}))
+    loaded = load({"ROOST_HOME": str(tmp_path)})
+    async with open_models(loaded.settings, SystemClock()) as models:
+        rules = engine_rules(loaded, models, {}, lambda agent, level: ())
+    (remote,) = rules.house.remotes.values()
+    there = Sent(remote=RemoteSession(gateway="office", session="main"))
+    with pytest.raises(Unreached, match=r"office cannot be reached: no gateway answers at ws://127.0.0.1:1"):
+        await remote.carry(replace(samples.exchange(), sent=there), 1, nothing)
+
+
+async def nothing(by: Taken) -> None:
+    raise AssertionError("nobody is there")
 
 
 def read(path: str) -> str:

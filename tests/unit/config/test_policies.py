@@ -319,6 +319,22 @@ def test_retention_is_what_its_keys_say() -> None:
     )
 
 
+@pytest.mark.requirement("F6")
+@pytest.mark.parametrize(
+    ("allow", "named"),
+    [(["main"], False), (["main", "remote:office"], True), (["remote:*"], True), (["*"], True)],
+)
+def test_other_gateways_are_known_and_allowed_by_their_names(allow: list[str], named: bool) -> None:
+    given = settings(
+        {
+            "gateway": {"remotes": {"office": {"url": "wss://office.example", "token": "t"}}},
+            "tools": {"agentToAgent": {"enabled": True, "allow": allow}},
+        }
+    )
+    assert policies.agent_to_agent(given).names("remote:office") is named
+    assert policies.sending(given).remotes == {"office"}
+
+
 @pytest.mark.requirement("D61")
 def test_sends_know_the_agents_and_how_many_turns_there_are() -> None:
     assert policies.sending(settings({})) == SendRules(agents=frozenset({"main"}), max_turns=5)

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.a2a import HopReason, advance, announce_address, check_hops, turns
+from roost.core.a2a import HopReason, advance, announce_address, check_hops, leave, one_way, turns
 from roost.core.addresses import Address
 from roost.core.deliveries import DeliveryKind
 from roost.core.effects import AcceptInput, AddDelivery, Effects, PutExchange, QueueRun
@@ -12,6 +12,7 @@ from roost.core.exchanges import Exchange, ExchangeState, Phase, Sent
 from roost.core.inbound import Inbound, InputMode
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, Text
+from roost.core.remotes import RemoteSession
 from roost.core.runs import Lane, Outcome, Run, RunKind, RunState
 from roost.core.sessions import Session
 from roost.core.snapshots import RunSnapshot, Snapshot
@@ -248,6 +249,20 @@ def test_a_group_speaks_in_its_room_and_a_person_where_they_were_last_met() -> N
     group = samples.session(samples.GROUP, facts=samples.GROUP_FACTS._replace(thread="7"))
     assert announce_address(group) == Address(channel="telegram", to="-100", thread="7")
     assert announce_address(samples.session()) == samples.CHAT
+
+
+def test_who_leaves_an_exchange_that_is_awaited_has_it_written() -> None:
+    awaited = replace(samples.exchange(), sent=Sent(awaited=True))
+    target = Snapshot(key=OPS)
+    assert leave(awaited, target) == (PutExchange(exchange=replace(awaited, sent=Sent())),)
+    assert leave(samples.exchange(), target) == ()
+
+
+@pytest.mark.requirement("F6")
+def test_a_message_to_another_gateway_has_one_reply() -> None:
+    office = RemoteSession(gateway="office", session="main")
+    assert one_way(replace(samples.exchange(), sent=Sent(remote=office)))
+    assert not one_way(samples.exchange())
 
 
 @pytest.mark.requirement("P15")

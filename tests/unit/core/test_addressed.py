@@ -9,8 +9,9 @@ from roost.core.addresses import ChatType
 from roost.core.errors import InvalidInput
 from roost.core.inbound import Source
 from roost.core.keys import SessionKey
-from roost.core.messages import Image, Text
+from roost.core.messages import Image, Provenance, ProvenanceKind, Text
 from roost.core.principals import OWNER
+from roost.core.remotes import BEYOND
 from roost.core.sessions import SessionKind
 from roost.testing.builders import MAIN
 
@@ -24,6 +25,20 @@ def test_what_is_said_is_kept_whole_with_the_key_it_came_under() -> None:
     assert said.content == (Text("hi \N{REPLACEMENT CHARACTER}"), PICTURE)
     assert said.source == Source(channel="webchat", idempotency_key="k")
     assert said.envelope.sender.id == "owner"
+
+
+@pytest.mark.requirement("F6", "F7")
+def test_what_another_gateway_relays_is_no_persons_word_and_comes_from_beyond() -> None:
+    said = Addressed(key=MAIN, principal=OWNER, text="hi", run_id="r-1", idempotency_key="k")
+    assert (said.provenance.kind, said.hops) == (ProvenanceKind.HUMAN, ())
+    relayed = replace(said, relayed="agent:main:main")
+    assert relayed.provenance == Provenance(
+        kind=ProvenanceKind.INTER_SESSION,
+        principal=OWNER,
+        source_session="remote/agent:main:main",
+        source_tool="sessions_send",
+    )
+    assert relayed.hops == (BEYOND,)
 
 
 @pytest.mark.requirement("S23")

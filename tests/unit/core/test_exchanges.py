@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core.exchanges import CompletionStatus, ExchangeState, Phase, Receipt, Sent
+from roost.core.remotes import RemoteSession
 from tests import samples
 
 
@@ -34,6 +35,12 @@ def test_who_stops_waiting_for_what_has_come_changes_nothing() -> None:
     assert samples.exchange().left() == samples.exchange()
     replied = replace(awaited, state=ExchangeState.REPLIED)
     assert replied.left() == replied
+
+
+def test_an_exchange_is_addressed_to_its_target_or_to_a_session_of_another_gateway() -> None:
+    assert samples.exchange().addressee == str(samples.OPS)
+    office = Sent(remote=RemoteSession(gateway="office", session="main"))
+    assert replace(samples.exchange(), sent=office).addressee == "office/main"
 
 
 @pytest.mark.requirement("F1")

@@ -9,9 +9,11 @@ from roost.core import addressed, occasions, reasons, routing
 from roost.core.addresses import ChatType
 from roost.core.deliveries import DeliveryState
 from roost.core.errors import InvalidInput
+from roost.core.exchanges import ExchangeState, Sent
 from roost.core.ledger import Denial
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER
+from roost.core.remotes import RemoteSession
 from roost.core.routing import Route
 from roost.core.runs import Outcome, RunState
 from roost.core.sessions import Lineage, OpenedBy
@@ -103,6 +105,18 @@ def test_each_beginning_of_a_trace_is_told(kind: ProvenanceKind) -> None:
     assert re.fullmatch(
         r"Trace: t-1, begun by (a|an|the) [a-z -]+(, )?(of|for) owner; the last run was r-1\.",
         reasons.traced(cause, "r-1"),
+    )
+
+
+@pytest.mark.requirement("F6", "F9")
+def test_what_another_gateway_said_of_a_message_is_told() -> None:
+    office = RemoteSession(gateway="office", session="main")
+    sent = replace(samples.exchange(), sent=Sent(run_id="x1", remote=office))
+    assert reasons.carried(sent) == "It sent x1 to office/main: accepted."
+    there = replace(sent, sent=replace(sent.sent, remote=replace(office, key="agent:main:main")))
+    failed = replace(there, state=ExchangeState.FAILED, error="no model")
+    assert reasons.carried(failed) == (
+        "It sent x1 to office/main: failed, run x1 of agent:main:main there: no model."
     )
 
 

@@ -22,6 +22,7 @@ from roost.core.visibility import (
     VisibleScope,
     absent,
     decide,
+    decide_beyond,
     scope,
 )
 from tests.samples import ALICE, BOB, CHILD, GRANDCHILD, GROUP, MAIN, OPS
@@ -129,6 +130,40 @@ def test_an_allow_list_is_read_against_the_configured_agents(
 def test_a_lone_star_allows_every_agent_and_is_the_only_thing_that_does() -> None:
     assert AgentToAgent.of(True, ("*",), ("main",)).names("anyone")
     assert not AgentToAgent.of(True, ("ops",), ("main", "ops")).names("anyone")
+
+
+@pytest.mark.requirement("F6")
+@pytest.mark.parametrize(
+    ("caller", "reason", "setting"),
+    [
+        (agent(), Reason.CROSS_AGENT, "tools.sessions.visibility"),
+        (agent(level=Level.ALL), Reason.A2A_DISABLED, "tools.agentToAgent.enabled"),
+        (
+            replace(agent(level=Level.ALL), a2a=AgentToAgent(enabled=True, allow=frozenset({"main"}))),
+            Reason.A2A_NOT_ALLOWED,
+            "tools.agentToAgent.allow",
+        ),
+        (
+            replace(agent(level=Level.ALL), a2a=OPEN_A2A, sandboxed=True, lifted=True),
+            Reason.SANDBOXED,
+            None,
+        ),
+        (replace(agent(level=Level.ALL, principal=BOB), a2a=OPEN_A2A), Reason.NOT_YOURS, None),
+    ],
+)
+def test_another_gateway_is_reached_only_where_every_setting_and_the_owner_allow_it(
+    caller: AgentCaller, reason: Reason, setting: str | None
+) -> None:
+    denied = decide_beyond(caller, "remote:office")
+    assert isinstance(denied, Denied)
+    assert (denied.reason, denied.setting) == (reason, setting)
+
+
+@pytest.mark.requirement("F6")
+@pytest.mark.parametrize("allow", [None, frozenset({"main", "remote:office"})])
+def test_another_gateway_is_reached_by_whom_the_list_names_with_it(allow: frozenset[str] | None) -> None:
+    caller = replace(agent(level=Level.ALL), a2a=AgentToAgent(enabled=True, allow=allow))
+    assert decide_beyond(caller, "remote:office") == Allowed()
 
 
 @pytest.mark.requirement("D30", "D68")

@@ -6,8 +6,9 @@ import pytest
 
 from roost.core.errors import Forbidden, InvalidInput, NotFound, RoostError
 from roost.core.keys import SessionKey
+from roost.core.remotes import RemoteSession
 from roost.core.scopes import SessionScope
-from roost.core.visibility import ABSENT_TEXT, SANDBOX_TEXT, Level, Operation
+from roost.core.visibility import ABSENT_TEXT, SANDBOX_TEXT, AgentToAgent, Level, Operation
 from roost.testing.builders import MAIN
 from tests.unit.tools.houses import ALICE, ALICES, CHILD, EVERYONE, GRANDCHILD, OPS, SIDE, House, id_of
 
@@ -176,3 +177,39 @@ async def test_of_given_keys_only_those_in_sight_are_visible(house: House) -> No
     invocation = house.invocation({})
     assert await house.access.visible(everything, invocation) == {MAIN, CHILD, GRANDCHILD}
     assert await house.access.visible(frozenset(), invocation) == frozenset()
+
+
+async def beyond(house: House, text: str) -> None:
+    remote = RemoteSession.parse(text)
+    assert remote is not None
+    await house.access.beyond(remote, {"office"}, house.invocation({}))
+
+
+@pytest.mark.requirement("F6")
+async def test_another_gateway_is_reached_by_the_name_it_has(house: House) -> None:
+    house.seeing(Level.ALL, EVERYONE)
+    await beyond(house, "office/main")
+    with pytest.raises(NotFound, match=r"there is no gateway offce .did you mean office/main"):
+        await beyond(house, "offce/main")
+    assert await house.store.denials(5) == ()
+
+
+@pytest.mark.requirement("F6", "P8")
+@pytest.mark.parametrize("name", ["office/main", "offce/main"])
+async def test_who_may_not_reach_another_gateway_learns_nothing_of_it(house: House, name: str) -> None:
+    house.seeing(Level.ALL, EVERYONE)
+    house.sandboxed = True
+    with pytest.raises(Forbidden, match=SANDBOX_TEXT):
+        await beyond(house, name)
+    house.sandboxed, house.principal = False, ALICE
+    with pytest.raises(NotFound, match=ABSENT_TEXT):
+        await beyond(house, name)
+
+
+@pytest.mark.requirement("F6")
+async def test_a_refusal_to_reach_another_gateway_names_its_setting_and_is_recorded(house: House) -> None:
+    house.seeing(Level.ALL, AgentToAgent(enabled=True, allow=frozenset({"main"})))
+    with pytest.raises(Forbidden, match=r"tools\.agentToAgent\.allow"):
+        await beyond(house, "office/main")
+    (denial,) = await house.store.denials(5)
+    assert (denial.target, denial.rule) == ("office/main", "agent_to_agent_not_allowed")

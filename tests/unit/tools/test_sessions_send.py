@@ -9,6 +9,7 @@ from roost.core.effects import Archive, ChangeSession, DeleteSession, KillInput,
 from roost.core.exchanges import Exchange, ExchangeState, Phase
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind
+from roost.core.remotes import BEYOND
 from roost.core.runs import Cause, Request, RunKind
 from roost.core.sending import SendRules
 from roost.core.sessions import Labels
@@ -17,7 +18,7 @@ from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.tools.sessions_send import SessionsSend
 from tests.contract.scenes import change
-from tests.unit.tools.calls import text_of
+from tests.unit.tools.calls import nowhere, text_of
 from tests.unit.tools.houses import ALICE, ALICES, CHILD, EVERYONE, OPS, SCANNER, SIDE, House, id_of
 
 NEW = SessionKey.named("new", "main")
@@ -40,7 +41,8 @@ async def sends(house: House, request: Request | None = None, hops: tuple[Sessio
 
 
 def tool(house: House) -> SessionsSend:
-    return SessionsSend(house.access, SCANNER, SendRules(agents=frozenset({"main", "ops", "new"})))
+    rules = SendRules(agents=frozenset({"main", "ops", "new"}), remotes=frozenset({"office"}))
+    return SessionsSend(house.access, SCANNER, rules)
 
 
 async def sent(house: House, **arguments: Any) -> dict[str, Any]:
@@ -356,3 +358,43 @@ async def test_a_reply_ends_the_wait(house: House) -> None:
         replied = replace(found, state=ExchangeState.REPLIED, first_reply="yes")
         await change(house.store, PutExchange(exchange=replied), key=SIDE)
     assert (told[0]["status"], told[0]["reply"]) == ("ok", "yes")
+
+
+@pytest.mark.requirement("F6")
+async def test_a_message_to_another_gateway_is_kept_for_its_couriers(house: House) -> None:
+    told = await sent(house, sessionKey="office/main")
+    assert (told["status"], told["sessionKey"]) == ("accepted", "office/main")
+    assert told["delivery"]["status"] == "skipped"
+    (kept,) = await house.store.remote_exchanges(5)
+    assert (kept.id, kept.sent.run_id) == (told["messageId"], told["runId"])
+    assert await sent(house, sessionKey="office/main") == told
+    assert await house.store.remote_exchanges(5) == (kept,)
+
+
+@pytest.mark.requirement("F6", "P15")
+async def test_what_came_from_another_gateway_is_sent_to_none() -> None:
+    house = House()
+    await house.family()
+    await sends(house, hops=(BEYOND,))
+    house.seeing(Level.ALL, EVERYONE)
+    told = await house.refused(tool(house), message="hi", sessionKey="office/main")
+    assert (told["status"], "answer instead" in told["error"]) == ("forbidden", True)
+    assert (await sent(house, sessionKey="side"))["status"] == "accepted"
+
+
+@pytest.mark.requirement("F6", "P15")
+async def test_a_turn_of_an_exchange_asks_another_gateway_once(house: House) -> None:
+    before = await exchange_of(house, await sent(house, sessionKey="side"))
+    turning = replace(before, id="turning", state=ExchangeState.REPLIED, phase=Phase.LOOP, requester=OPS)
+    await change(house.store, PutExchange(exchange=turning), key=SIDE)
+    own = replace(
+        builders.run("r2", house.key), request=Request(kind=RunKind.EXCHANGE, exchange_id="turning")
+    )
+    await change(house.store, QueueRun(run=own), key=house.key)
+    first = replace(
+        house.invocation({"message": "hi", "sessionKey": "office/main", "timeoutSeconds": 0}), run_id="r2"
+    )
+    assert not (await tool(house).run(first, nowhere)).is_error
+    assert not (await tool(house).run(first, nowhere)).is_error
+    again = await tool(house).run(replace(first, call_id="another"), nowhere)
+    assert (again.is_error, "was asked in this exchange already" in text_of(again)) == (True, True)

@@ -68,12 +68,13 @@ def exchange_row(exchange: Exchange, seen_from: SessionKey, scanner: SecretScann
         "deadline": exchange.deadline,
         "runId": exchange.sent.run_id,
         "thread": exchange.sent.thread,
+        "remoteKey": remote.key if (remote := exchange.sent.remote) else None,
     }
     return {
         "id": exchange.id,
         "direction": "sent" if exchange.requester == seen_from else "received",
         "requester": str(exchange.requester),
-        "target": str(exchange.target),
+        "target": exchange.addressee,
         "request": masked(exchange.request),
         "createdAt": exchange.created_at,
         "phase": str(exchange.phase),

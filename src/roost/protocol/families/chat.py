@@ -29,6 +29,13 @@ class Attachment(Params):
     height: float | None = None
 
 
+class Relayed(Params):
+    """No person said it: a session of another gateway did, by its key there."""
+
+    kind: Literal["inter_session"]
+    source_session_key: Key
+
+
 class SendParams(Params):
     session_key: Key
     agent_id: Name | None = None
@@ -40,6 +47,7 @@ class SendParams(Params):
     attachments: Annotated[tuple[Attachment, ...], Field(strict=False)] = ()
     timeout_ms: Count | None = None
     suppress_command_interpretation: bool = False
+    system_input_provenance: Relayed | None = None
     idempotency_key: Name
 
 
@@ -112,7 +120,7 @@ class Injected(TypedDict):
 
 SEND = Method(
     name="chat.send",
-    about="Says something in a session. `idempotencyKey` names the run; the same key again is the same message. A chat command in it can do what the caller's scopes allow by a call.",
+    about="Says something in a session. `idempotencyKey` names the run; the same key again is the same message. A chat command in it can do what the caller's scopes allow by a call. With `systemInputProvenance` it is another gateway's session that says it: it counts as no person's word, and nothing in it is a command.",
     params=SendParams,
     result=dict[str, JsonValue],
     needs=Scope.WRITE,

@@ -38,6 +38,7 @@ class Words:
     mode: QueueMode | None = None
     deliver: bool = False
     plain: bool = False
+    relayed: str | None = None
 
 
 class Talk:
@@ -46,6 +47,7 @@ class Talk:
 
     async def chat_send(self, call: Call, params: chat.SendParams) -> dict[str, JsonValue]:
         images = tuple(_image(one) for one in params.attachments)
+        relay = params.system_input_provenance
         _refuse_empty(params.message, images)
         words = Words(
             key=call.house.key(params.session_key, params.agent_id),
@@ -56,6 +58,7 @@ class Talk:
             mode=None if params.queue_mode is None else QueueMode(params.queue_mode),
             deliver=params.deliver,
             plain=params.suppress_command_interpretation,
+            relayed=relay.source_session_key if relay else None,
         )
         await self._refuse_other(call, words.key, params.session_id)
         return await self._send(call, words)
@@ -96,6 +99,7 @@ class Talk:
             mode=words.mode,
             plain=words.plain,
             trace=call.trace,
+            relayed=words.relayed,
         )
         send = Send(name=words.name, key=words.key, run_id=said.run_id)
         call.client.began.add((words.key, words.name))

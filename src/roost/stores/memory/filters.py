@@ -60,6 +60,10 @@ def settled_delivery(delivery: Delivery, before: int) -> bool:
     return delivery.state.settled and max(delivery.created_at, delivery.ready_at) < before
 
 
+def under_way_beyond(exchange: Exchange) -> bool:
+    return exchange.sent.remote is not None and exchange.phase is not Phase.DONE
+
+
 def settled_exchange(exchange: Exchange, before: int) -> bool:
     return exchange.phase is Phase.DONE and exchange.created_at < before
 

@@ -22,7 +22,7 @@ from roost.core.sessions import Generation, Session
 from roost.core.threads import ThreadBinding
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.memory.facts import FactTables
-from roost.stores.memory.filters import in_scope, wanted
+from roost.stores.memory.filters import in_scope, under_way_beyond, wanted
 from roost.stores.memory.jobs import JobTables
 from roost.stores.memory.limits import refuse_oversized, storable
 from roost.stores.memory.points import PointTables
@@ -299,6 +299,9 @@ class MemoryTables(FactTables, JobTables, PointTables):
     async def exchanges_of(self, key: SessionKey, limit: int) -> tuple[Exchange, ...]:
         found = [one for one in self._exchanges if key in (one.requester, one.target)]
         return tuple(reversed(found))[:limit]
+
+    async def remote_exchanges(self, limit: int) -> tuple[Exchange, ...]:
+        return tuple([one for one in self._exchanges if under_way_beyond(one)][:limit])
 
     async def put_exchange(self, exchange: Exchange) -> None:
         self._exchanges.put(exchange.id, exchange)

@@ -167,3 +167,7 @@ SELECT body FROM exchanges WHERE requester = ? AND target = ? ORDER BY seq;
 
 -- name: exchanges_of
 SELECT body FROM exchanges WHERE requester = ? OR target = ? ORDER BY seq DESC LIMIT ?;
+
+-- name: remote_exchanges
+SELECT body FROM exchanges WHERE tenant = ? AND strpos(body, '"remote":{') > 0 AND strpos(body, '"phase":"done"') = 0
+ORDER BY seq LIMIT ?;

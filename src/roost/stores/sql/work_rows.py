@@ -126,6 +126,9 @@ class WorkRows(Rows):
     async def exchanges_of(self, key: SessionKey, limit: int) -> tuple[Exchange, ...]:
         return await self._bodies("exchanges_of", (key_text(key), key_text(key), limit), Exchange)
 
+    async def remote_exchanges(self, limit: int) -> tuple[Exchange, ...]:
+        return await self._bodies("remote_exchanges", (self._tenant, limit), Exchange)
+
     async def put_exchange(self, exchange: Exchange) -> None:
         requester, target = key_text(exchange.requester), key_text(exchange.target)
         values = (exchange.id, requester, target, encode(exchange), self._tenant)

@@ -55,3 +55,8 @@ SELECT body FROM exchanges WHERE requester = ? AND target = ? ORDER BY rowid;
 
 -- name: exchanges_of
 SELECT body FROM exchanges WHERE requester = ? OR target = ? ORDER BY rowid DESC LIMIT ?;
+
+-- name: remote_exchanges
+SELECT body FROM exchanges
+WHERE tenant = ? AND body ->> '$.sent.remote.gateway' IS NOT NULL AND body ->> '$.phase' IS NOT 'done'
+ORDER BY rowid LIMIT ?;

@@ -214,6 +214,8 @@ CREATE TABLE exchanges (
 CREATE INDEX exchanges_by_requester ON exchanges (requester);
 CREATE INDEX exchanges_by_target ON exchanges (target);
 CREATE INDEX exchanges_done ON exchanges (body ->> '$.created_at') WHERE body ->> '$.phase' = 'done';
+CREATE INDEX exchanges_remote ON exchanges (tenant)
+    WHERE body ->> '$.sent.remote.gateway' IS NOT NULL AND body ->> '$.phase' IS NOT 'done';
 
 CREATE TABLE completions (
     seq             INTEGER PRIMARY KEY,

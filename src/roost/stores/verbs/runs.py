@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from roost.core.budgets import Reservation
-from roost.core.effects import PutExchange, RequeueRun
+from roost.core.effects import RequeueRun
 from roost.core.errors import InvalidInput, RoostError
 from roost.core.events import EventKind
 from roost.core.exchanges import Completion, Exchange, ExchangeState
@@ -15,7 +15,7 @@ from roost.core.ledger import LedgerRow
 from roost.core.runs import Claim, Run, RunState, Step, StepKind
 from roost.core.scheduling import PER_ASKER, Backlog, Choose
 from roost.core.sessions import SessionStatus
-from roost.core.snapshots import Advance
+from roost.core.snapshots import Advance, DecideExchange
 from roost.ports import Recover
 from roost.stores.applying import apply
 from roost.stores.tables import Tables
@@ -41,16 +41,19 @@ class RunVerbs(Verbs):
     async def exchanges_of(self, key: SessionKey, limit: int) -> tuple[Exchange, ...]:
         return await self._read(lambda tables: tables.exchanges_of(key, limit))
 
-    async def leave_exchange(self, exchange_id: str) -> Exchange | None:
+    async def remote_exchanges(self, limit: int) -> tuple[Exchange, ...]:
+        return await self._read(lambda tables: tables.remote_exchanges(limit))
+
+    async def change_exchange(self, exchange_id: str, decide: DecideExchange) -> Exchange | None:
         async def verb(unit: Unit) -> Exchange | None:
             known = await unit.tables.exchange(exchange_id)
             if known is None or await unit.session(known.target) is None:
                 return known
-            known = await unit.tables.exchange(exchange_id) or known
-            left = known.left()
-            if left != known:
-                await apply(unit, (PutExchange(exchange=left),))
-            return left
+            # Under the lock it may be another one.
+            known = await unit.tables.exchange(exchange_id)
+            if known is not None:
+                await apply(unit, decide(known, await unit.snapshot(known.target)))
+            return await unit.tables.exchange(exchange_id)
 
         return await self._write(verb)
 

@@ -1,0 +1,93 @@
+"""A message to a session of another gateway: what becomes of it here, as that gateway is heard of.
+
+Its exchange is the only row. Each decision sees it as it stands, so that one that is over stays as it is.
+"""
+
+from dataclasses import replace
+
+from roost.core import a2a, exchangetext
+from roost.core.effects import Effects, PutExchange, QueueRun
+from roost.core.exchanges import Exchange, ExchangeState, Phase
+from roost.core.messages import ProvenanceKind
+from roost.core.notices import derived_id
+from roost.core.principals import OWNER
+from roost.core.remotes import BEYOND, RemoteSession, Taken
+from roost.core.runs import Cause, Lane, Request, Run, RunKind, RunState
+from roost.core.sending import Order
+from roost.core.snapshots import Snapshot
+
+# As long as a sender can wait at most.
+LONGEST_MS = 3_600_000
+UNANSWERED = "no answer came in time"
+
+
+def letter(order: Order, remote: RemoteSession) -> Exchange:
+    """The exchange of an order of a session to itself, as one that goes to another gateway: there the run that it
+    begins has its name."""
+    exchange = order.exchange()
+    end = order.at + LONGEST_MS
+    return replace(
+        exchange,
+        deadline=end if exchange.deadline is None else min(exchange.deadline, end),
+        sent=replace(exchange.sent, run_id=exchange.id, remote=remote),
+    )
+
+
+def taken(exchange: Exchange, snapshot: Snapshot, *, by: Taken) -> Effects:
+    """The other gateway has it."""
+    remote = exchange.sent.remote
+    if remote is None or exchange.state.ended:
+        return ()
+    state = ExchangeState.RUNNING if by.begun else ExchangeState.DELIVERED
+    named = replace(exchange, sent=replace(exchange.sent, remote=replace(remote, key=by.key)))
+    further = named.come_to(state)
+    return () if further == exchange else (PutExchange(exchange=further),)
+
+
+def answered(exchange: Exchange, snapshot: Snapshot, *, reply: str | None, at: int) -> Effects:
+    """The other session has said something, or was done without a word."""
+    heard = replace(exchange, state=ExchangeState.REPLIED, first_reply=reply, latest_reply=reply)
+    return _ended(exchange, heard, snapshot, reply, at)
+
+
+def failed(exchange: Exchange, snapshot: Snapshot, *, error: str, at: int) -> Effects:
+    """No answer will come."""
+    dead = replace(exchange, state=ExchangeState.FAILED, error=error)
+    return _ended(exchange, dead, snapshot, exchangetext.failure_text(dead), at)
+
+
+def expired(exchange: Exchange, snapshot: Snapshot, *, trouble: str | None, at: int) -> Effects:
+    """Its time is over; `trouble` is what kept it."""
+    dead = replace(exchange, state=ExchangeState.EXPIRED, error=trouble or UNANSWERED)
+    return _ended(exchange, dead, snapshot, exchangetext.failure_text(dead), at)
+
+
+def _ended(before: Exchange, after: Exchange, requester: Snapshot, text: str | None, at: int) -> Effects:
+    if before.state.ended or after.sent.remote is None:
+        return ()
+    done = PutExchange(exchange=replace(after, phase=Phase.DONE))
+    if text is None or a2a.listens(requester, after):
+        return (done,)
+    run = _late(after, at)
+    said = a2a.opening(run, text, f"{after.id}:late", source=str(after.sent.remote))
+    return (done, QueueRun(run=run), said)
+
+
+def _late(exchange: Exchange, at: int) -> Run:
+    """The run in which a requester who waits no longer hears of it. Having come from beyond, it sends nothing there."""
+    cause = Cause(
+        # Nobody else may send to another gateway.
+        principal=OWNER,
+        kind=ProvenanceKind.INTER_SESSION,
+        trace=exchange.sent.thread or exchange.id,
+        hops=(*exchange.hops[:-1], BEYOND),
+    )
+    return Run(
+        id=derived_id("late", exchange.id),
+        key=exchange.requester,
+        state=RunState.QUEUED,
+        cause=cause,
+        request=Request(kind=RunKind.EXCHANGE, lane=Lane.NESTED, prompt=exchangetext.late_block(exchange)),
+        queued_at=at,
+        ready_at=at,
+    )
