@@ -3,19 +3,19 @@
 A child that is stopped is settled as killed in the same decision, so that nobody goes on because of its end.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from roost.core import a2a
 from roost.core.addresses import Address
 from roost.core.announce import Stats, announce_text, stats_of
+from roost.core.burying import Lost, bury
 from roost.core.children import go_on, told_entry
 from roost.core.effects import (
     AcknowledgeCompletion,
     AppendEntries,
     Effects,
     EndRun,
-    KillInput,
     RequestStop,
     SettleCompletion,
 )
@@ -23,8 +23,6 @@ from roost.core.endings import Ending
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.inbound import Inbound
 from roost.core.keys import SessionKey
-from roost.core.notices import cleared_line, notice
-from roost.core.queuetext import excerpt
 from roost.core.runs import Outcome, Run, RunState, StopRequest
 from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.trees import Tree
@@ -48,21 +46,21 @@ class Stopped:
 def stop(tree: Tree, request: StopRequest, *, told: Address | None = None) -> Stopped:
     """Stop a session and all below it. Whoever waits at `told` hears of it there; others by a notice."""
     snapshots = (tree.session, *tree.below)
-    inputs = tuple(record.inbound for one in snapshots for record in one.pending if record.run_id)
+    inputs = tuple(lost for one in snapshots for lost in _waiting(one))
     return _stopped(tree, request, runs=tree.runs, inputs=inputs, told=told)
 
 
 def stop_below(tree: Tree, request: StopRequest) -> Stopped:
     """Stop what hangs below a session; the session itself goes on."""
     runs = tuple(run for run in tree.runs if run.run.key != tree.session.key)
-    inputs = tuple(record.inbound for one in tree.below for record in one.pending if record.run_id)
+    inputs = tuple(lost for one in tree.below for lost in _waiting(one))
     return _stopped(tree, request, runs=runs, inputs=inputs, told=None)
 
 
 def stop_run(tree: Tree, run_id: str, request: StopRequest) -> Stopped:
     """Stop one run of a session, with what waits for it; everything else goes on."""
     runs = tuple(run for run in tree.runs if run.run.id == run_id)
-    inputs = tuple(record.inbound for record in tree.session.pending if record.run_id == run_id)
+    inputs = _waiting(tree.session, run_id)
     alone = replace(tree, session=replace(tree.session, children=()), below=())
     return _stopped(alone, request, runs=runs, inputs=inputs, told=None)
 
@@ -98,7 +96,7 @@ def _kill(tree: Tree, child: SessionKey, request: StopRequest) -> Stopped:
         return Stopped(effects=(), runs=(), ended=0, children=1 if owed else 0, cleared=())
     below = stop_below(branch, request)
     own = [one.run for one in branch.runs if one.run.key == child]
-    inputs = tuple(record.inbound for record in branch.session.pending if record.run_id)
+    inputs = _waiting(branch.session)
     effects = (
         *below.effects,
         *(RequestStop(run_id=run.id, stop=request) for run in own),
@@ -109,7 +107,7 @@ def _kill(tree: Tree, child: SessionKey, request: StopRequest) -> Stopped:
         runs=(*below.runs, *(run.id for run in own if run.state is RunState.RUNNING)),
         ended=below.ended,
         children=1 + below.children,
-        cleared=(*below.cleared, *inputs),
+        cleared=(*below.cleared, *_inbounds(inputs)),
     )
 
 
@@ -147,7 +145,7 @@ def _stopped(
     request: StopRequest,
     *,
     runs: tuple[RunSnapshot, ...],
-    inputs: tuple[Inbound, ...],
+    inputs: tuple[Lost, ...],
     told: Address | None,
 ) -> Stopped:
     under_way = [one.run for one in runs if one.run.state is RunState.RUNNING]
@@ -165,7 +163,7 @@ def _stopped(
         runs=tuple(run.id for run in under_way),
         ended=len(waiting),
         children=len(unsettled | {one.run.key for one in runs if one.run.key != tree.session.key}),
-        cleared=inputs,
+        cleared=_inbounds(inputs),
     )
 
 
@@ -175,14 +173,19 @@ def _end(snapshot: RunSnapshot, request: StopRequest) -> Effects:
     return (EndRun(run_id=snapshot.run.id, outcome=outcome), *a2a.advance(snapshot, ending))
 
 
-def _clear(inputs: Iterable[Inbound], request: StopRequest, told: Address | None) -> Effects:
-    effects: list[Effects] = []
-    for inbound in inputs:
-        line = cleared_line(excerpt(inbound), request.reason)
-        heard = inbound.reply_to is not None and inbound.reply_to == told
-        word = () if heard else notice(inbound.key, inbound.reply_to, line, at=request.at, about=inbound.id)
-        effects.append((KillInput(inbound_id=inbound.id, reason=request.reason), *word))
-    return tuple(effect for group in effects for effect in group)
+def _waiting(snapshot: Snapshot, run_id: str | None = None) -> tuple[Lost, ...]:
+    """What waits for a run of a session, or for one of them."""
+    waiting = (one for one in snapshot.pending if one.run_id and run_id in (None, one.run_id))
+    return tuple(snapshot.carried(one) for one in waiting)
+
+
+def _inbounds(inputs: tuple[Lost, ...]) -> tuple[Inbound, ...]:
+    return tuple(one.inbound for lost in inputs for one in lost)
+
+
+def _clear(inputs: tuple[Lost, ...], request: StopRequest, told: Address | None) -> Effects:
+    buried = (bury(lost, request.reason, request.at, told=told) for lost in inputs)
+    return tuple(effect for effects in buried for effect in effects)
 
 
 def _stats(tree: Tree, completion: Completion, at: int) -> Stats | None:

@@ -167,7 +167,7 @@ async def kill_input(unit: Unit, effect: fx.KillInput) -> SessionKey:
             InboundRecord(inbound=effect.inbound, state=InboundState.DEAD, reason=effect.reason)
         )
         return effect.inbound.key
-    record = await unit.pending_input(effect.inbound_id)
+    record = await unit.unread_input(effect.inbound_id)
     await unit.tables.update_inbound(replace(record, state=InboundState.DEAD, reason=effect.reason))
     return record.inbound.key
 
