@@ -229,6 +229,8 @@ def _one_voice(snapshot: Snapshot, arrival: Arrival, other: Principal) -> bool:
 def _joinable(snapshot: Snapshot, run: Run, arrival: Arrival) -> bool:
     if run.cause.kind is not ProvenanceKind.HUMAN or run.request.kind is not RunKind.TURN:
         return False
+    if run.aside and run.cause.principal != arrival.inbound.principal:
+        return False
     return run.request == _request(arrival) and _one_voice(snapshot, arrival, run.cause.principal)
 
 

@@ -23,6 +23,7 @@ from roost.core.endings import Ending
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.inbound import Inbound
 from roost.core.keys import SessionKey
+from roost.core.parking import let_down
 from roost.core.runs import Outcome, Run, RunState, StopRequest
 from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.trees import Tree
@@ -65,9 +66,10 @@ def stop_run(tree: Tree, run_id: str, request: StopRequest) -> Stopped:
     return _stopped(alone, request, runs=runs, inputs=inputs, told=None)
 
 
-def ask(run: Run | None, request: StopRequest) -> Effects:
-    """Have a run that is under way end, wherever it is; what waits for it goes on."""
-    return () if run is None else (RequestStop(run_id=run.id, stop=request),)
+def ask(snapshot: Snapshot, request: StopRequest) -> Effects:
+    """Have what began in the current generation end, wherever it is, also what is parked; what waits for it goes on."""
+    begun = (run for run in (snapshot.running, *snapshot.queued) if run and run.started_at is not None)
+    return tuple(RequestStop(run_id=run.id, stop=request) for run in begun)
 
 
 def kill(tree: Tree, children: Collection[SessionKey], request: StopRequest) -> Stopped:
@@ -154,7 +156,7 @@ def _stopped(
     unsettled = {child.child for _, child in owed if child.status is CompletionStatus.PENDING}
     effects: list[Effects] = [
         *((RequestStop(run_id=run.id, stop=request),) for run in under_way),
-        *(_end(one, request) for one in waiting),
+        *(_end(one, request, told) for one in waiting),
         _clear(inputs, request, told),
         *(_settle(tree, one, child, request) for one, child in owed),
     ]
@@ -167,10 +169,11 @@ def _stopped(
     )
 
 
-def _end(snapshot: RunSnapshot, request: StopRequest) -> Effects:
+def _end(snapshot: RunSnapshot, request: StopRequest, told: Address | None) -> Effects:
     outcome = killed(request, request.at)
     ending = Ending(outcome=outcome, announce=lambda completion, written: announce_text(completion, None))
-    return (EndRun(run_id=snapshot.run.id, outcome=outcome), *a2a.advance(snapshot, ending))
+    ended = EndRun(run_id=snapshot.run.id, outcome=outcome)
+    return (ended, *a2a.advance(snapshot, ending), *let_down(snapshot.run, outcome, told))
 
 
 def _waiting(snapshot: Snapshot, run_id: str | None = None) -> tuple[Lost, ...]:
