@@ -12,7 +12,7 @@ from roost.core.leases import Lease
 from roost.core.ledger import Denial, LedgerRow
 from roost.core.messages import Usage
 from roost.core.parking import Granted, Rule, Waits
-from roost.core.principals import OWNER
+from roost.core.principals import OWNER, person
 from roost.core.queries import LedgerQuery
 from roost.core.runs import Claim, Outcome, Parked, RunKind, RunState, Step, StepKind, StopRequest
 from roost.core.sessions import SessionStatus
@@ -204,12 +204,12 @@ async def test_only_who_holds_the_run_may_reserve_for_it(store: Store, lease: Le
 # -- waiting -----------------------------------------------------------------------------------------
 
 
-async def parked(store: Store, lease: Lease) -> Claim:
+async def parked(store: Store, lease: Lease, why: Parked = PARKED) -> Claim:
     claim = await started(store, lease, "r1")
     denial = Denial(at=NOON, operation="model_call", principal=OWNER, rule="r", reason="why")
-    ruling = Waits(ready_at=LATER, parked=PARKED, effects=(RecordDenial(denial=denial),))
+    ruling = Waits(ready_at=LATER, parked=why, effects=(RecordDenial(denial=denial),))
     after = await store.reserve(claim, ("a",), lambda run, found: ruling)
-    assert (after.state, after.claim, after.ready_at, after.parked) == (RunState.QUEUED, None, LATER, PARKED)
+    assert (after.state, after.claim, after.ready_at, after.parked) == (RunState.QUEUED, None, LATER, why)
     return claim
 
 
@@ -230,6 +230,26 @@ async def test_a_parked_run_gives_its_claim_back_and_keeps_the_place_in_its_sess
     (run,) = await store.claim_runs(lease, everything)
     assert (run.id, run.parked) == ("r1", PARKED)
     assert (await known(store)).status is SessionStatus.RUNNING
+
+
+@pytest.mark.requirement("P20")
+async def test_a_run_parked_for_its_persons_own_budget_lets_others_pass_and_its_own_wait(
+    store: Store, lease: Lease, clock: FakeClock
+) -> None:
+    await parked(store, lease, replace(PARKED, personal=True))
+    await queued(store, "r2")
+    assert (await known(store)).status is SessionStatus.PARKED
+    other = builders.run("r3")
+    other = replace(other, cause=replace(other.cause, principal=person("loopback", "bob")))
+    await change(store, QueueRun(run=other))
+    assert (await known(store)).status is SessionStatus.QUEUED
+    (run,) = await store.claim_runs(lease, everything)
+    assert run.id == "r3"
+    (woken,) = await store.wake_parked(lease)
+    assert (woken.id, (await known(store)).status) == ("r1", SessionStatus.RUNNING)
+    await change(store, builders.done("r3"))
+    (run,) = await store.claim_runs(lease, everything)
+    assert run.id == "r1"
 
 
 @pytest.mark.requirement("P20")

@@ -268,3 +268,31 @@ async def test_an_input_has_a_run_or_waits_for_whichever_comes_and_never_both(
         await change(store, effect)
     assert await store.inbound("m-2") is None
     assert await known_inbound(store, "m-1") == before
+
+
+@pytest.mark.requirement("P3")
+async def test_what_was_merged_into_an_input_is_seen_with_it_and_dies_before_it(store: Store) -> None:
+    await accepted(store, "m-1", "r-1")
+    await joined(store, "m-2", "r-1", InputMode.OPEN)
+    await joined(store, "m-3", "r-1", InputMode.OPEN)
+    merges = (("m-1", "m-2"), ("m-2", "m-3"))
+    await change(store, *(MergeInput(inbound_id=one, into=into, reason="full") for one, into in merges))
+    seen = await snapshot(store)
+    assert [record.inbound.id for record in seen.merged] == ["m-1", "m-2"]
+    kills = [KillInput(inbound_id=f"m-{number}", reason="stopped") for number in (1, 2, 3)]
+    with pytest.raises(Conflict):
+        await change(store, *reversed(kills))
+    await change(store, *kills)
+    records = [await known_inbound(store, f"m-{number}") for number in (1, 2, 3)]
+    assert [(one.state, one.reason) for one in records] == [(InboundState.DEAD, "stopped")] * 3
+
+
+@pytest.mark.requirement("P3")
+async def test_what_was_merged_into_an_input_that_was_read_cannot_die(store: Store, lease: Lease) -> None:
+    await accepted(store, "m-1", "r-1")
+    await joined(store, "m-2", "r-1", InputMode.OPEN)
+    await change(store, MergeInput(inbound_id="m-1", into="m-2", reason="full"))
+    (run,) = await store.claim_runs(lease, everything)
+    await store.take_inputs(claim_of(run), as_entries)
+    with pytest.raises(Conflict):
+        await change(store, KillInput(inbound_id="m-1", reason="stopped"))

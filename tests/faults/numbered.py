@@ -118,7 +118,8 @@ async def judge(store: Store, channel: str, count: int, seen: Sequence[str]) -> 
             last = by_id[last.merged_into]
         assert last.state in (InboundState.TAKEN, InboundState.DEAD), record
         assert shown.count(name) == (last.state is InboundState.TAKEN), record
-        dead = record.state is InboundState.DEAD
+        dead = last.state is InboundState.DEAD
+        assert dead == (record.state is InboundState.DEAD), record
         assert told.count(name) <= dead, record
         assert not dead or name in told or name in unsure, record
     _assert_none_answered_twice(seen)

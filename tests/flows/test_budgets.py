@@ -17,13 +17,15 @@ from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
 from roost.core.messages import AssistantMessage, ToolCall, ToolResult, Usage, UserMessage, text_of
 from roost.core.models import FailureKind, ModelRequest, Prices
 from roost.core.pricing import cost_micros
+from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery, LedgerQuery
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
 from roost.core.routing import RoutingRules
 from roost.core.runs import Request, Run
 from roost.core.scheduling import Limits
 from roost.core.scopes import DmScope
-from roost.core.sessions import Session, SessionStatus
+from roost.core.sessions import OpenedBy, Session, SessionStatus
+from roost.core.visibility import PersonCaller
 from roost.engine.rules import Part
 from roost.ports import Store, Topic, TopicKind
 from roost.stores.memory import MemoryStore
@@ -31,7 +33,7 @@ from roost.stores.sqlite import SqliteStore
 from roost.testing import builders
 from roost.testing.clock import FakeClock
 from roost.testing.scripts import CallTool, Fail, Hang, Say, Script, Spend
-from tests.flows.gateways import BOB, SPEC, Bench
+from tests.flows.gateways import ADA, BOB, SPEC, Bench
 from tests.unit.engine.scenes import Doing
 
 MAIN = SessionKey.named("main", "main")
@@ -40,6 +42,7 @@ PRICES = Prices(input=1.0, output=10.0)
 DAY_MS = 86_400_000
 DOLLAR = 1_000_000
 USED_UP = "used up"
+SHARED = RoutingRules(dm_scope=DmScope.MAIN)
 
 
 @pytest.fixture
@@ -192,6 +195,66 @@ async def test_what_is_said_to_a_parked_session_waits_behind_and_is_not_told_aga
     async with bench.serving():
         assert await bench.replies(at_least=3) == (notice, "to one", "to two")
     assert await said(bench) == ["one", "to one", "two", "to two"]
+
+
+@pytest.mark.requirement("P20")
+async def test_one_persons_used_up_budget_holds_up_nobody_else_and_their_message_is_answered_later(
+    bench: Bench, clock: FakeClock
+) -> None:
+    bench.change(routing=SHARED, budgets=(tokens(6_000, scope=BudgetScope.PERSON),))
+    bench.model.add(costing("for bob", used(3_000)), (Say("for ada"),), (Say("at last"),))
+    async with bench.serving():
+        await bench.say("one", BOB)
+        await bench.replies(BOB)
+        await bench.say("two", BOB)
+        assert USED_UP in (await bench.replies(BOB, 2))[1]
+        await waits(bench)
+        await bench.say("urgent", ADA)
+        assert await bench.replies(ADA) == ("for ada",)
+        await waits(bench)
+        await bench.say("three", BOB)
+        clock.advance(DAY_MS)
+        assert (await bench.replies(BOB, 3))[2] == "at last"
+    asked = [text_of(one) for one in bench.model.requests[-1].messages if isinstance(one, UserMessage)]
+    assert [text.splitlines()[-1] for text in asked] == ["one", "two", "urgent", "three", "- two"]
+    assert await said(bench) == ["one", "for bob", "two", "urgent", "for ada", "three", "at last"]
+
+
+@pytest.mark.requirement("P20")
+async def test_a_new_start_ends_what_is_parked_at_once_and_tells_its_person(bench: Bench) -> None:
+    bench.change(routing=SHARED, budgets=(tokens(6_000, scope=BudgetScope.PERSON),))
+    bench.model.add(costing("for bob", used(3_000)), (Say("welcome"),))
+    async with bench.serving():
+        await bench.say("one", BOB)
+        await bench.replies(BOB)
+        await bench.say("two", BOB)
+        await waits(bench)
+        await bench.say("/new", ADA)
+        assert await bench.replies(ADA) == ("welcome",)
+        assert (await bench.replies(BOB, 3))[2].startswith("Not answered (the session was started afresh)")
+    assert await bench.store.active_runs(MAIN) == ()
+
+
+@pytest.mark.requirement("P20")
+@pytest.mark.parametrize("how", ["reset", "stop", "back"])
+async def test_whoever_ends_a_parked_run_its_person_is_told(bench: Bench, how: str) -> None:
+    bench.change(routing=SHARED, budgets=(tokens(6_000, scope=BudgetScope.PERSON),))
+    bench.model.otherwise = costing("answer", used(3_000))
+    async with bench.serving() as (engine, _):
+        await bench.say("hello", ADA)
+        await bench.replies(ADA)
+        await bench.say("/new one", BOB)
+        await bench.replies(BOB)
+        await bench.say("two", BOB)
+        await waits(bench)
+        match how:
+            case "reset":
+                await engine.operations.reset(PersonCaller(principal=OWNER), MAIN, OpenedBy.RESET)
+            case "stop":
+                await engine.operations.stop(PersonCaller(principal=OWNER), MAIN)
+            case _:
+                await bench.say("/back", ADA)
+        assert (await bench.replies(BOB, 3))[2].startswith("Not answered (")
 
 
 @pytest.mark.requirement("P20")

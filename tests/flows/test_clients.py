@@ -1,10 +1,13 @@
 """What clients of the protocol live through, over each store."""
 
+from dataclasses import replace
+
 import anyio
 import pytest
 
 from roost.core.messages import Image, Text, ToolCall, Usage, UserMessage, text_of
 from roost.core.models import FailureKind, ToolSpec
+from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.ports import Report
 from roost.testing.scripts import CallTool, Fail, Hang, Say, Spend, Think, Until
@@ -101,6 +104,29 @@ async def test_what_joins_a_run_under_way_is_told_at_once(opened: Opened) -> Non
         assert "message" not in joined
         go.set()
         await client.event("chat", runId="run-1", state="final")
+
+
+@pytest.mark.requirement("P3")
+async def test_what_fell_out_of_a_full_queue_is_told_as_lost_and_the_answer_goes_to_what_is_left(
+    opened: Opened,
+) -> None:
+    async with opened() as (gate, client):
+        settings = QueueSettings(mode=QueueMode.COLLECT, debounce_ms=0, cap=1, drop=DropPolicy.OLD)
+        await gate.engine.reload(replace(gate.engine.rules, queue=QueuePolicy(base=settings)))
+        go = anyio.Event()
+        gate.bench.model.add((Until(go), Say("to the first")), (Say("to the last"),))
+        await client.call("chat.send", send("first", "run-1"))
+        await gate.bench.model.asked(1)
+        for number in (2, 3, 4):
+            await client.call("chat.send", send(f"number {number}", f"run-{number}"))
+        go.set()
+        final = await client.event("chat", runId="run-4", state="final")
+        assert final["message"]["content"] == [{"type": "text", "text": "to the last"}]
+        for name in ("run-2", "run-3"):
+            (told,) = client.told("chat", runId=name)
+            assert (told["state"], told["errorMessage"]) == ("aborted", "queue full")
+            waited = await client.call("agent.wait", {"runId": name, "timeoutMs": 60_000})
+            assert (waited["status"], waited["error"]) == ("error", "queue full")
 
 
 @pytest.mark.requirement("D15")

@@ -105,6 +105,25 @@ async def test_status_is_answered_while_the_model_is_being_asked(bench: Bench) -
     assert await said(bench) == ["one", "at last"]
 
 
+@pytest.mark.requirement("P3", "D51")
+async def test_what_fell_out_of_a_full_queue_is_told_when_the_queue_is_cleared(bench: Bench) -> None:
+    settings = QueueSettings(mode=QueueMode.COLLECT, debounce_ms=0, cap=2)
+    bench.change(queue=QueuePolicy(base=settings))
+    bench.model.add((Say("half an ans"), Hang()))
+    async with bench.serving():
+        await bench.say("start")
+        await bench.model.asked(1)
+        for number in range(1, 6):
+            await bench.say(f"number {number}")
+        await bench.say("/stop")
+        (answer,) = await bench.replies()
+        counts, title, *lines = answer.splitlines()
+        assert counts == "Stopped 1 run and 1 queued. Cleared 5 waiting messages. Stopped 0 sub-agents."
+        assert title == "Not answered:"
+        assert sorted(lines) == [f"- number {number}" for number in range(1, 6)]
+        await until_idle(bench)
+
+
 @pytest.mark.requirement("D51")
 async def test_stop_ends_the_run_keeps_its_words_and_clears_the_queue(bench: Bench) -> None:
     bench.change(queue=QueuePolicy(base=QueueSettings(mode=QueueMode.FOLLOWUP, debounce_ms=0)))

@@ -1,5 +1,6 @@
 """Whatever arrives, starts, ends or is stopped, no message is lost."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -20,10 +21,11 @@ from roost.core.effects import (
 )
 from roost.core.inbound import Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
-from roost.core.messages import ProvenanceKind
+from roost.core.messages import ProvenanceKind, Text
 from roost.core.principals import OWNER
 from roost.core.queueing import accept, hand_over
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
+from roost.core.queuetext import body
 from roost.core.runs import Outcome, Run, RunState, StopRequest
 from roost.core.sessions import Facts
 from roost.core.snapshots import RunSnapshot, Snapshot
@@ -52,6 +54,7 @@ class Book:
             running=next((run for run in live if run.state is RunState.RUNNING), None),
             queued=tuple(run for run in live if run.state is RunState.QUEUED),
             pending=tuple(one for one in self.records.values() if one.state is InboundState.PENDING),
+            merged=tuple(one for one in self.records.values() if one.state is InboundState.MERGED),
         )
 
     def apply(self, effects: Effects) -> None:
@@ -77,11 +80,19 @@ class Book:
                 case KillInput(inbound_id=name, inbound=inbound):
                     if inbound is not None:
                         self.records[name] = InboundRecord(inbound=inbound, state=InboundState.PENDING)
-                    self.end(name, replace(self.records[name], state=InboundState.DEAD))
+                    assert self.carrier(name).state is InboundState.PENDING, "a message has one end"
+                    self.records[name] = replace(self.records[name], state=InboundState.DEAD)
                 case AddDelivery(delivery=delivery):
                     self.told.append(delivery.text)
                 case _:
                     pass
+
+    def carrier(self, name: str) -> InboundRecord:
+        """The message, or the one it was merged into at last."""
+        record = self.records[name]
+        while record.state is InboundState.MERGED:
+            record = self.records[record.merged_into or ""]
+        return record
 
     def end(self, name: str, record: InboundRecord) -> None:
         assert self.records[name].state is InboundState.PENDING, "a message has one end"
@@ -99,11 +110,11 @@ class Book:
             if running and record.state is InboundState.PENDING and record.run_id == running.id:
                 self.records[name] = replace(record, state=InboundState.TAKEN)
 
-    def finish(self) -> None:
+    def finish(self, state: RunState) -> None:
         snapshot = self.snapshot()
         if snapshot.running:
-            self.runs[snapshot.running.id] = replace(snapshot.running, state=RunState.DONE)
-            outcome = Outcome(state=RunState.DONE, at=self.now)
+            self.runs[snapshot.running.id] = replace(snapshot.running, state=state)
+            outcome = Outcome(state=state, at=self.now)
             self.apply(hand_over(snapshot, snapshot.running, outcome))
 
     def stop(self) -> None:
@@ -133,11 +144,12 @@ def arrivals(draw: st.DrawFn) -> tuple[Inbound, QueueSettings]:
     return message, chosen
 
 
-steps = st.lists(arrivals() | st.sampled_from(("start", "take", "finish", "stop")), max_size=30)
+steps = st.lists(arrivals() | st.sampled_from(("start", "take", "finish", "fail", "stop")), max_size=30)
 
 
 def arrival(book: Book, number: int, message: Inbound, chosen: QueueSettings) -> Arrival:
-    named = replace(message, id=f"m{number}", key=book.key, received_at=book.now)
+    text = (Text(f"number {number}."),)
+    named = replace(message, id=f"m{number}", key=book.key, received_at=book.now, content=text)
     base = samples.arrival(named, run_id=f"run{number}", facts=book.facts)
     return replace(base, queue=QueuePolicy(base=chosen))
 
@@ -159,7 +171,9 @@ def test_every_message_is_pending_taken_merged_or_dead_with_a_notice(
             case "take":
                 book.take()
             case "finish":
-                book.finish()
+                book.finish(RunState.DONE)
+            case "fail":
+                book.finish(RunState.FAILED)
             case "stop":
                 book.stop()
             case (message, chosen):
@@ -177,7 +191,11 @@ def check(book: Book) -> None:
     idle = {run.id for run in book.snapshot().queued} - waiting
     assert not idle, "no run waits with nothing to answer"
     dead = [one for one in book.records.values() if one.state is InboundState.DEAD and one.inbound.reply_to]
-    assert len(book.told) == len(dead), "each dead message is told once"
+    told = sorted(line for notice in book.told for line in re.findall(r"number \d+\.", notice))
+    assert told == sorted(body(one.inbound) for one in dead), "each dead message is told once"
+    merged = [one for one in book.records.values() if one.state is InboundState.MERGED]
+    carriers = {book.carrier(one.inbound.id).state for one in merged}
+    assert InboundState.DEAD not in carriers, "no message is merged into one that nobody will read"
     for one in pending:
         run = book.runs[one.run_id or ""]
         assert run.request.reply_to == one.inbound.reply_to, "an answer goes where its message came from"

@@ -161,8 +161,8 @@ class MergeInput(_OfInput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KillInput(_OfInput):
-    """A message that will never be answered; its sender is told by a notice among the same effects. With `inbound` the
-    message is recorded dead on arrival."""
+    """A message that will never be answered; its sender is told by a notice among the same effects. What was merged into
+    it dies before it. With `inbound` the message is recorded dead on arrival."""
 
     inbound_id: str
     reason: str

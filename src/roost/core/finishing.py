@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from roost.core import a2a, children, postings
+from roost.core import a2a, children, parking, postings
 from roost.core.effects import Effects, EndRun
 from roost.core.endings import Ending
 from roost.core.queueing import hand_over
@@ -23,5 +23,6 @@ def finish(snapshot: RunSnapshot, ending: Ending) -> Effects:
         *children.child_end(snapshot, ending),
         *children.yield_end(snapshot, ending),
         *postings.fired(snapshot, ending),
+        *parking.let_down(snapshot.run, ending.outcome),
     )
     return (*effects, *children.discarded(snapshot, effects))

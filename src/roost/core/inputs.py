@@ -7,10 +7,12 @@ from itertools import groupby
 from roost.core.entries import Entry, EntryDraft
 from roost.core.inbound import InboundRecord, InboundState, InputMode
 from roost.core.keys import SessionKey
-from roost.core.messages import Image, ProvenanceKind, Text, UserBlock, UserMessage
+from roost.core.messages import AssistantMessage, Image, ProvenanceKind, Text, UserBlock, UserMessage, text_of
 from roost.core.principals import Principal, PrincipalKind
-from roost.core.queuetext import collect_prompt
+from roost.core.queuetext import collect_prompt, in_short
 from roost.core.runs import Cause, Run
+
+OVERTAKEN = "Others were answered meanwhile. Answer now what was asked before them and is still open:"
 
 
 def entries_of(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
@@ -30,6 +32,21 @@ def entries_of(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
     within = [_event(record) for record in events if record not in outside]
     drafts = [*within, *said[:1], *map(_event, outside), *said[1:]]
     return tuple(drafts)
+
+
+def overtaken(run: Run, entries: Sequence[Entry]) -> str | None:
+    """What to remind a run of that others passed: what it has to answer is not the last word any more."""
+    others = [
+        place
+        for place, entry in enumerate(entries)
+        if entry.run_id not in (None, run.id) and isinstance(entry.body, UserMessage | AssistantMessage)
+    ]
+    asked = [
+        text_of(entry.body)
+        for entry in entries[: max(others, default=0)]
+        if entry.run_id == run.id and isinstance(entry.body, UserMessage)
+    ]
+    return "\n".join((OVERTAKEN, *(f"- {in_short(text)}" for text in asked))) if asked else None
 
 
 def acting(run: Run, entries: Iterable[Entry]) -> Cause:

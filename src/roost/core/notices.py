@@ -3,6 +3,7 @@
 A notice takes its id from what it is about, so that saying it again is the same delivery.
 """
 
+from collections.abc import Sequence
 from uuid import UUID, uuid5
 
 from roost.core.addresses import Address
@@ -55,14 +56,18 @@ def reset_line(stale: Stale) -> str:
     return f"New conversation ({why}). Send /back to return to the previous one."
 
 
-def dropped_line(excerpt: str, cap: int) -> str:
-    """A message that fell out of a full queue."""
-    return f"Not answered, too many messages were waiting (limit {cap}): {excerpt}"
+def dropped_line(excerpts: Sequence[str], cap: int) -> str:
+    """Messages that fell out of a full queue."""
+    return f"Not answered, too many messages were waiting (limit {cap}):{_quoted(excerpts)}"
 
 
-def cleared_line(excerpt: str, why: str) -> str:
-    """A message that was waiting when the queue was emptied."""
-    return f"Not answered ({why}): {excerpt}"
+def cleared_line(excerpts: Sequence[str], why: str) -> str:
+    """Messages that were waiting when the queue was emptied."""
+    return f"Not answered ({why}):{_quoted(excerpts)}"
+
+
+def _quoted(excerpts: Sequence[str]) -> str:
+    return f" {excerpts[0]}" if len(excerpts) == 1 else "".join(f"\n- {one}" for one in excerpts)
 
 
 INTERRUPTED_LINE = (

@@ -1,11 +1,12 @@
 """What follows when a run asks for the means of a model call: it goes on, tries again soon, is parked or goes without.
 
-A parked run keeps its place in its session, and its user is told once in its life. One that nobody asked for goes
-without: parked, it would keep people's messages waiting behind it.
+A parked run keeps its place in its session, and its user is told once in its life; where the budget is its user's own,
+only their runs wait behind it. One that nobody asked for goes without: parked, it would keep people's messages waiting
+behind it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias, assert_never
 
@@ -27,10 +28,11 @@ from roost.core.budgets import (
 from roost.core.effects import Effects, RecordDenial
 from roost.core.ledger import Denial
 from roost.core.messages import ProvenanceKind
-from roost.core.notices import notice
-from roost.core.runs import Parked, Run
+from roost.core.notices import cleared_line, notice
+from roost.core.runs import Outcome, Parked, Run, RunState
 
 RETRY_MS = 5_000
+_KEPT = "your message that was kept for its budget. Send it again if it still matters."
 
 _BUDGETS = MappingProxyType(
     {
@@ -101,12 +103,24 @@ def _granted(run: Run, verdict: Allowed, at: int, address: Address | None) -> Gr
 
 
 def _parked(run: Run, refused: Refused, at: int, address: Address | None) -> Waits:
-    ready_at = _awaited(run, refused.until)
+    ready_at, limit = _awaited(run, refused.until), refused.account.limit
+    personal = limit.scope is BudgetScope.PERSON
     if run.parked is not None:
-        return Waits(ready_at=ready_at, parked=run.parked)
-    parked = Parked(at=at, setting=refused.account.limit.setting, reason=_reason(refused))
+        return Waits(ready_at=ready_at, parked=replace(run.parked, personal=personal))
+    parked = Parked(at=at, setting=limit.setting, reason=_reason(refused), personal=personal)
     text = notice(run.key, address, _line(refused), at=at, about=f"{run.id} parked")
     return Waits(ready_at=ready_at, parked=parked, effects=(_denial(run, refused, at), *text))
+
+
+def let_down(run: Run, outcome: Outcome, told: Address | None = None) -> Effects:
+    """A run that was parked is ended on somebody's word: who was told that an answer would come hears that none will,
+    unless they are at `told`."""
+    address = run.request.reply_to
+    if run.parked is None or outcome.state is not RunState.KILLED or address == told:
+        return ()
+    why = run.stop.reason if run.stop else outcome.error or outcome.state
+    line = cleared_line((_KEPT,), why)
+    return notice(run.key, address, line, at=outcome.at, about=run.id)
 
 
 def _denial(run: Run, refused: Refused, at: int) -> RecordDenial:

@@ -7,17 +7,17 @@ answers to the same address, for the same authority, and a person caused both.
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 
 from roost.core import queuesettings
 from roost.core.addresses import ChatType
 from roost.core.arrivals import Arrival, begin
+from roost.core.burying import bury, lay_by
 from roost.core.effects import (
     AcceptInput,
-    AppendEntries,
     DelayRun,
     Effects,
     EndRun,
-    KeepInput,
     KillInput,
     MergeInput,
     MoveInput,
@@ -26,10 +26,9 @@ from roost.core.effects import (
 )
 from roost.core.endings import continuation
 from roost.core.inbound import Inbound, InboundRecord, InputMode
-from roost.core.inputs import entries_of
 from roost.core.marking import STEER_TOOL
 from roost.core.messages import ProvenanceKind
-from roost.core.notices import cleared_line, derived_id, dropped_line, notice
+from roost.core.notices import derived_id, dropped_line, notice
 from roost.core.principals import Principal
 from roost.core.queuesettings import DropPolicy, QueueMode, QueueSettings
 from roost.core.queuetext import excerpt
@@ -84,7 +83,7 @@ def plan(snapshot: Snapshot, arrival: Arrival) -> Plan:
     settings = replace(settings, mode=arrival.mode or settings.mode)
     surplus = _surplus(snapshot, arrival, settings)
     if surplus and settings.drop is DropPolicy.NEW:
-        line = dropped_line(excerpt(inbound), settings.cap)
+        line = dropped_line((excerpt(inbound),), settings.cap)
         dead = KillInput(inbound_id=inbound.id, reason="queue full", inbound=inbound)
         told = notice(inbound.key, inbound.reply_to, line, at=at, about=inbound.id)
         return Plan(effects=(*opened, dead, *told), disposition=Disposition.REJECTED)
@@ -110,7 +109,7 @@ def hand_over(snapshot: Snapshot, run: Run, outcome: Outcome) -> Effects:
     why = f"the run ended as {outcome.state} before reading it"
     # Who stops a session does not want to find there what comes of what was stopped.
     put_away = bury if outcome.state is RunState.KILLED else lay_by
-    buried = [put_away(one, why, cleared_line(excerpt(one.inbound), why), outcome.at) for one in dead]
+    buried = [put_away(snapshot.carried(one), why, outcome.at) for one in dead]
     left = tuple(record for record in snapshot.pending if record not in dead)
     rest = carry_over(replace(snapshot, pending=left), run, outcome)
     return (*(effect for effects in buried for effect in effects), *rest)
@@ -157,21 +156,6 @@ def _following(snapshot: Snapshot, run: Run, first: Inbound, outcome: Outcome) -
 def steers(inbound: Inbound) -> bool:
     """Whether a requester says more about the task it gave."""
     return inbound.provenance.source_tool == STEER_TOOL
-
-
-def lay_by(record: InboundRecord, reason: str, line: str, at: int) -> Effects:
-    """A message that no run will read. What a child reports is owed: it waits in the transcript for the next turn."""
-    inbound = record.inbound
-    if inbound.provenance.kind is not ProvenanceKind.SUBAGENT:
-        return bury(record, reason, line, at)
-    return (KeepInput(inbound_id=inbound.id), AppendEntries(key=inbound.key, drafts=entries_of((record,))))
-
-
-def bury(record: InboundRecord, reason: str, line: str, at: int) -> Effects:
-    """A message that will never be answered, and the word to its sender."""
-    inbound = record.inbound
-    told = notice(inbound.key, inbound.reply_to, line, at=at, about=inbound.id)
-    return (KillInput(inbound_id=inbound.id, reason=reason), *told)
 
 
 def _seat(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> _Seat:
@@ -245,6 +229,8 @@ def _one_voice(snapshot: Snapshot, arrival: Arrival, other: Principal) -> bool:
 def _joinable(snapshot: Snapshot, run: Run, arrival: Arrival) -> bool:
     if run.cause.kind is not ProvenanceKind.HUMAN or run.request.kind is not RunKind.TURN:
         return False
+    if run.aside and run.cause.principal != arrival.inbound.principal:
+        return False
     return run.request == _request(arrival) and _one_voice(snapshot, arrival, run.cause.principal)
 
 
@@ -295,8 +281,8 @@ def _drop(
     for record in surplus:
         inbound = record.inbound
         if settings.drop is DropPolicy.OLD:
-            line = dropped_line(excerpt(inbound), settings.cap)
-            effects.append(bury(record, "queue full", line, at))
+            line = partial(dropped_line, cap=settings.cap)
+            effects.append(bury(snapshot.carried(record), "queue full", at, line=line))
         else:
             # It moves first: what is left of it is shown by the run that takes the message it ends in.
             moved = MoveInput(inbound_id=inbound.id, run_id=seat.run_id, mode=seat.mode)

@@ -20,7 +20,11 @@ def body(inbound: Inbound) -> str:
 
 def excerpt(inbound: Inbound) -> str:
     """A message in one short line."""
-    line = " ".join(body(inbound).split()) or "(no text)"
+    return in_short(body(inbound))
+
+
+def in_short(text: str) -> str:
+    line = " ".join(text.split()) or "(no text)"
     return line if len(line) <= EXCERPT_CHARS else f"{line[: EXCERPT_CHARS - 1]}…"
 
 

@@ -3,15 +3,14 @@
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
+from roost.core.burying import lay_by
 from roost.core.effects import AddDelivery, AppendEntries, Effects, RequeueRun
 from roost.core.endings import Announce, Ending
 from roost.core.entries import EntryDraft
 from roost.core.finishing import finish
-from roost.core.inbound import InboundRecord, InputMode
+from roost.core.inbound import InputMode
 from roost.core.messages import Text, ToolResult
-from roost.core.notices import INTERRUPTED_LINE, cleared_line, derived_id, notice
-from roost.core.queueing import lay_by
-from roost.core.queuetext import excerpt
+from roost.core.notices import INTERRUPTED_LINE, derived_id, notice
 from roost.core.runs import Outcome, Run, RunState, Step, StepKind
 from roost.core.snapshots import RunSnapshot
 from roost.core.stopping import killed
@@ -19,6 +18,7 @@ from roost.core.stopping import killed
 MAX_AGE_MS = 600_000
 MOST_RECOVERIES = 2
 MOST_RECALLS = 2
+LEFT_TOO_LONG = "the gateway was away too long"
 
 OUTCOME_UNKNOWN = "The call was interrupted when the gateway stopped; its outcome is unknown."
 
@@ -127,7 +127,8 @@ def _interrupt(snapshot: RunSnapshot, recovery: Recovery, why: str) -> Effects:
         for record in snapshot.session.pending
         if record.run_id == run.id and record.mode is InputMode.OPEN
     ]
-    told = tuple(effect for record in unread for effect in _lay_by(record, now))
+    lost = (snapshot.session.carried(record) for record in unread)
+    told = tuple(effect for one in lost for effect in lay_by(one, LEFT_TOO_LONG, now))
     if not any(isinstance(effect, AddDelivery) for effect in told):
         told += notice(run.key, run.request.reply_to, INTERRUPTED_LINE, at=now, about=run.id)
     left = tuple(one for one in snapshot.session.pending if one not in unread)
@@ -137,8 +138,3 @@ def _interrupt(snapshot: RunSnapshot, recovery: Recovery, why: str) -> Effects:
 
 def _ending(outcome: Outcome, recovery: Recovery) -> Ending:
     return Ending(outcome=outcome, announce=recovery.announce)
-
-
-def _lay_by(record: InboundRecord, at: int) -> Effects:
-    line = cleared_line(excerpt(record.inbound), "the gateway was away too long")
-    return lay_by(record, "interrupted", line, at)

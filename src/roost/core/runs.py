@@ -140,11 +140,13 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parked:
-    """That a budget has kept a run waiting: since when, which one and why. Its user was told then."""
+    """That a budget has kept a run waiting: since when, which one and why. Its user was told then. A `personal` budget
+    is that of whoever caused the run, and nobody else's."""
 
     at: int
     setting: str
     reason: str
+    personal: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +177,11 @@ class Run:
     session_id: str | None = None
     parked: Parked | None = None
     stop: StopRequest | None = None
+
+    @property
+    def aside(self) -> bool:
+        """Whether it lets other people's runs pass while it waits."""
+        return self.parked is not None and self.parked.personal
 
     @property
     def due(self) -> int | None:

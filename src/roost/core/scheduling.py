@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeAlias
 
+from roost.core.principals import Principal
 from roost.core.runs import Lane, Run, RunState
 from roost.core.sessions import SessionStatus
 
@@ -97,9 +98,24 @@ def _is_of(run: Run, gateway: str | None) -> bool:
     return gateway is None or (run.claim is not None and run.claim.gateway == gateway)
 
 
+def next_in_line(queued: Sequence[Run], now: int) -> Run | None:
+    """Whom the others of a session wait for, oldest first. One that stands aside keeps only its own person waiting."""
+    aside: set[Principal] = set()
+    for run in queued:
+        if run.aside and run.ready_at > now:
+            aside.add(run.cause.principal)
+        if run.cause.principal not in aside:
+            return run
+    return None
+
+
 def standing(left: Sequence[Run], now: int) -> SessionStatus:
-    """How a session stands that has these runs left, oldest first: all wait for the first of them."""
+    """How a session stands that has these runs left, oldest first."""
     if any(run.state is RunState.RUNNING for run in left):
         return SessionStatus.RUNNING
-    head = left[0]
-    return SessionStatus.PARKED if head.parked and head.ready_at > now else SessionStatus.QUEUED
+    head = next_in_line(left, now)
+    return (
+        SessionStatus.PARKED
+        if head is None or (head.parked and head.ready_at > now)
+        else SessionStatus.QUEUED
+    )

@@ -18,7 +18,8 @@ class Snapshot:
     """A session as it stands under its lock.
 
     `running` is its one running run, `queued` those waiting, oldest first; `pending` are the inputs no run
-    has taken, in order of arrival; `children` are completions still owed to this session.
+    has taken, `merged` what fell out of the queue into them, both in order of arrival; `children` are
+    completions still owed to this session.
     """
 
     key: SessionKey
@@ -27,7 +28,17 @@ class Snapshot:
     running: Run | None = None
     queued: tuple[Run, ...] = ()
     pending: tuple[InboundRecord, ...] = ()
+    merged: tuple[InboundRecord, ...] = ()
     children: tuple[Completion, ...] = ()
+
+    def carried(self, record: InboundRecord) -> tuple[InboundRecord, ...]:
+        """A message that waits behind all that was merged into it, also through others: they have one end."""
+        ends = {record.inbound.id}
+        # A message is merged only into one that came later.
+        for one in reversed(self.merged):
+            if one.merged_into in ends:
+                ends.add(one.inbound.id)
+        return (*(one for one in self.merged if one.inbound.id in ends), record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,19 +3,19 @@
 A child that is stopped is settled as killed in the same decision, so that nobody goes on because of its end.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from roost.core import a2a
 from roost.core.addresses import Address
 from roost.core.announce import Stats, announce_text, stats_of
+from roost.core.burying import Lost, bury
 from roost.core.children import go_on, told_entry
 from roost.core.effects import (
     AcknowledgeCompletion,
     AppendEntries,
     Effects,
     EndRun,
-    KillInput,
     RequestStop,
     SettleCompletion,
 )
@@ -23,8 +23,7 @@ from roost.core.endings import Ending
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.inbound import Inbound
 from roost.core.keys import SessionKey
-from roost.core.notices import cleared_line, notice
-from roost.core.queuetext import excerpt
+from roost.core.parking import let_down
 from roost.core.runs import Outcome, Run, RunState, StopRequest
 from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.trees import Tree
@@ -48,28 +47,29 @@ class Stopped:
 def stop(tree: Tree, request: StopRequest, *, told: Address | None = None) -> Stopped:
     """Stop a session and all below it. Whoever waits at `told` hears of it there; others by a notice."""
     snapshots = (tree.session, *tree.below)
-    inputs = tuple(record.inbound for one in snapshots for record in one.pending if record.run_id)
+    inputs = tuple(lost for one in snapshots for lost in _waiting(one))
     return _stopped(tree, request, runs=tree.runs, inputs=inputs, told=told)
 
 
 def stop_below(tree: Tree, request: StopRequest) -> Stopped:
     """Stop what hangs below a session; the session itself goes on."""
     runs = tuple(run for run in tree.runs if run.run.key != tree.session.key)
-    inputs = tuple(record.inbound for one in tree.below for record in one.pending if record.run_id)
+    inputs = tuple(lost for one in tree.below for lost in _waiting(one))
     return _stopped(tree, request, runs=runs, inputs=inputs, told=None)
 
 
 def stop_run(tree: Tree, run_id: str, request: StopRequest) -> Stopped:
     """Stop one run of a session, with what waits for it; everything else goes on."""
     runs = tuple(run for run in tree.runs if run.run.id == run_id)
-    inputs = tuple(record.inbound for record in tree.session.pending if record.run_id == run_id)
+    inputs = _waiting(tree.session, run_id)
     alone = replace(tree, session=replace(tree.session, children=()), below=())
     return _stopped(alone, request, runs=runs, inputs=inputs, told=None)
 
 
-def ask(run: Run | None, request: StopRequest) -> Effects:
-    """Have a run that is under way end, wherever it is; what waits for it goes on."""
-    return () if run is None else (RequestStop(run_id=run.id, stop=request),)
+def ask(snapshot: Snapshot, request: StopRequest) -> Effects:
+    """Have what began in the current generation end, wherever it is, also what is parked; what waits for it goes on."""
+    begun = (run for run in (snapshot.running, *snapshot.queued) if run and run.started_at is not None)
+    return tuple(RequestStop(run_id=run.id, stop=request) for run in begun)
 
 
 def kill(tree: Tree, children: Collection[SessionKey], request: StopRequest) -> Stopped:
@@ -98,7 +98,7 @@ def _kill(tree: Tree, child: SessionKey, request: StopRequest) -> Stopped:
         return Stopped(effects=(), runs=(), ended=0, children=1 if owed else 0, cleared=())
     below = stop_below(branch, request)
     own = [one.run for one in branch.runs if one.run.key == child]
-    inputs = tuple(record.inbound for record in branch.session.pending if record.run_id)
+    inputs = _waiting(branch.session)
     effects = (
         *below.effects,
         *(RequestStop(run_id=run.id, stop=request) for run in own),
@@ -109,7 +109,7 @@ def _kill(tree: Tree, child: SessionKey, request: StopRequest) -> Stopped:
         runs=(*below.runs, *(run.id for run in own if run.state is RunState.RUNNING)),
         ended=below.ended,
         children=1 + below.children,
-        cleared=(*below.cleared, *inputs),
+        cleared=(*below.cleared, *_inbounds(inputs)),
     )
 
 
@@ -147,7 +147,7 @@ def _stopped(
     request: StopRequest,
     *,
     runs: tuple[RunSnapshot, ...],
-    inputs: tuple[Inbound, ...],
+    inputs: tuple[Lost, ...],
     told: Address | None,
 ) -> Stopped:
     under_way = [one.run for one in runs if one.run.state is RunState.RUNNING]
@@ -156,7 +156,7 @@ def _stopped(
     unsettled = {child.child for _, child in owed if child.status is CompletionStatus.PENDING}
     effects: list[Effects] = [
         *((RequestStop(run_id=run.id, stop=request),) for run in under_way),
-        *(_end(one, request) for one in waiting),
+        *(_end(one, request, told) for one in waiting),
         _clear(inputs, request, told),
         *(_settle(tree, one, child, request) for one, child in owed),
     ]
@@ -165,24 +165,30 @@ def _stopped(
         runs=tuple(run.id for run in under_way),
         ended=len(waiting),
         children=len(unsettled | {one.run.key for one in runs if one.run.key != tree.session.key}),
-        cleared=inputs,
+        cleared=_inbounds(inputs),
     )
 
 
-def _end(snapshot: RunSnapshot, request: StopRequest) -> Effects:
+def _end(snapshot: RunSnapshot, request: StopRequest, told: Address | None) -> Effects:
     outcome = killed(request, request.at)
     ending = Ending(outcome=outcome, announce=lambda completion, written: announce_text(completion, None))
-    return (EndRun(run_id=snapshot.run.id, outcome=outcome), *a2a.advance(snapshot, ending))
+    ended = EndRun(run_id=snapshot.run.id, outcome=outcome)
+    return (ended, *a2a.advance(snapshot, ending), *let_down(snapshot.run, outcome, told))
 
 
-def _clear(inputs: Iterable[Inbound], request: StopRequest, told: Address | None) -> Effects:
-    effects: list[Effects] = []
-    for inbound in inputs:
-        line = cleared_line(excerpt(inbound), request.reason)
-        heard = inbound.reply_to is not None and inbound.reply_to == told
-        word = () if heard else notice(inbound.key, inbound.reply_to, line, at=request.at, about=inbound.id)
-        effects.append((KillInput(inbound_id=inbound.id, reason=request.reason), *word))
-    return tuple(effect for group in effects for effect in group)
+def _waiting(snapshot: Snapshot, run_id: str | None = None) -> tuple[Lost, ...]:
+    """What waits for a run of a session, or for one of them."""
+    waiting = (one for one in snapshot.pending if one.run_id and run_id in (None, one.run_id))
+    return tuple(snapshot.carried(one) for one in waiting)
+
+
+def _inbounds(inputs: tuple[Lost, ...]) -> tuple[Inbound, ...]:
+    return tuple(one.inbound for lost in inputs for one in lost)
+
+
+def _clear(inputs: tuple[Lost, ...], request: StopRequest, told: Address | None) -> Effects:
+    buried = (bury(lost, request.reason, request.at, told=told) for lost in inputs)
+    return tuple(effect for effects in buried for effect in effects)
 
 
 def _stats(tree: Tree, completion: Completion, at: int) -> Stats | None:

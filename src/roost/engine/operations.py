@@ -122,7 +122,11 @@ class Operations:
             _refuse_other(tree.session, expected_id)
             below, running = stopping.stop_below(tree, request), tree.session.running
             ends[:] = (*below.runs, *((running.id,) if running else ()))
-            return (*below.effects, *stopping.ask(running, request), *open_generation(tree.session, fresh))
+            return (
+                *below.effects,
+                *stopping.ask(tree.session, request),
+                *open_generation(tree.session, fresh),
+            )
 
         await self._store.change_tree(key, decide)
         self._end(ends, _RESET)

@@ -4,6 +4,7 @@ The last answer is not written here: it goes into the transaction that ends the 
 """
 
 from roost.core.errors import RoostError
+from roost.core.inputs import overtaken
 from roost.core.messages import (
     AssistantMessage,
     StopReason,
@@ -39,6 +40,7 @@ class Turn:
         self._tools = ToolCalls(work, self._keep)
         self._context = Context(work)
         self._note: UserMessage | None = None
+        self._prompt: str | None = None
 
     async def play(self) -> Played:
         """The last answer of the run. What is said to it after that is the next run's."""
@@ -46,6 +48,8 @@ class Turn:
         if self._over():
             return self._yielded()
         await self._context.take_inputs()
+        run = self._work.run
+        self._prompt = run.request.prompt or overtaken(run, self._context.entries)
         self._refuse_emptied()
         self._note = await children_note(self._work)
         for _ in range(self._most_steps):
@@ -91,7 +95,7 @@ class Turn:
             raise ModelFailed(error.message, kind=error.kind, hint=TOO_LARGE) from error
 
     async def _ask(self) -> AssistantMessage:
-        messages, prompt = self._context.messages(), self._work.run.request.prompt
+        messages, prompt = self._context.messages(), self._prompt
         if prompt is None and isinstance(messages[-1], AssistantMessage):
             prompt = UNANSWERED
         # Neither is a part of the transcript.
@@ -110,7 +114,7 @@ class Turn:
             one.body for one in reversed(said) if one.run_id or not isinstance(one.body, AssistantMessage)
         )
         last = next(by_runs, None)
-        if run.request.prompt is None and (last is None or isinstance(last, AssistantMessage)):
+        if self._prompt is None and (last is None or isinstance(last, AssistantMessage)):
             raise NothingToAnswer(f"run {run.id} has nothing left to answer")
 
     async def _keep(self, *bodies: AssistantMessage | ToolResult) -> None:

@@ -8,6 +8,7 @@ from roost.core.children import told_id
 from roost.core.entries import Entry
 from roost.core.events import Event, EventKind
 from roost.core.feeds import Anchor, ListGap, ListItem, SessionChanged, SessionGone, Shown
+from roost.core.inbound import InboundState
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, UserMessage, text_of
@@ -24,6 +25,7 @@ from roost.protocol.convert.turns import Turn, answer, never_answered
 from roost.protocol.events import CHANGED, CHAT, MESSAGE, Audience, WireEvent
 from roost.server.clients import Connected
 from roost.server.house import House
+from roost.server.sends import Send
 
 PAGE = 100
 MOST_CHARS = 100_000
@@ -78,6 +80,20 @@ class Fanout:
         """Tell them of what will never be answered."""
         await self._chat(name, key, never_answered(name, str(key), key.agent, reason))
         self._house.clients.over(key, name)
+
+    async def inherit(self, heir: Send) -> bool:
+        """A run goes by the name of a message that joined it, if the one that named it fell out of the queue; whoever sent
+        that is told."""
+        house, fell = self._house, self._house.sends.of(heir.run_id)
+        record = fell and await house.store.inbound_by_key(fell.principal, fell.key, fell.name)
+        if not fell or not record or record.state is not InboundState.DEAD:
+            return False
+        house.sends.expect(heir)
+        if turn := self._turns.get(heir.run_id):
+            turn.name = heir.name
+            house.sends.begun(heir.run_id)
+        await self.lost(fell.name, fell.key, record.reason or LOST)
+        return True
 
     # -- what the engine says ------------------------------------------------------------------------
 

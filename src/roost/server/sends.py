@@ -7,15 +7,17 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from roost.core.keys import SessionKey
+from roost.core.principals import Principal
 
 MOST = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Send:
-    """`run_id` is the run that the message opens, if it opens one."""
+    """`run_id` is the run that the message opens, if it opens one; `principal` sent it under that name."""
 
     name: str
+    principal: Principal
     key: SessionKey
     run_id: str
 
@@ -46,8 +48,12 @@ class Sends:
 
     def name(self, run_id: str) -> str:
         """What clients call a run."""
-        send = self._named.get(run_id)
+        send = self.of(run_id)
         return run_id if send is None else send.name
+
+    def of(self, run_id: str) -> Send | None:
+        """The message that a run has its name from."""
+        return self._named.get(run_id)
 
     def waiting(self, key: SessionKey) -> tuple[Send, ...]:
         """What was sent to a session and of whose run nothing was heard."""

@@ -167,7 +167,7 @@ async def kill_input(unit: Unit, effect: fx.KillInput) -> SessionKey:
             InboundRecord(inbound=effect.inbound, state=InboundState.DEAD, reason=effect.reason)
         )
         return effect.inbound.key
-    record = await unit.pending_input(effect.inbound_id)
+    record = await unit.unread_input(effect.inbound_id)
     await unit.tables.update_inbound(replace(record, state=InboundState.DEAD, reason=effect.reason))
     return record.inbound.key
 
@@ -195,8 +195,10 @@ async def queue_run(unit: Unit, effect: fx.QueueRun) -> SessionKey:
     session = await unit.existing(effect.run.key)
     await unit.tables.insert_run(effect.run)
     unit.queued(effect.run)
-    if session.status not in (SessionStatus.RUNNING, SessionStatus.PARKED):
-        await unit.set_status(effect.run.key, SessionStatus.QUEUED)
+    if session.status is SessionStatus.PARKED:
+        await unit.set_status(session.key, standing(await unit.tables.active_runs(session.key), unit.now))
+    elif session.status is not SessionStatus.RUNNING:
+        await unit.set_status(session.key, SessionStatus.QUEUED)
     unit.run_due()
     return effect.run.key
 

@@ -101,13 +101,16 @@ class Unit:
         if session is None:
             return Snapshot(key=key)
         active = await self.tables.active_runs(key)
+        pending = await self.tables.pending_inputs(key)
+        ids = [record.inbound.id for record in pending]
         return Snapshot(
             key=key,
             session=session,
             generation=await self.tables.generation(session.session_id),
             running=next((run for run in active if run.state is RunState.RUNNING), None),
             queued=tuple(run for run in active if run.state is RunState.QUEUED),
-            pending=await self.tables.pending_inputs(key),
+            pending=pending,
+            merged=await self.tables.merged_inputs(ids) if ids else (),
             children=await self.tables.owed(key),
         )
 
@@ -360,13 +363,25 @@ class Unit:
 
     async def pending_input(self, inbound_id: str) -> InboundRecord:
         """A message that has not come to its end: it comes to one only once."""
+        record = await self._input(inbound_id)
+        if record.state is not InboundState.PENDING:
+            raise Conflict(f"message {inbound_id} is {record.state} already")
+        return record
+
+    async def unread_input(self, inbound_id: str) -> InboundRecord:
+        """A message that can still die: it waits, or was merged into one that does."""
+        record = await self._input(inbound_id)
+        if record.state is InboundState.MERGED and record.merged_into is not None:
+            await self.unread_input(record.merged_into)
+            return record
+        return await self.pending_input(inbound_id)
+
+    async def _input(self, inbound_id: str) -> InboundRecord:
         record = await self.tables.inbound(inbound_id)
         if record is None:
             raise NotFound(f"no inbound message {inbound_id}")
         if await self.newly_held(record.inbound.key):
             record = await self.tables.inbound(inbound_id) or record
-        if record.state is not InboundState.PENDING:
-            raise Conflict(f"message {inbound_id} is {record.state} already")
         return record
 
     async def set_status(self, key: SessionKey, status: SessionStatus) -> None:

@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.effects import EndRun, MoveInput, PutExchange, QueueRun, SettleCompletion
+from roost.core.effects import AddDelivery, EndRun, MoveInput, PutExchange, QueueRun, SettleCompletion
 from roost.core.endings import Ending
 from roost.core.finishing import finish
 from roost.core.inbound import InputMode
-from roost.core.runs import Outcome, RunState
+from roost.core.runs import Outcome, Parked, RunState
 from roost.core.snapshots import RunSnapshot
 from tests import samples
 from tests.samples import NOON, inbound, pending
@@ -32,6 +32,15 @@ def test_an_ordinary_run_just_ends() -> None:
     snapshot = RunSnapshot(run=samples.run(), session=samples.snapshot())
     effects = finish(snapshot, Ending(outcome=DONE, announce=lambda _, __: ""))
     assert effects == (EndRun(run_id="r1", outcome=DONE),)
+
+
+@pytest.mark.requirement("P20")
+def test_a_run_that_was_parked_and_is_ended_lets_its_user_know() -> None:
+    parked = replace(samples.run(), parked=Parked(at=NOON, setting="budgets.perDay.tokens", reason="used up"))
+    killed = Outcome(state=RunState.KILLED, at=NOON, error="stopped")
+    snapshot = RunSnapshot(run=parked, session=samples.snapshot())
+    effects = finish(snapshot, Ending(outcome=killed, announce=lambda _, __: ""))
+    assert [type(effect) for effect in effects] == [EndRun, AddDelivery]
 
 
 @pytest.mark.requirement("P1", "D63")

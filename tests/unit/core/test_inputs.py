@@ -4,7 +4,7 @@ import pytest
 
 from roost.core.entries import Entry
 from roost.core.inbound import InboundRecord, InboundState, InputMode
-from roost.core.inputs import acting, entries_of
+from roost.core.inputs import OVERTAKEN, acting, entries_of, overtaken
 from roost.core.messages import Image, Provenance, ProvenanceKind, Text, UserMessage, text_of
 from roost.core.principals import Principal, PrincipalKind
 from tests import samples
@@ -129,3 +129,15 @@ def test_what_several_people_said_is_said_by_none_of_them() -> None:
     both = (pending(inbound("m1", principal=ALICE), "r1"), pending(inbound("m2", principal=BOB), "r1"))
     assert [body.provenance.principal for body in bodies(*both)] == [AGENT]
     assert [body.provenance.principal for body in bodies(both[1])] == [BOB]
+
+
+def test_a_run_that_others_passed_is_reminded_of_what_it_was_asked() -> None:
+    asked, other = pending(inbound("two", principal=BOB), "r1"), pending(inbound("urgent"), "r2")
+    event = pending(inbound("a letter"), "r1", InputMode.WAIT)
+    later = pending(inbound("three", principal=BOB), "r1")
+    run = samples.run(principal=BOB)
+    assert overtaken(run, taken(asked)) is None
+    assert overtaken(run, [*taken(asked), *taken(event)]) is None
+    assert overtaken(run, [*taken(other), *taken(asked)]) is None
+    passed = [*taken(asked), *taken(other), *taken(later)]
+    assert overtaken(run, passed) == f"{OVERTAKEN}\n- two"

@@ -48,8 +48,15 @@ def test_a_reset_is_told_in_one_line_that_names_the_way_back(reason: StaleReason
 
 
 def test_a_dropped_message_is_quoted_with_the_limit_that_dropped_it() -> None:
-    assert "(limit 20): buy milk" in dropped_line("buy milk", 20)
+    assert "(limit 20): buy milk" in dropped_line(["buy milk"], 20)
 
 
 def test_a_cleared_message_is_quoted_with_the_reason() -> None:
-    assert cleared_line("buy milk", "stopped") == "Not answered (stopped): buy milk"
+    assert cleared_line(["buy milk"], "stopped") == "Not answered (stopped): buy milk"
+
+
+def test_several_messages_are_quoted_below_the_reason() -> None:
+    assert (
+        cleared_line(["buy milk", "and bread"], "stopped")
+        == "Not answered (stopped):\n- buy milk\n- and bread"
+    )

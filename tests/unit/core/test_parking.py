@@ -3,6 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from roost.core.addresses import Address
 from roost.core.budgets import (
     NEVER,
     Ask,
@@ -18,9 +19,9 @@ from roost.core.budgets import (
 from roost.core.effects import AddDelivery, Effects, RecordDenial
 from roost.core.ledger import LedgerRow
 from roost.core.messages import ProvenanceKind, Usage
-from roost.core.parking import RETRY_MS, Forgone, Granted, Waits, rule
+from roost.core.parking import RETRY_MS, Forgone, Granted, Waits, let_down, rule
 from roost.core.principals import OWNER
-from roost.core.runs import Parked, Request, Run, RunKind
+from roost.core.runs import Outcome, Parked, Request, Run, RunKind, RunState, StopRequest
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
 
@@ -88,7 +89,7 @@ def test_a_refused_run_is_parked_and_says_so_without_figures() -> None:
 def test_the_owner_can_see_how_much_was_missing() -> None:
     ruling = parked(RUN, COST, spent=750_000)
     reason = "the call would pass the limit of $1.000000 by up to $0.250000"
-    assert ruling.parked == Parked(at=NOON, setting="budgets.perPerson.cost", reason=reason)
+    assert ruling.parked == Parked(at=NOON, setting="budgets.perPerson.cost", reason=reason, personal=True)
     (denial,) = [effect.denial for effect in ruling.effects if isinstance(effect, RecordDenial)]
     assert (denial.operation, denial.rule, denial.reason) == (
         "model_call",
@@ -120,6 +121,39 @@ def test_a_run_that_was_parked_before_is_parked_again_in_silence() -> None:
     before = Parked(at=1, setting="budgets.perDay.cost", reason="before")
     ruling = parked(replace(RUN, parked=before), TOKENS, spent=1_000)
     assert ruling == Waits(ready_at=TOMORROW, parked=before)
+
+
+def test_others_pass_only_while_it_is_the_persons_own_budget_that_is_used_up() -> None:
+    before = Parked(at=1, setting="budgets.perDay.cost", reason="before")
+    again = parked(replace(RUN, parked=before), COST, spent=750_000).parked
+    assert again == replace(before, personal=True)
+    assert parked(replace(RUN, parked=again), TOKENS, spent=1_000).parked == before
+
+
+@pytest.mark.requirement("P20")
+@pytest.mark.parametrize(
+    ("stop", "why"),
+    [(None, "it was reset"), (StopRequest(reason="started afresh", by=OWNER, at=NOON), "started afresh")],
+)
+def test_who_was_told_of_an_answer_to_come_hears_that_none_will(stop: StopRequest | None, why: str) -> None:
+    run = replace(RUN, parked=Parked(at=1, setting="budgets.perDay.cost", reason="before"), stop=stop)
+    ended = Outcome(state=RunState.KILLED, at=NOON, error="it was reset")
+    (line,) = lines(let_down(run, ended))
+    assert line.startswith(f"Not answered ({why}): your message that was kept for its budget.")
+
+
+@pytest.mark.parametrize(
+    ("run", "state", "told"),
+    [
+        (RUN, RunState.KILLED, None),
+        (replace(RUN, parked=Parked(at=1, setting="", reason="")), RunState.DONE, None),
+        (replace(RUN, parked=Parked(at=1, setting="", reason="")), RunState.KILLED, CHAT),
+    ],
+)
+def test_nobody_is_let_down_who_was_promised_nothing_got_an_answer_or_heard_of_it(
+    run: Run, state: RunState, told: Address | None
+) -> None:
+    assert let_down(run, Outcome(state=state, at=NOON), told) == ()
 
 
 @pytest.mark.parametrize("held", [0, 1_000])

@@ -24,7 +24,7 @@ from roost.core.principals import OWNER, Principal
 from roost.core.queueing import Disposition, Plan, accept, carry_over, hand_over, plan
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
 from roost.core.resets import Reset
-from roost.core.runs import Cause, Outcome, Request, Run, RunKind, RunState
+from roost.core.runs import Cause, Outcome, Parked, Request, Run, RunKind, RunState
 from roost.core.sessions import OpenedBy
 from roost.core.snapshots import Snapshot
 from tests import samples
@@ -196,6 +196,18 @@ def test_in_a_group_several_people_are_collected_but_never_with_the_owner() -> N
         return seat(plan(queue, arriving(message, QueueMode.COLLECT)))[0]
 
     assert (joined(ALICE), joined(BOB), joined(OWNER)) == ("q1", "q1", "new")
+
+
+@pytest.mark.requirement("P20")
+def test_in_a_group_nobody_joins_a_run_that_waits_for_another_persons_budget() -> None:
+    parked = Parked(at=NOON, setting="budgets.perPerson.tokens", reason="used up", personal=True)
+    queue = replace(IN_GROUP, queued=(replace(samples.queued(principal=ALICE), key=GROUP, parked=parked),))
+
+    def joined(principal: Principal) -> str | None:
+        message = inbound(key=GROUP, principal=principal, at=LATER)
+        return seat(plan(queue, arriving(message, QueueMode.COLLECT)))[0]
+
+    assert (joined(ALICE), joined(BOB)) == ("q1", "new")
 
 
 def test_in_a_group_nobody_steers_another_persons_run() -> None:

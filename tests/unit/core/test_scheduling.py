@@ -3,16 +3,26 @@ from dataclasses import replace
 import pytest
 
 from roost.core.keys import SessionKey
+from roost.core.principals import Principal
 from roost.core.runs import Claim, Lane, Parked, Progress, Request, Run, RunState, Step, StepKind
-from roost.core.scheduling import Backlog, Limits, asker, choose, standing
+from roost.core.scheduling import Backlog, Limits, asker, choose, next_in_line, standing
 from roost.core.sessions import SessionStatus
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON
+from tests.samples import ALICE, BOB
 
 SIDE = SessionKey.named("main", "side")
 OPS = SessionKey.named("ops", "main")
 PARKED = Parked(at=NOON, setting="budgets.perDay.tokens", reason="used up")
+
+
+def of(who: Principal, name: str, ready_at: int = NOON) -> Run:
+    run = builders.run(name, ready_at=ready_at)
+    return replace(run, cause=replace(run.cause, principal=who))
+
+
+ASIDE = replace(of(ALICE, "a", NOON + 1), parked=replace(PARKED, personal=True))
 
 
 def child(number: int, requester: SessionKey = MAIN, *, agent: str = "main") -> Run:
@@ -140,9 +150,29 @@ def test_many_children_of_one_session_hold_up_the_first_of_another_for_one_place
         ),
         ((replace(builders.run("a"), parked=PARKED), builders.run("b")), SessionStatus.QUEUED),
         ((builders.run("a", ready_at=NOON + 1), builders.run("b")), SessionStatus.QUEUED),
+        ((ASIDE, of(ALICE, "b")), SessionStatus.PARKED),
+        ((ASIDE, of(BOB, "b")), SessionStatus.QUEUED),
     ],
 )
 def test_a_session_stands_as_the_run_that_the_others_wait_for(
     left: tuple[Run, ...], status: SessionStatus
 ) -> None:
     assert standing(left, NOON) is status
+
+
+@pytest.mark.requirement("P20")
+@pytest.mark.parametrize(
+    ("queued", "now", "name"),
+    [
+        ((ASIDE,), NOON, None),
+        ((ASIDE, of(ALICE, "b"), of(BOB, "c"), of(ALICE, "d")), NOON, "c"),
+        ((of(BOB, "b", NOON + 9), ASIDE, of(BOB, "c")), NOON, "b"),
+        ((ASIDE, of(BOB, "b")), NOON + 1, "a"),
+        ((replace(ASIDE, parked=PARKED), of(BOB, "b")), NOON, "a"),
+    ],
+)
+def test_a_run_parked_for_its_persons_own_budget_keeps_only_that_person_waiting(
+    queued: tuple[Run, ...], now: int, name: str | None
+) -> None:
+    found = next_in_line(queued, now)
+    assert (found and found.id) == name

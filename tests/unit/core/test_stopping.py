@@ -18,7 +18,7 @@ from roost.core.effects import (
 from roost.core.exchanges import Completion, CompletionStatus, Phase
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, UserMessage, text_of
-from roost.core.runs import Outcome, Request, Run, RunState, StopRequest
+from roost.core.runs import Outcome, Parked, Request, Run, RunState, StopRequest
 from roost.core.sessions import Lineage
 from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.sources import child_key
@@ -79,6 +79,21 @@ def test_who_waits_elsewhere_is_told_by_a_notice_and_who_waits_here_by_the_answe
     told = [effect.delivery for effect in stopped.effects if isinstance(effect, AddDelivery)]
     assert [(one.address, one.text) for one in told] == [(OTHER_CHAT, "Not answered (enough): b")]
     assert stopped.cleared == (here, there, nowhere)
+
+
+@pytest.mark.requirement("P20")
+def test_who_was_promised_an_answer_is_told_when_what_was_parked_is_stopped() -> None:
+    parked = replace(WAITING, parked=Parked(at=NOON, setting="budgets.perDay.tokens", reason="used up"))
+    elsewhere = stopping.stop(tree(parked), STOP, told=OTHER_CHAT)
+    (told,) = (effect.delivery for effect in elsewhere.effects if isinstance(effect, AddDelivery))
+    assert (told.address, told.text[:23]) == (CHAT, "Not answered (enough): ")
+    assert of(stopping.stop(tree(parked), STOP, told=CHAT).effects, AddDelivery) == []
+
+
+def test_what_began_is_asked_to_end_also_when_it_waits_again() -> None:
+    begun = replace(samples.queued("q2"), started_at=NOON)
+    session = replace(samples.snapshot(), running=RUNNING, queued=(WAITING, begun))
+    assert stopping.ask(session, STOP) == tuple(RequestStop(run_id=one, stop=STOP) for one in ("r1", "q2"))
 
 
 def test_an_exchange_that_waits_is_over() -> None:

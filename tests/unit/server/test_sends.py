@@ -1,16 +1,18 @@
 """Runs by the names that clients gave their messages."""
 
+from roost.core.principals import OWNER
 from roost.server.sends import Send, Sends
 from roost.testing.builders import MAIN
 
-FIRST = Send(name="one", key=MAIN, run_id="r-1")
-SECOND = Send(name="two", key=MAIN, run_id="r-2")
+FIRST = Send(name="one", principal=OWNER, key=MAIN, run_id="r-1")
+SECOND = Send(name="two", principal=OWNER, key=MAIN, run_id="r-2")
 
 
 def test_a_run_goes_by_the_name_of_its_message_and_else_by_its_own() -> None:
     sends = Sends()
     sends.expect(FIRST)
     assert (sends.name("r-1"), sends.name("r-9")) == ("one", "r-9")
+    assert (sends.of("r-1"), sends.of("r-9")) == (FIRST, None)
     sends.begun("r-1")
     sends.begun("r-9")
     assert (sends.name("r-1"), sends.waiting(MAIN), sends.awaited()) == ("one", (), frozenset())

@@ -91,9 +91,10 @@ async def fresh(means: Means, asked: Asked) -> Answer:
         forward = replace(forward, request=Request(kind=RunKind.GREETING, prompt=GREETING))
 
     def answer(tree: Tree) -> Said:
-        below = stopping.stop_below(tree, _by_reset(asked))
+        request = _by_reset(asked)
+        below, begun = stopping.stop_below(tree, request), stopping.ask(tree.session, request)
         overrides = replace(overrides_of(tree), model=chosen.model) if chosen.model else None
-        return Said(effects=below.effects, ends=below.runs, forward=forward, overrides=overrides)
+        return Said(effects=(*below.effects, *begun), ends=below.runs, forward=forward, overrides=overrides)
 
     return answer
 
@@ -121,7 +122,7 @@ async def back(means: Means, asked: Asked) -> Answer:
             text=text,
             effects=(
                 *below.effects,
-                *stopping.ask(running, request),
+                *stopping.ask(tree.session, request),
                 *open_generation(tree.session, reset),
             ),
             ends=(*below.runs, *((running.id,) if running else ())),

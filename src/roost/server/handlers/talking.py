@@ -1,6 +1,6 @@
 """Saying something in a session, waiting for what becomes of it, and stopping it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from roost.core.addressed import Addressed
@@ -101,7 +101,7 @@ class Talk:
             trace=call.trace,
             relayed=words.relayed,
         )
-        send = Send(name=words.name, key=words.key, run_id=said.run_id)
+        send = Send(name=words.name, principal=said.principal, key=words.key, run_id=said.run_id)
         call.client.began.add((words.key, words.name))
         house.sends.expect(send)
         try:
@@ -115,7 +115,7 @@ class Talk:
         if accepted.record.run_id != said.run_id:
             house.sends.withdraw(send)
             if not accepted.duplicate:
-                await self._tell(accepted.record, words)
+                await self._tell(accepted.record, send)
             elif await self._is_over(call, accepted.record):
                 call.client.began.discard((words.key, words.name))
         return accepted
@@ -124,12 +124,14 @@ class Talk:
         call.house.sends.withdraw(send)
         call.client.began.discard((send.key, send.name))
 
-    async def _tell(self, record: InboundRecord, words: Words) -> None:
+    async def _tell(self, record: InboundRecord, send: Send) -> None:
         if record.state is InboundState.DEAD:
-            await self._fanout.lost(words.name, words.key, record.reason or NOT_TAKEN)
-        else:
-            # Of a command the answer; of what joined another run, that it did.
-            await self._fanout.answered(words.name, words.key, record.answer)
+            await self._fanout.lost(send.name, send.key, record.reason or NOT_TAKEN)
+            return
+        if record.run_id and await self._fanout.inherit(replace(send, run_id=record.run_id)):
+            return
+        # Of a command the answer; of what joined another run, that it did.
+        await self._fanout.answered(send.name, send.key, record.answer)
 
     async def _is_over(self, call: Call, record: InboundRecord) -> bool:
         if record.state in (InboundState.ANSWERED, InboundState.DEAD):

@@ -16,7 +16,7 @@ from roost.core.principals import Principal
 from roost.core.queries import Position, SearchHit, SearchQuery, SessionQuery, Spoken
 from roost.core.retention import DAY_MS, SYNTHETIC
 from roost.core.runs import Lane, Run, RunState
-from roost.core.scheduling import asker
+from roost.core.scheduling import asker, next_in_line
 from roost.core.search import matches, searchable_text, segment
 from roost.core.sessions import Generation, Session
 from roost.core.threads import ThreadBinding
@@ -257,14 +257,16 @@ class MemoryTables(FactTables, JobTables, PointTables):
 
     async def ready_runs(self, now: int, per_asker: int, limit: int) -> tuple[Run, ...]:
         busy = {run.key for run in self._runs if run.state is RunState.RUNNING}
+        waiting: dict[SessionKey, list[Run]] = {}
+        for run in self._runs:
+            if run.state is RunState.QUEUED and run.key not in busy:
+                waiting.setdefault(run.key, []).append(run)
+        heads = {head.id for runs in waiting.values() if (head := next_in_line(runs, now))}
         asked: Counter[str] = Counter()
         lanes: Counter[Lane] = Counter()
         ready = []
         for run in self._runs:
-            if run.state is not RunState.QUEUED or run.key in busy:
-                continue
-            busy.add(run.key)
-            if run.ready_at <= now and asked[asker(run)] < per_asker:
+            if run.id in heads and run.ready_at <= now and asked[asker(run)] < per_asker:
                 asked[asker(run)] += 1
                 lanes[run.request.lane] += 1
                 if lanes[run.request.lane] <= limit:

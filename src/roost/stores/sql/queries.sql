@@ -228,7 +228,7 @@ SELECT body FROM inbound WHERE key = ?;
 INSERT INTO runs (id, key, principal, asker, lane, state, ready_at, body, tenant) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update_run
-UPDATE runs SET state = ?, ready_at = ?, body = ? WHERE id = ?;
+UPDATE runs SET state = ?, ready_at = ?, aside = ?, body = ? WHERE id = ?;
 
 -- name: run
 SELECT body FROM runs WHERE id = ?;
@@ -247,7 +247,8 @@ SELECT body FROM runs INDEXED BY runs_running WHERE state = 'running' ORDER BY s
 SELECT body FROM runs INDEXED BY runs_queued WHERE state = 'queued' AND instr(body, '"parked":') > 0 ORDER BY seq;
 
 -- name: ready_runs
--- The oldest queued run of each session that has none running; the first few of each asker, the first of each lane.
+-- The oldest queued run of each session that has none running, but for people one of whose runs stands aside; the first
+-- few of each asker, the first of each lane.
 SELECT body FROM (
     SELECT seq, body, row_number() OVER (PARTITION BY lane ORDER BY seq) AS place FROM (
         SELECT seq, body, lane, row_number() OVER (PARTITION BY asker ORDER BY seq) AS turn FROM (
@@ -256,6 +257,8 @@ SELECT body FROM (
             FROM runs q
             WHERE q.state = 'queued'
                 AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = q.key AND r.state = 'running')
+                AND NOT EXISTS (SELECT 1 FROM runs a WHERE a.key = q.key AND a.principal = q.principal
+                    AND a.aside = 1 AND a.state = 'queued' AND a.ready_at > ? AND a.seq <= q.seq)
         ) heads WHERE place = 1 AND ready_at <= ?
     ) askers WHERE turn <= ?
 ) lanes WHERE place <= ? ORDER BY seq;

@@ -86,7 +86,7 @@ class WorkRows(Rows):
         return await self._bodies("active_runs", (key_text(key),), Run)
 
     async def ready_runs(self, now: int, per_asker: int, limit: int) -> tuple[Run, ...]:
-        return await self._bodies("ready_runs", (now, per_asker, limit), Run)
+        return await self._bodies("ready_runs", (now, now, per_asker, limit), Run)
 
     async def still_ready(self, runs: Sequence[Run]) -> tuple[Run, ...]:
         return tuple(runs)
@@ -113,7 +113,7 @@ class WorkRows(Rows):
         await self._insert_new("insert_run", values, f"run id {run.id}")
 
     async def update_run(self, run: Run) -> None:
-        await self._do("update_run", (run.state, run.ready_at, encode(run), run.id))
+        await self._do("update_run", (run.state, run.ready_at, int(run.aside), encode(run), run.id))
 
     # -- exchanges, completions, bindings ------------------------------------------------------------
 

@@ -5,10 +5,11 @@ from functools import partial
 from typing import assert_never
 
 from roost.core.effects import RequeueRun
+from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.parking import Forgone, Granted, Rule, Ruling, Waits
 from roost.core.runs import Claim, Run, RunState
-from roost.core.sessions import SessionStatus
+from roost.core.scheduling import standing
 from roost.stores.applying import apply
 from roost.stores.settling import release
 from roost.stores.unit import Unit, going_on
@@ -48,7 +49,7 @@ async def _write(unit: Unit, run: Run, ruling: Ruling) -> None:
             if ruling.parked is not None:
                 queued = await unit.known_run(run.id)
                 await unit.tables.update_run(replace(queued, parked=ruling.parked))
-                await unit.set_status(run.key, SessionStatus.PARKED)
+                await _restate(unit, run.key)
         case Forgone():
             await apply(unit, ruling.effects)
         case _:
@@ -62,6 +63,10 @@ async def _wake(unit: Unit, *, run_id: str, lease: Lease) -> Run | None:
         return None
     woken = replace(run, ready_at=unit.now)
     await unit.tables.update_run(woken)
-    await unit.set_status(run.key, SessionStatus.QUEUED)
+    await _restate(unit, run.key)
     unit.run_due()
     return woken
+
+
+async def _restate(unit: Unit, key: SessionKey) -> None:
+    await unit.set_status(key, standing(await unit.tables.active_runs(key), unit.now))
