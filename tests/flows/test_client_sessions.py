@@ -28,8 +28,9 @@ async def test_a_session_is_opened_and_found_by_any_of_its_names(opened: Opened)
         assert key.startswith("agent:main:dashboard:")
         assert made["resolved"] == {"modelProvider": "scripted", "model": "two"}
         assert (await client.call("sessions.create", {"key": key}))["sessionId"] == session_id
-        with pytest.raises(Refused, match="label already in use"):
-            await client.call("sessions.create", {"label": "Trip"})
+        for taken in ("Trip", " Trip\n"):
+            with pytest.raises(Refused, match="label already in use: Trip"):
+                await client.call("sessions.create", {"label": taken})
         with pytest.raises(Refused, match="at most 512"):
             await client.call("sessions.create", {"label": "x" * 513})
         for named in (
