@@ -36,7 +36,7 @@ from roost.engine.tracing import traced
 from roost.engine.turn import NothingToAnswer, Turn
 from roost.engine.upkeeping import Compacting, Flushing
 from roost.engine.voice import Voice
-from roost.engine.work import Lent, Played, Work
+from roost.engine.work import Lent, Played, Progress, Role, Work
 from roost.ports import Clock, Store
 from roost.ports.limits import OutOfTime, watched
 
@@ -129,16 +129,17 @@ class Runner:
         budgets = Budgets(limits=rules.budgets, zone=rules.zone)
         notices = ToolNotices(self._store, self._clock, self._book, run)
         work = Work(
-            self._store,
-            self._clock,
-            run,
-            run.claim,
-            found,
-            part,
-            lent,
-            voice,
-            budgets,
-            recast,
+            store=self._store,
+            clock=self._clock,
+            run=run,
+            claim=run.claim,
+            conversation=found,
+            role=Role(part),
+            progress=Progress(cause=run.cause, moved_at=self._clock.now()),
+            lent=lent,
+            voice=voice,
+            budgets=budgets,
+            recast=recast,
             notices=notices,
             silence_ms=rules.stream_idle_ms,
         )

@@ -1,7 +1,5 @@
 """Runs that look after a context and answer nobody: one condenses it, one saves notes before that."""
 
-from dataclasses import replace
-
 from roost.core.messages import AssistantMessage, ProvenanceKind, StopReason, tool_calls
 from roost.core.models import FailureKind, ModelFailed
 from roost.core.runs import RunKind
@@ -11,7 +9,6 @@ from roost.engine.asking import Asking
 from roost.engine.context import Context
 from roost.engine.means import GoesWithout
 from roost.engine.toolcalls import ToolCalls
-from roost.engine.voice import Voice
 from roost.engine.work import Played, Work
 from roost.ports.limits import OutOfTime, within
 
@@ -48,7 +45,7 @@ class Flushing:
     def __init__(self, work: Work) -> None:
         self._work = work
         self._context = Context(work)
-        unheard = replace(work, voice=Voice.mute(work.run))
+        unheard = work.aside(work.part)
         self._asking = Asking(unheard)
         self._tools = ToolCalls(unheard, self._remember)
 

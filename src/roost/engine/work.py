@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from roost.core.budgets import Budgets
@@ -33,32 +33,53 @@ class Played:
     yielded: bool = False
 
 
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """What changes in a run. `cause` is its own until it took what others said; `spent` are calls that go into the ledger
+    with what is written next."""
+
+    cause: Cause
+    moved_at: int
+    spent: list[LedgerRow] = field(default_factory=list)
+
+
 @dataclass(slots=True)
+class Role:
+    """The part as it is played now: a fallback plays on in another."""
+
+    part: Part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """Within `lent` the run leaves its place to others. `cause` is the run's own until it took what others said.
-    `recast` casts its part anew where the rules, or those who speak, have changed since. A model may be silent
-    for `silence_ms`. `spent` are calls that go into the ledger with what is written next. `notices` tell its chat of
-    tool calls."""
+    """Within `lent` the run leaves its place to others. `recast` casts its part anew where the rules, or those who speak,
+    have changed since. A model may be silent for `silence_ms`. `notices` tell its chat of tool calls."""
 
     store: Store
     clock: Clock
     run: Run
     claim: Claim
     conversation: Conversation
-    part: Part
+    role: Role
+    progress: Progress
     lent: Lent
     voice: Voice
     budgets: Budgets = field(default_factory=Budgets)
     recast: Recast | None = None
     notices: ToolNotices | None = None
     silence_ms: int = 120_000
-    spent: list[LedgerRow] = field(default_factory=list)
-    cause: Cause = field(init=False)
-    moved_at: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.cause = self.run.cause
-        self.moved_at = self.clock.now()
+    def aside(self, part: Part) -> "Work":
+        """The same run where nobody hears it, in another part."""
+        return replace(self, role=Role(part), voice=Voice.mute(self.run))
+
+    @property
+    def part(self) -> Part:
+        return self.role.part
+
+    @property
+    def cause(self) -> Cause:
+        return self.progress.cause
 
     @property
     def session(self) -> Session:
@@ -67,20 +88,20 @@ class Work:
 
     def bill(self) -> tuple[LedgerRow, ...]:
         """The calls that are not in the ledger yet, for whoever writes next; told twice, they are written once."""
-        return tuple(self.spent)
+        return tuple(self.progress.spent)
 
     def billed(self) -> None:
         """They are in the ledger now."""
-        self.spent.clear()
+        self.progress.spent.clear()
 
     def move(self) -> None:
         """Something happened."""
-        self.moved_at = self.clock.now()
+        self.progress.moved_at = self.clock.now()
 
     @property
     def idle_ms(self) -> int:
         """How long nothing has happened."""
-        return self.clock.now() - self.moved_at
+        return self.clock.now() - self.progress.moved_at
 
     def acting(self) -> Part:
         """The part that tools act by. What the rules take from an agent, or from those who speak, is gone at once; nothing

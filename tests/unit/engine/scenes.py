@@ -23,7 +23,7 @@ from roost.engine.runner import Runner
 from roost.engine.stops import Stops
 from roost.engine.turn import Turn
 from roost.engine.voice import Voice
-from roost.engine.work import Work
+from roost.engine.work import Progress, Role, Work
 from roost.ports import Report, Store, Tool
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
@@ -106,9 +106,17 @@ class Scene:
         assert run.claim is not None
         found = await self.store.conversation(run.session_id)
         assert found is not None
-        voice = Voice(run, lambda session: [])
-        part = self.cast(found.session, run)
-        return Work(self.store, self.clock, run, run.claim, found, part, nullcontext, voice)
+        return Work(
+            store=self.store,
+            clock=self.clock,
+            run=run,
+            claim=run.claim,
+            conversation=found,
+            role=Role(self.cast(found.session, run)),
+            progress=Progress(cause=run.cause, moved_at=self.clock.now()),
+            lent=nullcontext,
+            voice=Voice.mute(run),
+        )
 
     async def bodies(self) -> list[object]:
         page = await self.store.history(HistoryQuery(key=MAIN, limit=100))

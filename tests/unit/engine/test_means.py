@@ -43,8 +43,7 @@ def call(run: Run) -> LedgerRow:
 
 
 def limited(work: Work, hard: int, scope: BudgetScope = BudgetScope.DAY) -> Work:
-    work.budgets = Budgets(limits=(Limit(scope=scope, measure=Measure.TOKENS, hard=hard),))
-    return work
+    return replace(work, budgets=Budgets(limits=(Limit(scope=scope, measure=Measure.TOKENS, hard=hard),)))
 
 
 async def test_without_limits_nothing_is_asked_for() -> None:

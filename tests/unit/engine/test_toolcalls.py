@@ -242,7 +242,7 @@ async def test_a_call_that_waits_for_other_runs_lends_its_place_and_says_so_in_t
     scene.tools = (Doing("send", waits, ToolTraits(waits=True)), Doing("look", partial(says, "ok")))
     scene.model.add(calls(call("look"), call("send")), (Say("done"),))
     work = await scene.work(run)
-    work.lent = lending
+    work = replace(work, lent=lending)
     await Turn(work, 5).play()
     assert lent == ["given", "waits", "taken back"]
     assert seen == [True]
@@ -255,7 +255,7 @@ async def played_on(scene: Scene, newer: Callable[[], Part]) -> list[tuple[str, 
     """The results of a run whose rules change before its tools are called."""
     scene.model.add(calls(call("act")), (Say("done"),))
     work = await scene.work(await scene.claimed())
-    work.recast = newer
+    work = replace(work, recast=newer)
     await Turn(work, 5).play()
     return results(await scene.bodies())
 
