@@ -251,7 +251,7 @@ async def test_with_room_for_one_run_sessions_wait_for_each_other_to_the_end(sta
     stage.play(MAIN, send(agentId="ops", message="down"), (Say("top"),))
     stage.play(OPS, send(agentId="deep", message="down"), (Say("middle"),), otherwise=replies("x"))
     stage.play(deep, otherwise=replies("bottom"))
-    stage.bench.change(limits=Limits(ceiling=1, per_agent=1))
+    stage.bench.change(limits=Limits(ceiling=1))
     async with stage.bench.serving() as (engine, _):
         await stage.bench.say("go down")
         assert await stage.bench.replies() == ("top",)

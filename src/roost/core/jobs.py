@@ -147,7 +147,6 @@ class Job:
     updated_at: int
     revision: int = 1
     next_at: int | None = None
-    last_at: int | None = None
     asked: str | None = None
 
 

@@ -66,7 +66,7 @@ def fire(occasion: Occasion, moment: Moment) -> Fired:
     if reason is not None:
         return Fired(job=after, effects=(*healed, *_skipped(occasion, moment, due, reason)))
     firing, effects = _started(occasion, moment, due)
-    return Fired(job=replace(after, last_at=now), effects=(*healed, *effects, PutFiring(firing=firing)))
+    return Fired(job=after, effects=(*healed, *effects, PutFiring(firing=firing)))
 
 
 def _is_due(job: Job, now: int) -> bool:

@@ -34,22 +34,13 @@ class ModelRequest:
     rest: str
 
 
-def find_trigger(
-    text: str, *, extras: Iterable[str] = (), bot: str | None = None, spoken: bool = False
-) -> Trigger | None:
-    """The trigger a message consists of or begins with.
-
-    A leading mention has been taken off. `bot` is the name a `@suffix` must have; without it any will do.
-    What was only heard (`spoken`) never triggers.
-    """
-    if spoken:
-        return None
+def find_trigger(text: str, *, extras: Iterable[str] = ()) -> Trigger | None:
+    """The trigger a message consists of or begins with; a leading mention has been taken off."""
     words = {word.strip().lower() for word in (*DEFAULT_TRIGGERS, *extras)} - {""}
     # Longest first, so that a trigger which begins with another one is found.
     choices = "|".join(re.escape(word) for word in sorted(words, key=lambda word: (-len(word), word)))
-    suffix = r"[^\s:@]+" if bot is None else re.escape(bot)
     found = re.fullmatch(
-        rf"\s*(?P<word>{choices})(?:@{suffix})?(?:[^\S\n]*:|(?=\s)|\Z)(?P<rest>.*)",
+        rf"\s*(?P<word>{choices})(?:@[^\s:@]+)?(?:[^\S\n]*:|(?=\s)|\Z)(?P<rest>.*)",
         text,
         re.IGNORECASE | re.DOTALL,
     )

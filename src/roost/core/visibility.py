@@ -98,14 +98,13 @@ class AgentCaller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonCaller:
-    """A person or operator, through whichever door. `admin` is the scope the credential was given."""
+    """A person or operator, through whichever door."""
 
     principal: Principal
-    admin: bool = False
 
     @property
     def rules_all(self) -> bool:
-        return self.principal.is_owner or self.admin
+        return self.principal.is_owner
 
 
 Caller: TypeAlias = AgentCaller | PersonCaller

@@ -131,11 +131,8 @@ class Store(Jobs, Protocol):
         """Newest activity first; ties by key. Scope and filters are applied before the limit."""
         ...
 
-    async def change_session(
-        self, key: SessionKey, decide: Decide, *, expected_version: int | None = None
-    ) -> Session | None:
-        """Write what `decide` asks for; the session after it. A stated version that is not the row's
-        raises `Conflict`."""
+    async def change_session(self, key: SessionKey, decide: Decide) -> Session | None:
+        """Write what `decide` asks for; the session after it."""
         ...
 
     async def change_tree(self, key: SessionKey, decide: DecideTree) -> None:

@@ -53,11 +53,6 @@ def test_a_trigger_is_the_whole_message_or_stands_before_white_space(
     assert find_trigger(text) == expected
 
 
-def test_a_suffix_must_name_this_bot_where_its_name_is_known() -> None:
-    assert find_trigger("/new@Roost_Bot", bot="roost_bot") == Trigger(word="/new", rest="")
-    assert find_trigger("/new@other_bot", bot="roost_bot") is None
-
-
 @pytest.mark.requirement("D44")
 def test_extra_triggers_are_added_to_the_defaults() -> None:
     extras = ("Start over", "/newest")
@@ -73,11 +68,6 @@ def test_a_blank_extra_triggers_nothing() -> None:
 
 def test_an_extra_is_text_and_not_a_pattern() -> None:
     assert find_trigger("anything", extras=(".*",)) is None
-
-
-@pytest.mark.requirement("D44")
-def test_what_was_only_heard_never_triggers() -> None:
-    assert find_trigger("/new", spoken=True) is None
 
 
 @pytest.mark.requirement("D44")

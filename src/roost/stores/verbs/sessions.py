@@ -6,7 +6,7 @@ from roost.core import timeline
 from roost.core.addresses import Address
 from roost.core.effects import RecordUsage
 from roost.core.entries import Entry, EntryDraft
-from roost.core.errors import Conflict, InvalidInput
+from roost.core.errors import InvalidInput
 from roost.core.events import EventKind
 from roost.core.keys import SessionKey
 from roost.core.ledger import LedgerRow
@@ -57,18 +57,9 @@ class SessionVerbs(Verbs):
         rows = await self._look(lambda tables: tables.sessions(replace(query, limit=query.limit + 1)))
         return Page(tuple(rows[: query.limit]), more=len(rows) > query.limit)
 
-    async def change_session(
-        self, key: SessionKey, decide: Decide, *, expected_version: int | None = None
-    ) -> Session | None:
+    async def change_session(self, key: SessionKey, decide: Decide) -> Session | None:
         async def verb(unit: Unit) -> Session | None:
-            snapshot = await unit.snapshot(key)
-            version = snapshot.session.version if snapshot.session else 0
-            if expected_version is not None and expected_version != version:
-                raise Conflict(
-                    f"session {key} is at version {version}, not {expected_version}",
-                    hint="read it again and decide anew",
-                )
-            await apply(unit, decide(snapshot))
+            await apply(unit, decide(await unit.snapshot(key)))
             await unit.flush()
             return await unit.session(key)
 
