@@ -41,7 +41,7 @@ class Asking:
                 if part is None:
                     raise
                 _log.warning("run %s: %s", self._work.run.id, part.reason, extra=traced(self._work.run))
-                self._work.role.part = part
+                self._work.playing.part = part
 
     async def _once(self, messages: Sequence[Message]) -> AssistantMessage:
         work, part = self._work, self._work.part
@@ -67,7 +67,7 @@ class Asking:
                 await work.store.release(call.id)
             raise
         spent = counted(request, answer)
-        work.progress.spent.append(
+        work.headway.spent.append(
             replace(
                 call,
                 at=answer.at,

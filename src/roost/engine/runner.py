@@ -36,7 +36,7 @@ from roost.engine.tracing import traced
 from roost.engine.turn import NothingToAnswer, Turn
 from roost.engine.upkeeping import Compacting, Flushing
 from roost.engine.voice import Voice
-from roost.engine.work import Lent, Played, Progress, Role, Work
+from roost.engine.work import Headway, Lent, Played, Playing, Work
 from roost.ports import Clock, Store
 from roost.ports.limits import OutOfTime, watched
 
@@ -134,8 +134,8 @@ class Runner:
             run=run,
             claim=run.claim,
             conversation=found,
-            role=Role(part),
-            progress=Progress(cause=run.cause, moved_at=self._clock.now()),
+            playing=Playing(part),
+            headway=Headway(cause=run.cause, moved_at=self._clock.now()),
             lent=lent,
             voice=voice,
             budgets=budgets,

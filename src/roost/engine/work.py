@@ -34,7 +34,7 @@ class Played:
 
 
 @dataclass(slots=True, kw_only=True)
-class Progress:
+class Headway:
     """What changes in a run. `cause` is its own until it took what others said; `spent` are calls that go into the ledger
     with what is written next."""
 
@@ -44,7 +44,7 @@ class Progress:
 
 
 @dataclass(slots=True)
-class Role:
+class Playing:
     """The part as it is played now: a fallback plays on in another."""
 
     part: Part
@@ -60,8 +60,8 @@ class Work:
     run: Run
     claim: Claim
     conversation: Conversation
-    role: Role
-    progress: Progress
+    playing: Playing
+    headway: Headway
     lent: Lent
     voice: Voice
     budgets: Budgets = field(default_factory=Budgets)
@@ -71,15 +71,15 @@ class Work:
 
     def aside(self, part: Part) -> "Work":
         """The same run where nobody hears it, in another part."""
-        return replace(self, role=Role(part), voice=Voice.mute(self.run))
+        return replace(self, playing=Playing(part), voice=Voice.mute(self.run))
 
     @property
     def part(self) -> Part:
-        return self.role.part
+        return self.playing.part
 
     @property
     def cause(self) -> Cause:
-        return self.progress.cause
+        return self.headway.cause
 
     @property
     def session(self) -> Session:
@@ -88,20 +88,20 @@ class Work:
 
     def bill(self) -> tuple[LedgerRow, ...]:
         """The calls that are not in the ledger yet, for whoever writes next; told twice, they are written once."""
-        return tuple(self.progress.spent)
+        return tuple(self.headway.spent)
 
     def billed(self) -> None:
         """They are in the ledger now."""
-        self.progress.spent.clear()
+        self.headway.spent.clear()
 
     def move(self) -> None:
         """Something happened."""
-        self.progress.moved_at = self.clock.now()
+        self.headway.moved_at = self.clock.now()
 
     @property
     def idle_ms(self) -> int:
         """How long nothing has happened."""
-        return self.clock.now() - self.progress.moved_at
+        return self.clock.now() - self.headway.moved_at
 
     def acting(self) -> Part:
         """The part that tools act by. What the rules take from an agent, or from those who speak, is gone at once; nothing

@@ -23,7 +23,7 @@ from roost.engine.runner import Runner
 from roost.engine.stops import Stops
 from roost.engine.turn import Turn
 from roost.engine.voice import Voice
-from roost.engine.work import Progress, Role, Work
+from roost.engine.work import Headway, Playing, Work
 from roost.ports import Report, Store, Tool
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
@@ -112,8 +112,8 @@ class Scene:
             run=run,
             claim=run.claim,
             conversation=found,
-            role=Role(self.cast(found.session, run)),
-            progress=Progress(cause=run.cause, moved_at=self.clock.now()),
+            playing=Playing(self.cast(found.session, run)),
+            headway=Headway(cause=run.cause, moved_at=self.clock.now()),
             lent=nullcontext,
             voice=Voice.mute(run),
         )

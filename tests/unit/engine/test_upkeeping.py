@@ -24,7 +24,7 @@ async def done() -> str:
 async def working(scene: Scene, request: Request, settings: ContextSettings = DUE) -> Work:
     scene.tools = (Doing("write", done),)
     work = await scene.work(await scene.claimed(request=request))
-    work.role.part = replace(work.part, context=settings)
+    work.playing.part = replace(work.part, context=settings)
     return work
 
 

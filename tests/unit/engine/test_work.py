@@ -31,8 +31,8 @@ async def test_what_is_done_aside_is_the_runs_own_progress_in_another_part() -> 
     work = await scene.work(await scene.claimed())
     part = work.part
     aside = work.aside(part)
-    aside.role.part = replace(part, reason="a fallback")
-    work.progress.cause = replace(work.cause, principal=person("telegram", "7"))
+    aside.playing.part = replace(part, reason="a fallback")
+    work.headway.cause = replace(work.cause, principal=person("telegram", "7"))
     scene.clock.advance(5)
     aside.move()
     assert work.part is part
