@@ -132,6 +132,11 @@ def announce_text(completion: Completion, stats: Stats | None, report: Report | 
     return "\n".join(lines)
 
 
+def announcement(completion: Completion, written: str | None, stats: Stats | None = None) -> str:
+    """How a child ended, around what it wrote for its requester."""
+    return announce_text(completion, stats, read_report(written) if written else None)
+
+
 def _quoted(text: str) -> str:
     """The text with lines that look like the runtime's own set apart."""
     return _CLAIM.sub("> ", text)

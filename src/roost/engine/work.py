@@ -7,11 +7,9 @@ from typing import TypeAlias
 
 from roost.core.budgets import Budgets
 from roost.core.ledger import LedgerRow
-from roost.core.messages import AssistantMessage, Body
 from roost.core.queries import Conversation
 from roost.core.runs import Cause, Claim, Run
 from roost.core.sessions import Session
-from roost.core.upkeep import Load
 from roost.engine.rules import Part
 from roost.engine.toolnotices import ToolNotices
 from roost.engine.voice import Voice
@@ -19,18 +17,6 @@ from roost.ports import Clock, Store
 
 Lent: TypeAlias = Callable[[], AbstractContextManager[None]]
 Recast: TypeAlias = Callable[[], Part | None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
-    """What a run ends with: its last words, other entries, a line for whoever asked, and how full its context is.
-    One that `yielded` said nothing yet: it waits for others."""
-
-    words: AssistantMessage | None = None
-    bodies: tuple[Body, ...] = ()
-    told: str | None = None
-    load: Load | None = None
-    yielded: bool = False
 
 
 @dataclass(slots=True, kw_only=True)

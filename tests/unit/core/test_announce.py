@@ -6,6 +6,7 @@ from roost.core.announce import (
     Report,
     Stats,
     announce_text,
+    announcement,
     findings_text,
     freeze_result,
     in_order,
@@ -231,3 +232,11 @@ def test_long_findings_share_the_room_and_none_is_left_out() -> None:
 
 def test_without_figures_no_line_pretends_to_know_them() -> None:
     assert "Stats" not in announce_text(completion(CompletionStatus.OK), None)
+
+
+def test_what_a_child_writes_for_its_requester_is_its_result() -> None:
+    ended = completion(CompletionStatus.OK, "found it")
+    assert announcement(ended, None, STATS) == announce_text(ended, STATS)
+    assert announcement(ended, "in my own words") == announce_text(
+        ended, None, Report(result="in my own words")
+    )

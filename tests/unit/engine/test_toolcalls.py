@@ -6,6 +6,7 @@ from functools import partial
 import anyio
 import pytest
 
+from roost.core.announce import announcement
 from roost.core.effects import Effects
 from roost.core.entries import EntryDraft
 from roost.core.errors import Forbidden
@@ -15,7 +16,6 @@ from roost.core.runs import Run, Step, StepKind
 from roost.core.snapshots import RunSnapshot
 from roost.core.tools import ToolTraits
 from roost.engine.rules import Part
-from roost.engine.runner import announcement
 from roost.engine.turn import Turn
 from roost.testing import builders
 from roost.testing.builders import MAIN
