@@ -21,7 +21,6 @@ from roost.core.messages import AssistantMessage, UserMessage
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.runs import RunState
 from roost.core.schedules import Every, next_due
-from roost.engine.gateway import ACTIVE
 from roost.engine.ids import FreshIds
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Rules
@@ -185,7 +184,7 @@ async def test_each_time_is_one_run_whichever_gateway_is_killed_when(
 async def settled(store: Store) -> None:
     async def at_rest() -> bool | None:
         page = await store.list_sessions(SessionQuery(limit=TURNING + 1))
-        return None if any(row.status in ACTIVE for row in page.rows) else True
+        return None if any(row.status.active for row in page.rows) else True
 
     await store.wait_for(RUNS, at_rest)
 

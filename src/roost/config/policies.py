@@ -24,6 +24,7 @@ from roost.core.compaction import CompactionSettings
 from roost.core.delegation import Delegation
 from roost.core.entrance import Attempts, Entrance, ProxyLogin
 from roost.core.facts import ConversationType
+from roost.core.figures import HOUR_MS
 from roost.core.identities import IdentityLink, Links
 from roost.core.lifecycle import ResetPolicy, ResetSetting
 from roost.core.pruning import PruningSettings
@@ -35,7 +36,7 @@ from roost.core.runs import Lane
 from roost.core.sending import SendRules
 from roost.core.sendpolicy import Match as SendMatch
 from roost.core.sendpolicy import Rule, SendPolicy
-from roost.core.threads import HOUR_MS, ThreadPolicy, ThreadSettings
+from roost.core.threads import ThreadPolicy, ThreadSettings
 from roost.core.tools import Limits
 from roost.core.traits import KNOWN_CHANNELS, Traits
 from roost.core.triggers import DEFAULT_TRIGGERS

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from roost.core.a2a import CHILD_KINDS
 from roost.core.catalogue import Catalogue
+from roost.core.keys import CHILD_KINDS
 from roost.core.models import FailureKind, ModelFailed, ModelSpec
 from roost.core.runs import Request
 from roost.core.sessions import Session

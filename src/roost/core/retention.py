@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
+from roost.core.figures import DAY_MS
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.sessions import Session, SessionKind
 
-DAY_MS = 86_400_000
 RECENT_MS = DAY_MS
 
 SYNTHETIC = frozenset({KeyKind.SUBAGENT, KeyKind.ACP, KeyKind.HOOK})

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 
 from roost.core.addresses import Account, Address
 from roost.core.events import Silent
+from roost.core.figures import HOUR_MS
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.terms import SpawnContext
-
-HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TypeAlias, assert_never
 
 from roost.core.errors import Forbidden, NotFound, RoostError
-from roost.core.keys import KeyKind, SessionKey
+from roost.core.keys import CHILD_KINDS, SessionKey
 from roost.core.principals import Principal
 
 LEVEL_SETTING = "tools.sessions.visibility"
@@ -219,7 +219,6 @@ def scope(operation: Operation, caller: Caller) -> VisibleScope:
 
 
 _TAKING_PART = frozenset({Operation.SEND, Operation.STATUS, Operation.PATCH, Operation.RESET, Operation.STOP})
-_CHILD_KINDS = frozenset({KeyKind.SUBAGENT, KeyKind.ACP})
 _HIDING = frozenset({Reason.NOT_YOURS, Reason.NOT_A_DESCENDANT, Reason.NOT_OWN_SESSION})
 
 
@@ -275,7 +274,7 @@ def _against_change(caller: AgentCaller, target: Target) -> Reason | None:
 
 def _unlisted(operation: Operation, caller: AgentCaller) -> bool:
     """A sandboxed top-level session lists what it spawned, not itself."""
-    return operation is Operation.LIST and caller.clamped and caller.key.kind not in _CHILD_KINDS
+    return operation is Operation.LIST and caller.clamped and caller.key.kind not in CHILD_KINDS
 
 
 def _reachable_agents(caller: AgentCaller) -> frozenset[str] | None:

@@ -22,7 +22,7 @@ from roost.core.keys import SessionKey
 from roost.core.labels import namesakes, refuse_taken
 from roost.core.messages import AssistantMessage, ProvenanceKind, Text
 from roost.core.principals import Principal
-from roost.core.resets import Reset, open_generation
+from roost.core.resets import RESET_REASON, Reset, open_generation
 from roost.core.runs import Cause, Run, RunState, StopRequest
 from roost.core.sessions import Base, Generation, Labels, OpenedBy, Overrides, Session, Times
 from roost.core.snapshots import Decide, Snapshot
@@ -37,7 +37,6 @@ from roost.ports import Clock, Store, Topic, TopicKind
 from roost.ports.limits import OutOfTime, watched
 
 STOPPED = "stopped by the operator"
-_RESET = "the session was started afresh"
 _DELETED = "the session was deleted"
 _TO_END_MS = 10_000
 
@@ -107,7 +106,7 @@ class Operations:
         await existing(self._store, Operation.RESET, caller, key, self._clock.now())
         now, ends = self._clock.now(), list[str]()
         fresh = Reset(reason=reason, session_id=self._new_id(), at=now, rule="operator")
-        request = StopRequest(reason=_RESET, by=caller.principal, at=now)
+        request = StopRequest(reason=RESET_REASON, by=caller.principal, at=now)
 
         def decide(tree: Tree) -> Effects:
             _refuse_other(tree.session, expected_id)
@@ -116,7 +115,7 @@ class Operations:
             return (*below.effects, *stopping.ask(running, request), *open_generation(tree.session, fresh))
 
         await self._store.change_tree(key, decide)
-        self._end(ends, _RESET)
+        self._end(ends, RESET_REASON)
         return await existing(self._store, Operation.RESET, caller, key, self._clock.now())
 
     async def condense(self, caller: PersonCaller, key: SessionKey) -> str:

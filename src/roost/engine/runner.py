@@ -7,7 +7,6 @@ from functools import partial
 from typing import TypeAlias
 
 from roost.core import stopping
-from roost.core.a2a import CHILD_KINDS
 from roost.core.announce import Stats, announcement
 from roost.core.budgets import Budgets
 from roost.core.effects import Effects
@@ -15,6 +14,7 @@ from roost.core.endings import Ending, completes
 from roost.core.errors import Fenced, RoostError
 from roost.core.finishing import End, Played, conclude
 from roost.core.heartbeats import acknowledged
+from roost.core.keys import CHILD_KINDS
 from roost.core.messages import AssistantMessage, StopReason, text_of, tool_calls
 from roost.core.queries import LedgerQuery
 from roost.core.runs import Outcome, Run, RunKind, RunState

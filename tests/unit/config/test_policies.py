@@ -7,15 +7,15 @@ from roost.core.addresses import Address, ChatType
 from roost.core.admission import DmPolicy, GroupPolicy
 from roost.core.bindings import Binding, Match, PeerMatch
 from roost.core.facts import ConversationType
+from roost.core.figures import DAY_MS, HOUR_MS
 from roost.core.lifecycle import ResetMode, resolve
 from roost.core.queuesettings import DropPolicy, QueueMode, QueueSettings
-from roost.core.retention import DAY_MS, Disk, Retention
+from roost.core.retention import Disk, Retention
 from roost.core.runs import Lane
 from roost.core.scopes import DmScope, SessionScope
 from roost.core.sending import SendRules
 from roost.core.sendpolicy import Action, Rule, SendPolicy
 from roost.core.sendpolicy import Match as SendMatch
-from roost.core.threads import HOUR_MS
 from roost.core.tools import Limits
 from roost.core.triggers import find_trigger
 from roost.core.visibility import AgentToAgent, Level

@@ -3,9 +3,10 @@ import logging
 import anyio
 import pytest
 
+from roost.core.figures import DAY_MS
 from roost.core.keys import SessionKey
 from roost.core.queries import SessionQuery
-from roost.core.retention import DAY_MS, Cutoffs, Disk, Retention, Swept
+from roost.core.retention import Cutoffs, Disk, Retention, Swept
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import House, Rules
 from roost.engine.sweeper import EVERY_MS, FIRST_MS, NAMED, Sweeper
