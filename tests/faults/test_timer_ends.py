@@ -14,7 +14,7 @@ import pytest
 from roost.clock import SystemClock
 from roost.core.errors import Fenced
 from roost.core.firings import FiringState
-from roost.core.jobs import AgentTurn, Job, Missed, Overlap, Place, SystemEvent
+from roost.core.jobs import AgentTurn, Job, JobPlace, Missed, Overlap, SystemEvent
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.core.messages import AssistantMessage, UserMessage
@@ -45,7 +45,7 @@ def made(number: int, now: int) -> Job:
         f"j{number}",
         schedule=Every(every_ms=SPAN, anchor=now + number),
         next_at=now + number,
-        place=Place.SESSION,
+        place=JobPlace.SESSION,
         key=SessionKey.named("main", f"s{number}"),
         work=SystemEvent(text="tick"),
         missed=Missed.ONCE,
@@ -133,7 +133,7 @@ def turning(number: int, now: int) -> Job:
         f"j{number}",
         schedule=Every(every_ms=TURN_SPAN, anchor=now + number),
         next_at=now + number,
-        place=Place.SESSION,
+        place=JobPlace.SESSION,
         key=SessionKey.named("main", f"s{number}"),
         work=AgentTurn(message="tick"),
         overlap=Overlap.WAIT,

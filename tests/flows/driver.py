@@ -152,7 +152,7 @@ class Driver:
             await self.stop(plan.interrupts)
         return accepted
 
-    async def let_in(self, envelope: Envelope) -> tuple[Accepted, queueing.Plan | None]:
+    async def let_in(self, envelope: Envelope) -> tuple[Accepted, queueing.QueuePlan | None]:
         """A message comes in at the door, and nothing else happens."""
         admitted = admission.decide(envelope, self.house.door)
         assert isinstance(admitted, Admitted), admitted
@@ -176,8 +176,8 @@ class Driver:
         )
         return await self._accept(self._with_trigger(arrival, envelope.text))
 
-    async def _accept(self, arrival: Arrival) -> tuple[Accepted, queueing.Plan | None]:
-        plans: list[queueing.Plan] = []
+    async def _accept(self, arrival: Arrival) -> tuple[Accepted, queueing.QueuePlan | None]:
+        plans: list[queueing.QueuePlan] = []
 
         def decide(snapshot: Snapshot) -> Effects:
             plans.append(queueing.plan(snapshot, arrival))

@@ -20,7 +20,7 @@ from roost.core.sessions import OpenedBy
 from roost.core.visibility import PersonCaller
 from roost.engine.comparing import compare
 from roost.engine.gateway import Engine
-from roost.engine.rules import House, Shown
+from roost.engine.rules import Housekeeping, ShownConfig
 from roost.ports import Accepted
 from roost.testing.scripts import CallTool, Hang, Say, Until
 from tests.flows.fleets import LONG_S, MAIN, Fleet, ended, say
@@ -224,8 +224,8 @@ async def differing(bench: Bench, lease: Lease) -> str:
 
 
 async def test_gateways_of_different_configurations_name_each_other(fleet: Fleet) -> None:
-    fleet.here.change(house=House(shown=Shown(shared="one")))
-    fleet.there.change(house=House(shown=Shown(shared="another")))
+    fleet.here.change(house=Housekeeping(shown=ShownConfig(shared="one")))
+    fleet.there.change(house=Housekeeping(shown=ShownConfig(shared="another")))
     async with fleet.here.serving("here") as (_, here), fleet.there.serving("there") as (_, there):
         assert await differing(fleet.here, here) == "gateway here goes by another configuration than there"
         assert await differing(fleet.there, there) == "gateway there goes by another configuration than here"

@@ -34,10 +34,9 @@ from roost.core.retention import Disk, Retention
 from roost.core.routing import RoutingRules
 from roost.core.runs import Lane
 from roost.core.sending import SendRules
-from roost.core.sendpolicy import Match as SendMatch
-from roost.core.sendpolicy import Rule, SendPolicy
+from roost.core.sendpolicy import SendMatch, SendPolicy, SendRule
 from roost.core.threads import ThreadPolicy, ThreadSettings
-from roost.core.tools import Limits
+from roost.core.tools import ProgramLimits
 from roost.core.traits import KNOWN_CHANNELS, Traits
 from roost.core.triggers import DEFAULT_TRIGGERS
 from roost.core.upkeep import ContextSettings
@@ -169,7 +168,7 @@ def send_policy(settings: Settings) -> SendPolicy | None:
     if policy is None:
         return None
     rules = (
-        Rule(
+        SendRule(
             action=rule.action,
             match=SendMatch(
                 channel=rule.match.channel,
@@ -235,10 +234,10 @@ def sandbox_lifted(agent: Agent) -> bool:
     return agent.sandbox.session_tools_visibility is SandboxVisibility.ALL
 
 
-def sandbox_limits(agent: Agent) -> Limits:
+def sandbox_limits(agent: Agent) -> ProgramLimits:
     """What a command of this agent may use in a sandbox."""
     own = agent.sandbox
-    return Limits(
+    return ProgramLimits(
         processes=own.max_processes or None,
         memory=own.max_memory.bytes or None,
         open_files=own.max_open_files or None,

@@ -67,7 +67,7 @@ def stats_of(session: Session, *, began: int, at: int, transcript: str | None = 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class ChildReport:
     """What a child says of its own work: never how it ended."""
 
     result: str | None = None
@@ -87,12 +87,12 @@ def silent_work(tool_calls: int) -> str:
     return f"{tool_calls} tool call(s) made without visible output"
 
 
-def read_report(reply: str) -> Report:
+def read_report(reply: str) -> ChildReport:
     """The parts of a child's announcement; a status it claims is passed over, bare text is the result."""
     said = _STATUS_LABEL.sub("", reply.strip(), count=1)
     notes = _NOTES_LABEL.search(said)
     result = _RESULT_LABEL.sub("", said[: notes.start()] if notes else said).strip()
-    return Report(result=result or None, notes=(said[notes.end() :].strip() or None) if notes else None)
+    return ChildReport(result=result or None, notes=(said[notes.end() :].strip() or None) if notes else None)
 
 
 def _status(completion: Completion) -> str:
@@ -116,12 +116,12 @@ def _result(completion: Completion) -> str:
     return freeze_result("" if failed else (completion.result or "").strip()) or NOT_AVAILABLE
 
 
-def announce_text(completion: Completion, stats: Stats | None, report: Report | None = None) -> str:
+def announce_text(completion: Completion, stats: Stats | None, report: ChildReport | None = None) -> str:
     """How a child ended, for the requester's chat. After a success its report replaces result and notes.
 
     Without stats there is no line about them: an unknown figure is not a zero.
     """
-    said = report if report and completion.status is CompletionStatus.OK else Report()
+    said = report if report and completion.status is CompletionStatus.OK else ChildReport()
     result = freeze_result(said.result) if said.result else _result(completion)
     lines = [f"Status: {_status(completion)}", f"Result: {_quoted(result)}"]
     notes = said.notes or (None if completion.status is CompletionStatus.ERROR else completion.error)

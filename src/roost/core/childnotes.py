@@ -17,7 +17,7 @@ NOTE_CHARS = 16_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class Children:
     """The children of a session: those it is owed the end of, and those that were at work of late."""
 
     owed: tuple[Completion, ...] = ()
@@ -28,7 +28,7 @@ class Family:
         return {row.key: _name(row) for row in self.rows}
 
 
-def note(family: Family, now: int, longest: int = NOTE_CHARS) -> str | None:
+def note(family: Children, now: int, longest: int = NOTE_CHARS) -> str | None:
     """The reminder; None where there is nothing to be reminded of."""
     names = family.names
     active = [one for one in in_order(family.owed) if one.status is CompletionStatus.PENDING]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from roost.core.errors import Conflict, InvalidInput
-from roost.core.jobs import Job, Place, Plan
+from roost.core.jobs import Job, JobPlace, Plan
 from roost.core.principals import Principal
 from roost.core.schedules import At, Zones, next_due
 
@@ -22,7 +22,7 @@ class Setting:
 
 def of_people(job: Job) -> bool:
     """Look-arounds are the configuration's."""
-    return job.plan.place is not Place.BESIDE
+    return job.plan.place is not JobPlace.BESIDE
 
 
 def refuse_crowd(jobs: Iterable[Job]) -> None:

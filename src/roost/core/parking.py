@@ -12,15 +12,15 @@ from typing import TypeAlias, assert_never
 from roost.core.addresses import Address
 from roost.core.budgets import (
     NEVER,
-    Account,
-    Allowed,
+    Affordable,
     Ask,
     Balances,
+    BudgetAccount,
     BudgetScope,
     Crowded,
     Measure,
-    Refused,
     Reservation,
+    Unaffordable,
     told,
     weigh,
 )
@@ -76,11 +76,11 @@ def rule(run: Run, balances: Balances, ask: Ask, address: Address | None) -> Rul
     """Decide on the next call of a run; what there is to tell is told at `address`."""
     verdict = weigh(ask, balances)
     match verdict:
-        case Allowed():
+        case Affordable():
             return _granted(run, verdict, ask.row.at, address)
         case Crowded():
             return Waits(ready_at=_awaited(run, ask.row.at + RETRY_MS))
-        case Refused():
+        case Unaffordable():
             if run.cause.kind is ProvenanceKind.SYSTEM:
                 return Forgone(effects=(_denial(run, verdict, ask.row.at),))
             return _parked(run, verdict, ask.row.at, address)
@@ -88,7 +88,7 @@ def rule(run: Run, balances: Balances, ask: Ask, address: Address | None) -> Rul
             assert_never(verdict)
 
 
-def _granted(run: Run, verdict: Allowed, at: int, address: Address | None) -> Granted:
+def _granted(run: Run, verdict: Affordable, at: int, address: Address | None) -> Granted:
     balances: Balances = verdict.balances
     effects: Effects = ()
     for account in verdict.soft:
@@ -100,7 +100,7 @@ def _granted(run: Run, verdict: Allowed, at: int, address: Address | None) -> Gr
     return Granted(reservation=verdict.reservation, balances=balances, effects=effects)
 
 
-def _parked(run: Run, refused: Refused, at: int, address: Address | None) -> Waits:
+def _parked(run: Run, refused: Unaffordable, at: int, address: Address | None) -> Waits:
     ready_at = _awaited(run, refused.until)
     if run.parked is not None:
         return Waits(ready_at=ready_at, parked=run.parked)
@@ -109,7 +109,7 @@ def _parked(run: Run, refused: Refused, at: int, address: Address | None) -> Wai
     return Waits(ready_at=ready_at, parked=parked, effects=(_denial(run, refused, at), *text))
 
 
-def _denial(run: Run, refused: Refused, at: int) -> RecordDenial:
+def _denial(run: Run, refused: Unaffordable, at: int) -> RecordDenial:
     denial = Denial(
         at=at,
         operation="model_call",
@@ -127,12 +127,12 @@ def _awaited(run: Run, moment: int) -> int:
     return moment if deadline is None else min(moment, deadline)
 
 
-def _budget(account: Account) -> str:
+def _budget(account: BudgetAccount) -> str:
     measure = "token" if account.limit.measure is Measure.TOKENS else "cost"
     return _BUDGETS[account.limit.scope].format(measure)
 
 
-def _line(refused: Refused) -> str:
+def _line(refused: Unaffordable) -> str:
     """For whoever asked: amounts may be other people's."""
     if refused.over is None:
         return (
@@ -146,7 +146,7 @@ def _line(refused: Refused) -> str:
     )
 
 
-def _reason(refused: Refused) -> str:
+def _reason(refused: Unaffordable) -> str:
     """For the owner."""
     limit = refused.account.limit
     if refused.over is None:

@@ -11,7 +11,7 @@ from roost.core.sessions import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class AnsweringModel:
     """The model that answers next, why, and how much it can hold; None is not known."""
 
     name: str
@@ -26,7 +26,7 @@ class StatusCard:
     session: Session
     key: str
     now: int
-    model: Model
+    model: AnsweringModel
     context: int | None
     usage: LedgerTotal
     active: tuple[Run, ...] = ()

@@ -27,7 +27,7 @@ class Trigger:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRequest:
+class NamedModel:
     """The model a text begins with, if it does, and what is left to say."""
 
     model: str | None
@@ -49,17 +49,17 @@ def find_trigger(text: str, *, extras: Iterable[str] = ()) -> Trigger | None:
     return Trigger(word=found["word"].lower(), rest=found["rest"].strip())
 
 
-def take_model(text: str, catalogue: Catalogue) -> ModelRequest:
+def take_model(text: str, catalogue: Catalogue) -> NamedModel:
     """Read the model at the start of what follows `/new`. What names no allowed model is all text."""
     found = re.match(r"(\S+)(?:[^\S\n]+(\S+))?", text)
     if not found:
-        return ModelRequest(model=None, rest=text)
+        return NamedModel(model=None, rest=text)
     first, second = found[1], found[2]
     if second and (spec := _of_provider(first, second, catalogue)):
-        return ModelRequest(model=str(spec.ref), rest=text[found.end() :].strip())
+        return NamedModel(model=str(spec.ref), rest=text[found.end() :].strip())
     if spec := _named(first, catalogue):
-        return ModelRequest(model=str(spec.ref), rest=text[found.end(1) :].strip())
-    return ModelRequest(model=None, rest=text)
+        return NamedModel(model=str(spec.ref), rest=text[found.end(1) :].strip())
+    return NamedModel(model=None, rest=text)
 
 
 def _of_provider(provider: str, model: str, catalogue: Catalogue) -> ModelSpec | None:

@@ -21,7 +21,7 @@ from roost.engine.comparing import compare
 from roost.engine.feed import Feed
 from roost.engine.heeding import heed
 from roost.engine.hooks import Hooks
-from roost.engine.hosting import Hosting
+from roost.engine.hosting import ChannelHost
 from roost.engine.inbox import Inbox
 from roost.engine.jobs import Jobs
 from roost.engine.keeping import until_kept
@@ -86,7 +86,7 @@ class Engine:
         self._supervisor = Supervisor(clock, jitter)
         runner = Runner(store, clock, self._book, self.stops, self.feed)
         self._scheduler = Scheduler(store, clock, runner, self._book)
-        self._hosting = Hosting(store, clock, places, self._supervisor)
+        self._hosting = ChannelHost(store, clock, places, self._supervisor)
         self._outbox = Outbox(store, clock, self._book, places, jitter, self._hosting.unserved)
         self.sweeper = Sweeper(store, clock, self._book)
         self.timers = Timers(store, clock, new_id, self._book)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from roost.core.budgets import Budgets
 from roost.core.ledger import LedgerRow
-from roost.core.queries import Conversation
+from roost.core.queries import SessionContext
 from roost.core.runs import Cause, Claim, Run
 from roost.core.sessions import Session
 from roost.engine.rules import Part
@@ -45,7 +45,7 @@ class Work:
     clock: Clock
     run: Run
     claim: Claim
-    conversation: Conversation
+    conversation: SessionContext
     playing: Playing
     headway: Headway
     lent: Lent

@@ -20,13 +20,13 @@ from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent
 from roost.core.parking import Rule
 from roost.core.principals import Principal
 from roost.core.queries import (
-    Conversation,
     HistoryPage,
     HistoryQuery,
     LedgerQuery,
     Page,
     SearchHit,
     SearchQuery,
+    SessionContext,
     SessionQuery,
     Spoken,
 )
@@ -165,7 +165,7 @@ class Store(Jobs, Protocol):
         """Entries of one generation with `after` < seq <= `through`, in order."""
         ...
 
-    async def conversation(self, session_id: str) -> Conversation | None:
+    async def conversation(self, session_id: str) -> SessionContext | None:
         """The session of a generation, and its entries, after those of its bases."""
         ...
 

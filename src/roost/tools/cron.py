@@ -6,7 +6,7 @@ from enum import StrEnum
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.firings import Firing
 from roost.core.jobmaking import Setting, hastened, made, of_people, refuse_crowd, replanned
-from roost.core.jobs import SILENT, AgentTurn, Announce, Job, Place, Plan, SystemEvent
+from roost.core.jobs import SILENT, AgentTurn, Announce, Job, JobPlace, Plan, SystemEvent
 from roost.core.jobwords import read_schedule, written
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.models import ToolSpec
@@ -145,7 +145,7 @@ class Cron:
                 zone=_or_none(arguments, "tz"),
             ),
             work=SystemEvent(text=event) if event else AgentTurn(message=arguments.text("message")),
-            place=Place.SESSION if current else Place(target),
+            place=JobPlace.SESSION if current else JobPlace(target),
             key=invocation.key if current else None,
             telling=Announce() if arguments.flag("announce") else SILENT,
         )

@@ -18,7 +18,7 @@ from roost.core.redaction import SecretScanner, redact
 from roost.core.references import resolve
 from roost.core.runs import Run
 from roost.core.scopes import main_key
-from roost.core.sending import MessageId, Order, SendRules
+from roost.core.sending import MessageId, SendOrder, SendRules
 from roost.core.snapshots import Snapshot
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import Operation
@@ -132,7 +132,7 @@ class SessionsSend:
         target = await self._target(wanted, wait_ms, invocation)
         sender = await self._sender(target, invocation)
         own = await store.session(invocation.key)
-        order = Order(
+        order = SendOrder(
             id=name,
             sender=sender,
             target=target,

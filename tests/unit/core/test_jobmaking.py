@@ -4,7 +4,7 @@ import pytest
 
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.jobmaking import MOST_JOBS, Setting, hastened, made, of_people, refuse_crowd, replanned
-from roost.core.jobs import Place
+from roost.core.jobs import JobPlace
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER
 from roost.core.schedules import At, Cron, Every
@@ -20,7 +20,7 @@ def test_a_job_is_due_by_its_schedule() -> None:
 
 
 def test_people_make_only_so_many_beside_those_of_the_configuration() -> None:
-    look = job("beat", place=Place.BESIDE, key=SessionKey.named("main", "main"))
+    look = job("beat", place=JobPlace.BESIDE, key=SessionKey.named("main", "main"))
     assert (of_people(look), of_people(job())) == (False, True)
     refuse_crowd([*[job()] * (MOST_JOBS - 1), look])
     with pytest.raises(Conflict, match="already"):

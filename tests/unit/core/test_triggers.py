@@ -2,7 +2,7 @@ import pytest
 
 from roost.core.catalogue import Catalogue
 from roost.core.models import ModelRef, ModelSpec
-from roost.core.triggers import ModelRequest, Trigger, find_trigger, take_model
+from roost.core.triggers import NamedModel, Trigger, find_trigger, take_model
 
 
 def spec(provider: str, model: str) -> ModelSpec:
@@ -94,11 +94,11 @@ def test_an_extra_is_text_and_not_a_pattern() -> None:
     ],
 )
 def test_new_takes_the_model_it_names_and_leaves_the_rest(text: str, model: str | None, rest: str) -> None:
-    assert take_model(text, catalogue()) == ModelRequest(model=model, rest=rest)
+    assert take_model(text, catalogue()) == NamedModel(model=model, rest=rest)
 
 
 def test_a_model_that_is_not_allowed_is_text() -> None:
     some = catalogue((ModelRef("openai", "gpt-5"), ModelRef("anthropic", "claude-sonnet-4")))
-    assert take_model("opus hi", some) == ModelRequest(model=None, rest="opus hi")
+    assert take_model("opus hi", some) == NamedModel(model=None, rest="opus hi")
     assert take_model("openai", some).model == "openai/gpt-5"
     assert take_model("claude-", some).model == "anthropic/claude-sonnet-4"

@@ -6,7 +6,7 @@ import pytest
 
 from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound, StoreUnavailable
 from roost.core.jobmaking import MOST_JOBS
-from roost.core.jobs import Place
+from roost.core.jobs import JobPlace
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, person
 from roost.core.schedules import At, Cron, Every
@@ -64,7 +64,7 @@ async def test_there_are_only_so_many() -> None:
 async def test_timers_of_others_do_not_exist() -> None:
     watch = Watch()
     made = await watch.jobs.add(OWNER, plan())
-    look = await watch.keep(job("beat", place=Place.BESIDE, key=SessionKey.named("main", "main")))
+    look = await watch.keep(job("beat", place=JobPlace.BESIDE, key=SessionKey.named("main", "main")))
     assert await watch.jobs.every(ADA) == ()
     for caller, job_id in ((ADA, made.id), (OWNER, look.id), (OWNER, "none")):
         with pytest.raises(NotFound):

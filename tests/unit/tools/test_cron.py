@@ -8,7 +8,7 @@ import pytest
 from roost.core.errors import Conflict
 from roost.core.firings import Firing, FiringState, PutFiring
 from roost.core.jobmaking import MOST_JOBS
-from roost.core.jobs import Announce, Job, Place, SystemEvent
+from roost.core.jobs import Announce, Job, JobPlace, SystemEvent
 from roost.core.jsonvalue import JsonValue
 from roost.core.principals import OWNER
 from roost.core.schedules import Cron as Expression
@@ -56,7 +56,7 @@ async def test_a_timer_is_set_once_however_often_the_call_is_made() -> None:
     (kept,) = await house.store.jobs()
     assert (kept.id, kept.owner, kept.plan.agent) == (added["jobId"], OWNER, "main")
     assert kept.plan.schedule == Expression(expression="@daily", zone="Europe/Berlin")
-    assert (kept.plan.place, kept.plan.telling) == (Place.ISOLATED, Announce())
+    assert (kept.plan.place, kept.plan.telling) == (JobPlace.ISOLATED, Announce())
     assert added["nextRun"] == "2025-06-15T22:00:00Z"
     listed = await house.ask("list")
     assert (listed["total"], listed["jobs"]) == (1, [added])
@@ -78,12 +78,12 @@ async def test_an_event_waits_in_the_main_session_and_a_turn_may_be_for_this_one
     house = House()
     await house.ask("add", name="tea", at="20m", event="the tea is ready")
     (tea,) = await house.store.jobs()
-    assert (tea.plan.work, tea.plan.place) == (SystemEvent(text="the tea is ready"), Place.MAIN)
+    assert (tea.plan.work, tea.plan.place) == (SystemEvent(text="the tea is ready"), JobPlace.MAIN)
     assert tea.next_at == NOON + 1_200_000
     other = House()
     await other.ask("add", name="here", every="1h", message="go on", target="current")
     (here,) = await other.store.jobs()
-    assert (here.plan.place, here.plan.key) == (Place.SESSION, MAIN)
+    assert (here.plan.place, here.plan.key) == (JobPlace.SESSION, MAIN)
 
 
 async def test_a_timer_rests_goes_on_is_run_and_removed() -> None:
@@ -123,7 +123,7 @@ async def test_what_cannot_be_done_is_told_with_what_to_do(
     arguments: dict[str, JsonValue], told: str
 ) -> None:
     house = House()
-    await house.keep(job("beat", place=Place.BESIDE, key=MAIN))
+    await house.keep(job("beat", place=JobPlace.BESIDE, key=MAIN))
     outcome = await house.call(**arguments)
     assert told in error_of(outcome)
     assert len(await house.store.jobs()) == 1

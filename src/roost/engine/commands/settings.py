@@ -74,7 +74,7 @@ async def think(means: Means, asked: Asked) -> Answer:
     if not word:
         current = asked.session.overrides.thinking or "the model's default"
         return saying(f"Thinking: {current}; {options}.")
-    if word not in DEFAULT and word not in tuple(thinking.Level):
+    if word not in DEFAULT and word not in tuple(thinking.ThinkingLevel):
         raise InvalidInput(f"/think knows no {asked.argument!r}", hint=options)
     level = None if word in DEFAULT else word
     known = level is None or level in levels

@@ -152,7 +152,7 @@ def _model(call: Call, name: str | None) -> str | None:
 
 
 def _level(name: str | None) -> str | None:
-    return _one_of("thinkingLevel", name, tuple(thinking.Level))
+    return _one_of("thinkingLevel", name, tuple(thinking.ThinkingLevel))
 
 
 def _one_of(field: str, value: str | None, options: tuple[str, ...]) -> str | None:

@@ -13,13 +13,13 @@ from roost.core.ledger import LedgerRow
 from roost.core.messages import ToolResult
 from roost.core.principals import Principal
 from roost.core.queries import (
-    Conversation,
     HistoryPage,
     HistoryQuery,
     Page,
     Position,
     SearchHit,
     SearchQuery,
+    SessionContext,
     SessionQuery,
     Spoken,
 )
@@ -108,7 +108,7 @@ class SessionVerbs(Verbs):
     ) -> tuple[Entry, ...]:
         return await self._look(lambda tables: tables.entries(session_id, after, through))
 
-    async def conversation(self, session_id: str) -> Conversation | None:
+    async def conversation(self, session_id: str) -> SessionContext | None:
         return await self._read(lambda tables: _conversation(tables, session_id))
 
     async def history(self, query: HistoryQuery) -> HistoryPage:
@@ -140,7 +140,7 @@ def _steps(drafts: tuple[EntryDraft, ...], run_id: str) -> tuple[EntryDraft, ...
     return tuple([draft if draft.run_id == run_id else replace(draft, run_id=run_id) for draft in drafts])
 
 
-async def _conversation(tables: Tables, session_id: str) -> Conversation | None:
+async def _conversation(tables: Tables, session_id: str) -> SessionContext | None:
     session = await tables.session_by_id(session_id)
     if session is None:
         return None
@@ -151,7 +151,7 @@ async def _conversation(tables: Tables, session_id: str) -> Conversation | None:
     entries: list[Entry] = []
     for segment in timeline.context(known, session_id):
         entries += await tables.entries(segment.session_id, segment.after, segment.through)
-    return Conversation(session=session, entries=tuple(entries))
+    return SessionContext(session=session, entries=tuple(entries))
 
 
 def _unknown_base(known: list[Generation]) -> str | None:
