@@ -9,8 +9,8 @@ from roost.core.errors import Fenced
 from roost.core.keys import SessionKey
 from roost.core.leases import LEASE_MS, Gateway, Lease
 from roost.core.runs import Lane, Run, RunState
-from roost.core.scheduling import Limits, choose
 from roost.core.topics import Topic, TopicKind
+from roost.core.turntaking import Limits, choose
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN

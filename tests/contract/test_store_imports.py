@@ -7,6 +7,7 @@ import pytest
 from roost.core.effects import DeleteSession, Effects
 from roost.core.entries import EntryDraft
 from roost.core.errors import Conflict, InvalidInput
+from roost.core.imports import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.core.jsonl import Importer, line_of, read_entry
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, person
@@ -15,7 +16,6 @@ from roost.core.resets import Reset, open_generation
 from roost.core.search import parse_query
 from roost.core.sessions import Labels, OpenedBy, Session, Summary, Times
 from roost.core.snapshots import Snapshot
-from roost.core.transfer import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN

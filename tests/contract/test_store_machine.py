@@ -35,6 +35,7 @@ from roost.core.effects import (
 )
 from roost.core.entries import EntryDraft
 from roost.core.errors import RoostError
+from roost.core.imports import ImportedSession
 from roost.core.inbound import Inbound, InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
@@ -42,9 +43,8 @@ from roost.core.ledger import Denial, LedgerRow
 from roost.core.queries import HistoryQuery, LedgerQuery, SearchQuery, SessionQuery
 from roost.core.retention import Cutoffs
 from roost.core.runs import Claim, Lane, Outcome, RunState, Step
-from roost.core.scheduling import Limits, choose
 from roost.core.snapshots import RunSnapshot, Snapshot
-from roost.core.transfer import ImportedSession
+from roost.core.turntaking import Limits, choose
 from roost.ports import Store
 from roost.stores.memory import MemoryStore
 from roost.stores.postgres import PostgresStore

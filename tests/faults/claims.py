@@ -23,8 +23,8 @@ from roost.core.keys import SessionKey
 from roost.core.leases import LEASE_MS, RENEW_MS, Gateway, Lease
 from roost.core.recovery import Recovery
 from roost.core.runs import Run, RunState, Step, StepKind
-from roost.core.scheduling import Limits, choose
 from roost.core.snapshots import RunSnapshot
+from roost.core.turntaking import Limits, choose
 from roost.engine.recoverer import LOOK_MS
 from roost.engine.scheduler import POLL_MS
 from roost.ports import Store

@@ -36,10 +36,10 @@ from roost.core.recovery import Recovery
 from roost.core.resets import Reset
 from roost.core.routing import RoutingRules
 from roost.core.runs import Claim, Outcome, Request, Run, RunKind, RunState
-from roost.core.scheduling import Backlog
 from roost.core.sessions import OpenedBy, Session
 from roost.core.snapshots import Advance, RunSnapshot, Snapshot
 from roost.core.triggers import find_trigger
+from roost.core.turntaking import Backlog
 from roost.ports import Accepted, Store
 from roost.testing.builders import Names
 from roost.testing.clock import FakeClock

@@ -15,8 +15,8 @@ from roost.core.messages import ToolCall, text_of
 from roost.core.principals import OWNER
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
 from roost.core.runs import RunState
-from roost.core.scheduling import Limits
 from roost.core.sessions import OpenedBy
+from roost.core.turntaking import Limits
 from roost.core.visibility import PersonCaller
 from roost.engine.comparing import compare
 from roost.engine.gateway import Engine

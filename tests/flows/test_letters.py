@@ -6,6 +6,7 @@ import pytest
 
 from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
+from roost.core.channeltraits import KNOWN_CHANNELS
 from roost.core.deliveries import DeliveryState, Rejected, Unknown
 from roost.core.envelopes import Conversation
 from roost.core.figures import HOUR_MS
@@ -17,7 +18,6 @@ from roost.core.references import Viewpoint, resolve
 from roost.core.scopes import DmScope, SessionScope
 from roost.core.sendpolicy import SendAction, SendMatch, SendPolicy, SendRule
 from roost.core.threads import BindThread, ThreadBinding
-from roost.core.traits import KNOWN_CHANNELS
 from roost.testing.scripts import Say
 from roost.testing.wires import LocalClient, Refused
 from tests.contract.scenes import change as change_session

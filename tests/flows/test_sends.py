@@ -18,9 +18,9 @@ from roost.core.models import FailureKind, ModelRequest
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
 from roost.core.runs import Request
-from roost.core.scheduling import Limits
 from roost.core.sessions import Labels
 from roost.core.snapshots import Snapshot
+from roost.core.turntaking import Limits
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.clock import FakeClock

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.core.entries import EntryDraft
+from roost.core.imports import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.core.jsonvalue import JsonValue
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.core.messages import Body
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
-from roost.core.transfer import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.ports import Store
 from roost.stores.memory import MemoryStore
 from roost.stores.sqlite import SqliteStore

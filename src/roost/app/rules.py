@@ -15,8 +15,8 @@ from roost.config.hooks import hook_rules
 from roost.core.admission import ChannelPolicy
 from roost.core.keys import SessionKey
 from roost.core.redaction import to_cover
-from roost.core.scheduling import Limits
 from roost.core.sharing import second_person
+from roost.core.turntaking import Limits
 from roost.engine.rules import CommandRules, Housekeeping, KnownAgent, Rules, ShownConfig, TimerRules
 from roost.models.demo import SPEC as DEMO
 from roost.models.registry import Registry

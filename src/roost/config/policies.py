@@ -19,6 +19,7 @@ from roost.core.addresses import Account as ChannelAccount
 from roost.core.admission import ChannelPolicy
 from roost.core.bindings import Binding, Match, PeerMatch
 from roost.core.budgets import BudgetScope, Limit, Measure, Period
+from roost.core.channeltraits import KNOWN_CHANNELS, Traits
 from roost.core.commandaccess import CommandPolicy
 from roost.core.compaction import CompactionSettings
 from roost.core.delegation import Delegation
@@ -37,7 +38,6 @@ from roost.core.sending import SendRules
 from roost.core.sendpolicy import SendMatch, SendPolicy, SendRule
 from roost.core.threads import ThreadPolicy, ThreadSettings
 from roost.core.tools import ProgramLimits
-from roost.core.traits import KNOWN_CHANNELS, Traits
 from roost.core.triggers import DEFAULT_TRIGGERS
 from roost.core.upkeep import ContextSettings
 from roost.core.visibility import AgentToAgent

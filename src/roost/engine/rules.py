@@ -26,12 +26,12 @@ from roost.core.retention import Retention
 from roost.core.rights import Rights
 from roost.core.routing import RoutingRules
 from roost.core.runs import Run
-from roost.core.scheduling import Limits
 from roost.core.sendpolicy import SendPolicy
 from roost.core.sessions import Session
 from roost.core.snapshots import Snapshot
 from roost.core.toolpolicy import Removed
 from roost.core.tools import Place
+from roost.core.turntaking import Limits
 from roost.core.upkeep import ContextSettings
 from roost.core.workspacefiles import WorkspaceFile
 from roost.ports import Model, SecretScanner, Tool

@@ -13,6 +13,7 @@ from roost.core.entries import Entry, EntryDraft
 from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
 from roost.core.fleet import Fleet
+from roost.core.imports import ImportedSession, ImportOutcome
 from roost.core.inbound import Accepted, Inbound, InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
@@ -32,15 +33,14 @@ from roost.core.queries import (
 )
 from roost.core.retention import Cutoffs, Fullness, Swept
 from roost.core.runs import Claim, Run, Step
-from roost.core.scheduling import Choose
 from roost.core.seals import Sealing
 from roost.core.sendpolicy import Judge, anything
 from roost.core.sessions import Generation, Session
 from roost.core.snapshots import Advance, Decide, RunSnapshot
 from roost.core.threads import ThreadBinding
 from roost.core.topics import Topic
-from roost.core.transfer import ImportedSession, ImportOutcome
 from roost.core.trees import DecideTree
+from roost.core.turntaking import Choose
 from roost.core.workload import Workload
 from roost.ports.jobs import Jobs
 

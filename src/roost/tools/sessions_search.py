@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 
 from roost.core.errors import InvalidInput
-from roost.core.findings import finding
 from roost.core.jsonvalue import JsonValue, from_utf8
 from roost.core.models import ToolSpec
+from roost.core.passages import finding
 from roost.core.queries import SearchHit, SearchQuery
 from roost.core.recall import recalled_to_json
 from roost.core.redaction import SecretScanner

@@ -11,10 +11,10 @@ from roost.core.messages import Text, ToolCall
 from roost.core.models import ToolSpec
 from roost.core.queries import HistoryQuery
 from roost.core.runs import Claim, Request, Run, RunState
-from roost.core.scheduling import Backlog
 from roost.core.sessions import Session
 from roost.core.snapshots import Advance
 from roost.core.tools import Invocation, Place, ToolOutcome, ToolTraits
+from roost.core.turntaking import Backlog
 from roost.core.workspacefiles import WorkspaceFile
 from roost.engine.feed import Feed
 from roost.engine.rulebook import Rulebook

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from roost.core.errors import NotFound
-from roost.core.findings import Passage, finding
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, UserMessage
+from roost.core.passages import Passage, finding
 from roost.core.queries import SearchQuery, SessionQuery
 from roost.core.search import parse_query
 from roost.core.sessions import Session

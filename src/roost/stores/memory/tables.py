@@ -17,10 +17,10 @@ from roost.core.principals import Principal
 from roost.core.queries import Position, SearchHit, SearchQuery, SessionQuery, Spoken
 from roost.core.retention import SYNTHETIC
 from roost.core.runs import Lane, Run, RunState
-from roost.core.scheduling import asker
 from roost.core.search import matches, searchable_text, segment
 from roost.core.sessions import Generation, Session
 from roost.core.threads import ThreadBinding
+from roost.core.turntaking import asker
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.memory.facts import FactTables
 from roost.stores.memory.filters import in_scope, wanted

@@ -5,8 +5,8 @@ from dataclasses import replace
 from roost.core.effects import AppendEntries, OpenGeneration, OpenSession
 from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import InvalidInput
+from roost.core.imports import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.core.sessions import Generation, OpenedBy, Session
-from roost.core.transfer import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.stores.applying import apply
 from roost.stores.unit import Unit
 from roost.stores.verbs.base import Verbs

@@ -4,8 +4,8 @@ import pytest
 
 from roost.core.keys import SessionKey
 from roost.core.runs import Claim, Lane, Parked, Progress, Request, Run, RunState, Step, StepKind
-from roost.core.scheduling import Backlog, Limits, asker, choose, standing
 from roost.core.sessions import SessionStatus
+from roost.core.turntaking import Backlog, Limits, asker, choose, standing
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON
