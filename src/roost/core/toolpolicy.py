@@ -143,6 +143,11 @@ def effective_tools(available: Iterable[str], policy: ToolPolicy) -> EffectiveTo
     return EffectiveTools(names=names, removed=tuple(removed))
 
 
+def of_sessions(name: str) -> bool:
+    """Whether a tool is one of `group:sessions`."""
+    return _listed(name, ("group:sessions",))
+
+
 def of_provider(scopes: Mapping[str, ToolRules], ref: ModelRef) -> tuple[ToolRules, ...]:
     """What `byProvider` says about a model: `provider/model` before `provider`."""
     found = scopes.get(str(ref), scopes.get(ref.provider))

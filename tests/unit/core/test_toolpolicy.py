@@ -13,6 +13,7 @@ from roost.core.toolpolicy import (
     ToolRules,
     effective_tools,
     of_provider,
+    of_sessions,
 )
 
 ALL = (
@@ -182,3 +183,12 @@ def test_a_rule_for_the_model_goes_before_one_for_its_provider() -> None:
     assert of_provider(scopes, ModelRef("acme", "large")) == (model,)
     assert of_provider(scopes, ModelRef("acme", "small")) == (provider,)
     assert of_provider(scopes, ModelRef("other", "small")) == ()
+
+
+def test_the_tools_of_sessions_are_those_of_their_group() -> None:
+    assert {name for name in ALL if of_sessions(name)} == {
+        *SESSION_TOOLS,
+        "agents_list",
+        "sessions_search",
+        "conversations_send",
+    }
