@@ -26,10 +26,10 @@ from roost.core.principals import OWNER
 from roost.core.queuesettings import QueuePolicy, QueueSettings
 from roost.core.routing import RoutingRules
 from roost.core.runs import Lane, Run
-from roost.core.scheduling import Limits
 from roost.core.scopes import DmScope
 from roost.core.sessions import Session
 from roost.core.tools import Place
+from roost.core.turntaking import Limits
 from roost.core.visibility import PersonCaller
 from roost.engine.feed import Feed
 from roost.engine.gateway import Engine

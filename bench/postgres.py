@@ -29,8 +29,8 @@ from roost.core.inbound import Inbound, InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
 from roost.core.runs import Request
-from roost.core.scheduling import Backlog
 from roost.core.snapshots import Decide, Snapshot
+from roost.core.turntaking import Backlog
 from roost.engine.scheduler import RUNS
 from roost.ports import Store
 from roost.stores.postgres import PostgresStore

@@ -14,8 +14,8 @@ from roost.clock import SystemClock
 from roost.core.leases import Gateway
 from roost.core.models import ModelRef, ModelSpec
 from roost.core.runs import Lane
-from roost.core.scheduling import Limits
 from roost.core.tools import Place
+from roost.core.turntaking import Limits
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
 from roost.engine.rules import Part, Rules

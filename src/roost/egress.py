@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 import anyio
 import httpx2
 
-from roost.core.egress import PORTS, Target, refuse_private, target
+from roost.core.egress import PORTS, WebAddress, refuse_private, target
 from roost.core.errors import Forbidden
 from roost.ports import Unreached
 
@@ -57,7 +57,7 @@ class WebEgress:
                 url = urljoin(url, location)
         raise Forbidden(f"it was sent on more than {MOST_HOPS} times")
 
-    async def _judged(self, hop: Target) -> str:
+    async def _judged(self, hop: WebAddress) -> str:
         try:
             addresses = await self._resolve(hop.host, hop.port)
         except OSError as error:
@@ -69,7 +69,9 @@ class WebEgress:
             raise Unreached(f"{hop.host} has no address")
         return addresses[0]
 
-    def _request(self, hop: Target, address: str, headers: Mapping[str, str], body: bytes) -> httpx2.Request:
+    def _request(
+        self, hop: WebAddress, address: str, headers: Mapping[str, str], body: bytes
+    ) -> httpx2.Request:
         place = f"[{address}]" if ":" in address else address
         return httpx2.Request(
             "POST",
@@ -116,7 +118,7 @@ def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port or PORTS.get(url.scheme)
 
 
-async def _sent(client: httpx2.AsyncClient, request: httpx2.Request, hop: Target) -> httpx2.Response:
+async def _sent(client: httpx2.AsyncClient, request: httpx2.Request, hop: WebAddress) -> httpx2.Response:
     """The head of the answer; nobody reads the rest."""
     try:
         answer = await client.send(request, stream=True, follow_redirects=False)

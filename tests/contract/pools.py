@@ -9,6 +9,7 @@ from roost.core.addresses import Address, Origin
 from roost.core.deliveries import Confirmed, Postponed, Rejected, SendResult, Unknown
 from roost.core.entries import EntryDraft
 from roost.core.exchanges import Completion, CompletionStatus, Exchange, ExchangeState, Phase
+from roost.core.imports import ImportedGeneration, ImportedSession
 from roost.core.inbound import Inbound, InputMode, Source
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.ledger import Denial, LedgerRow
@@ -37,7 +38,6 @@ from roost.core.sessions import (
     SessionStatus,
 )
 from roost.core.threads import BindThread, ThreadBinding, UnbindThread, UseThread
-from roost.core.transfer import ImportedGeneration, ImportedSession
 from roost.core.visibility import EVERYTHING, VisibleScope
 from roost.testing import builders
 from roost.testing.builders import MAIN

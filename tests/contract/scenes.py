@@ -11,9 +11,9 @@ from roost.core.leases import Lease
 from roost.core.messages import UserMessage
 from roost.core.queries import HistoryQuery, Position
 from roost.core.runs import Claim, Run
-from roost.core.scheduling import Backlog
 from roost.core.sessions import Session
 from roost.core.snapshots import Decide, Snapshot
+from roost.core.turntaking import Backlog
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.core.credentials import RULES
-from roost.core.redaction import SecretScanner, Swept, redact
+from roost.core.redaction import Prescanned, SecretScanner, redact
 from roost.scanners.re2 import Re2Scanner
 from roost.scanners.stdlib import StdlibScanner
 from tests.credentials import INNOCENT, Planted, bare, in_context
@@ -111,7 +111,7 @@ def test_all_scanners_find_the_same_in_any_text(text: str) -> None:
 @given(st.lists(st.lists(PIECES, max_size=6).map("".join), max_size=6))
 def test_what_is_found_in_a_text_is_found_whatever_stands_around_its_lines(texts: list[str]) -> None:
     for scanner in SCANNERS.values():
-        swept = Swept(texts, scanner)
+        swept = Prescanned(texts, scanner)
         assert [list(swept.find(text)) for text in texts] == [list(scanner.find(text)) for text in texts]
 
 

@@ -7,13 +7,13 @@ import pytest
 from roost.core.effects import DeleteSession, Pin, RecordDenial
 from roost.core.errors import NotFound
 from roost.core.events import Event, EventKind
+from roost.core.figures import DAY_MS
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent, SpentBy
 from roost.core.messages import Usage
 from roost.core.principals import OWNER, Principal, person
 from roost.core.queries import LedgerQuery
-from roost.core.retention import DAY_MS
 from roost.core.runs import RunKind
 from roost.ports import Store
 from roost.testing import builders

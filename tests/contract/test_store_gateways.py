@@ -8,9 +8,9 @@ import pytest
 from roost.core.errors import Fenced
 from roost.core.keys import SessionKey
 from roost.core.leases import LEASE_MS, Gateway, Lease
-from roost.core.runs import Run, RunState
-from roost.core.scheduling import Limits, choose
+from roost.core.runs import Lane, Run, RunState
 from roost.core.topics import Topic, TopicKind
+from roost.core.turntaking import Limits, choose
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -62,7 +62,7 @@ async def test_limits_hold_over_all_gateways(shared: Home) -> None:
         key = SessionKey.named("main", f"busy-{number}")
         message = builders.inbound(f"m-{number}", key)
         await shared.store.accept_inbound(message, builders.accept(message, f"r-{number}", f"s-{number}"))
-    pick = partial(choose, limits=Limits(ceiling=9, per_agent=4))
+    pick = partial(choose, limits=Limits(ceiling=9, lanes={Lane.MAIN: 4}))
     found = await asyncio.gather(*(store.claim_runs(lease, pick) for store, lease in gateways))
     assert sum(map(len, found)) == 4
 

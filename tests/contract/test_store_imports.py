@@ -8,6 +8,7 @@ import pytest
 from roost.core.effects import DeleteSession, Effects
 from roost.core.entries import EntryDraft
 from roost.core.errors import Conflict, Fenced, InvalidInput
+from roost.core.imports import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.core.jsonl import Importer, line_of, read_entry
 from roost.core.keys import SessionKey
 from roost.core.leases import LEASE_MS
@@ -20,7 +21,6 @@ from roost.core.runs import RunKind
 from roost.core.search import parse_query
 from roost.core.sessions import Base, Labels, Lineage, OpenedBy, Session, SessionStatus, Summary, Times
 from roost.core.snapshots import Snapshot
-from roost.core.transfer import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN

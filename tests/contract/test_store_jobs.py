@@ -13,7 +13,7 @@ from roost.core.endings import Ending
 from roost.core.errors import Fenced
 from roost.core.firings import Firing, FiringState, PutFiring
 from roost.core.inputs import entries_of
-from roost.core.jobs import Announce, Fired, Job, Occasion, Overlap, Place, SystemEvent
+from roost.core.jobs import Announce, Fired, Job, JobPlace, Occasion, Overlap, SystemEvent
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
 from roost.core.messages import UserMessage, text_of
@@ -244,7 +244,7 @@ async def test_a_job_that_forgets_is_gone_when_it_went_well(store: Store, lease:
 
 async def test_a_job_that_forgets_is_gone_at_once_where_nothing_runs(store: Store, lease: Lease) -> None:
     event = SystemEvent(text="the kettle boils")
-    once = job(schedule=At(at=NOON), forget=True, work=event, place=Place.MAIN)
+    once = job(schedule=At(at=NOON), forget=True, work=event, place=JobPlace.MAIN)
     await fire(store, lease, await keep(store, once))
     assert await store.job("j1") is None
     assert [row.state for row in await history(store)] == [FiringState.OK]
@@ -253,7 +253,7 @@ async def test_a_job_that_forgets_is_gone_at_once_where_nothing_runs(store: Stor
 async def test_an_event_waits_for_the_next_turn_and_changes_nothing_else(store: Store, lease: Lease) -> None:
     await opened(store)
     before = await known(store)
-    one = job(work=SystemEvent(text="the kettle boils"), place=Place.MAIN)
+    one = job(work=SystemEvent(text="the kettle boils"), place=JobPlace.MAIN)
     await fire(store, lease, await keep(store, one), NOON + 5)
     after = await known(store)
     assert after.times == before.times._replace(updated=NOON + 5)
@@ -272,7 +272,7 @@ async def test_an_event_waits_for_the_next_turn_and_changes_nothing_else(store: 
 
 async def test_a_session_in_which_only_events_wait_can_be_deleted(store: Store, lease: Lease) -> None:
     one = job(
-        work=SystemEvent(text="the kettle boils"), place=Place.SESSION, key=SessionKey.named("main", "k")
+        work=SystemEvent(text="the kettle boils"), place=JobPlace.SESSION, key=SessionKey.named("main", "k")
     )
     await fire(store, lease, await keep(store, one))
     key = SessionKey.named("main", "k")

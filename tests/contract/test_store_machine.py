@@ -35,16 +35,16 @@ from roost.core.effects import (
 )
 from roost.core.entries import EntryDraft
 from roost.core.errors import RoostError
+from roost.core.imports import ImportedSession
 from roost.core.inbound import Inbound, InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
 from roost.core.ledger import Denial, LedgerRow
 from roost.core.queries import HistoryQuery, LedgerQuery, SearchQuery, SessionQuery
 from roost.core.retention import Cutoffs
-from roost.core.runs import Claim, Outcome, RunState, Step
-from roost.core.scheduling import Limits, choose
+from roost.core.runs import Claim, Lane, Outcome, RunState, Step
 from roost.core.snapshots import RunSnapshot, Snapshot
-from roost.core.transfer import ImportedSession
+from roost.core.turntaking import Limits, choose
 from roost.ports import Store
 from roost.stores.memory import MemoryStore
 from roost.stores.postgres import PostgresStore
@@ -169,13 +169,13 @@ class Twins(RuleBasedStateMachine):
 
     # -- sessions ------------------------------------------------------------------------------------
 
-    def _change(self, *effects: Effect, version: int | None = None) -> None:
+    def _change(self, *effects: Effect) -> None:
         decide = scenes.always(*effects)
-        self._both(lambda store: store.change_session(MAIN, decide, expected_version=version))
+        self._both(lambda store: store.change_session(MAIN, decide))
 
-    @rule(effects=pools.several_effects, version=st.sampled_from((None, None, None, 2, 3)))
-    def change(self, effects: Effects, version: int | None) -> None:
-        self._change(*effects, version=version)
+    @rule(effects=pools.several_effects)
+    def change(self, effects: Effects) -> None:
+        self._change(*effects)
 
     @rule(effect=pools.effects)
     def change_one_thing(self, effect: Effect) -> None:
@@ -221,7 +221,7 @@ class Twins(RuleBasedStateMachine):
     )
     def start(self, message: Inbound, run_id: str, name: str, ceiling: int) -> None:
         self._both(lambda store: store.accept_inbound(message, builders.accept(message, run_id, name)))
-        limits = Limits(ceiling=ceiling, per_agent=3)
+        limits = Limits(ceiling=ceiling, lanes={Lane.MAIN: 3})
         claimed = self._both(
             lambda store: store.claim_runs(self._lease(), lambda backlog: choose(backlog, limits))
         )

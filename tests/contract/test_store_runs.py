@@ -12,9 +12,9 @@ from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.runs import Claim, Lane, Outcome, Progress, Request, Run, RunKind, RunState, Step, StepKind
-from roost.core.scheduling import Backlog
 from roost.core.sessions import SessionStatus
 from roost.core.snapshots import RunSnapshot
+from roost.core.turntaking import Backlog
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN

@@ -31,7 +31,7 @@ from roost.testing.builders import CHAT, MAIN
 from roost.testing.clock import NOON, FakeClock
 from tests.contract import scenes
 from tests.contract.homes import Reopen
-from tests.contract.scenes import MindChangedError, Seen, always, change, known, opened
+from tests.contract.scenes import MindChangedError, Seen, change, known, opened
 
 CHILD = SessionKey.parse("agent:main:subagent:one")
 GRANDCHILD = SessionKey.parse("agent:main:subagent:two")
@@ -187,33 +187,6 @@ async def test_a_decision_that_asks_for_nothing_leaves_the_version(store: Store)
     before = await opened(store)
     await change(store)
     assert await known(store) == before
-
-
-async def test_a_change_to_the_version_that_was_seen_is_made(store: Store) -> None:
-    version = (await opened(store)).version
-    await store.change_session(MAIN, always(Pin(key=MAIN, at=LATER)), expected_version=version)
-    assert (await known(store)).times.pinned == LATER
-
-
-@pytest.mark.parametrize("off", [-1, 1])
-async def test_a_change_to_another_version_is_refused_undecided(store: Store, off: int) -> None:
-    before = await opened(store)
-
-    def decide(snapshot: Snapshot) -> Effects:
-        raise MindChangedError("it was asked")
-
-    with pytest.raises(Conflict):
-        await store.change_session(MAIN, decide, expected_version=before.version + off)
-    assert await known(store) == before
-
-
-async def test_a_session_that_is_not_there_has_version_0(store: Store) -> None:
-    opening = always(builders.opening(builders.session(), "s-1"))
-    with pytest.raises(Conflict):
-        await store.change_session(MAIN, opening, expected_version=1)
-    await store.change_session(MAIN, opening, expected_version=0)
-    with pytest.raises(Conflict):
-        await store.change_session(MAIN, opening, expected_version=0)
 
 
 async def test_a_change_replaces_what_it_names_and_leaves_the_rest(store: Store) -> None:

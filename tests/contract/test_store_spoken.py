@@ -1,10 +1,10 @@
 """How much was said."""
 
 from roost.core.entries import EntryDraft
+from roost.core.figures import DAY_MS
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, Body, Text, ToolResult, UserMessage
 from roost.core.queries import Spoken
-from roost.core.retention import DAY_MS
 from roost.ports import Store
 from roost.testing.builders import HUMAN, MAIN
 from roost.testing.clock import NOON

@@ -14,6 +14,7 @@ from types import coroutine
 from typing import Any, TypeVar
 
 from roost.core import recovery
+from roost.core.announce import announcement
 from roost.core.effects import AppendEntries, Effects
 from roost.core.entries import EntryDraft
 from roost.core.errors import Fenced
@@ -22,10 +23,9 @@ from roost.core.keys import SessionKey
 from roost.core.leases import LEASE_MS, RENEW_MS, Gateway, Lease
 from roost.core.recovery import Recovery
 from roost.core.runs import Run, RunState, Step, StepKind
-from roost.core.scheduling import Limits, choose
 from roost.core.snapshots import RunSnapshot
+from roost.core.turntaking import Limits, choose
 from roost.engine.recoverer import LOOK_MS
-from roost.engine.runner import announcement
 from roost.engine.scheduler import POLL_MS
 from roost.ports import Store
 from roost.stores.memory import MemoryStore

@@ -1,7 +1,7 @@
 """An agent whose sessions may spawn, look after their children and wait for them."""
 
-from roost.core.a2a import CHILD_KINDS
 from roost.core.delegation import Delegation
+from roost.core.keys import CHILD_KINDS
 from roost.core.models import ModelRef, ModelSpec
 from roost.core.reach import SessionReach
 from roost.core.rights import Rights

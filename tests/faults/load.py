@@ -16,8 +16,8 @@ from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
 from roost.core.runs import Run, RunState
-from roost.core.scheduling import Backlog
 from roost.core.snapshots import RunSnapshot
+from roost.core.turntaking import Backlog
 from roost.ports import Store
 from roost.stores.sqlite import SqliteStore
 from roost.testing.builders import accept, answered, delivery, done, inbound, said

@@ -33,7 +33,7 @@ from roost.core.runs import Run
 from roost.core.scopes import DmScope
 from roost.core.sessions import Session
 from roost.core.spawning import run_of
-from roost.engine.gateway import ACTIVE, UNSENT, Engine
+from roost.engine.gateway import UNSENT, Engine
 from roost.engine.ids import FreshIds
 from roost.engine.outbox import DELIVERIES
 from roost.engine.rules import Rules
@@ -274,7 +274,7 @@ class Scene:
         """Whether the requester's own turn is over."""
         requester = await self.requester(batch)
         row = await self.store.session(requester) if requester else None
-        return row is not None and row.status not in ACTIVE
+        return row is not None and not row.status.active
 
     async def _at_rest(self, batch: Batch, but: CompletionStatus | None = None) -> bool:
         # From below: what ends there is work further up from the same moment on.
@@ -282,8 +282,8 @@ class Scene:
         rows = await self.below(requester) if requester else {}
         rows = {**rows, **await self.below(batch.top)}
         top = await self.store.session(batch.top)
-        at_work = [name for name, row in rows.items() if row.status in ACTIVE and name != but]
-        return not at_work and (top is None or top.status not in ACTIVE)
+        at_work = [name for name, row in rows.items() if row.status.active and name != but]
+        return not at_work and (top is None or not top.status.active)
 
     async def _all_sent(self) -> bool | None:
         unsent = [await self.store.deliveries(state, 1) for state in UNSENT]

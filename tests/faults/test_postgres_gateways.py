@@ -23,7 +23,6 @@ from roost.core.leases import LEASE_MS
 from roost.core.messages import AssistantMessage, UserMessage, text_of
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery, SessionQuery
-from roost.engine.gateway import ACTIVE
 from roost.engine.scheduler import RUNS
 from roost.ports import Store
 from roost.stores.postgres import PostgresStore
@@ -195,7 +194,7 @@ class Weather:
 async def settled(store: Store) -> None:
     async def at_rest() -> bool | None:
         page = await store.list_sessions(SessionQuery(limit=SESSIONS + 1))
-        return None if any(row.status in ACTIVE for row in page.rows) else True
+        return None if any(row.status.active for row in page.rows) else True
 
     await store.wait_for(RUNS, at_rest)
 

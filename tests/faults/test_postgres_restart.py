@@ -9,7 +9,7 @@ from roost.core.errors import StoreUnavailable
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
 from roost.core.runs import Run
-from roost.core.scheduling import Limits, choose
+from roost.core.turntaking import Limits, choose
 from roost.ports import Store
 from roost.stores.postgres import PostgresStore
 from roost.testing import builders

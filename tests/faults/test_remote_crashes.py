@@ -14,7 +14,7 @@ from roost.core.reach import SessionReach
 from roost.core.remotes import Taken
 from roost.core.sending import SendRules
 from roost.core.visibility import AgentToAgent, Level
-from roost.engine.rules import House, Part, Rules
+from roost.engine.rules import Housekeeping, Part, Rules
 from roost.ports import Store, Tool, Topic, TopicKind
 from roost.scanners.stdlib import StdlibScanner
 from roost.testing.crashing import Crashes
@@ -78,7 +78,7 @@ class Scene(Lives):
         return (SessionsSend(access, StdlibScanner(), rules),)
 
     def rules(self, part: Part) -> Rules:
-        return replace(super().rules(part), house=House(remotes={"office": self.way}))
+        return replace(super().rules(part), house=Housekeeping(remotes={"office": self.way}))
 
     async def settled(self) -> None:
         await super().settled()

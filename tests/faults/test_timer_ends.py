@@ -14,14 +14,13 @@ import pytest
 from roost.clock import SystemClock
 from roost.core.errors import Fenced
 from roost.core.firings import FiringState
-from roost.core.jobs import AgentTurn, Job, Missed, Overlap, Place, SystemEvent
+from roost.core.jobs import AgentTurn, Job, JobPlace, Missed, Overlap, SystemEvent
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.core.messages import AssistantMessage, UserMessage
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.runs import RunState
 from roost.core.schedules import Every, next_due
-from roost.engine.gateway import ACTIVE
 from roost.engine.ids import FreshIds
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Rules
@@ -46,7 +45,7 @@ def made(number: int, now: int) -> Job:
         f"j{number}",
         schedule=Every(every_ms=SPAN, anchor=now + number),
         next_at=now + number,
-        place=Place.SESSION,
+        place=JobPlace.SESSION,
         key=SessionKey.named("main", f"s{number}"),
         work=SystemEvent(text="tick"),
         missed=Missed.ONCE,
@@ -134,7 +133,7 @@ def turning(number: int, now: int) -> Job:
         f"j{number}",
         schedule=Every(every_ms=TURN_SPAN, anchor=now + number),
         next_at=now + number,
-        place=Place.SESSION,
+        place=JobPlace.SESSION,
         key=SessionKey.named("main", f"s{number}"),
         work=AgentTurn(message="tick"),
         overlap=Overlap.WAIT,
@@ -185,7 +184,7 @@ async def test_each_time_is_one_run_whichever_gateway_is_killed_when(
 async def settled(store: Store) -> None:
     async def at_rest() -> bool | None:
         page = await store.list_sessions(SessionQuery(limit=TURNING + 1))
-        return None if any(row.status in ACTIVE for row in page.rows) else True
+        return None if any(row.status.active for row in page.rows) else True
 
     await store.wait_for(RUNS, at_rest)
 

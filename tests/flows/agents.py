@@ -50,7 +50,7 @@ async def send(driver: Driver, run: Run, target: SessionKey, text: str, max_turn
     refused = a2a.check_hops(run.cause.hops, target)
     if refused:
         raise refused.error()
-    order = sending.Order(
+    order = sending.SendOrder(
         id=MessageId.of_call(run.id, driver.names("call")),
         sender=run,
         target=target,
@@ -65,7 +65,7 @@ async def send(driver: Driver, run: Run, target: SessionKey, text: str, max_turn
 async def spawn(driver: Driver, run: Run, task: str) -> Completion:
     """A `sessions_spawn` of a run that is under way: what its session is owed."""
     driver.clock.advance(1)
-    order = spawning.Order(
+    order = spawning.SpawnOrder(
         run_id=run.id,
         call_id=driver.names("call"),
         agent=run.key.agent,

@@ -36,10 +36,10 @@ from roost.core.recovery import Recovery
 from roost.core.resets import Reset
 from roost.core.routing import RoutingRules
 from roost.core.runs import Claim, Outcome, Request, Run, RunKind, RunState
-from roost.core.scheduling import Backlog
 from roost.core.sessions import OpenedBy, Session
 from roost.core.snapshots import Advance, RunSnapshot, Snapshot
 from roost.core.triggers import find_trigger
+from roost.core.turntaking import Backlog
 from roost.ports import Accepted, Store
 from roost.testing.builders import Names
 from roost.testing.clock import FakeClock
@@ -152,7 +152,7 @@ class Driver:
             await self.stop(plan.interrupts)
         return accepted
 
-    async def let_in(self, envelope: Envelope) -> tuple[Accepted, queueing.Plan | None]:
+    async def let_in(self, envelope: Envelope) -> tuple[Accepted, queueing.QueuePlan | None]:
         """A message comes in at the door, and nothing else happens."""
         admitted = admission.decide(envelope, self.house.door)
         assert isinstance(admitted, Admitted), admitted
@@ -176,8 +176,8 @@ class Driver:
         )
         return await self._accept(self._with_trigger(arrival, envelope.text))
 
-    async def _accept(self, arrival: Arrival) -> tuple[Accepted, queueing.Plan | None]:
-        plans: list[queueing.Plan] = []
+    async def _accept(self, arrival: Arrival) -> tuple[Accepted, queueing.QueuePlan | None]:
+        plans: list[queueing.QueuePlan] = []
 
         def decide(snapshot: Snapshot) -> Effects:
             plans.append(queueing.plan(snapshot, arrival))

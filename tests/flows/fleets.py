@@ -10,8 +10,8 @@ from roost.core.grants import Scope
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER
 from roost.core.runs import Lane, Run
-from roost.core.scheduling import Limits
 from roost.core.topics import Topic, TopicKind
+from roost.core.turntaking import Limits
 from roost.engine.gateway import Engine
 from roost.ports import Accepted, Store
 from roost.stores.postgres import PostgresStore

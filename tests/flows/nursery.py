@@ -6,9 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from roost.core.a2a import CHILD_KINDS
 from roost.core.delegation import Delegation
-from roost.core.keys import SessionKey
+from roost.core.keys import CHILD_KINDS, SessionKey
 from roost.core.messages import Message, ToolCall, ToolResult, UserMessage, text_of
 from roost.core.models import ModelRequest
 from roost.core.queries import SessionQuery

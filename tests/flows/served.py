@@ -14,7 +14,7 @@ from roost.core.models import ModelRef
 from roost.core.principals import Principal, PrincipalKind, person
 from roost.core.secrets import Secret
 from roost.engine.gateway import Engine
-from roost.engine.rules import CommandRules, KnownAgent, Shown
+from roost.engine.rules import CommandRules, KnownAgent, ShownConfig
 from roost.protocol.handshake import Connect, Refusal
 from roost.protocol.scopes import EVERY, grant
 from roost.scanners.stdlib import StdlibScanner
@@ -33,7 +33,7 @@ OTHER = replace(SPEC, ref=ModelRef("scripted", "two"), reasoning=True, images=Tr
 COMMANDS = CommandRules(
     models=Catalogue([SPEC, OTHER]), agents=("main", "helper"), version="1", scanner=StdlibScanner()
 )
-SHOWN = Shown(
+SHOWN = ShownConfig(
     path="/home/roost.json",
     fingerprint="f",
     document={"session": {}},

@@ -22,9 +22,9 @@ from roost.core.queries import HistoryQuery, LedgerQuery
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
 from roost.core.routing import RoutingRules
 from roost.core.runs import Request, Run
-from roost.core.scheduling import Limits
 from roost.core.scopes import DmScope
 from roost.core.sessions import OpenedBy, Session, SessionStatus
+from roost.core.turntaking import Limits
 from roost.core.visibility import PersonCaller
 from roost.engine.rules import Part
 from roost.ports import Store, Topic, TopicKind

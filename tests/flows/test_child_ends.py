@@ -8,7 +8,7 @@ import pytest
 from roost.core.leases import Gateway
 from roost.core.messages import ToolResult, UserMessage
 from roost.core.models import ModelRequest
-from roost.engine.rules import House
+from roost.engine.rules import Housekeeping
 from roost.testing.scripts import Hang, Say, Script, Until
 from tests.flows.nursery import MAIN, Nursery, call, newest, nurseries, said_to, spawns, task_of
 from tests.grounds import KINDS, GroundOf
@@ -71,7 +71,7 @@ async def test_an_announce_that_takes_too_long_is_told_without_the_child(nursery
         return [Say("Begun.")] if done else spawns("count")
 
     nursery.act = act
-    nursery.bench.change(house=House(announce_ms=50))
+    nursery.bench.change(house=Housekeeping(announce_ms=50))
     async with nursery.engine().serving(GATEWAY):
         await nursery.bench.say("go")
         replies = await nursery.bench.replies(at_least=2)

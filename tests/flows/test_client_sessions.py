@@ -9,7 +9,7 @@ import pytest
 from roost.core.keys import SessionKey
 from roost.core.messages import Usage, UserMessage, text_of
 from roost.core.queries import HistoryQuery
-from roost.engine.rules import House, TimerRules
+from roost.engine.rules import Housekeeping, TimerRules
 from roost.testing.scripts import Hang, Say, Spend
 from roost.testing.wires import Refused, visiting
 from tests.flows.gateways import benches
@@ -28,8 +28,9 @@ async def test_a_session_is_opened_and_found_by_any_of_its_names(opened: Opened)
         assert key.startswith("agent:main:dashboard:")
         assert made["resolved"] == {"modelProvider": "scripted", "model": "two"}
         assert (await client.call("sessions.create", {"key": key}))["sessionId"] == session_id
-        with pytest.raises(Refused, match="label already in use"):
-            await client.call("sessions.create", {"label": "Trip"})
+        for taken in ("Trip", " Trip\n"):
+            with pytest.raises(Refused, match="label already in use: Trip"):
+                await client.call("sessions.create", {"label": taken})
         with pytest.raises(Refused, match="at most 512"):
             await client.call("sessions.create", {"label": "x" * 513})
         for named in (
@@ -260,7 +261,7 @@ async def test_how_the_gateway_does_is_told_to_who_asks(opened: Opened, tmp_path
 async def test_look_arounds_are_told_as_they_are(tmp_path: Path) -> None:
     with anyio.fail_after(60):
         async with benches("memory", tmp_path) as bench:
-            bench.change(house=House(timers=TimerRules(beats={"main": LOOK})))
+            bench.change(house=Housekeeping(timers=TimerRules(beats={"main": LOOK})))
             async with gate_of(bench, tmp_path) as gate, gate.client() as client:
                 agents = (await client.call("status", {}))["heartbeat"]["agents"]
                 assert agents == [

@@ -22,7 +22,7 @@ from roost.core.principals import OWNER
 from roost.core.queries import LedgerQuery
 from roost.core.runs import Cause, Run, RunState
 from roost.core.snapshots import Snapshot
-from roost.core.transcript import Prompt, Unit
+from roost.core.transcript import Prompt, TranscriptUnit
 from roost.core.upkeep import ContextSettings, compaction_request
 from roost.testing import builders
 from roost.testing.providers import violations
@@ -79,7 +79,7 @@ async def test_the_last_turns_stay_word_for_word_and_every_prompt_is_one_that_pr
 
 def prompt_of(request: ModelRequest) -> Prompt:
     spoken = [message for message in request.messages if not isinstance(message, ToolResult)]
-    return Prompt(units=tuple(Unit(message=message, first=0, last=0) for message in spoken))
+    return Prompt(units=tuple(TranscriptUnit(message=message, first=0, last=0) for message in spoken))
 
 
 @pytest.mark.requirement("P11")

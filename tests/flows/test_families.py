@@ -16,7 +16,7 @@ from roost.core.models import FailureKind, ModelRequest
 from roost.core.principals import OWNER
 from roost.core.queries import LedgerQuery
 from roost.core.visibility import PersonCaller
-from roost.engine.rules import House
+from roost.engine.rules import Housekeeping
 from roost.models.retry import RetryingModel
 from roost.stores.memory import MemoryStore
 from roost.testing.clock import FakeClock
@@ -49,7 +49,7 @@ async def test_a_child_is_archived_so_long_after_its_end_as_configured(
     clock = FakeClock()
     nursery = Nursery(Bench(MemoryStore(clock, FakeClock()), clock), act=one_child)
     settings = load({"ROOST_HOME": str(tmp_path)}).settings
-    nursery.bench.change(house=House(retention=policies.retention(settings)))
+    nursery.bench.change(house=Housekeeping(retention=policies.retention(settings)))
     engine = nursery.engine()
     async with engine.serving(GATEWAY):
         await nursery.bench.say("go")

@@ -15,12 +15,12 @@ from roost.core.messages import ToolCall, text_of
 from roost.core.principals import OWNER
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
 from roost.core.runs import RunState
-from roost.core.scheduling import Limits
 from roost.core.sessions import OpenedBy
+from roost.core.turntaking import Limits
 from roost.core.visibility import PersonCaller
 from roost.engine.comparing import compare
 from roost.engine.gateway import Engine
-from roost.engine.rules import House, Shown
+from roost.engine.rules import Housekeeping, ShownConfig
 from roost.ports import Accepted
 from roost.testing.scripts import CallTool, Hang, Say, Until
 from tests.flows.fleets import LONG_S, MAIN, Fleet, ended, say
@@ -224,8 +224,8 @@ async def differing(bench: Bench, lease: Lease) -> str:
 
 
 async def test_gateways_of_different_configurations_name_each_other(fleet: Fleet) -> None:
-    fleet.here.change(house=House(shown=Shown(shared="one")))
-    fleet.there.change(house=House(shown=Shown(shared="another")))
+    fleet.here.change(house=Housekeeping(shown=ShownConfig(shared="one")))
+    fleet.there.change(house=Housekeeping(shown=ShownConfig(shared="another")))
     async with fleet.here.serving("here") as (_, here), fleet.there.serving("there") as (_, there):
         assert await differing(fleet.here, here) == "gateway here goes by another configuration than there"
         assert await differing(fleet.there, there) == "gateway there goes by another configuration than here"

@@ -11,9 +11,9 @@ from roost.core.leases import Gateway
 from roost.core.messages import ToolResult
 from roost.core.models import ModelRequest
 from roost.core.runs import RunState
-from roost.core.scheduling import Limits
 from roost.core.sessions import Session, SessionStatus
 from roost.core.topics import Topic, TopicKind
+from roost.core.turntaking import Limits
 from roost.engine.gateway import Engine
 from roost.ports import Store
 from roost.testing.scripts import Hang, Say, Script, Until

@@ -135,7 +135,6 @@ TABLE = {
 OPERATOR = Principal(PrincipalKind.OPERATOR, "desk")
 PEOPLE = {
     PersonCaller(principal=OWNER): True,
-    PersonCaller(principal=OPERATOR, admin=True): True,
     PersonCaller(principal=OPERATOR): False,
     PersonCaller(principal=BOB): False,
 }

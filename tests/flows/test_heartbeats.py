@@ -8,13 +8,13 @@ import anyio
 import pytest
 
 from roost.core.heartbeats import PROMPT, Beat, Beating
-from roost.core.jobs import AgentTurn, Announce, Missed, Place
+from roost.core.jobs import AgentTurn, Announce, JobPlace, Missed
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, UserMessage, text_of
 from roost.core.models import ModelRequest
 from roost.core.schedules import Every
 from roost.engine.gateway import Engine
-from roost.engine.rules import House, TimerRules
+from roost.engine.rules import Housekeeping, TimerRules
 from roost.engine.timers import beat_id
 from roost.ports import Topic, TopicKind
 from roost.testing.scripts import Say
@@ -27,7 +27,7 @@ MAIN = SessionKey.named("main", "main")
 DAY = 86_400_000
 LOOK = Beating(
     plan=plan(
-        place=Place.BESIDE,
+        place=JobPlace.BESIDE,
         key=MAIN,
         schedule=Every(every_ms=DAY, anchor=0),
         work=AgentTurn(message=PROMPT),
@@ -73,7 +73,7 @@ async def beaten(bench: Bench, engine: Engine, times: int) -> None:
 async def test_a_conversation_grows_only_by_what_look_arounds_post(kind: str, tmp_path: Path) -> None:
     total, every = count(20, 1_000), count(5, 50)
     async with benches(kind, tmp_path) as bench:
-        bench.change(house=House(timers=TimerRules(beats={"main": LOOK})))
+        bench.change(house=Housekeeping(timers=TimerRules(beats={"main": LOOK})))
         said = answering(lambda number: f"news {number}" if number % every == 0 else "HEARTBEAT_OK, all well")
         bench.model.add(*[said] * (total + 20))
         async with bench.serving() as (engine, _):
@@ -113,7 +113,7 @@ async def test_a_conversation_grows_only_by_what_look_arounds_post(kind: str, tm
 
 async def test_nobody_is_looked_after_who_has_not_spoken(tmp_path: Path) -> None:
     async with benches("memory", tmp_path) as bench:
-        bench.change(house=House(timers=TimerRules(beats={"main": LOOK})))
+        bench.change(house=Housekeeping(timers=TimerRules(beats={"main": LOOK})))
         async with bench.serving() as (engine, _):
 
             async def moved() -> bool | None:

@@ -6,17 +6,18 @@ import pytest
 
 from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
+from roost.core.channeltraits import KNOWN_CHANNELS
 from roost.core.deliveries import DeliveryState, Rejected, Unknown
 from roost.core.envelopes import Conversation
+from roost.core.figures import HOUR_MS
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
 from roost.core.references import Viewpoint, resolve
 from roost.core.scopes import DmScope, SessionScope
-from roost.core.sendpolicy import Action, Match, Rule, SendPolicy
-from roost.core.threads import HOUR_MS, BindThread, ThreadBinding
-from roost.core.traits import KNOWN_CHANNELS
+from roost.core.sendpolicy import SendAction, SendMatch, SendPolicy, SendRule
+from roost.core.threads import BindThread, ThreadBinding
 from roost.testing.scripts import Say
 from roost.testing.wires import LocalClient, Refused
 from tests.contract.scenes import change as change_session
@@ -116,7 +117,9 @@ async def test_a_group_is_known_by_its_place_and_by_the_policy_about_groups(open
         key = "agent:main:loopback:group:-100"
         await client.call("send", letter("-100", "Tea is ready.", "n-1"))
         assert await said(gate, key) == ["Hello kitchen.", "Tea is ready."]
-        no_groups = SendPolicy(rules=(Rule(action=Action.DENY, match=Match(chat_type=ChatType.GROUP)),))
+        no_groups = SendPolicy(
+            rules=(SendRule(action=SendAction.DENY, match=SendMatch(chat_type=ChatType.GROUP)),)
+        )
         await change(gate, sending=no_groups)
         words = await refusal(client, "send", letter("-100", "More tea?", "n-2"))
         assert words.startswith("not sent, because of session.sendPolicy.rules[0]")

@@ -21,8 +21,8 @@ from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.recovery import MAX_AGE_MS, OUTCOME_UNKNOWN
 from roost.core.runs import Run, RunState, Step, StepKind
-from roost.core.scheduling import Choose
 from roost.core.sendpolicy import Judge, anything
+from roost.core.turntaking import Choose
 from roost.core.visibility import PersonCaller
 from roost.ports import Clock
 from roost.stores.memory import MemoryStore

@@ -14,7 +14,7 @@ from roost.core.errors import StoreUnavailable
 from roost.core.leases import Gateway, Lease
 from roost.core.messages import ToolCall
 from roost.core.runs import Run
-from roost.core.sendpolicy import Action, SendPolicy
+from roost.core.sendpolicy import SendAction, SendPolicy
 from roost.core.sessions import Session
 from roost.engine.inbox import TurnedAway
 from roost.engine.rules import Part
@@ -88,7 +88,7 @@ async def test_an_answer_under_way_is_not_sent_where_sending_is_forbidden_meanwh
         async with bench.serving() as (engine, _):
             await bench.say("hi")
             await bench.model.asked(1)
-            bench.change(sending=SendPolicy(default=Action.DENY))
+            bench.change(sending=SendPolicy(default=SendAction.DENY))
             await engine.reload(bench.rules)
             go_on.set()
             await bench.model.left()

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from roost.core.effects import Pin
+from roost.core.figures import DAY_MS
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.core.queries import HistoryQuery, SessionQuery
-from roost.core.retention import DAY_MS
 from roost.stores.sqlite import SqliteStore
 from roost.testing import builders
 from roost.testing.clock import FakeClock

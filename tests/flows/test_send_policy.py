@@ -5,19 +5,19 @@ from dataclasses import replace
 import pytest
 
 from roost.core.addresses import ChatType
-from roost.core.sendpolicy import Action, Match, Rule, SendPolicy
+from roost.core.sendpolicy import SendAction, SendMatch, SendPolicy, SendRule
 from roost.testing.scripts import Say
 from roost.testing.wires import LocalClient
 from tests.flows.gateways import ADA, place
 from tests.flows.served import Gate, Opened, send
 
 DENIED = SendPolicy(
-    rules=(Rule(action=Action.DENY, match=Match(channel="loopback", chat_type=ChatType.DIRECT)),)
+    rules=(SendRule(action=SendAction.DENY, match=SendMatch(channel="loopback", chat_type=ChatType.DIRECT)),)
 )
 ELSEWHERE = SendPolicy(
-    rules=(Rule(action=Action.DENY, match=Match(channel="loopback", chat_type=ChatType.GROUP)),)
+    rules=(SendRule(action=SendAction.DENY, match=SendMatch(channel="loopback", chat_type=ChatType.GROUP)),)
 )
-SILENT = SendPolicy(default=Action.DENY)
+SILENT = SendPolicy(default=SendAction.DENY)
 
 
 async def answers(gate: Gate, client: LocalClient, name: str) -> list[str]:

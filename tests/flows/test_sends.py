@@ -18,9 +18,9 @@ from roost.core.models import FailureKind, ModelRequest
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
 from roost.core.runs import Request
-from roost.core.scheduling import Limits
 from roost.core.sessions import Labels
 from roost.core.snapshots import Snapshot
+from roost.core.turntaking import Limits
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.clock import FakeClock
@@ -251,7 +251,7 @@ async def test_with_room_for_one_run_sessions_wait_for_each_other_to_the_end(sta
     stage.play(MAIN, send(agentId="ops", message="down"), (Say("top"),))
     stage.play(OPS, send(agentId="deep", message="down"), (Say("middle"),), otherwise=replies("x"))
     stage.play(deep, otherwise=replies("bottom"))
-    stage.bench.change(limits=Limits(ceiling=1, per_agent=1))
+    stage.bench.change(limits=Limits(ceiling=1))
     async with stage.bench.serving() as (engine, _):
         await stage.bench.say("go down")
         assert await stage.bench.replies() == ("top",)

@@ -12,10 +12,10 @@ from roost.core.messages import ToolResult, text_of
 from roost.core.models import ModelRequest
 from roost.core.routing import RoutingRules
 from roost.core.runs import Lane
-from roost.core.scheduling import Limits
 from roost.core.scopes import DmScope
 from roost.core.sessions import SessionStatus
 from roost.core.topics import Topic, TopicKind
+from roost.core.turntaking import Limits
 from roost.testing.scripts import Hang, Say, Script, Until
 from tests.flows.gateways import BOB
 from tests.flows.nursery import MAIN, Nursery, call, newest, nurseries, results, said_to, spawns, task_of

@@ -8,13 +8,14 @@ import pytest
 
 from roost.core.addresses import Address
 from roost.core.envelopes import Sender
+from roost.core.figures import HOUR_MS
 from roost.core.leases import Gateway
 from roost.core.messages import ToolResult, text_of
 from roost.core.models import ModelRequest
 from roost.core.routing import RoutingRules
 from roost.core.spawnwishes import ThreadRules
 from roost.core.terms import SpawnContext
-from roost.core.threads import HOUR_MS, ThreadBinding, ThreadPolicy, ThreadSettings
+from roost.core.threads import ThreadBinding, ThreadPolicy, ThreadSettings
 from roost.ports import Store
 from roost.stores.memory import MemoryStore
 from roost.stores.sqlite import SqliteStore

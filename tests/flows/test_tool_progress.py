@@ -16,7 +16,7 @@ from roost.core.previews import RunOver, ToolBegan, ToolOver, ToolPrinted
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
 from roost.core.runs import Run
-from roost.core.sendpolicy import Action, SendPolicy
+from roost.core.sendpolicy import SendAction, SendPolicy
 from roost.core.sessions import Session
 from roost.core.tools import Place
 from roost.core.visibility import PersonCaller
@@ -138,7 +138,7 @@ async def test_verbose_can_be_set_while_a_run_goes_on_and_masks_secrets(bench: B
 
 
 async def test_where_answers_may_not_be_sent_tool_calls_are_not_shown_either(bench: Bench) -> None:
-    bench.change(sending=SendPolicy(default=Action.DENY))
+    bench.change(sending=SendPolicy(default=SendAction.DENY))
     bench.model.add((runs("true"),), (Say("done"),))
     async with bench.serving() as (engine, _):
         await bench.say("/verbose full")

@@ -98,11 +98,7 @@ async def world(driver: Driver) -> World:
 
 
 def people() -> list[Caller]:
-    return [
-        PersonCaller(principal=principal, admin=admin)
-        for principal in (OWNER, ALICE, BOB, OPERATOR)
-        for admin in (False, True)
-    ]
+    return [PersonCaller(principal=principal) for principal in (OWNER, ALICE, BOB, OPERATOR)]
 
 
 def agents(world: World) -> list[Caller]:

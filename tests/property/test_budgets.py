@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.core.budgets import (
-    Allowed,
+    Affordable,
     Ask,
     Balance,
     Budgets,
@@ -16,9 +16,9 @@ from roost.core.budgets import (
     Limit,
     Measure,
     Period,
-    Refused,
     Reservation,
     Spender,
+    Unaffordable,
     accounts,
     released,
     settled,
@@ -102,10 +102,10 @@ class Purse:
         seen = {name: self.balances.get(name, Balance()) for name in ask.names}
         verdict = weigh(ask, seen)
         match verdict:
-            case Allowed():
+            case Affordable():
                 self.balances.update(verdict.balances)
                 self.under_way.append(verdict.reservation)
-            case Refused():
+            case Unaffordable():
                 assert verdict.over is None or verdict.over > 0
                 assert verdict.until > self.now
             case Crowded():

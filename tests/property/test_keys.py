@@ -8,10 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from roost.core.addresses import ChatType
+from roost.core.channeltraits import KNOWN_CHANNELS
 from roost.core.errors import InvalidInput
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.references import ByKey, Viewpoint, resolve
-from roost.core.traits import KNOWN_CHANNELS
 from tests.scale import examples
 
 WORDS = (

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from roost.core.addresses import DEFAULT_ACCOUNT, ChatType
 from roost.core.bindings import Binding, Match
+from roost.core.channeltraits import KNOWN_CHANNELS
 from roost.core.envelopes import Conversation, Envelope, Sender, reply_address
 from roost.core.keys import SessionKey
 from roost.core.principals import person
 from roost.core.routing import RoutingRules, route
 from roost.core.scopes import DmScope
-from roost.core.traits import KNOWN_CHANNELS
 from tests.scale import count, examples
 
 Address = tuple[str, str, str, ChatType, str, str | None, str | None]

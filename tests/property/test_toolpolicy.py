@@ -4,14 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.core.rights import Rights
-from roost.core.toolpolicy import ChildLayer, Profile, Scope, ToolPolicy, effective_tools
+from roost.core.toolpolicy import ChildLayer, Profile, ToolPolicy, ToolRules, effective_tools
 from tests.scale import examples
 
 TOOLS = ("read", "write", "exec", "sessions_list", "sessions_spawn", "session_status", "cron", "own_tool")
 WORDS = st.sampled_from((*TOOLS, "*", "sessions_*", "group:fs", "group:sessions", "bash", "unknown"))
 LISTS = st.lists(WORDS, max_size=4).map(tuple)
 SCOPES = st.builds(
-    Scope,
+    ToolRules,
     profile=st.none() | st.sampled_from(Profile),
     allow=st.none() | LISTS,
     also_allow=st.none() | LISTS,

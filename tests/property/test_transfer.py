@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.core.entries import EntryDraft
+from roost.core.imports import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.core.jsonvalue import JsonValue
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
@@ -21,7 +22,6 @@ from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
 from roost.core.resets import Reset, open_generation
 from roost.core.sessions import OpenedBy
-from roost.core.transfer import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.ports import Store
 from roost.stores.memory import MemoryStore
 from roost.stores.sqlite import SqliteStore

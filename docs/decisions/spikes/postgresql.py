@@ -28,10 +28,10 @@ from roost.core.ledger import LedgerRow
 from roost.core.messages import Usage
 from roost.core.parking import Granted
 from roost.core.runs import Run, RunKind, RunState
-from roost.core.scheduling import Limits, choose
 from roost.core.seals import Seals
 from roost.core.sessions import Generation, Session
 from roost.core.snapshots import Snapshot
+from roost.core.turntaking import Limits, choose
 from roost.stores.codec import decode, encode, key_text
 from roost.stores.unit import Unit
 from roost.stores.verbs import StoreVerbs

@@ -10,7 +10,7 @@ from roost.config import Loaded
 from roost.config.exposure import exposure
 from roost.config.gateway import TOKEN_FILE
 from roost.core.audit import Finding, audit, in_order
-from roost.core.filemodes import KeptFile, Role, exposed
+from roost.core.filemodes import FileRole, KeptFile, exposed
 
 
 def audited(loaded: Loaded) -> tuple[Finding, ...]:
@@ -32,11 +32,11 @@ def _files(loaded: Loaded) -> Iterator[KeptFile]:
     sources = loaded.sources
     store = database_file(sources.home)
     kept = (
-        (Role.HOME, sources.home),
-        (Role.CONFIG, sources.file),
-        (Role.TOKEN, sources.home / TOKEN_FILE),
-        *((Role.STORE, store.with_name(f"{store.name}{end}")) for end in ("", "-wal", "-shm")),
-        *((Role.CREDENTIAL, file) for file in sources.credentials),
+        (FileRole.HOME, sources.home),
+        (FileRole.CONFIG, sources.file),
+        (FileRole.TOKEN, sources.home / TOKEN_FILE),
+        *((FileRole.STORE, store.with_name(f"{store.name}{end}")) for end in ("", "-wal", "-shm")),
+        *((FileRole.CREDENTIAL, file) for file in sources.credentials),
     )
     for role, path in kept:
         try:

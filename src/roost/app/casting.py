@@ -6,7 +6,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import TypeAlias
 
-from roost.app.toolpolicies import Turn, is_sandboxed, level_of, policy_of, spawns_of
+from roost.app.toolpolicies import ToolTurn, is_sandboxed, level_of, policy_of, spawns_of
 from roost.config import Loaded, policies
 from roost.config.agents import Agent
 from roost.config.casting import persona
@@ -60,7 +60,7 @@ class Director:
         casting = cast(run.request, session, persona(agent, DEMO), self._models.catalogue)
         place = self._place(agent, session)
         every = self._every_tool(run, agent, session, place)
-        turn = Turn(session=session, run=run, model=casting.player.spec.ref)
+        turn = ToolTurn(session=session, run=run, model=casting.player.spec.ref)
         tools, removed = self._allowed(every, agent, turn, place)
         spawns = spawns_of(agent, session)
         names = file_names(session, run.started_at or run.queued_at, self._zone)
@@ -148,7 +148,7 @@ class Director:
         )
 
     def _allowed(
-        self, every: tuple[Tool, ...], agent: Agent, turn: Turn, place: Place
+        self, every: tuple[Tool, ...], agent: Agent, turn: ToolTurn, place: Place
     ) -> tuple[tuple[Tool, ...], tuple[Removed, ...]]:
         """A run that saves notes may do that and nothing else."""
         if turn.run.request.kind is RunKind.FLUSH:
@@ -157,7 +157,7 @@ class Director:
         effective = effective_tools((tool.spec.name for tool in every), policy)
         return tuple(tool for tool in every if tool.spec.name in effective.names), effective.removed
 
-    def _lost(self, tools: tuple[Tool, ...], agent: Agent, turn: Turn, place: Place) -> frozenset[str]:
+    def _lost(self, tools: tuple[Tool, ...], agent: Agent, turn: ToolTurn, place: Place) -> frozenset[str]:
         """Those of the tools that may not be used when another model plays on."""
         return frozenset(one.name for one in self._allowed(tools, agent, turn, place)[1])
 

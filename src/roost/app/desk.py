@@ -18,7 +18,7 @@ from roost.models.demo import SPEC as DEMO
 from roost.models.registry import Registry
 from roost.ports import Clock, Store, Tool
 from roost.tools.access import Access
-from roost.tools.agents_list import AgentsList, KnownAgent
+from roost.tools.agents_list import AgentsList, ListedAgent
 from roost.tools.cron import Cron
 from roost.tools.session_status import Models, SessionStatus
 from roost.tools.sessions_history import SessionsHistory
@@ -91,5 +91,5 @@ class Desk:
             return None
 
 
-def _known_agent(agent: Agent) -> KnownAgent:
-    return KnownAgent(id=agent.id, name=agent.name, model=agent.model.primary)
+def _known_agent(agent: Agent) -> ListedAgent:
+    return ListedAgent(id=agent.id, name=agent.name, model=agent.model.primary)

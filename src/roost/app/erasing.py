@@ -13,10 +13,10 @@ from roost.app.places import export_folder
 from roost.clock import SystemClock
 from roost.config import Loaded
 from roost.config.policies import identity_links
+from roost.core.channeltraits import KNOWN_CHANNELS
 from roost.core.erasing import Person
 from roost.core.errors import NotFound, RoostError
 from roost.core.keys import SessionKey
-from roost.core.traits import KNOWN_CHANNELS
 from roost.stores.sql.erasing import Without
 from roost.stores.sqlite.erasing import erase_in
 from roost.transfer.exports import folder_name

@@ -34,7 +34,7 @@ from roost.core.models import (
 from roost.core.principals import OWNER
 from roost.core.queuesettings import QueuePolicy, QueueSettings
 from roost.core.recall import YIELD_TOOL
-from roost.core.recordings import Answer, Difference, Recording, Turn, first_difference, recorded
+from roost.core.recordings import Answer, Difference, RecordedTurn, Recording, first_difference, recorded
 from roost.core.runs import Run
 from roost.core.sessions import Facts, Session
 from roost.core.tools import Invocation, Place, ToolOutcome, ToolTraits
@@ -140,7 +140,7 @@ class _Stage:
         names = sorted(recording.tools)
         self._tools = tuple(own.get(name) or _RecordedTool(name, self._script, self._clock) for name in names)
 
-    async def play(self, turn: Turn) -> None:
+    async def play(self, turn: RecordedTurn) -> None:
         self._script.answers.extend(turn.answers)
         # All of it before anything begins: it was there when the turn began.
         for message in turn.opening:

@@ -15,9 +15,9 @@ from roost.config.hooks import hook_rules
 from roost.core.admission import ChannelPolicy
 from roost.core.keys import SessionKey
 from roost.core.redaction import to_cover
-from roost.core.scheduling import Limits
 from roost.core.sharing import second_person
-from roost.engine.rules import CommandRules, House, KnownAgent, Rules, Shown, TimerRules
+from roost.core.turntaking import Limits
+from roost.engine.rules import CommandRules, Housekeeping, KnownAgent, Rules, ShownConfig, TimerRules
 from roost.models.demo import SPEC as DEMO
 from roost.models.registry import Registry
 from roost.ports import Store
@@ -48,7 +48,7 @@ def engine_rules(
         zone=zone,
         limits=Limits(ceiling=CEILING, lanes=lanes),
         budgets=policies.budget_limits(settings),
-        house=House(
+        house=Housekeeping(
             retention=policies.retention(settings),
             recovery_max_age_ms=settings.recovery.max_age.milliseconds,
             announce_ms=settings.agents.defaults.subagents.announce_timeout_ms,
@@ -68,11 +68,11 @@ def engine_rules(
     )
 
 
-def shown(loaded: Loaded) -> Shown:
+def shown(loaded: Loaded) -> ShownConfig:
     """What clients are shown; credentials are masked in the document already."""
     settings, sources = loaded.settings, loaded.sources
     default = settings.agents.default.id
-    return Shown(
+    return ShownConfig(
         path=str(sources.file),
         exists=sources.exists,
         document=as_document(settings),

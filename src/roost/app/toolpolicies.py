@@ -15,7 +15,7 @@ from roost.core.rights import Rights
 from roost.core.runs import Run
 from roost.core.sessions import Session
 from roost.core.terms import Terms
-from roost.core.toolpolicy import ChildLayer, Scope, ToolPolicy, effective_tools, of_provider
+from roost.core.toolpolicy import ChildLayer, ToolPolicy, ToolRules, effective_tools, of_provider
 from roost.core.visibility import Level
 
 TOOLS = (
@@ -58,7 +58,7 @@ def spawns_of(agent: Agent, session: Session) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class ToolTurn:
     """The run whose tools are asked for, and the model that plays it."""
 
     session: Session
@@ -66,7 +66,7 @@ class Turn:
     model: ModelRef
 
 
-def policy_of(settings: Settings, agent: Agent, turn: Turn, *, sandboxed: bool) -> ToolPolicy:
+def policy_of(settings: Settings, agent: Agent, turn: ToolTurn, *, sandboxed: bool) -> ToolPolicy:
     session = turn.session
     child = session.lineage.parent is not None
     terms = session.lineage.terms or Terms()
@@ -132,8 +132,8 @@ def _layer(settings: Settings, *, orchestrator: bool) -> ChildLayer:
     return ChildLayer(orchestrator=orchestrator, allow=own.allow, deny=own.deny)
 
 
-def _scope(scope: ToolScope) -> Scope:
-    return Scope(
+def _scope(scope: ToolScope) -> ToolRules:
+    return ToolRules(
         profile=scope.profile,
         allow=scope.allow,
         also_allow=scope.also_allow,

@@ -6,14 +6,13 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from roost.cli.show import as_json, say
-from roost.cli.status import show
+from roost.cli.status import tell
 from roost.cli.where import HERE, Where, gateway
 from roost.core.errors import InvalidInput
 from roost.core.figures import counted
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.families.operations import DRAIN
-from roost.protocol.families.sessions import LIST
-from roost.protocol.families.status import HEALTH, STATUS
+from roost.protocol.families.status import HEALTH
 
 app = App(name="gateway", help="The gateway that clients connect to.")
 
@@ -25,13 +24,7 @@ app.command("roost.cli.serve:run", name="run", help="Serve until interrupted.")
 async def status(*, where: Where = HERE) -> int:
     """How the gateway that runs does."""
     async with gateway(where) as client:
-        found = await client.call(STATUS)
-        recent = await client.call(LIST, {"limit": 5})
-    if where.json:
-        as_json(found)
-    else:
-        show(found, recent)
-    return 0
+        return await tell(client, where)
 
 
 @app.command

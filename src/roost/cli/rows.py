@@ -4,11 +4,10 @@ from collections.abc import Iterable
 
 from roost.cli.show import ago, objects, plain, table
 from roost.client.turns import message_text
-from roost.core.figures import counted, dollars, thousands
+from roost.core.figures import MICROS, counted, dollars, thousands
 from roost.core.jsonvalue import JsonObject, JsonValue
 
 SHORT = 60
-_MICROS = 1_000_000
 
 
 def sessions_table(rows: Iterable[JsonObject], now: int, *, numbered: bool = False) -> None:
@@ -37,7 +36,7 @@ def message_line(row: JsonObject) -> str:
 
 
 def cost(value: JsonValue) -> str:
-    return dollars(round(value * _MICROS)) if isinstance(value, int | float) else "-"
+    return dollars(round(value * MICROS)) if isinstance(value, int | float) else "-"
 
 
 def calls(value: JsonValue) -> str:

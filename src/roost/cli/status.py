@@ -3,6 +3,7 @@
 from roost.cli.rows import sessions_table
 from roost.cli.show import as_json, facts, objects, part, say, table
 from roost.cli.where import HERE, Where, anywhere
+from roost.client import Client
 from roost.core.figures import duration
 from roost.core.jsonvalue import JsonValue
 from roost.protocol.families.sessions import LIST, Listed
@@ -12,16 +13,20 @@ from roost.protocol.families.status import STATUS
 async def status(*, where: Where = HERE) -> int:
     """How the gateway does, and what was going on last."""
     async with anywhere(where) as client:
-        found = await client.call(STATUS)
-        recent = await client.call(LIST, {"limit": 5})
+        return await tell(client, where)
+
+
+async def tell(client: Client, where: Where) -> int:
+    found = await client.call(STATUS)
+    recent = await client.call(LIST, {"limit": 5})
     if where.json:
         as_json(found)
     else:
-        show(found, recent)
+        _show(found, recent)
     return 0
 
 
-def show(found: dict[str, JsonValue], recent: Listed) -> None:
+def _show(found: dict[str, JsonValue], recent: Listed) -> None:
     uptime = found.get("uptimeMs")
     facts(
         [

@@ -13,7 +13,7 @@ from roost.client.wires import Wire
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.secrets import Secret
 from roost.protocol.frames import ErrorCode
-from roost.protocol.handshake import CHALLENGE, PROTOCOL, TICK_MS
+from roost.protocol.handshake import CHALLENGE, PROTOCOL
 from roost.protocol.scopes import Scope
 
 CONNECT_ID = "connect"
@@ -62,7 +62,6 @@ class Hello:
     methods: frozenset[str]
     scopes: tuple[str, ...]
     main_key: str
-    tick_ms: int = TICK_MS
     said: JsonObject = field(repr=False)
 
     @classmethod

@@ -29,7 +29,7 @@ from roost.config.spelling import (
     whole,
 )
 from roost.config.tools import ToolRules
-from roost.core.thinking import Level
+from roost.core.thinking import ThinkingLevel
 
 FALLBACK_AGENT = "main"
 
@@ -66,7 +66,7 @@ class Subagents(Section):
     model: Annotated[
         ModelChoice | None, BeforeValidator(_model_choice), about("Model of children. Unset: the caller's.")
     ] = None
-    thinking: Annotated[Level | None, about("Thinking level of children. Unset: the model's.")] = None
+    thinking: Annotated[ThinkingLevel | None, about("Thinking level of children. Unset: the model's.")] = None
     allow_agents: Annotated[
         Texts | None,
         about("Agents that may be named in a spawn, `*` for all. Unset: the caller only.", Takes.AT_ONCE),

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-_DURATION_UNITS: Mapping[str, int] = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+from roost.core.figures import UNITS
+
 _SIZE_UNITS: Mapping[str, int] = {"b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "tb": 1 << 40}
 _DOLLAR = "$"
 _DOLLAR_UNITS: Mapping[str, int] = {_DOLLAR: 1_000_000}
@@ -44,10 +45,10 @@ class Duration:
     @classmethod
     def parse(cls, found: object, bare: str | None = None) -> "Duration":
         """Read `250ms`, `30s`, `5m`, `1.5h` or `30d`; a bare number counts in the unit `bare`, if there is one."""
-        return cls(_parse(found, _DURATION_UNITS, bare))
+        return cls(_parse(found, UNITS, bare))
 
     def __str__(self) -> str:
-        return _write(self.milliseconds, _DURATION_UNITS)
+        return _write(self.milliseconds, UNITS)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -7,7 +7,7 @@ from roost.config.agents import ActiveHours, Agent, Heartbeat
 from roost.config.settings import Settings
 from roost.core.errors import ConfigInvalid, InvalidInput
 from roost.core.heartbeats import PROMPT, Beat, Beating, Hours
-from roost.core.jobs import SILENT, AgentTurn, Announce, Missed, Overlap, Place, Plan, Telling
+from roost.core.jobs import SILENT, AgentTurn, Announce, JobPlace, Missed, Overlap, Plan, Telling
 from roost.core.keys import SessionKey
 from roost.core.schedules import Every
 
@@ -32,7 +32,7 @@ def _beating(agent: Agent, main_name: str, zone: tzinfo) -> Beating:
             agent=agent.id,
             schedule=Every(every_ms=own.every.milliseconds, anchor=0),
             work=AgentTurn(message=own.prompt or PROMPT),
-            place=Place.BESIDE,
+            place=JobPlace.BESIDE,
             key=_key(agent.id, own.session, main_name),
             telling=_telling(own.target),
             missed=Missed.SKIP,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from roost.config.agents import Agent, ModelChoice
 from roost.config.providers import CatalogueMode, InputKind, ModelCost, ModelDefinition, Provider
 from roost.config.settings import Settings
-from roost.core.casting import Models, Persona
+from roost.core.casting import ModelChain, Persona
 from roost.core.catalogue import Catalogue
 from roost.core.errors import ConfigInvalid, NotFound
 from roost.core.models import ModelRef, ModelSpec, Prices
@@ -48,20 +48,20 @@ def persona(agent: Agent, builtin: ModelSpec) -> Persona:
     own, beats = _models(agent.model), agent.heartbeat.model
     return Persona(
         agent=agent.id,
-        models=own or Models(primary=str(builtin.ref)),
+        models=own or ModelChain(primary=str(builtin.ref)),
         reason=f"the model of agent {agent.id}" if own else "no model is configured",
         child_models=None if agent.subagents.model is None else _models(agent.subagents.model),
         child_thinking=agent.subagents.thinking,
         heartbeat_models=None
         if beats is None
-        else Models(primary=beats, fallbacks=own.fallbacks if own else ()),
+        else ModelChain(primary=beats, fallbacks=own.fallbacks if own else ()),
     )
 
 
-def _models(choice: ModelChoice) -> Models | None:
+def _models(choice: ModelChoice) -> ModelChain | None:
     if choice.primary is None:
         return None
-    return Models(primary=choice.primary, fallbacks=tuple(choice.fallbacks))
+    return ModelChain(primary=choice.primary, fallbacks=tuple(choice.fallbacks))
 
 
 def _specs(settings: Settings) -> Iterator[ModelSpec]:

@@ -12,10 +12,9 @@ from roost.config.sandbox import SandboxMode
 from roost.config.settings import Settings
 from roost.core.admission import ANYONE
 from roost.core.audit import Door, Edge, HookDoor, Trust, View
+from roost.core.figures import MINUTE_MS
 from roost.core.scopes import DmScope
 from roost.core.secrets import Secret
-
-MINUTE_MS = 60_000
 
 
 def exposure(settings: Settings) -> View:

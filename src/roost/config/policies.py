@@ -19,11 +19,13 @@ from roost.core.addresses import Account as ChannelAccount
 from roost.core.admission import ChannelPolicy
 from roost.core.bindings import Binding, Match, PeerMatch
 from roost.core.budgets import BudgetScope, Limit, Measure, Period
+from roost.core.channeltraits import KNOWN_CHANNELS, Traits
 from roost.core.commandaccess import CommandPolicy
 from roost.core.compaction import CompactionSettings
 from roost.core.delegation import Delegation
 from roost.core.entrance import Attempts, Entrance, ProxyLogin
 from roost.core.facts import ConversationType
+from roost.core.figures import HOUR_MS
 from roost.core.identities import IdentityLink, Links
 from roost.core.lifecycle import ResetPolicy, ResetSetting
 from roost.core.pruning import PruningSettings
@@ -34,11 +36,9 @@ from roost.core.retention import Disk, Retention
 from roost.core.routing import RoutingRules
 from roost.core.runs import Lane
 from roost.core.sending import SendRules
-from roost.core.sendpolicy import Match as SendMatch
-from roost.core.sendpolicy import Rule, SendPolicy
-from roost.core.threads import HOUR_MS, ThreadPolicy, ThreadSettings
-from roost.core.tools import Limits
-from roost.core.traits import KNOWN_CHANNELS, Traits
+from roost.core.sendpolicy import SendMatch, SendPolicy, SendRule
+from roost.core.threads import ThreadPolicy, ThreadSettings
+from roost.core.tools import ProgramLimits
 from roost.core.triggers import DEFAULT_TRIGGERS
 from roost.core.upkeep import ContextSettings
 from roost.core.visibility import AgentToAgent
@@ -169,7 +169,7 @@ def send_policy(settings: Settings) -> SendPolicy | None:
     if policy is None:
         return None
     rules = (
-        Rule(
+        SendRule(
             action=rule.action,
             match=SendMatch(
                 channel=rule.match.channel,
@@ -239,10 +239,10 @@ def sandbox_lifted(agent: Agent) -> bool:
     return agent.sandbox.session_tools_visibility is SandboxVisibility.ALL
 
 
-def sandbox_limits(agent: Agent) -> Limits:
+def sandbox_limits(agent: Agent) -> ProgramLimits:
     """What a command of this agent may use in a sandbox."""
     own = agent.sandbox
-    return Limits(
+    return ProgramLimits(
         processes=own.max_processes or None,
         memory=own.max_memory.bytes or None,
         open_files=own.max_open_files or None,

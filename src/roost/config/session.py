@@ -27,7 +27,7 @@ from roost.config.spelling import (
 )
 from roost.core.lifecycle import ResetMode
 from roost.core.scopes import DmScope, SessionScope
-from roost.core.sendpolicy import Action
+from roost.core.sendpolicy import SendAction
 from roost.core.terms import SpawnContext
 
 
@@ -70,12 +70,12 @@ class SendMatch(Section):
 
 
 class SendRule(Section):
-    action: Annotated[Action, about("What the rule does; a matching `deny` wins over every `allow`.")]
+    action: Annotated[SendAction, about("What the rule does; a matching `deny` wins over every `allow`.")]
     match: Annotated[SendMatch, about("All given fields must hold.")]
 
 
 class SendPolicy(Section):
-    default: Annotated[Action, about("When no rule matches.")] = Action.ALLOW
+    default: Annotated[SendAction, about("When no rule matches.")] = SendAction.ALLOW
     rules: Annotated[tuple[SendRule, ...], about("Rules by channel, chat type or key.")] = ()
 
 

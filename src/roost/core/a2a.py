@@ -16,7 +16,7 @@ from roost.core.endings import Ending
 from roost.core.errors import Forbidden
 from roost.core.exchanges import Exchange, ExchangeState, Phase
 from roost.core.inbound import Inbound, InputMode, Source
-from roost.core.keys import KeyKind, SessionKey
+from roost.core.keys import CHILD_KINDS, KeyKind, SessionKey
 from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.notices import derived_id
 from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
@@ -26,8 +26,6 @@ from roost.core.snapshots import RunSnapshot, Snapshot
 INTERNAL_CHANNEL = "internal"
 SEND_TOOL = "sessions_send"
 HOP_LIMIT = 16
-
-CHILD_KINDS = frozenset({KeyKind.SUBAGENT, KeyKind.ACP})
 
 
 class HopReason(StrEnum):

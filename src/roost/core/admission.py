@@ -9,12 +9,12 @@ from enum import StrEnum
 from typing import TypeAlias, assert_never
 
 from roost.core.addresses import ChatType
+from roost.core.channeltraits import KNOWN_CHANNELS, Traits
 from roost.core.envelopes import Envelope
 from roost.core.grants import EVERY, Scope
 from roost.core.identities import Identity, Links, person_of
 from roost.core.keytext import CONTROL
 from roost.core.principals import OWNER, Principal
-from roost.core.traits import KNOWN_CHANNELS, Traits
 
 ANYONE = "*"
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from roost.core.addresses import DEFAULT_ACCOUNT, ChatType
+from roost.core.channeltraits import ChannelTraits
 from roost.core.envelopes import Envelope
 from roost.core.scopes import DmScope
-from roost.core.traits import ChannelTraits
 
 ANY = "*"
 

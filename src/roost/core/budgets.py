@@ -83,7 +83,7 @@ class Spender:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class BudgetAccount:
     """What a limit means to one spender today: counted under `name` since `since`, anew from `until` on."""
 
     name: str
@@ -125,12 +125,12 @@ Balances: TypeAlias = Mapping[str, Balance]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Allowed:
+class Affordable:
     """The balances after it; `soft` are the accounts past their soft limit of which nobody was told today."""
 
     reservation: Reservation
     balances: Balances
-    soft: tuple[Account, ...] = ()
+    soft: tuple[BudgetAccount, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,22 +139,22 @@ class Crowded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class Unaffordable:
     """`over` is by how much the limit would be passed, None where a cost cannot be known; not before `until`."""
 
-    account: Account
+    account: BudgetAccount
     over: int | None
     until: int
 
 
-Verdict: TypeAlias = Allowed | Crowded | Refused
+Verdict: TypeAlias = Affordable | Crowded | Unaffordable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """A call that is to be made: charged to these accounts, `row` with the most it can cost."""
 
-    accounts: tuple[Account, ...]
+    accounts: tuple[BudgetAccount, ...]
     row: LedgerRow
     priced: bool
 
@@ -164,11 +164,11 @@ class Ask:
         return tuple(account.name for account in self.accounts)
 
 
-def accounts(budgets: Budgets, spender: Spender, now: int) -> tuple[Account, ...]:
+def accounts(budgets: Budgets, spender: Spender, now: int) -> tuple[BudgetAccount, ...]:
     """Where a call of this spender counts, by name."""
     day = day_of(now, budgets.zone)
     found = [
-        Account(
+        BudgetAccount(
             name=f"{limit.scope}.{limit.measure}.{limit.period} {_subject(limit.scope, spender)}",
             limit=limit,
             since=day.start if limit.period is Period.DAY else 0,
@@ -216,17 +216,17 @@ def unbilled(kind: FailureKind, *, said: bool) -> bool:
 def weigh(ask: Ask, balances: Balances) -> Verdict:
     """Whether a call may be made now."""
     current = {account.name: _current(balances, account) for account in ask.accounts}
-    refusals: list[Refused] = []
+    refusals: list[Unaffordable] = []
     crowded = False
     for account in ask.accounts:
         balance, amount, hard = current[account.name], _amount(account, ask.row.usage), account.limit.hard
         if hard is None:
             continue
         if account.limit.measure is Measure.COST and not ask.priced:
-            refusals.append(Refused(account=account, over=None, until=NEVER))
+            refusals.append(Unaffordable(account=account, over=None, until=NEVER))
         elif balance.spent + amount > hard:
             until = account.until if amount <= hard else NEVER
-            refusals.append(Refused(account=account, over=balance.spent + amount - hard, until=until))
+            refusals.append(Unaffordable(account=account, over=balance.spent + amount - hard, until=until))
         elif balance.spent + balance.held + amount > hard:
             crowded = True
     if refusals:
@@ -234,7 +234,7 @@ def weigh(ask: Ask, balances: Balances) -> Verdict:
     return Crowded() if crowded else _allowed(ask, current)
 
 
-def _allowed(ask: Ask, current: Balances) -> Allowed:
+def _allowed(ask: Ask, current: Balances) -> Affordable:
     holds = tuple(
         Hold(
             name=account.name,
@@ -244,7 +244,7 @@ def _allowed(ask: Ask, current: Balances) -> Allowed:
         )
         for account in ask.accounts
     )
-    return Allowed(
+    return Affordable(
         reservation=Reservation(row=ask.row, holds=holds),
         balances={hold.name: _holding(current[hold.name], hold) for hold in holds},
         soft=tuple(account for account in ask.accounts if _is_soft(account, current[account.name])),
@@ -255,7 +255,7 @@ def _holding(balance: Balance, hold: Hold) -> Balance:
     return replace(balance, held=min(MOST, balance.held + hold.amount))
 
 
-def told(balances: Balances, account: Account) -> Balances:
+def told(balances: Balances, account: BudgetAccount) -> Balances:
     """The balances once a word was said today about this account."""
     return {**balances, account.name: replace(balances[account.name], warned=account.today)}
 
@@ -277,19 +277,19 @@ def locked(holds: Iterable[Hold]) -> tuple[str, ...]:
     return tuple(sorted({hold.name for hold in holds}))
 
 
-def _current(balances: Balances, account: Account) -> Balance:
+def _current(balances: Balances, account: BudgetAccount) -> Balance:
     """The balance of today: a new day begins with nothing spent, and with what is still held."""
     balance = balances[account.name]
     # A clock that was set back does not bring an old day back.
     return replace(balance, since=account.since, spent=0) if balance.since < account.since else balance
 
 
-def _is_soft(account: Account, balance: Balance) -> bool:
+def _is_soft(account: BudgetAccount, balance: Balance) -> bool:
     soft = account.limit.soft
     return soft is not None and balance.spent >= soft and balance.warned < account.today
 
 
-def _amount(account: Account, usage: Usage) -> int:
+def _amount(account: BudgetAccount, usage: Usage) -> int:
     return min(MOST, _counted(account.limit.measure, usage))
 
 

@@ -13,7 +13,7 @@ from roost.core.notices import derived_id
 from roost.core.principals import OWNER
 from roost.core.remotes import BEYOND, RemoteSession, Taken
 from roost.core.runs import Cause, Lane, Request, Run, RunKind, RunState
-from roost.core.sending import Order
+from roost.core.sending import SendOrder
 from roost.core.snapshots import Snapshot
 
 # As long as a sender can wait at most.
@@ -21,7 +21,7 @@ LONGEST_MS = 3_600_000
 UNANSWERED = "no answer came in time"
 
 
-def letter(order: Order, remote: RemoteSession) -> Exchange:
+def letter(order: SendOrder, remote: RemoteSession) -> Exchange:
     """The exchange of an order of a session to itself, as one that goes to another gateway: there the run that it
     begins has its name."""
     exchange = order.exchange()

@@ -2,17 +2,17 @@
 
 from dataclasses import dataclass
 
-from roost.core.a2a import CHILD_KINDS
 from roost.core.catalogue import Catalogue
+from roost.core.keys import CHILD_KINDS
 from roost.core.models import FailureKind, ModelFailed, ModelSpec
 from roost.core.runs import Request
 from roost.core.sessions import Session
 from roost.core.terms import Terms
-from roost.core.thinking import Level, levels
+from roost.core.thinking import ThinkingLevel, levels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Models:
+class ModelChain:
     """A model and what to ask when it fails, in order."""
 
     primary: str
@@ -27,11 +27,11 @@ class Persona:
     """
 
     agent: str
-    models: Models
+    models: ModelChain
     reason: str
-    child_models: Models | None = None
-    child_thinking: Level | None = None
-    heartbeat_models: Models | None = None
+    child_models: ModelChain | None = None
+    child_thinking: ThinkingLevel | None = None
+    heartbeat_models: ModelChain | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ def fallback_reason(asked: ModelSpec, reason: str, failed: ModelFailed) -> str:
     return f"fallback because {asked.ref} ({reason}) failed: {failed.kind}, {failed.message}"
 
 
-def _configured(session: Session, persona: Persona) -> tuple[Models, str]:
+def _configured(session: Session, persona: Persona) -> tuple[ModelChain, str]:
     if session.key.heartbeat and persona.heartbeat_models:
         return persona.heartbeat_models, f"the model of heartbeats of agent {persona.agent}"
     if session.key.kind in CHILD_KINDS and persona.child_models:

@@ -8,7 +8,7 @@ from roost.core.addresses import DEFAULT_ACCOUNT
 from roost.core.principals import Principal, PrincipalKind
 from roost.core.runs import Run
 from roost.core.sessions import Session
-from roost.core.toolpolicy import Scope
+from roost.core.toolpolicy import ToolRules
 
 ANYBODY, OWNER_NAME = "*", "owner"
 
@@ -17,8 +17,8 @@ ANYBODY, OWNER_NAME = "*", "owner"
 class ChatTools:
     """`by_sender` names people by their id, with or without its channel, the owner as `owner` and all others as `*`."""
 
-    tools: Scope = field(default_factory=Scope)
-    by_sender: Mapping[str, Scope] = field(default_factory=dict)
+    tools: ToolRules = field(default_factory=ToolRules)
+    by_sender: Mapping[str, ToolRules] = field(default_factory=dict)
 
 
 class Chat(NamedTuple):
@@ -37,12 +37,12 @@ def chat_of(session: Session, run: Run) -> Chat | None:
     return Chat(facts.channel, facts.account or DEFAULT_ACCOUNT, facts.peer) if facts.channel else None
 
 
-def scopes(levels: Iterable[ChatTools], speaker: Principal) -> tuple[Scope, ...]:
+def scopes(levels: Iterable[ChatTools], speaker: Principal) -> tuple[ToolRules, ...]:
     """All that is said about the tools of a run, from the widest level to the narrowest; each can only remove."""
     return tuple(scope for level in levels for scope in (level.tools, *_of_sender(level, speaker)))
 
 
-def _of_sender(level: ChatTools, speaker: Principal) -> Iterator[Scope]:
+def _of_sender(level: ChatTools, speaker: Principal) -> Iterator[ToolRules]:
     if speaker.kind is PrincipalKind.AGENT:
         # Several people speak at once: none of them lends the others what only they may.
         yield from level.by_sender.values()

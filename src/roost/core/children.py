@@ -7,7 +7,7 @@ when its last child ends; the requester is a sub-agent and gets it as an input; 
 from dataclasses import replace
 from types import MappingProxyType
 
-from roost.core.a2a import CHILD_KINDS, INTERNAL_CHANNEL
+from roost.core.a2a import INTERNAL_CHANNEL
 from roost.core.addresses import Address
 from roost.core.announce import findings_text, freeze_result, silent_work
 from roost.core.deliveries import Delivery, DeliveryKind
@@ -25,7 +25,7 @@ from roost.core.endings import Ending, completes, continuation
 from roost.core.entries import EntryDraft
 from roost.core.exchanges import Cleanup, Completion, CompletionStatus
 from roost.core.inbound import Inbound, InputMode, Source
-from roost.core.keys import SessionKey
+from roost.core.keys import CHILD_KINDS, SessionKey
 from roost.core.marking import SPAWN_TOOL
 from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
 from roost.core.notices import derived_id

@@ -12,6 +12,7 @@ from roost.core.sessions import Session
 from roost.core.terms import Terms
 
 RECENT_MS = 30 * 60_000
+MOST_CHILDREN = 200
 LABEL_CHARS = 48
 LAST, EVERY = "last", frozenset({"all", "*"})
 

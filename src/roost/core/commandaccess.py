@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from roost.core.admission import ANYONE
+from roost.core.channeltraits import KNOWN_CHANNELS, Traits
 from roost.core.commandlines import Line
 from roost.core.grants import Scope, holds
 from roost.core.identities import Identity
 from roost.core.principals import Principal
-from roost.core.traits import KNOWN_CHANNELS, Traits
 from roost.core.visibility import Operation
 
 LIST_SETTING = "commands.allowFrom"

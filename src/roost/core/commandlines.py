@@ -69,7 +69,7 @@ def read(text: str) -> Line | None:
 
 _SHORTCUTS = "|".join(command.name for command in COMMANDS if command.form is Form.SHORTCUT)
 _THINK = "|".join((Name.THINK, *named(Name.THINK).aliases))
-_LEVELS = "|".join(thinking.Level)
+_LEVELS = "|".join(thinking.ThinkingLevel)
 _INSIDE = re.compile(
     rf"(?<!\S)/(?:(?P<shortcut>{_SHORTCUTS})|(?:{_THINK})[:\s]\s*(?P<level>{_LEVELS}))(?!\S)", re.IGNORECASE
 )

@@ -26,7 +26,7 @@ from roost.core.messages import (
     text_of,
 )
 from roost.core.tokens import estimate_message, truncate
-from roost.core.transcript import Unit, active, build_prompt, last_turns, summary_message
+from roost.core.transcript import TranscriptUnit, active, build_prompt, last_turns, summary_message
 
 MAX_SUMMARY_CALLS = 2
 MIN_SUMMARY_TOKENS = 128
@@ -70,7 +70,7 @@ class CompactionPlan:
     """What is summarised, what stays as it is, and how long the summary may be, in tokens."""
 
     previous: str | None
-    summarised: tuple[Unit, ...]
+    summarised: tuple[TranscriptUnit, ...]
     first_kept_id: str
     tokens_before: int
     kept_tokens: int
@@ -102,7 +102,7 @@ def plan(entries: Sequence[Entry], budget: int, settings: CompactionSettings) ->
 
 
 def _cut_at(
-    units: Sequence[Unit], kept: Sequence[int], budget: int, settings: CompactionSettings
+    units: Sequence[TranscriptUnit], kept: Sequence[int], budget: int, settings: CompactionSettings
 ) -> int | None:
     """The index of the first kept unit; `kept[i]` are the tokens from unit i on."""
     recent = min(settings.keep_recent, budget // 2)
@@ -119,7 +119,7 @@ def _cut_at(
     return next((cut for cut in cuts if kept[cut] <= recent), cuts[-1])
 
 
-def _clean_cuts(units: Sequence[Unit]) -> list[int]:
+def _clean_cuts(units: Sequence[TranscriptUnit]) -> list[int]:
     """Where the units can be parted so that every result is on the side of its call."""
     cuts = []
     reach = -1
@@ -181,7 +181,7 @@ def conversation_text(plan: CompactionPlan, tokens: int) -> str:
     return truncate("\n\n".join(lines), tokens)
 
 
-def _spoken(unit: Unit) -> list[str]:
+def _spoken(unit: TranscriptUnit) -> list[str]:
     lines = []
     for message in unit.messages:
         match message:

@@ -33,7 +33,7 @@ def _same(one: str, other: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class DeviceIdentity:
     """A device as it introduces itself; of this only the key is proven."""
 
     id: str
@@ -46,11 +46,11 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class PairingRequest:
     """A device that asks to be paired. `code` is shown to those who may approve, and to nobody else."""
 
     id: str
-    identity: Identity
+    identity: DeviceIdentity
     role: str
     scopes: tuple[Scope, ...]
     address: str
@@ -81,7 +81,7 @@ class Met:
 class Device:
     """A device that was approved. Without a token it gets one when it next comes, unless that was taken from it."""
 
-    identity: Identity
+    identity: DeviceIdentity
     principal: Principal
     role: str
     scopes: tuple[Scope, ...]
@@ -100,7 +100,7 @@ class Devices:
     """All there are, of both sorts."""
 
     paired: tuple[Device, ...] = ()
-    pending: tuple[Request, ...] = ()
+    pending: tuple[PairingRequest, ...] = ()
 
     def find(self, device_id: str) -> Device | None:
         return next((one for one in self.paired if one.id == device_id), None)
@@ -144,7 +144,7 @@ def standing(device: Device | None, shown: Sequence[str]) -> Standing:
     return Standing.WRONG_TOKEN if shown else Standing.WITHOUT_TOKEN
 
 
-def knock(devices: Devices, wanted: Request) -> tuple[Devices, Request | None]:
+def knock(devices: Devices, wanted: PairingRequest) -> tuple[Devices, PairingRequest | None]:
     """Remember who asks to be paired; who asks for the same again is known already. None where too many ask."""
     devices = _fresh(devices, wanted.at)
     before = next((one for one in devices.pending if one.identity.id == wanted.identity.id), None)
@@ -185,7 +185,7 @@ def redeem(devices: Devices, device_id: str, code: str, now: int) -> tuple[Devic
     return approve(devices, matching.id, Issuer(principal=OWNER, scopes=EVERY), now)
 
 
-def reject(devices: Devices, request_id: str, now: int) -> tuple[Devices, Request]:
+def reject(devices: Devices, request_id: str, now: int) -> tuple[Devices, PairingRequest]:
     request = _request(_fresh(devices, now), request_id)
     return devices.without_requests_of(request.identity.id), request
 
@@ -242,7 +242,7 @@ def _fresh(devices: Devices, now: int) -> Devices:
     return replace(devices, pending=tuple(one for one in devices.pending if one.live(now)))
 
 
-def _request(devices: Devices, request_id: str) -> Request:
+def _request(devices: Devices, request_id: str) -> PairingRequest:
     for one in devices.pending:
         if one.id == request_id:
             return one
@@ -262,7 +262,7 @@ def _refuse_more(scopes: Sequence[Scope], record: Collection[Scope]) -> None:
         raise Forbidden(f"missing scope: {missing}", hint="nobody can hand out a scope that he has not")
 
 
-Registered: TypeAlias = Device | Request
+Registered: TypeAlias = Device | PairingRequest
 Decide: TypeAlias = Callable[[Devices], tuple[Devices, Found]]
 
 
@@ -275,7 +275,7 @@ def gathered(rows: Iterable[Registered]) -> Devices:
     found = tuple(rows)
     return Devices(
         paired=tuple(one for one in found if isinstance(one, Device)),
-        pending=tuple(one for one in found if isinstance(one, Request)),
+        pending=tuple(one for one in found if isinstance(one, PairingRequest)),
     )
 
 

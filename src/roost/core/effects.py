@@ -12,7 +12,7 @@ from typing import ClassVar, TypeAlias
 from roost.core.addresses import Address, Origin
 from roost.core.deliveries import Delivery
 from roost.core.entries import EntryDraft
-from roost.core.events import EventKind, Silent
+from roost.core.events import EventKind, Unsaid
 from roost.core.exchanges import Completion, CompletionStatus, Exchange
 from roost.core.firings import PutFiring
 from roost.core.inbound import Inbound, InputMode
@@ -99,7 +99,7 @@ class Pin(_OfSession):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteSession(Silent):
+class DeleteSession(Unsaid):
     """Remove a session and its content; the ledger stays."""
 
     key: SessionKey
@@ -140,7 +140,7 @@ class AcceptInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MoveInput(Silent):
+class MoveInput(Unsaid):
     """A pending input belongs to another run now."""
 
     inbound_id: str
@@ -207,7 +207,7 @@ class QueueRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DelayRun(Silent):
+class DelayRun(Unsaid):
     """Move the moment a queued run may start (debounce)."""
 
     run_id: str
@@ -230,7 +230,7 @@ class RequeueRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RequestStop(Silent):
+class RequestStop(Unsaid):
     """A run shall end: it begins nothing more, and whoever has it, or takes it, ends it."""
 
     run_id: str
@@ -316,12 +316,12 @@ class AcknowledgeCompletion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordDenial(Silent):
+class RecordDenial(Unsaid):
     denial: Denial
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordUsage(Silent):
+class RecordUsage(Unsaid):
     """A model call as it turned out, in the place of what was held for it."""
 
     row: LedgerRow

@@ -12,7 +12,7 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class WebAddress:
     """A web address in parts; `path` holds the query too."""
 
     scheme: str
@@ -26,7 +26,7 @@ class Target:
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
 
-def target(url: str) -> Target:
+def target(url: str) -> WebAddress:
     """Raises for what is no plain web address. Credentials do not belong into one."""
     try:
         parts = urlsplit(url)
@@ -38,7 +38,7 @@ def target(url: str) -> Target:
     if parts.scheme not in PORTS or not parts.hostname or parts.username is not None or port == 0:
         raise InvalidInput(f"{url[:100]!r} is no web address", hint="give an https URL without credentials")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Target(scheme=parts.scheme, host=parts.hostname, port=port or PORTS[parts.scheme], path=path)
+    return WebAddress(scheme=parts.scheme, host=parts.hostname, port=port or PORTS[parts.scheme], path=path)
 
 
 def refuse_private(host: str, address: str, allowed: tuple[str, ...] = ()) -> None:

@@ -54,7 +54,7 @@ class Entrance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class RequestSource:
     """Where a request came from: the address of the peer, or what a listed proxy said. `vouched` is whether
     nobody who is not listed claims to speak for another."""
 
@@ -63,18 +63,18 @@ class Source:
     vouched: bool = True
 
 
-def source(peer: str | None, headers: Iterable[tuple[str, str]], proxies: Iterable[str]) -> Source:
+def source(peer: str | None, headers: Iterable[tuple[str, str]], proxies: Iterable[str]) -> RequestSource:
     """Judge the forwarded headers of a request. Only those of listed proxies count."""
     said = [(name, value) for name, value in headers if name in FORWARDED]
     address = peer or ""
     if not said:
-        return Source(address=address, local=is_loopback(address))
+        return RequestSource(address=address, local=is_loopback(address))
     networks = [ip_network(one, strict=False) for one in proxies]
     if not _within(address, networks):
-        return Source(address=address, local=False, vouched=False)
+        return RequestSource(address=address, local=False, vouched=False)
     hops = [hop.strip() for name, value in said if name == "x-forwarded-for" for hop in value.split(",")]
     far = next((hop for hop in reversed(hops) if not _within(hop, networks)), None)
-    return Source(address=far or address, local=False)
+    return RequestSource(address=far or address, local=False)
 
 
 def origin_allowed(origin: str, host: str | None, entrance: Entrance) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from roost.core.addresses import ChatType
+from roost.core.channeltraits import Traits
 from roost.core.errors import InvalidInput
 from roost.core.identities import Identity, Links, person_of
 from roost.core.keys import KeyKind, SessionKey
@@ -19,7 +20,6 @@ from roost.core.messages import (
 )
 from roost.core.notices import derived_id
 from roost.core.principals import Principal, PrincipalKind, person
-from roost.core.traits import Traits
 
 ERASED = "[erased]"
 ANYWHERE = ""

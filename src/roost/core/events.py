@@ -27,7 +27,7 @@ class EventKind(StrEnum):
     CHILD = "child"
 
 
-class Silent:
+class Unsaid:
     """A change of which the feed says nothing."""
 
     __slots__ = ()

@@ -1,11 +1,18 @@
 """Numbers as people read them: durations, counts, money, moments."""
 
 import re
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import tzinfo
 from types import MappingProxyType
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_UNITS = MappingProxyType({"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000})
+from roost.core.localtime import local
+
+MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
+DAY_MS = 24 * HOUR_MS
+UNITS = MappingProxyType({"ms": 1, "s": 1_000, "m": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS})
+MICROS = 1_000_000
+"""As many millionths of a dollar as a dollar has."""
+
 _DURATION = re.compile(r"(?P<number>[0-9]{1,9})(?P<unit>ms|s|m|h|d)?")
 
 
@@ -21,7 +28,7 @@ def duration(milliseconds: int) -> str:
 def span(milliseconds: int) -> str:
     """All of it, as `read_duration` reads its parts: `30m`, `2h`, `1d`, `1h 30m`."""
     left, parts = max(0, milliseconds), list[str]()
-    for unit, length in sorted(_UNITS.items(), key=lambda item: -item[1]):
+    for unit, length in sorted(UNITS.items(), key=lambda item: -item[1]):
         number, left = divmod(left, length)
         if number:
             parts.append(f"{number}{unit}")
@@ -49,12 +56,12 @@ def thousands(count: int) -> str:
 
 
 def dollars(micros: int) -> str:
-    return f"${micros / 1_000_000:.4f}"
+    return f"${micros / MICROS:.4f}"
 
 
 def moment(at: int, zone: tzinfo) -> str:
     """A time to the minute, in a zone."""
-    return (_EPOCH + timedelta(milliseconds=at)).astimezone(zone).strftime("%Y-%m-%d %H:%M")
+    return local(at, zone).strftime("%Y-%m-%d %H:%M")
 
 
 def counted(number: int, noun: str, many: str | None = None) -> str:
@@ -66,4 +73,4 @@ def read_duration(text: str, *, bare: str | None = None) -> int | None:
     """`500ms`, `2s`, `30m`, `24h` or `7d` in milliseconds; a bare number counts in the unit `bare`, if there is one."""
     written = _DURATION.fullmatch(text.strip().lower())
     unit = (written["unit"] or bare) if written else None
-    return int(written["number"]) * _UNITS[unit] if written and unit else None
+    return int(written["number"]) * UNITS[unit] if written and unit else None

@@ -9,7 +9,7 @@ from roost.core.audit import Finding, Severity
 _READ, _WRITE, _OTHERS = 0o044, 0o022, 0o077
 
 
-class Role(StrEnum):
+class FileRole(StrEnum):
     """What a file is for, as its findings name it."""
 
     HOME = "state_dir"
@@ -23,7 +23,7 @@ class Role(StrEnum):
 class KeptFile:
     """One file or folder as the machine has it: its permission bits, and whether it is this user's own."""
 
-    role: Role
+    role: FileRole
     path: str
     mode: int
     own: bool = True
@@ -31,7 +31,7 @@ class KeptFile:
 
     @property
     def wanted(self) -> int:
-        return 0o700 if self.role is Role.HOME else 0o600
+        return 0o700 if self.role is FileRole.HOME else 0o600
 
     @property
     def can_be_closed(self) -> bool:
@@ -56,7 +56,9 @@ def _exposed(file: KeptFile) -> Iterator[Finding]:
         yield _finding(file, "perms_writable", Severity.CRITICAL, "can be written by others", close)
     if file.mode & _READ:
         worst = (
-            Severity.CRITICAL if file.role in (Role.TOKEN, Role.CREDENTIAL, Role.CONFIG) else Severity.WARN
+            Severity.CRITICAL
+            if file.role in (FileRole.TOKEN, FileRole.CREDENTIAL, FileRole.CONFIG)
+            else Severity.WARN
         )
         yield _finding(file, "perms_readable", worst, "can be read by others", close)
 

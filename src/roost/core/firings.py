@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from roost.core.events import Silent
+from roost.core.events import Unsaid
 from roost.core.keys import SessionKey
 from roost.core.runs import Outcome, Run, RunState
 
@@ -42,7 +42,7 @@ class Firing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PutFiring(Silent):
+class PutFiring(Unsaid):
     """The effect that writes one down."""
 
     firing: Firing

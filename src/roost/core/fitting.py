@@ -26,7 +26,7 @@ from roost.core.messages import (
     text_of,
 )
 from roost.core.tokens import CALL_TOKENS, MESSAGE_TOKENS, estimate, estimate_message, truncate
-from roost.core.transcript import OPENING, Prompt, Unit, gateway_message, last_turns
+from roost.core.transcript import OPENING, Prompt, TranscriptUnit, gateway_message, last_turns
 
 KEEP_TURNS = 3
 MIN_BUDGET = 128
@@ -55,7 +55,7 @@ class Fitted:
     step: FitStep
 
 
-def unit_tokens(unit: Unit) -> int:
+def unit_tokens(unit: TranscriptUnit) -> int:
     return sum(estimate_message(message) for message in unit.messages)
 
 
@@ -89,14 +89,19 @@ def fit(prompt: Prompt, budget: int, *, keep_turns: int = KEEP_TURNS) -> Fitted:
     return Fitted(prompt=_shortened(prompt.preface, tail, budget), step=FitStep.SHORTENED)
 
 
-def _opens(units: Sequence[Unit]) -> bool:
+def _opens(units: Sequence[TranscriptUnit]) -> bool:
     return bool(units) and isinstance(units[0].message, UserMessage)
 
 
 # -- leaving out -------------------------------------------------------------------------------------
 
 
-def _cut(preface: tuple[UserMessage, ...], head: Sequence[Unit], tail: Sequence[Unit], room: int) -> Prompt:
+def _cut(
+    preface: tuple[UserMessage, ...],
+    head: Sequence[TranscriptUnit],
+    tail: Sequence[TranscriptUnit],
+    room: int,
+) -> Prompt:
     """The tail whole, and before it what there is room for: the preface first, then the newest of the head."""
     room -= _NOTE_TOKENS
     opening = _clamped(preface, room)
@@ -111,7 +116,7 @@ def _cut(preface: tuple[UserMessage, ...], head: Sequence[Unit], tail: Sequence[
     return Prompt(preface=opening, units=units)
 
 
-def _noted(opening: tuple[UserMessage, ...], units: Sequence[Unit]) -> tuple[UserMessage, ...]:
+def _noted(opening: tuple[UserMessage, ...], units: Sequence[TranscriptUnit]) -> tuple[UserMessage, ...]:
     if any(message.content == (Text(OPENING),) for message in opening):
         return opening
     return (*opening, gateway_message(OPENING, units[0].message.at if units else 0))
@@ -126,7 +131,7 @@ def _clamped(preface: tuple[UserMessage, ...], room: int) -> tuple[UserMessage, 
     return (gateway_message(truncate(text, room - MESSAGE_TOKENS), preface[0].at),)
 
 
-def _without_payload(unit: Unit) -> Unit:
+def _without_payload(unit: TranscriptUnit) -> TranscriptUnit:
     """The unit without what tools were given and gave back, and without images."""
     results = tuple(_bare_result(result) for result in unit.results)
     message: UserMessage | AssistantMessage
@@ -160,7 +165,7 @@ def _bare_call(block: AssistantBlock, level: int) -> AssistantBlock:
 # -- shortening --------------------------------------------------------------------------------------
 
 
-def _shortened(preface: tuple[UserMessage, ...], tail: Sequence[Unit], budget: int) -> Prompt:
+def _shortened(preface: tuple[UserMessage, ...], tail: Sequence[TranscriptUnit], budget: int) -> Prompt:
     # A preface is never lost here: a quarter of the smallest budget holds a shortened one.
     opening = _clamped(preface, budget // 4)
     room = budget - sum(estimate_message(message) for message in opening)
@@ -173,7 +178,7 @@ def _shortened(preface: tuple[UserMessage, ...], tail: Sequence[Unit], budget: i
     return Prompt(preface=opening, units=units)
 
 
-def _oldest_bare(units: Sequence[Unit], room: int) -> tuple[Unit, ...] | None:
+def _oldest_bare(units: Sequence[TranscriptUnit], room: int) -> tuple[TranscriptUnit, ...] | None:
     """The units with as many payloads dropped as needed, oldest first and never the newest unit's."""
     shown = list(units)
     total = sum(unit_tokens(unit) for unit in units)
@@ -197,12 +202,12 @@ def _parts(message: Message) -> tuple[int, list[int]]:
     return framing, [estimate_message(message) - framing - sum(arguments), *arguments]
 
 
-def _unit_parts(unit: Unit) -> tuple[int, list[int]]:
+def _unit_parts(unit: TranscriptUnit) -> tuple[int, list[int]]:
     parts = [_parts(message) for message in unit.messages]
     return sum(framing for framing, _ in parts), [size for _, sizes in parts for size in sizes]
 
 
-def _least(unit: Unit) -> int:
+def _least(unit: TranscriptUnit) -> int:
     framing, sizes = _unit_parts(unit)
     return framing + sum(min(size, _LEAST) for size in sizes)
 
@@ -217,7 +222,7 @@ def _level(sizes: list[int], room: int) -> int:
     return (room - below[first]) // (count - first) if first < count else ordered[-1]
 
 
-def _levelled(units: Sequence[Unit], room: int) -> tuple[Unit, ...] | None:
+def _levelled(units: Sequence[TranscriptUnit], room: int) -> tuple[TranscriptUnit, ...] | None:
     """Every unit, the largest parts shortened to one height; None if even the least does not fit."""
     if sum(_least(unit) for unit in units) > room:
         return None
@@ -227,7 +232,7 @@ def _levelled(units: Sequence[Unit], room: int) -> tuple[Unit, ...] | None:
     return tuple(_at_level(unit, level) for unit in units)
 
 
-def _newest_levelled(units: Sequence[Unit], room: int) -> tuple[Unit, ...]:
+def _newest_levelled(units: Sequence[TranscriptUnit], room: int) -> tuple[TranscriptUnit, ...]:
     """The newest units that fit, shortened, with the last user message before them if it is not among them."""
     asked = max(
         (index for index, unit in enumerate(units) if isinstance(unit.message, UserMessage)), default=None
@@ -243,7 +248,7 @@ def _newest_levelled(units: Sequence[Unit], room: int) -> tuple[Unit, ...]:
     return (_levelled(chosen, room) or ()) if chosen else ()
 
 
-def _at_level(unit: Unit, level: int) -> Unit:
+def _at_level(unit: TranscriptUnit, level: int) -> TranscriptUnit:
     message: UserMessage | AssistantMessage
     if isinstance(unit.message, UserMessage):
         message = _short(unit.message, level)

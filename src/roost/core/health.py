@@ -38,7 +38,7 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class PartRecord:
     """What is remembered of a part: when it began to work (None while it waits to begin again), and since when and
     how often in a row it failed."""
 
@@ -48,17 +48,19 @@ class Record:
     error: str | None = None
 
 
-def begun(record: Record | None, now: int) -> Record:
+def begun(record: PartRecord | None, now: int) -> PartRecord:
     """The part begins, or begins again."""
     if record is None:
-        return Record(began=now, failing_since=now)
-    return Record(began=now, failing_since=record.failing_since, failures=record.failures, error=record.error)
+        return PartRecord(began=now, failing_since=now)
+    return PartRecord(
+        began=now, failing_since=record.failing_since, failures=record.failures, error=record.error
+    )
 
 
-def failed(record: Record, error: str, now: int) -> Record:
+def failed(record: PartRecord, error: str, now: int) -> PartRecord:
     """The part failed; what lies before a steady time no longer counts."""
     steady = not record.failures or _steady(record, now)
-    return Record(
+    return PartRecord(
         began=None,
         failing_since=now if steady else record.failing_since,
         failures=1 if steady else record.failures + 1,
@@ -66,7 +68,7 @@ def failed(record: Record, error: str, now: int) -> Record:
     )
 
 
-def part_health(name: str, record: Record, now: int) -> PartHealth:
+def part_health(name: str, record: PartRecord, now: int) -> PartHealth:
     if record.began is not None and (not record.failures or _steady(record, now)):
         return PartHealth(name=name, condition=Condition.OK, since=record.began, error=record.error)
     return PartHealth(
@@ -78,5 +80,5 @@ def part_health(name: str, record: Record, now: int) -> PartHealth:
     )
 
 
-def _steady(record: Record, now: int) -> bool:
+def _steady(record: PartRecord, now: int) -> bool:
     return record.began is not None and now - record.began >= STEADY_MS

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from roost.core.addresses import ChatType
+from roost.core.channeltraits import Traits
 from roost.core.errors import InvalidInput
 from roost.core.principals import Principal, PrincipalKind, person
-from roost.core.traits import Traits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

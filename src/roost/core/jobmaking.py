@@ -1,11 +1,14 @@
 """How a job comes to be and is changed, through whichever door."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from roost.core.errors import InvalidInput
-from roost.core.jobs import Job, Plan
+from roost.core.errors import Conflict, InvalidInput
+from roost.core.jobs import Job, JobPlace, Plan
 from roost.core.principals import Principal
 from roost.core.schedules import At, Zones, next_due
+
+MOST_JOBS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +18,16 @@ class Setting:
     now: int
     zones: Zones
     agents: tuple[str, ...]
+
+
+def of_people(job: Job) -> bool:
+    """Look-arounds are the configuration's."""
+    return job.plan.place is not JobPlace.BESIDE
+
+
+def refuse_crowd(jobs: Iterable[Job]) -> None:
+    if sum(map(of_people, jobs)) >= MOST_JOBS:
+        raise Conflict(f"there are {MOST_JOBS} jobs already", hint="remove some first")
 
 
 def made(job_id: str, owner: Principal, plan: Plan, setting: Setting) -> Job:

@@ -24,7 +24,7 @@ LONGEST_TEXT = 32_000
 LONGEST_NAME = 200
 
 
-class Place(StrEnum):
+class JobPlace(StrEnum):
     """Where a job works: in its agent's main session, in one of its own that begins anew each time, in the session it
     names, or beside that one, looking around."""
 
@@ -111,7 +111,7 @@ class Plan:
     agent: str
     schedule: Schedule
     work: Work
-    place: Place = Place.ISOLATED
+    place: JobPlace = JobPlace.ISOLATED
     key: SessionKey | None = None
     telling: Telling = SILENT
     missed: Missed = Missed.ONCE
@@ -121,14 +121,14 @@ class Plan:
     description: str = ""
 
     def __post_init__(self) -> None:
-        if (self.key is not None) != (self.place in (Place.SESSION, Place.BESIDE)):
+        if (self.key is not None) != (self.place in (JobPlace.SESSION, JobPlace.BESIDE)):
             raise InvalidInput(f"a job of place {self.place} cannot be given the session {self.key}")
         if not self.name.strip() or len(self.name) > LONGEST_NAME:
             raise InvalidInput("a job needs a name", hint=f"give at most {LONGEST_NAME} characters")
         text = self.work.text if isinstance(self.work, SystemEvent) else self.work.message
         if not text.strip() or len(text) > LONGEST_TEXT:
             raise InvalidInput("a job needs something to say", hint=f"give at most {LONGEST_TEXT} characters")
-        if isinstance(self.work, SystemEvent) and self.place is Place.ISOLATED:
+        if isinstance(self.work, SystemEvent) and self.place is JobPlace.ISOLATED:
             raise InvalidInput(
                 "an event waits for a session's next turn, and an isolated session has none",
                 hint="target the main session or a named one, or give the job a turn of its own",
@@ -147,7 +147,6 @@ class Job:
     updated_at: int
     revision: int = 1
     next_at: int | None = None
-    last_at: int | None = None
     asked: str | None = None
 
 
@@ -163,11 +162,11 @@ def venue(job: Job, main_name: str) -> Venue:
     plan = job.plan
     home = plan.key or SessionKey.named(plan.agent, main_name)
     match plan.place:
-        case Place.ISOLATED:
+        case JobPlace.ISOLATED:
             return Venue(work=cron_key(plan.agent, job.id), home=home)
-        case Place.BESIDE:
+        case JobPlace.BESIDE:
             return Venue(work=home.beat, home=home)
-        case Place.MAIN | Place.SESSION:
+        case JobPlace.MAIN | JobPlace.SESSION:
             return Venue(work=home, home=home)
         case _:
             assert_never(plan.place)

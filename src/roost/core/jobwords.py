@@ -1,14 +1,14 @@
 """Schedules as people write them: a moment, a span, an expression with its place."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from roost.core.errors import InvalidInput
+from roost.core.figures import UNITS
+from roost.core.localtime import local, millis
 from roost.core.schedules import At, Cron, Every, Schedule
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SPAN = re.compile(r"(\d{1,9})\s*(ms|s|m|h|d)", re.ASCII)
-_UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _MILLIS = re.compile(r"\d{10,16}", re.ASCII)
 _ONE = "give one of: at (a moment or a span from now), every (a span), cron (an expression, with tz)"
 
@@ -18,7 +18,7 @@ def read_span(text: str) -> int:
     found = _SPAN.fullmatch(text.strip().lower())
     if found is None:
         raise InvalidInput(f"{text!r} is no span of time", hint="write 90s, 30m, 2h or 1d")
-    return int(found[1]) * _UNITS[found[2]]
+    return int(found[1]) * UNITS[found[2]]
 
 
 def read_moment(text: str, now: int) -> int:
@@ -33,7 +33,7 @@ def read_moment(text: str, now: int) -> int:
     except ValueError:
         raise InvalidInput(f"{text!r} is no moment", hint="write 2026-03-01T09:00+01:00, or 20m") from None
     known = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return (known - _EPOCH) // timedelta(milliseconds=1)
+    return millis(known)
 
 
 def read_schedule(
@@ -58,4 +58,4 @@ def read_schedule(
 
 def written(moment: int) -> str:
     """A moment as it is read."""
-    return (_EPOCH + timedelta(milliseconds=moment)).isoformat().replace("+00:00", "Z")
+    return local(moment, UTC).isoformat().replace("+00:00", "Z")

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import assert_never
 
 from roost.core.entries import Entry, EntryDraft
@@ -22,6 +22,7 @@ from roost.core.jsonl_messages import (
     message_to_json,
 )
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
+from roost.core.localtime import local, millis
 from roost.core.messages import AssistantMessage, Body, Compaction, Notice, ToolResult, UserMessage
 from roost.core.principals import Principal
 
@@ -30,8 +31,7 @@ SESSION_VERSION = 4
 MAX_DEPTH = 100
 MAX_ID_CHARS = 256
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LATEST = 253_402_300_799_999
+LATEST = 253_402_300_799_999
 _FRAME = ("type", "id", "parentId", "timestamp")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LONG_INTEGER = re.compile(r"\d{19}")
@@ -178,7 +178,7 @@ def _moment(value: JsonValue) -> int:
     try:
         moment = datetime.fromisoformat(as_text(value))
         aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return max(0, (aware - _EPOCH) // timedelta(milliseconds=1))
+        return max(0, millis(aware))
     except (ValueError, OverflowError):
         return 0
 
@@ -187,7 +187,7 @@ def _moment(value: JsonValue) -> int:
 
 
 def _iso(at: int) -> str:
-    moment = _EPOCH + timedelta(milliseconds=min(max(at, 0), _LATEST))
+    moment = local(min(max(at, 0), LATEST), UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from roost.core.errors import InvalidInput
+from roost.core.figures import MICROS
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import (
@@ -28,8 +29,7 @@ from roost.core.messages import (
 )
 from roost.core.principals import Principal
 
-_MICROS = 1_000_000
-_MOST_DOLLARS = 1_000_000_000
+MOST_DOLLARS = 1_000_000_000
 _COUNT_LIMIT = 2**63
 
 # -- scalars, each with a harmless value for what is missing or of another type ----------------------
@@ -155,8 +155,8 @@ def _usage(usage: JsonObject) -> Usage:
 
 
 def _micros(dollars: JsonValue) -> int:
-    if isinstance(dollars, int | float) and 0 <= dollars < _MOST_DOLLARS:
-        return round(dollars * _MICROS)
+    if isinstance(dollars, int | float) and 0 <= dollars < MOST_DOLLARS:
+        return round(dollars * MICROS)
     return 0
 
 
@@ -239,14 +239,14 @@ def _assistant_block_to_json(block: AssistantBlock) -> JsonObject:
 
 
 def _usage_to_json(usage: Usage) -> JsonObject:
-    dollars, rest = divmod(usage.cost_micros, _MICROS)
+    dollars, rest = divmod(usage.cost_micros, MICROS)
     return {
         "input": usage.input,
         "output": usage.output,
         "cacheRead": usage.cache_read,
         "cacheWrite": usage.cache_write,
         "totalTokens": usage.total,
-        "cost": {"total": usage.cost_micros / _MICROS if rest else dollars},
+        "cost": {"total": usage.cost_micros / MICROS if rest else dollars},
     }
 
 

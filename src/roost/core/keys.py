@@ -36,6 +36,9 @@ class KeyKind(StrEnum):
     UNKNOWN = "unknown"
 
 
+CHILD_KINDS = frozenset({KeyKind.SUBAGENT, KeyKind.ACP})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionKey:
     """`name` is what the kind is about: peer, job, uuid, node, or the text of a named key.

@@ -4,8 +4,8 @@ import re
 
 from roost.core import keytext
 from roost.core.addresses import ChatType
+from roost.core.channeltraits import KNOWN_CHANNELS, Traits
 from roost.core.keys import KeyKind, SessionKey
-from roost.core.traits import KNOWN_CHANNELS, Traits
 
 _UNKNOWN_CHANNEL = "unknown"
 

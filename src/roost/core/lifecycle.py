@@ -12,13 +12,12 @@ from typing import TypeAlias
 
 from roost.core.addresses import ChatType
 from roost.core.facts import ConversationType, conversation_type
+from roost.core.figures import MINUTE_MS
 from roost.core.keys import SessionKey
 from roost.core.localtime import next_hour
 from roost.core.sessions import Facts
 
 DEFAULT_HOUR = 4
-
-_MINUTE_MS = 60_000
 
 
 class ResetMode(StrEnum):
@@ -131,7 +130,7 @@ def next_reset(rule: ResetRule, last_interaction: int, zone: tzinfo) -> Stale | 
     if rule.mode is ResetMode.DAILY:
         ends.append((next_hour(last_interaction, rule.at_hour, zone), StaleReason.DAILY))
     if rule.idle_minutes:
-        ends.append((last_interaction + rule.idle_minutes * _MINUTE_MS + 1, StaleReason.IDLE))
+        ends.append((last_interaction + rule.idle_minutes * MINUTE_MS + 1, StaleReason.IDLE))
     if not ends:
         return None
     boundary, reason = min(ends, key=lambda end: end[0])

@@ -28,14 +28,14 @@ def next_hour(after: int, hour: int, zone: tzinfo) -> int:
 
 def wall(moment: int, zone: tzinfo) -> datetime:
     """What the clocks show."""
-    return _local(moment, zone).replace(tzinfo=None)
+    return local(moment, zone).replace(tzinfo=None)
 
 
 def instant(shown: datetime, zone: tzinfo) -> int:
     """When the clocks first show that; a time they skip is when they land behind it."""
     # fold=0 reads with the offset before a change: the first of two occurrences, or too late in a gap.
-    earliest = _millis(shown.replace(tzinfo=zone, fold=0))
-    before = _millis(shown.replace(tzinfo=zone, fold=1))
+    earliest = millis(shown.replace(tzinfo=zone, fold=0))
+    before = millis(shown.replace(tzinfo=zone, fold=1))
     if before >= earliest:
         return earliest
     return _first(before, earliest, lambda moment: wall(moment, zone) >= shown)
@@ -43,15 +43,15 @@ def instant(shown: datetime, zone: tzinfo) -> int:
 
 def changed(start: int, end: int, zone: tzinfo) -> int | None:
     """When the clocks first go by another offset than at `start`, if they do at `end`."""
-    offset = _local(start, zone).utcoffset()
-    if _local(end, zone).utcoffset() == offset:
+    offset = local(start, zone).utcoffset()
+    if local(end, zone).utcoffset() == offset:
         return None
-    return _first(start, end, lambda moment: _local(moment, zone).utcoffset() != offset)
+    return _first(start, end, lambda moment: local(moment, zone).utcoffset() != offset)
 
 
 def _starts(around: int, hour: int, zone: tzinfo) -> Iterator[int]:
     # Clocks that go back over midnight make the local date fall behind for a while: look on both sides.
-    today = _local(around, zone).date()
+    today = local(around, zone).date()
     return (_hour_start(today + timedelta(days=offset), hour, zone) for offset in (-1, 0, 1, 2))
 
 
@@ -71,9 +71,11 @@ def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
     return high
 
 
-def _local(moment: int, zone: tzinfo) -> datetime:
+def local(moment: int, zone: tzinfo) -> datetime:
+    """An instant as the clocks of a place show it."""
     return (_EPOCH + timedelta(milliseconds=moment)).astimezone(zone)
 
 
-def _millis(moment: datetime) -> int:
+def millis(moment: datetime) -> int:
+    """The instant that a clock shows."""
     return (moment.astimezone(UTC) - _EPOCH) // timedelta(milliseconds=1)

@@ -16,8 +16,8 @@ _NAMESPACE = UUID("6f1d9a52-3c07-5e3b-9a4e-2b8f0c6d7e11")
 
 
 def derived_id(*parts: str) -> str:
-    """The same id for the same parts, every time."""
-    return str(uuid5(_NAMESPACE, "\n".join(parts)))
+    """The same id for the same parts, every time, and another one for any others."""
+    return str(uuid5(_NAMESPACE, "".join(f"{len(part)}:{part}" for part in parts)))
 
 
 def notice(

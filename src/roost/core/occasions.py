@@ -17,10 +17,10 @@ from roost.core.jobs import (
     Announce,
     Fired,
     Job,
+    JobPlace,
     Missed,
     Occasion,
     Overlap,
-    Place,
     Silent,
     SystemEvent,
     Webhook,
@@ -66,7 +66,7 @@ def fire(occasion: Occasion, moment: Moment) -> Fired:
     if reason is not None:
         return Fired(job=after, effects=(*healed, *_skipped(occasion, moment, due, reason)))
     firing, effects = _started(occasion, moment, due)
-    return Fired(job=replace(after, last_at=now), effects=(*healed, *effects, PutFiring(firing=firing)))
+    return Fired(job=after, effects=(*healed, *effects, PutFiring(firing=firing)))
 
 
 def _is_due(job: Job, now: int) -> bool:
@@ -84,7 +84,7 @@ def _healed(occasion: Occasion, now: int) -> Effects:
 
 def _occupied(occasion: Occasion) -> bool:
     """Whether an earlier time has not ended, or somebody talks in a session that would begin anew."""
-    own = occasion.job.plan.place in (Place.ISOLATED, Place.BESIDE)
+    own = occasion.job.plan.place in (JobPlace.ISOLATED, JobPlace.BESIDE)
     return occasion.busy or (own and bool(occasion.work.running or occasion.work.queued))
 
 
@@ -101,13 +101,13 @@ def _left_out(occasion: Occasion, moment: Moment, due: int) -> str | None:
         return None
     if plan.missed is Missed.SKIP and moment.now - due > GRACE_MS:
         return f"missed by {(moment.now - due) // 1000} s"
-    if plan.place is Place.BESIDE:
+    if plan.place is JobPlace.BESIDE:
         return rests(occasion.home, moment.beat, moment.now)
     return None
 
 
 def _skipped(occasion: Occasion, moment: Moment, due: int, reason: str) -> Effects:
-    if occasion.job.plan.place is Place.BESIDE:
+    if occasion.job.plan.place is JobPlace.BESIDE:
         return ()
     skipped = replace(
         _firing(occasion, moment, due), state=FiringState.SKIPPED, error=reason, ended_at=moment.now
@@ -147,12 +147,12 @@ def _started(occasion: Occasion, moment: Moment, due: int) -> tuple[Firing, Effe
 
 def _arrival(occasion: Occasion, moment: Moment, firing: Firing) -> Arrival:
     job, key, now = occasion.job, occasion.work.key, moment.now
-    own = job.plan.place in (Place.ISOLATED, Place.BESIDE)
+    own = job.plan.place in (JobPlace.ISOLATED, JobPlace.BESIDE)
     reset = None
     if own and occasion.work.session is not None:
         rule = f"job {job.plan.name}"
         reset = Reset(reason=OpenedBy.CRON, session_id=moment.session_id, at=now, rule=rule)
-    tool = "heartbeat" if job.plan.place is Place.BESIDE else f"{CHANNEL}:{job.id}"
+    tool = "heartbeat" if job.plan.place is JobPlace.BESIDE else f"{CHANNEL}:{job.id}"
     return Arrival(
         inbound=Inbound(
             id=derived_id("message", firing.id),
@@ -188,7 +188,7 @@ def _text(occasion: Occasion) -> str:
         case SystemEvent(text=text):
             return text
         case AgentTurn(message=message):
-            beside = occasion.job.plan.place is Place.BESIDE
+            beside = occasion.job.plan.place is JobPlace.BESIDE
             return beat_text(message, occasion.home) if beside else message
         case _:
             assert_never(work)

@@ -13,15 +13,15 @@ from typing import TypeAlias, assert_never
 from roost.core.addresses import Address
 from roost.core.budgets import (
     NEVER,
-    Account,
-    Allowed,
+    Affordable,
     Ask,
     Balances,
+    BudgetAccount,
     BudgetScope,
     Crowded,
     Measure,
-    Refused,
     Reservation,
+    Unaffordable,
     told,
     weigh,
 )
@@ -78,11 +78,11 @@ def rule(run: Run, balances: Balances, ask: Ask, address: Address | None) -> Rul
     """Decide on the next call of a run; what there is to tell is told at `address`."""
     verdict = weigh(ask, balances)
     match verdict:
-        case Allowed():
+        case Affordable():
             return _granted(run, verdict, ask.row.at, address)
         case Crowded():
             return Waits(ready_at=_awaited(run, ask.row.at + RETRY_MS))
-        case Refused():
+        case Unaffordable():
             if run.cause.kind is ProvenanceKind.SYSTEM:
                 return Forgone(effects=(_denial(run, verdict, ask.row.at),))
             return _parked(run, verdict, ask.row.at, address)
@@ -90,7 +90,7 @@ def rule(run: Run, balances: Balances, ask: Ask, address: Address | None) -> Rul
             assert_never(verdict)
 
 
-def _granted(run: Run, verdict: Allowed, at: int, address: Address | None) -> Granted:
+def _granted(run: Run, verdict: Affordable, at: int, address: Address | None) -> Granted:
     balances: Balances = verdict.balances
     effects: Effects = ()
     for account in verdict.soft:
@@ -102,7 +102,7 @@ def _granted(run: Run, verdict: Allowed, at: int, address: Address | None) -> Gr
     return Granted(reservation=verdict.reservation, balances=balances, effects=effects)
 
 
-def _parked(run: Run, refused: Refused, at: int, address: Address | None) -> Waits:
+def _parked(run: Run, refused: Unaffordable, at: int, address: Address | None) -> Waits:
     ready_at, limit = _awaited(run, refused.until), refused.account.limit
     personal = limit.scope is BudgetScope.PERSON
     if run.parked is not None:
@@ -123,7 +123,7 @@ def let_down(run: Run, outcome: Outcome, told: Address | None = None) -> Effects
     return notice(run.key, address, line, at=outcome.at, about=run.id)
 
 
-def _denial(run: Run, refused: Refused, at: int) -> RecordDenial:
+def _denial(run: Run, refused: Unaffordable, at: int) -> RecordDenial:
     denial = Denial(
         at=at,
         operation="model_call",
@@ -141,12 +141,12 @@ def _awaited(run: Run, moment: int) -> int:
     return moment if deadline is None else min(moment, deadline)
 
 
-def _budget(account: Account) -> str:
+def _budget(account: BudgetAccount) -> str:
     measure = "token" if account.limit.measure is Measure.TOKENS else "cost"
     return _BUDGETS[account.limit.scope].format(measure)
 
 
-def _line(refused: Refused) -> str:
+def _line(refused: Unaffordable) -> str:
     """For whoever asked: amounts may be other people's."""
     if refused.over is None:
         return (
@@ -160,7 +160,7 @@ def _line(refused: Refused) -> str:
     )
 
 
-def _reason(refused: Refused) -> str:
+def _reason(refused: Unaffordable) -> str:
     """For the owner."""
     limit = refused.account.limit
     if refused.over is None:

@@ -102,7 +102,7 @@ class HistoryPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
+class SessionContext:
     """A session, and what the context of one of its generations is made of, oldest first."""
 
     session: Session

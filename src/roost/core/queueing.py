@@ -51,7 +51,7 @@ class Disposition(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class QueuePlan:
     """`interrupts` names the run under way that should be ended so that this message comes next."""
 
     effects: Effects
@@ -74,7 +74,7 @@ def accept(snapshot: Snapshot, arrival: Arrival) -> Effects:
     return plan(snapshot, arrival).effects
 
 
-def plan(snapshot: Snapshot, arrival: Arrival) -> Plan:
+def plan(snapshot: Snapshot, arrival: Arrival) -> QueuePlan:
     """The effects of a message, and what they amount to."""
     opened = begin(snapshot, arrival)
     inbound, at = arrival.inbound, arrival.inbound.received_at
@@ -86,7 +86,7 @@ def plan(snapshot: Snapshot, arrival: Arrival) -> Plan:
         line = dropped_line((excerpt(inbound),), settings.cap)
         dead = KillInput(inbound_id=inbound.id, reason="queue full", inbound=inbound)
         told = notice(inbound.key, inbound.reply_to, line, at=at, about=inbound.id)
-        return Plan(effects=(*opened, dead, *told), disposition=Disposition.REJECTED)
+        return QueuePlan(effects=(*opened, dead, *told), disposition=Disposition.REJECTED)
     seat = _seat(snapshot, arrival, settings)
     accepted = AcceptInput(inbound=inbound, run_id=seat.run_id, mode=seat.mode)
     dropped = _drop(snapshot, surplus, inbound, seat, settings)
@@ -96,7 +96,7 @@ def plan(snapshot: Snapshot, arrival: Arrival) -> Plan:
         # Stored, for it may be under way in another gateway.
         request = StopRequest(reason=INTERRUPTED, by=inbound.principal, at=at)
         stopped = (RequestStop(run_id=interrupts, stop=request),)
-    return Plan(
+    return QueuePlan(
         effects=(*opened, *seat.effects, accepted, *dropped, *stopped),
         disposition=seat.disposition,
         interrupts=interrupts,

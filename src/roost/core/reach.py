@@ -5,11 +5,11 @@ Who may see what is decided by `core.visibility`; this makes the caller that it 
 
 from dataclasses import dataclass, field
 
+from roost.core.channeltraits import KNOWN_CHANNELS, Traits
 from roost.core.keys import KeyKind
 from roost.core.references import Viewpoint
 from roost.core.scopes import SessionScope
 from roost.core.tools import Invocation
-from roost.core.traits import KNOWN_CHANNELS, Traits
 from roost.core.visibility import AgentCaller, AgentToAgent, Level
 
 

@@ -28,7 +28,7 @@ from roost.core.messages import (
     UserMessage,
 )
 from roost.core.prose import clean
-from roost.core.redaction import SecretScanner, Swept, mask, redact
+from roost.core.redaction import Prescanned, SecretScanner, mask, redact
 
 TEXT_CHARS = 4_000
 PAGE_BYTES = 81_920
@@ -89,7 +89,7 @@ class RecallPage:
 def recall(entries: Sequence[Entry], options: RecallOptions) -> RecallPage:
     """The newest of these entries that fit; they come and go oldest first."""
     texts = [block.text for entry in entries for block in _content(entry.body) if isinstance(block, Text)]
-    options = replace(options, scanner=Swept(texts, options.scanner))
+    options = replace(options, scanner=Prescanned(texts, options.scanner))
     kept: list[Recalled] = []
     written: list[str] = []
     size = len("[]")

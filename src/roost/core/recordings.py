@@ -44,7 +44,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class RecordedTurn:
     opening: tuple[UserMessage, ...]
     answers: tuple[Answer, ...]
 
@@ -66,7 +66,7 @@ class Recording:
     """What can be played of a transcript. `left_out` messages cannot: answers that nobody's words led to, and everything
     from a turn on that broke off."""
 
-    turns: tuple[Turn, ...]
+    turns: tuple[RecordedTurn, ...]
     left_out: int = 0
 
     @property
@@ -136,7 +136,7 @@ def recorded(bodies: Iterable[Body]) -> Recording:
         if isinstance(body, UserMessage | AssistantMessage | ToolResult):
             reader.take(body)
             count += 1
-    turns = [Turn(opening=tuple(said), answers=tuple(answers)) for said, answers in reader.turns]
+    turns = [RecordedTurn(opening=tuple(said), answers=tuple(answers)) for said, answers in reader.turns]
     whole = [turn.complete for turn in turns]
     kept = tuple(turns[: whole.index(False)] if False in whole else turns)
     return Recording(turns=kept, left_out=count - sum(len(turn.messages) for turn in kept))

@@ -71,11 +71,11 @@ def redact_all(texts: Sequence[str], scanner: SecretScanner) -> Sequence[str]:
     """Each text with its secrets masked."""
     if not scanner.find("\n".join(texts)):
         return texts
-    swept = Swept(texts, scanner)
+    swept = Prescanned(texts, scanner)
     return [redact(text, swept)[0] for text in texts]
 
 
-class Swept:
+class Prescanned:
     """A scanner that has looked through many texts at once, and looks again only at those where it found something.
 
     One look at a long text costs a fraction of many at short ones, and most texts have no secret.

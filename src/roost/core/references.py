@@ -6,10 +6,10 @@ A reference is a request: whether the caller may have the session is decided aft
 import re
 from dataclasses import dataclass
 
+from roost.core.channeltraits import KNOWN_CHANNELS, Traits
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.scopes import SessionScope, main_key
-from roost.core.traits import KNOWN_CHANNELS, Traits
 
 # Names by which clients introduce themselves; people see them and take them for sessions.
 CLIENT_LABELS = frozenset(

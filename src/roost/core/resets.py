@@ -14,6 +14,7 @@ from roost.core.notices import notice, reset_line
 from roost.core.sessions import Base, Generation, OpenedBy
 from roost.core.snapshots import Snapshot
 
+RESET_REASON = "the session was started afresh"
 _CONTINUING = (OpenedBy.BACK, OpenedBy.FORK, OpenedBy.BRANCH)
 _AUTOMATIC = MappingProxyType(
     {

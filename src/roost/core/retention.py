@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
+from roost.core.figures import DAY_MS
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.sessions import Session, SessionKind
 
-DAY_MS = 86_400_000
 RECENT_MS = DAY_MS
 
 SYNTHETIC = frozenset({KeyKind.SUBAGENT, KeyKind.ACP, KeyKind.HOOK})
@@ -153,7 +153,7 @@ class Fullness:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class SweepPlan:
     """What a sweep does; `over` bytes beyond the goal are held by what it may not remove."""
 
     remove: tuple[Candidate, ...] = ()
@@ -206,7 +206,7 @@ def on_disk(cutoffs: Cutoffs, full: Fullness) -> bool:
 
 def plan(
     candidates: Iterable[Candidate], cutoffs: Cutoffs, full: Fullness, sizes: Mapping[SessionKey, int]
-) -> Plan:
+) -> SweepPlan:
     """What becomes of them, oldest first; `sizes` are needed when the disk is too full."""
     by_age = sorted(candidates, key=lambda one: (one.updated, str(one.key)))
     remove = [one for one in by_age if _expired(one, cutoffs)]
@@ -226,7 +226,7 @@ def plan(
         spared = cutoffs.crowd.spared
         others = [one for one in left if one.key not in hidden and (spared is None or one.updated < spared)]
         archive += others[: max(shown - cutoffs.crowd.most, 0)]
-    return Plan(remove=tuple(remove), archive=tuple(archive), over=max(over, 0))
+    return SweepPlan(remove=tuple(remove), archive=tuple(archive), over=max(over, 0))
 
 
 def _expired(one: Candidate, cutoffs: Cutoffs) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from roost.core.addresses import DEFAULT_ACCOUNT, ChatType
 from roost.core.bindings import Binding, choose
+from roost.core.channeltraits import KNOWN_CHANNELS, ChannelTraits, Traits
 from roost.core.envelopes import Envelope
 from roost.core.errors import InvalidInput
 from roost.core.identities import Identity, Links, linked_name
@@ -14,7 +15,6 @@ from roost.core.keys import KeyKind, SessionKey
 from roost.core.principals import Principal, PrincipalKind
 from roost.core.scopes import DmScope, SessionScope, main_key
 from roost.core.threads import ThreadPolicy
-from roost.core.traits import KNOWN_CHANNELS, ChannelTraits, Traits
 
 NO_GROUP_ID = "unknown"
 BOUND = "the binding of its thread"

@@ -18,6 +18,11 @@ class RunKind(StrEnum):
     COMPACTION = "compaction"
     FLUSH = "flush"
 
+    @property
+    def answers(self) -> bool:
+        """Whether what such a run says is said to people."""
+        return self in (RunKind.TURN, RunKind.GREETING, RunKind.CONTINUATION)
+
 
 class Lane(StrEnum):
     MAIN = "main"

@@ -26,6 +26,7 @@ _UNSPOKEN = (Compaction, Notice)
 INDEXED_CHARS = 65_536
 """How much of one entry is searchable, in characters."""
 
+LONGEST_QUERY = 4_096
 QUERY_TOKENS = 64
 
 RECALLING = frozenset({"sessions_list", "sessions_history", "sessions_search"})

@@ -48,7 +48,7 @@ class MessageId:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class SendOrder:
     """What a run sends to another session. It may open that session only if it is an agent's main."""
 
     id: MessageId
@@ -131,7 +131,7 @@ def check_target(sender: SessionKey, target: SessionKey, wait_ms: int) -> None:
     refuse_thread(target)
 
 
-def send(snapshot: Snapshot, order: Order) -> Effects:
+def send(snapshot: Snapshot, order: SendOrder) -> Effects:
     """Everything that follows from sending it."""
     session = snapshot.session
     if session is None and not order.target.is_main(order.main_name):

@@ -15,13 +15,13 @@ from roost.core.keys import KeyKind, SessionKey
 from roost.core.sessions import SendOverride, Session
 
 
-class Action(StrEnum):
+class SendAction(StrEnum):
     ALLOW = "allow"
     DENY = "deny"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class SendMatch:
     """Every given field must hold. `key_prefix` also fits the key without its `agent:<id>:` head."""
 
     channel: str | None = None
@@ -31,15 +31,15 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    action: Action
-    match: Match
+class SendRule:
+    action: SendAction
+    match: SendMatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendPolicy:
-    default: Action = Action.ALLOW
-    rules: tuple[Rule, ...] = ()
+    default: SendAction = SendAction.ALLOW
+    rules: tuple[SendRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,12 +97,12 @@ def decide(
         if not _matches(rule.match, key, channel, chat_type):
             continue
         name = f"session.sendPolicy.rules[{number}]"
-        if rule.action is Action.DENY:
+        if rule.action is SendAction.DENY:
             return Verdict(allowed=False, rule=name)
         allowing = allowing or name
     if allowing:
         return Verdict(allowed=True, rule=allowing)
-    return Verdict(allowed=policy.default is Action.ALLOW, rule="session.sendPolicy.default")
+    return Verdict(allowed=policy.default is SendAction.ALLOW, rule="session.sendPolicy.default")
 
 
 def _ambiguous(key: SessionKey, chat_type: ChatType | None) -> bool:
@@ -113,7 +113,7 @@ def _ambiguous(key: SessionKey, chat_type: ChatType | None) -> bool:
     return looks_like_a_chat and chat_type is None
 
 
-def _matches(match: Match, key: SessionKey, channel: str | None, chat_type: ChatType | None) -> bool:
+def _matches(match: SendMatch, key: SessionKey, channel: str | None, chat_type: ChatType | None) -> bool:
     if match.channel is not None and (channel is None or match.channel.lower() != channel.lower()):
         return False
     if match.chat_type is not None and match.chat_type is not chat_type:

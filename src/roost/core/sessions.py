@@ -37,6 +37,11 @@ class SessionStatus(StrEnum):
     TIMEOUT = "timeout"
     INTERRUPTED = "interrupted"
 
+    @property
+    def active(self) -> bool:
+        """Whether a run is under way or about to be."""
+        return self in (SessionStatus.QUEUED, SessionStatus.RUNNING)
+
 
 class Facts(NamedTuple):
     """Routing facts, decided once when the session is created and never read from the key again."""

@@ -33,7 +33,7 @@ THREADS_HINT = 'leave `thread` out and spawn with `mode: "run"`'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Binding:
+class ThreadTerms:
     """The thread of the requester shall belong to the child, until it is idle or old; 0 sets no limit."""
 
     idle_ms: int = 0
@@ -41,7 +41,7 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class SpawnOrder:
     """A child to be spawned by a run that is under way; everything but what the requester's own row decides."""
 
     run_id: str
@@ -55,7 +55,7 @@ class Order:
     cleanup: Cleanup = Cleanup.KEEP
     limit_ms: int | None = None
     context: SpawnContext = SpawnContext.ISOLATED
-    binding: Binding | None = None
+    binding: ThreadTerms | None = None
 
     @property
     def child(self) -> SessionKey:
@@ -98,7 +98,7 @@ def too_large(session: Session) -> bool:
     return session.counters.total > FORK_TOKENS
 
 
-def spawn(snapshot: Snapshot, order: Order) -> Effects:
+def spawn(snapshot: Snapshot, order: SpawnOrder) -> Effects:
     """Open the child with its task, queue its run, and owe its end to the requester, whose row this is.
 
     Raises `Forbidden` where there are too many children, and `Conflict` where the requester's run is over.
@@ -128,7 +128,7 @@ def thread_of(run: Run) -> Address:
     return address
 
 
-def _bound(run: Run, order: Order) -> Effects:
+def _bound(run: Run, order: SpawnOrder) -> Effects:
     if order.binding is None:
         return ()
     binding = ThreadBinding(
@@ -143,7 +143,7 @@ def _bound(run: Run, order: Order) -> Effects:
     return (BindThread(binding=binding),)
 
 
-def _arrival(parent: Session, run: Run, order: Order) -> Arrival:
+def _arrival(parent: Session, run: Run, order: SpawnOrder) -> Arrival:
     child, depth = order.child, parent.lineage.depth + 1
     text = subagent_task_message(
         order.task, depth=depth, max_depth=order.terms.max_depth, mode=order.terms.mode

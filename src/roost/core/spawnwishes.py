@@ -15,7 +15,7 @@ from roost.core.models import ModelSpec
 from roost.core.rights import Rights, of_child
 from roost.core.runs import Run
 from roost.core.sessions import Session
-from roost.core.spawning import FORK_TOKENS, THREADS_HINT, Binding, Order
+from roost.core.spawning import FORK_TOKENS, THREADS_HINT, SpawnOrder, ThreadTerms
 from roost.core.terms import SpawnContext, SpawnMode, Terms
 from roost.core.thinking import levels
 from roost.core.threads import ThreadPolicy, ThreadSettings
@@ -101,7 +101,7 @@ class Requester:
 class Granted:
     """`model` is the one that will be asked; `note` says what was not done as wished."""
 
-    order: Order
+    order: SpawnOrder
     model: ModelSpec
     note: str | None = None
 
@@ -134,7 +134,7 @@ def grant(wish: Wish, rules: SpawnRules, asked: Requester, *, call_id: str, at: 
         thinking=wish.thinking,
         folder=wish.folder,
     )
-    order = Order(
+    order = SpawnOrder(
         run_id=asked.run.id,
         call_id=call_id,
         agent=agent,
@@ -146,7 +146,7 @@ def grant(wish: Wish, rules: SpawnRules, asked: Requester, *, call_id: str, at: 
         cleanup=Cleanup.KEEP if thread else wish.cleanup,
         limit_ms=seconds * 1_000 or None,
         context=context,
-        binding=Binding(idle_ms=thread.idle_ms, max_age_ms=thread.max_age_ms) if thread else None,
+        binding=ThreadTerms(idle_ms=thread.idle_ms, max_age_ms=thread.max_age_ms) if thread else None,
     )
     return Granted(order=order, model=spec, note=note)
 

@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from roost.core.figures import dollars
 from roost.core.ledger import LedgerTotal
 from roost.core.runs import Run
 from roost.core.sessions import Session
 
-_MICROS = 1_000_000
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class AnsweringModel:
     """The model that answers next, why, and how much it can hold; None is not known."""
 
     name: str
@@ -27,7 +26,7 @@ class StatusCard:
     session: Session
     key: str
     now: int
-    model: Model
+    model: AnsweringModel
     context: int | None
     usage: LedgerTotal
     active: tuple[Run, ...] = ()
@@ -47,7 +46,7 @@ def _lines(card: StatusCard) -> Iterator[str]:
     yield f"Context: {_context(card)}"
     yield (
         f"Usage: {card.usage.calls} model calls, {usage.input:,} tokens in, {usage.output:,} out, "
-        f"{usage.cache_read:,} from cache, ${usage.cost_micros / _MICROS:.4f}"
+        f"{usage.cache_read:,} from cache, {dollars(usage.cost_micros)}"
     )
     yield f"Time: {_moment(card.now)}; began {_moment(times.started)}, last used {_moment(times.updated)}"
     if settings := ", ".join(_settings(session)):

@@ -5,7 +5,7 @@ from enum import StrEnum
 from roost.core.models import ModelSpec
 
 
-class Level(StrEnum):
+class ThinkingLevel(StrEnum):
     OFF = "off"
     MINIMAL = "minimal"
     LOW = "low"
@@ -17,6 +17,6 @@ class Level(StrEnum):
     ULTRA = "ultra"
 
 
-def levels(spec: ModelSpec) -> tuple[Level, ...]:
+def levels(spec: ModelSpec) -> tuple[ThinkingLevel, ...]:
     """What may be asked of a model; one that does not reason can only be left alone."""
-    return tuple(Level) if spec.reasoning else (Level.OFF,)
+    return tuple(ThinkingLevel) if spec.reasoning else (ThinkingLevel.OFF,)

@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from roost.core.addresses import Account, Address
-from roost.core.events import Silent
+from roost.core.events import Unsaid
+from roost.core.figures import HOUR_MS
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.terms import SpawnContext
-
-HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +61,12 @@ class ThreadPolicy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BindThread(Silent):
+class BindThread(Unsaid):
     binding: ThreadBinding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UseThread(Silent):
+class UseThread(Unsaid):
     """Somebody wrote in a thread; one that was bound elsewhere meanwhile, or no longer is, stays as it is."""
 
     address: Address
@@ -76,5 +75,5 @@ class UseThread(Silent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnbindThread(Silent):
+class UnbindThread(Unsaid):
     address: Address

@@ -10,7 +10,7 @@ from roost.core.jsonvalue import JsonValue
 from roost.core.messages import Text, ToolCall
 from roost.core.notices import notice
 from roost.core.redaction import SecretScanner, redact
-from roost.core.runs import Run, RunKind
+from roost.core.runs import Run
 from roost.core.sendpolicy import SendPolicy
 from roost.core.sessions import Session, Verbosity
 from roost.core.snapshots import Snapshot
@@ -18,14 +18,13 @@ from roost.core.tools import ToolOutcome
 
 LONGEST_ARGUMENTS = 300
 LONGEST_OUTPUT = 1_500
-SHOWN = frozenset({RunKind.TURN, RunKind.GREETING, RunKind.CONTINUATION})
 
 _ELLIPSIS = "…"
 
 
 def level_of(run: Run, session: Session) -> Verbosity:
     """What is shown of a run: nothing where there is no chat, or nobody waits for an answer."""
-    if run.request.reply_to is None or run.request.kind not in SHOWN:
+    if run.request.reply_to is None or not run.request.kind.answers:
         return Verbosity.OFF
     return next((level for level in Verbosity if level == session.overrides.verbose), Verbosity.OFF)
 

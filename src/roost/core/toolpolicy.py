@@ -81,7 +81,7 @@ _PROFILES: Mapping[Profile, tuple[str, ...]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class ToolRules:
     """One place of the configuration that speaks about tools. An empty `allow` allows nothing.
 
     Names may be `*` patterns or groups (`group:fs`, `group:runtime`, `group:sessions`).
@@ -106,10 +106,10 @@ class ChildLayer:
 class ToolPolicy:
     """Everything that speaks about the tools of one run."""
 
-    tools: Scope = Scope()
-    agent: Scope = Scope()
-    provider: tuple[Scope, ...] = ()
-    chat: tuple[Scope, ...] = ()
+    tools: ToolRules = ToolRules()
+    agent: ToolRules = ToolRules()
+    provider: tuple[ToolRules, ...] = ()
+    chat: tuple[ToolRules, ...] = ()
     sandboxed: bool = False
     child: ChildLayer | None = None
     inherited: Rights = field(default_factory=Rights)
@@ -143,7 +143,12 @@ def effective_tools(available: Iterable[str], policy: ToolPolicy) -> EffectiveTo
     return EffectiveTools(names=names, removed=tuple(removed))
 
 
-def of_provider(scopes: Mapping[str, Scope], ref: ModelRef) -> tuple[Scope, ...]:
+def of_sessions(name: str) -> bool:
+    """Whether a tool is one of `group:sessions`."""
+    return _listed(name, ("group:sessions",))
+
+
+def of_provider(scopes: Mapping[str, ToolRules], ref: ModelRef) -> tuple[ToolRules, ...]:
     """What `byProvider` says about a model: `provider/model` before `provider`."""
     found = scopes.get(str(ref), scopes.get(ref.provider))
     return () if found is None else (found,)
@@ -162,16 +167,16 @@ def _stages(policy: ToolPolicy) -> tuple[tuple[Stage, _Keeps], ...]:
     )
 
 
-def _first_profile(policy: ToolPolicy) -> Scope:
+def _first_profile(policy: ToolPolicy) -> ToolRules:
     """Profile and additions, each from the nearest scope that states it."""
     nearest, farther = policy.agent, policy.tools
-    return Scope(
+    return ToolRules(
         profile=nearest.profile or farther.profile or Profile.FULL,
         also_allow=farther.also_allow if nearest.also_allow is None else nearest.also_allow,
     )
 
 
-def _whole(scope: Scope) -> tuple[_Keeps, _Keeps]:
+def _whole(scope: ToolRules) -> tuple[_Keeps, _Keeps]:
     return _within_profile(scope), _within_lists(scope.allow, scope.deny)
 
 
@@ -179,7 +184,7 @@ def _all_of(rules: list[_Keeps]) -> _Keeps:
     return lambda name: all(keeps(name) for keeps in rules)
 
 
-def _within_profile(scope: Scope) -> _Keeps:
+def _within_profile(scope: ToolRules) -> _Keeps:
     if scope.profile is None:
         return lambda name: True
     patterns = (*_PROFILES[scope.profile], *(scope.also_allow or ()))

@@ -32,7 +32,7 @@ class ToolTraits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ProgramLimits:
     """What one program and all that it starts may use together; open files, the size of a file and processor time
     are each process's own. `free_disk` bytes must stay free where the workspace lies. None is no limit."""
 
@@ -52,7 +52,7 @@ class Place:
     access: WorkspaceAccess = WorkspaceAccess.WRITE
     sandboxed: bool = False
     network: bool = False
-    limits: Limits = field(default_factory=Limits)
+    limits: ProgramLimits = field(default_factory=ProgramLimits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class ToolOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class ToolCommand:
     """A program to run: in a folder, for at most so long, with this environment and no other."""
 
     argv: tuple[str, ...]

@@ -44,7 +44,7 @@ _GATEWAY = Provenance(kind=ProvenanceKind.SYSTEM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class TranscriptUnit:
     """What may not be separated: a user message, or an assistant message with one result for each call.
 
     `first` and `last` are the positions of its entries in the sequence the prompt was built from.
@@ -65,7 +65,7 @@ class Prompt:
     """Messages ready for any provider. `preface` is the gateway's own: a summary, a note of what is left out."""
 
     preface: tuple[UserMessage, ...] = ()
-    units: tuple[Unit, ...] = ()
+    units: tuple[TranscriptUnit, ...] = ()
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -204,16 +204,16 @@ def _blank(block: object) -> bool:
     return isinstance(block, Text) and not block.text.strip()
 
 
-def _user_unit(message: UserMessage, position: int) -> Unit | None:
+def _user_unit(message: UserMessage, position: int) -> TranscriptUnit | None:
     content = tuple(block for block in message.content if not _blank(block))
     if not content:
         return None
     if len(content) != len(message.content):
         message = replace(message, content=content)
-    return Unit(message=marked(message), first=position, last=position)
+    return TranscriptUnit(message=marked(message), first=position, last=position)
 
 
-def _assistant_unit(message: AssistantMessage, draft: _Draft, taken: set[str]) -> Unit | None:
+def _assistant_unit(message: AssistantMessage, draft: _Draft, taken: set[str]) -> TranscriptUnit | None:
     broken_off = message.stop in (StopReason.ABORTED, StopReason.ERROR)
     slots = iter(draft.slots)
     content: list[AssistantBlock] = []
@@ -234,7 +234,7 @@ def _assistant_unit(message: AssistantMessage, draft: _Draft, taken: set[str]) -
         return None
     kept = tuple(content)
     shown = message if kept == message.content else replace(message, content=kept)
-    return Unit(message=shown, results=tuple(results), first=draft.position, last=last)
+    return TranscriptUnit(message=shown, results=tuple(results), first=draft.position, last=last)
 
 
 def _portable_call(call: ToolCall, taken: set[str]) -> ToolCall:
@@ -242,7 +242,7 @@ def _portable_call(call: ToolCall, taken: set[str]) -> ToolCall:
     return call if (call_id, name) == (call.id, call.name) else replace(call, id=call_id, name=name)
 
 
-def _units(drafts: list[_Draft]) -> Iterator[Unit]:
+def _units(drafts: list[_Draft]) -> Iterator[TranscriptUnit]:
     taken: set[str] = set()
     for draft in drafts:
         if isinstance(draft.message, UserMessage):
@@ -265,13 +265,13 @@ def build_prompt(entries: Sequence[Entry]) -> Prompt:
     return Prompt(preface=preface, units=units)
 
 
-def turn_starts(units: Sequence[Unit]) -> tuple[int, ...]:
+def turn_starts(units: Sequence[TranscriptUnit]) -> tuple[int, ...]:
     """Where each turn begins: at a user message that does not follow another."""
     spoken = [isinstance(unit.message, UserMessage) for unit in units]
     return tuple(index for index, user in enumerate(spoken) if user and not (index and spoken[index - 1]))
 
 
-def last_turns(units: Sequence[Unit], count: int) -> int:
+def last_turns(units: Sequence[TranscriptUnit], count: int) -> int:
     """Where the last `count` turns begin; what stands before the first user message is part of none."""
     starts = turn_starts(units)
     if count <= 0:

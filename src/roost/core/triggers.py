@@ -27,29 +27,20 @@ class Trigger:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRequest:
+class NamedModel:
     """The model a text begins with, if it does, and what is left to say."""
 
     model: str | None
     rest: str
 
 
-def find_trigger(
-    text: str, *, extras: Iterable[str] = (), bot: str | None = None, spoken: bool = False
-) -> Trigger | None:
-    """The trigger a message consists of or begins with.
-
-    A leading mention has been taken off. `bot` is the name a `@suffix` must have; without it any will do.
-    What was only heard (`spoken`) never triggers.
-    """
-    if spoken:
-        return None
+def find_trigger(text: str, *, extras: Iterable[str] = ()) -> Trigger | None:
+    """The trigger a message consists of or begins with; a leading mention has been taken off."""
     words = {word.strip().lower() for word in (*DEFAULT_TRIGGERS, *extras)} - {""}
     # Longest first, so that a trigger which begins with another one is found.
     choices = "|".join(re.escape(word) for word in sorted(words, key=lambda word: (-len(word), word)))
-    suffix = r"[^\s:@]+" if bot is None else re.escape(bot)
     found = re.fullmatch(
-        rf"\s*(?P<word>{choices})(?:@{suffix})?(?:[^\S\n]*:|(?=\s)|\Z)(?P<rest>.*)",
+        rf"\s*(?P<word>{choices})(?:@[^\s:@]+)?(?:[^\S\n]*:|(?=\s)|\Z)(?P<rest>.*)",
         text,
         re.IGNORECASE | re.DOTALL,
     )
@@ -58,17 +49,17 @@ def find_trigger(
     return Trigger(word=found["word"].lower(), rest=found["rest"].strip())
 
 
-def take_model(text: str, catalogue: Catalogue) -> ModelRequest:
+def take_model(text: str, catalogue: Catalogue) -> NamedModel:
     """Read the model at the start of what follows `/new`. What names no allowed model is all text."""
     found = re.match(r"(\S+)(?:[^\S\n]+(\S+))?", text)
     if not found:
-        return ModelRequest(model=None, rest=text)
+        return NamedModel(model=None, rest=text)
     first, second = found[1], found[2]
     if second and (spec := _of_provider(first, second, catalogue)):
-        return ModelRequest(model=str(spec.ref), rest=text[found.end() :].strip())
+        return NamedModel(model=str(spec.ref), rest=text[found.end() :].strip())
     if spec := _named(first, catalogue):
-        return ModelRequest(model=str(spec.ref), rest=text[found.end(1) :].strip())
-    return ModelRequest(model=None, rest=text)
+        return NamedModel(model=str(spec.ref), rest=text[found.end(1) :].strip())
+    return NamedModel(model=None, rest=text)
 
 
 def _of_provider(provider: str, model: str, catalogue: Catalogue) -> ModelSpec | None:

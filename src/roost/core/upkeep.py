@@ -29,7 +29,6 @@ FLUSH_TRIES = 3
 FLUSH_TOOL = "write"
 CONDENSED = "stopped to condense the conversation"
 
-_ABORTED = frozenset({RunKind.TURN, RunKind.GREETING, RunKind.CONTINUATION})
 _LOUD = frozenset({"on", "full"})
 
 
@@ -89,7 +88,7 @@ def condense(snapshot: Snapshot, run: Run) -> Condensing:
     queued = QueueRun(run=run)
     if running is None:
         return Condensing(effects=(queued,), words="Condensing this conversation now.")
-    if running.request.kind not in _ABORTED:
+    if not running.request.kind.answers:
         return Condensing(effects=(queued,), words="Condensing this conversation after the run under way.")
     stop = StopRequest(reason=CONDENSED, by=run.cause.principal, at=run.queued_at)
     return Condensing(

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TypeAlias, assert_never
 
 from roost.core.errors import Forbidden, NotFound, RoostError
-from roost.core.keys import KeyKind, SessionKey
+from roost.core.keys import CHILD_KINDS, SessionKey
 from roost.core.principals import Principal
 
 LEVEL_SETTING = "tools.sessions.visibility"
@@ -98,14 +98,13 @@ class AgentCaller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonCaller:
-    """A person or operator, through whichever door. `admin` is the scope the credential was given."""
+    """A person or operator, through whichever door."""
 
     principal: Principal
-    admin: bool = False
 
     @property
     def rules_all(self) -> bool:
-        return self.principal.is_owner or self.admin
+        return self.principal.is_owner
 
 
 Caller: TypeAlias = AgentCaller | PersonCaller
@@ -228,7 +227,6 @@ def scope(operation: Operation, caller: Caller) -> VisibleScope:
 
 
 _TAKING_PART = frozenset({Operation.SEND, Operation.STATUS, Operation.PATCH, Operation.RESET, Operation.STOP})
-_CHILD_KINDS = frozenset({KeyKind.SUBAGENT, KeyKind.ACP})
 _HIDING = frozenset({Reason.NOT_YOURS, Reason.NOT_A_DESCENDANT, Reason.NOT_OWN_SESSION})
 
 
@@ -294,7 +292,7 @@ def _against_change(caller: AgentCaller, target: Target) -> Reason | None:
 
 def _unlisted(operation: Operation, caller: AgentCaller) -> bool:
     """A sandboxed top-level session lists what it spawned, not itself."""
-    return operation is Operation.LIST and caller.clamped and caller.key.kind not in _CHILD_KINDS
+    return operation is Operation.LIST and caller.clamped and caller.key.kind not in CHILD_KINDS
 
 
 def _reachable_agents(caller: AgentCaller) -> frozenset[str] | None:

@@ -6,9 +6,10 @@ group and that no outside service feeds. Reading the files is an adapter's work.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import date, timedelta, tzinfo
 from enum import StrEnum
 
+from roost.core.localtime import local
 from roost.core.sessions import Session, SessionKind
 
 RULES = "AGENTS.md"
@@ -16,7 +17,6 @@ PERSONA = "SOUL.md"
 PERSONAL = ("USER.md", "MEMORY.md")
 NOTES_FOLDER = "memory"
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LISTENED_TO = frozenset({SessionKind.GROUP, SessionKind.HOOK})
 _NOTE = "\n[... {left_out} characters of this file are left out; read it with a tool if you need them ...]\n"
 
@@ -69,7 +69,7 @@ def _notes_of(day: date) -> str:
 
 
 def _day(at: int, zone: tzinfo) -> date:
-    return (_EPOCH + timedelta(milliseconds=at)).astimezone(zone).date()
+    return local(at, zone).date()
 
 
 def is_private(session: Session) -> bool:

@@ -12,7 +12,7 @@ from roost.core.messages import AssistantMessage, Message, StopReason, Text, Usa
 from roost.core.models import FailureKind, Finished, ModelFailed, ModelRequest, TextDelta, ThinkingDelta
 from roost.core.notices import derived_id
 from roost.core.runs import Step, StepKind
-from roost.engine.means import Means
+from roost.engine.means import CallMeans
 from roost.engine.tracing import traced
 from roost.engine.work import Work
 from roost.ports.limits import OutOfTime, watched
@@ -25,7 +25,7 @@ class Asking:
 
     def __init__(self, work: Work, name: str = "call") -> None:
         self._work = work
-        self._means = Means(work)
+        self._means = CallMeans(work)
         self._name = name
         self._calls = 0
         self._partial: list[str] = []
@@ -41,7 +41,7 @@ class Asking:
                 if part is None:
                     raise
                 _log.warning("run %s: %s", self._work.run.id, part.reason, extra=traced(self._work.run))
-                self._work.part = part
+                self._work.playing.part = part
 
     async def _once(self, messages: Sequence[Message]) -> AssistantMessage:
         work, part = self._work, self._work.part
@@ -67,7 +67,7 @@ class Asking:
                 await work.store.release(call.id)
             raise
         spent = counted(request, answer)
-        work.spent.append(
+        work.headway.spent.append(
             replace(
                 call,
                 at=answer.at,

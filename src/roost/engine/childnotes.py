@@ -1,6 +1,6 @@
 """Reads what a session is reminded of about its children."""
 
-from roost.core.childnotes import MOST_ACTIVE, MOST_RECENT, NOTE_CHARS, Family, note
+from roost.core.childnotes import MOST_ACTIVE, MOST_RECENT, NOTE_CHARS, Children, note
 from roost.core.childviews import RECENT_MS
 from roost.core.messages import UserMessage
 from roost.core.queries import SessionQuery
@@ -27,5 +27,5 @@ async def children_note(work: Work) -> UserMessage | None:
     )
     rows = (await work.store.list_sessions(query)).rows
     longest = min(NOTE_CHARS, work.part.spec.context_window // WINDOW_SHARE)
-    text = note(Family(owed=owed, rows=rows), now, longest)
+    text = note(Children(owed=owed, rows=rows), now, longest)
     return None if text is None else gateway_message(text, now)

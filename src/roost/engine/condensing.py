@@ -20,7 +20,6 @@ from roost.core.tokens import estimate
 from roost.core.transcript import gateway_message
 from roost.engine.asking import Asking
 from roost.engine.tracing import traced
-from roost.engine.voice import Voice
 from roost.engine.work import Work
 from roost.ports.limits import OutOfTime, within
 
@@ -42,9 +41,7 @@ class Condensing:
         if summariser is not None:
             part = replace(part, model=summariser.model, spec=summariser.spec, thinking=summariser.thinking)
         room = thresholds(part.spec.context_window, settings.compaction).compact_from - estimate(part.system)
-        asking = Asking(
-            replace(work, part=part, voice=Voice.mute(work.run)), f"summary of {plan.first_kept_id}"
-        )
+        asking = Asking(work.aside(part), f"summary of {plan.first_kept_id}")
         text = conversation_text(plan, max(room, 0))
         for attempt in range(1, MAX_SUMMARY_CALLS + 1):
             verdict = settle(plan, await self._summary(asking, text), attempt=attempt, at=work.clock.now())

@@ -43,14 +43,14 @@ class Context:
         self.entries: list[Entry] = [*work.conversation.entries]
         self._seen = _View(())
         self.told: str | None = None
-        work.cause = acting(work.run, self.entries)
+        work.headway.cause = acting(work.run, self.entries)
 
     # -- the transcript ------------------------------------------------------------------------------
 
     async def take_inputs(self) -> None:
         work = self._work
         self._add(await work.store.take_inputs(work.claim, entries_of))
-        work.cause = acting(work.run, self.entries)
+        work.headway.cause = acting(work.run, self.entries)
 
     async def keep(self, *bodies: Body) -> None:
         """Write what happened, as steps of this run."""

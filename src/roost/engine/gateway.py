@@ -17,13 +17,12 @@ from roost.core.errors import Fenced, RoostError
 from roost.core.health import Health
 from roost.core.leases import Gateway, Lease
 from roost.core.queries import SessionQuery
-from roost.core.sessions import SessionStatus
 from roost.engine.comparing import compare
 from roost.engine.couriers import Couriers
 from roost.engine.feed import Feed
 from roost.engine.heeding import heed
 from roost.engine.hooks import Hooks
-from roost.engine.hosting import Hosting
+from roost.engine.hosting import ChannelHost
 from roost.engine.inbox import Inbox
 from roost.engine.jobs import Jobs
 from roost.engine.keeping import until_kept
@@ -52,7 +51,6 @@ _log = logging.getLogger(__name__)
 NEWEST = 200
 # A lease runs out: its renewal is tried again before anything else would be.
 RENEW_AGAIN_MS = 1_000
-ACTIVE = frozenset({SessionStatus.QUEUED, SessionStatus.RUNNING})
 UNSENT = (DeliveryState.INTENT, DeliveryState.SENDING)
 
 
@@ -85,13 +83,11 @@ class Engine:
         self.waits = Waits(store, clock)
         self.operations = Operations(store, clock, new_id, self._book, self.stops)
         self.inbox = Inbox(store, clock, new_id, self._book, self.stops, channels)
-        self._store = store
-        self._clock = clock
         self._channels = places
         self._supervisor = Supervisor(clock, jitter)
         runner = Runner(store, clock, self._book, self.stops, self.feed)
         self._scheduler = Scheduler(store, clock, runner, self._book)
-        self._hosting = Hosting(store, clock, places, self._supervisor)
+        self._hosting = ChannelHost(store, clock, places, self._supervisor)
         self._outbox = Outbox(store, clock, self._book, places, jitter, self._hosting.unserved)
         self.sweeper = Sweeper(store, clock, self._book)
         self.timers = Timers(store, clock, new_id, self._book)
@@ -108,13 +104,13 @@ class Engine:
         """Serve under a fresh lease; what an earlier life of this gateway left is given its fate first.
 
         A part that breaks is begun again. A lost lease ends it all with `Fenced`."""
-        async with self._under(await self._store.acquire_lease(self._named(gateway))) as lease:
+        async with self._under(await self.store.acquire_lease(self._named(gateway))) as lease:
             yield lease
 
     @asynccontextmanager
     async def standing_by(self, gateway: Gateway, tell: Tell) -> AsyncIterator[Lease]:
         """Serve as soon as no other gateway does; `tell` hears what is waited for."""
-        free = lease_when_free(self._store, self._clock, self._named(gateway), tell)
+        free = lease_when_free(self.store, self.clock, self._named(gateway), tell)
         async with self._under(await free) as lease:
             yield lease
 
@@ -130,7 +126,7 @@ class Engine:
         try:
             with _told_plainly(lease):
                 async with anyio.create_task_group() as group:
-                    renewing = partial(renew, self._store, self._clock, lease, self._config_hash)
+                    renewing = partial(renew, self.store, self.clock, lease, self._config_hash)
                     group.start_soon(partial(keep, "lease", renewing, longest_wait_ms=RENEW_AGAIN_MS))
                     await self._recovered_once(lease, group)
                     await self._hosted_once(lease, group)
@@ -140,10 +136,10 @@ class Engine:
                     group.start_soon(keep, "sweeper", self.sweeper.serve)
                     group.start_soon(keep, "timers", partial(self.timers.serve, lease))
                     group.start_soon(keep, "couriers", self._couriers.serve)
-                    if not self._store.exclusive:
+                    if not self.store.exclusive:
                         group.start_soon(keep, "takeover", partial(self._recoverer.take_over, lease))
-                        group.start_soon(keep, "stops", partial(heed, self._store, self.stops))
-                        agreeing = partial(compare, self._store, self._clock, lease, self.tell)
+                        group.start_soon(keep, "stops", partial(heed, self.store, self.stops))
+                        agreeing = partial(compare, self.store, self.clock, lease, self.tell)
                         group.start_soon(keep, "fleet", agreeing)
                     for name, companion in self._companions.items():
                         group.start_soon(keep, name, partial(companion, self))
@@ -152,7 +148,7 @@ class Engine:
                     group.cancel_scope.cancel()
         finally:
             self._lease = None
-            await release(self._store, lease)
+            await release(self.store, lease)
 
     async def drain(self, limit_ms: int) -> None:
         """Before an end: take up no run and serve no channel any more, and return when what is under way has ended, or
@@ -160,12 +156,12 @@ class Engine:
 
         async def ended() -> None:
             # Where nobody else serves, answers are still sent.
-            if self._lease is not None and not self._store.exclusive:
+            if self._lease is not None and not self.store.exclusive:
                 await self._leave_channels(self._lease)
             await self._scheduler.drain()
             await self._outbox.rest()
 
-        await if_within(self._clock, limit_ms, ended)
+        await if_within(self.clock, limit_ms, ended)
 
     async def _leave_channels(self, lease: Lease) -> None:
         try:
@@ -179,7 +175,7 @@ class Engine:
         for its tools, which act by the new ones at once. What waits for a budget is asked again."""
         before = self._book.replace(rules)
         if self._lease is not None:
-            await until_kept(self._clock, partial(self._store.wake_parked, self._lease))
+            await until_kept(self.clock, partial(self.store.wake_parked, self._lease))
         return partial(self._book.out_of_use, before)
 
     @property
@@ -213,15 +209,15 @@ class Engine:
         """Return once nothing is queued, running or waiting to be sent."""
 
         async def at_rest() -> bool | None:
-            newest = await self._store.list_sessions(SessionQuery(limit=NEWEST))
-            return None if any(session.status in ACTIVE for session in newest.rows) else True
+            newest = await self.store.list_sessions(SessionQuery(limit=NEWEST))
+            return None if any(session.status.active for session in newest.rows) else True
 
         async def sent() -> bool | None:
-            waiting = [await self._store.deliveries(state, 1) for state in UNSENT]
+            waiting = [await self.store.deliveries(state, 1) for state in UNSENT]
             return None if any(waiting) else True
 
-        await self._store.wait_for(RUNS, at_rest)
-        await self._store.wait_for(DELIVERIES, sent)
+        await self.store.wait_for(RUNS, at_rest)
+        await self.store.wait_for(DELIVERIES, sent)
 
     async def _receive(self, envelope: Envelope) -> None:
         await self.inbox.receive(envelope)

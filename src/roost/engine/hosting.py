@@ -14,7 +14,7 @@ from roost.ports import Channel, Clock, Receive, Store
 LOOK_MS = 1_000
 
 
-class Hosting:
+class ChannelHost:
     """`served` are the channels that are this gateway's at the moment."""
 
     def __init__(

@@ -124,7 +124,7 @@ class Inbox:
         return routing.route(envelope, admitted.principal, rules.routing, key), bound
 
     async def _accept(self, arrival: Arrival) -> Accepted:
-        plans: list[queueing.Plan] = []
+        plans: list[queueing.QueuePlan] = []
 
         def decide(snapshot: Snapshot) -> Effects:
             plans.append(queueing.plan(snapshot, arrival))

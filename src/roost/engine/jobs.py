@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from roost.core.errors import Conflict, Forbidden, NotFound, StoreUnavailable
+from roost.core.errors import Forbidden, NotFound, StoreUnavailable
 from roost.core.firings import Firing
-from roost.core.jobmaking import Setting, made, replanned
-from roost.core.jobs import Job, Place, Plan, Venue, venue
+from roost.core.jobmaking import Setting, made, of_people, refuse_crowd, replanned
+from roost.core.jobs import Job, Plan, Venue, venue
 from roost.core.leases import Lease
 from roost.core.principals import Principal
 from roost.core.queries import Page
@@ -14,8 +14,6 @@ from roost.engine.rules import NewId
 from roost.engine.timers import Timers
 from roost.engine.zones import zones_of
 from roost.ports import Clock, Store
-
-MOST_JOBS = 1_000
 
 
 class Jobs:
@@ -40,10 +38,10 @@ class Jobs:
         return self._book.current.house.timers.enabled
 
     async def every(self, caller: Principal) -> tuple[Job, ...]:
-        """All that people made, the newest last; look-arounds are the configuration's."""
+        """All that people made, the newest last."""
         if not caller.is_owner:
             return ()
-        found = [job for job in await self._store.jobs() if job.plan.place is not Place.BESIDE]
+        found = [job for job in await self._store.jobs() if of_people(job)]
         return tuple(sorted(found, key=lambda job: (job.created_at, job.id)))
 
     async def one(self, caller: Principal, job_id: str) -> Job:
@@ -51,8 +49,7 @@ class Jobs:
 
     async def add(self, caller: Principal, plan: Plan) -> Job:
         _refuse_others(caller)
-        if len(await self.every(caller)) >= MOST_JOBS:
-            raise Conflict(f"there are {MOST_JOBS} jobs already", hint="remove some first")
+        refuse_crowd(await self._store.jobs())
         job = made(self._new_id(), caller, plan, self._setting())
         await self._store.change_job(job.id, lambda known: job)
         return job
@@ -114,6 +111,6 @@ def _refuse_others(caller: Principal) -> None:
 
 
 def _known(caller: Principal, job: Job | None, job_id: str) -> Job:
-    if job is None or not caller.is_owner or job.plan.place is Place.BESIDE:
+    if job is None or not caller.is_owner or not of_people(job):
         raise NotFound(f"there is no job {job_id}", hint="see the list of jobs")
     return job

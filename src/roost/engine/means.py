@@ -27,7 +27,7 @@ class GoesWithout(RoostError):
     code = "over_budget"
 
 
-class Means:
+class CallMeans:
     def __init__(self, work: Work) -> None:
         self._work = work
 

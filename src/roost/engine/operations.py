@@ -19,16 +19,16 @@ from roost.core.entries import EntryDraft
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.facts import session_owner
 from roost.core.keys import KeyKind, SessionKey
+from roost.core.labels import namesakes, refuse_taken
 from roost.core.messages import AssistantMessage, ProvenanceKind, Text
 from roost.core.principals import Principal
-from roost.core.queries import SessionQuery
-from roost.core.resets import Reset, open_generation
+from roost.core.resets import RESET_REASON, Reset, open_generation
 from roost.core.runs import Cause, Run, RunState, StopRequest
 from roost.core.sessions import Base, Generation, Labels, OpenedBy, Overrides, Session, Times
 from roost.core.snapshots import Decide, Snapshot
 from roost.core.trees import Tree
 from roost.core.upkeep import CONDENSED, Condensing, compaction_request, condense
-from roost.core.visibility import Operation, PersonCaller, scope
+from roost.core.visibility import Operation, PersonCaller
 from roost.engine.reaching import existing, reach
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId
@@ -36,9 +36,7 @@ from roost.engine.stops import Stops
 from roost.ports import Clock, Store, Topic, TopicKind
 from roost.ports.limits import OutOfTime, watched
 
-LONGEST_LABEL = 512
 STOPPED = "stopped by the operator"
-_RESET = "the session was started afresh"
 _DELETED = "the session was deleted"
 _TO_END_MS = 10_000
 
@@ -116,7 +114,7 @@ class Operations:
         await existing(self._store, Operation.RESET, caller, key, self._clock.now())
         now, ends = self._clock.now(), list[str]()
         fresh = Reset(reason=reason, session_id=self._new_id(), at=now, rule="operator")
-        request = StopRequest(reason=_RESET, by=caller.principal, at=now)
+        request = StopRequest(reason=RESET_REASON, by=caller.principal, at=now)
 
         def decide(tree: Tree) -> Effects:
             _refuse_other(tree.session, expected_id)
@@ -129,7 +127,7 @@ class Operations:
             )
 
         await self._store.change_tree(key, decide)
-        self._end(ends, _RESET)
+        self._end(ends, RESET_REASON)
         return await existing(self._store, Operation.RESET, caller, key, self._clock.now())
 
     async def condense(self, caller: PersonCaller, key: SessionKey) -> str:
@@ -266,15 +264,9 @@ class Operations:
         return OpenSession(session=session, generation=generation)
 
     async def _refuse_label(self, caller: PersonCaller, key: SessionKey, label: str | None) -> None:
-        """A label names one session, among those the caller may see."""
-        if label is None:
-            return
-        if len(label) > LONGEST_LABEL:
-            raise InvalidInput(f"a label has at most {LONGEST_LABEL} characters")
-        within = SessionQuery(scope=scope(Operation.LIST, caller), label=label, archived=None, limit=2)
-        page = await self._store.list_sessions(within)
-        if any(row.key != key for row in page.rows):
-            raise InvalidInput(f"label already in use: {label}", hint="choose another one")
+        if label is not None:
+            page = await self._store.list_sessions(namesakes(label, caller))
+            refuse_taken(label, key, page.rows)
 
 
 def _changes(session: Session, change: Change, now: int) -> Effects:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from roost.core import recovery
-from roost.core.announce import Stats, stats_of
+from roost.core.announce import Stats, announcement, stats_of
 from roost.core.effects import Effects
 from roost.core.errors import Fenced, RoostError
 from roost.core.leases import Lease
@@ -12,7 +12,6 @@ from roost.core.recovery import Recovery
 from roost.core.snapshots import RunSnapshot
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Rules
-from roost.engine.runner import announcement
 from roost.ports import Clock, Store
 
 LOOK_MS = 500

@@ -26,12 +26,12 @@ from roost.core.retention import Retention
 from roost.core.rights import Rights
 from roost.core.routing import RoutingRules
 from roost.core.runs import Run
-from roost.core.scheduling import Limits
 from roost.core.sendpolicy import SendPolicy
 from roost.core.sessions import Session
 from roost.core.snapshots import Snapshot
 from roost.core.toolpolicy import Removed
 from roost.core.tools import Place
+from roost.core.turntaking import Limits
 from roost.core.upkeep import ContextSettings
 from roost.core.workspacefiles import WorkspaceFile
 from roost.ports import Model, Remote, SecretScanner, Tool
@@ -118,7 +118,7 @@ class KnownAgent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ShownConfig:
     """What clients are shown of the configuration: where it is, what it says without its credentials, a name for it, and
     the agents of it, the default one first. `shared` names the part of it that all gateways of a store should have in
     common."""
@@ -148,7 +148,7 @@ Joined: TypeAlias = Callable[[Snapshot, Inbound, Callable[[str], ChannelPolicy]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class House:
+class Housekeeping:
     """How a gateway keeps house: what is kept for how long, up to which age an unfinished run is taken up again, how long
     a child may think about its announcement, where the transcript of a session is, if it has a file, what clients
     are shown and what they are never told, whether chat completions are answered, who of clients may knock, what happens
@@ -159,7 +159,7 @@ class House:
     recovery_max_age_ms: int = MAX_AGE_MS
     announce_ms: int = 120_000
     transcript: Callable[[Session], str | None] = lambda session: None
-    shown: Shown = field(default_factory=Shown)
+    shown: ShownConfig = field(default_factory=ShownConfig)
     hidden: tuple[bytes, ...] = ()
     completions: bool = False
     entrance: Entrance = field(default_factory=Entrance)
@@ -188,7 +188,7 @@ class Rules:
     commands: CommandRules = field(default_factory=CommandRules)
     limits: Limits = field(default_factory=lambda: Limits(ceiling=32))
     budgets: tuple[Limit, ...] = ()
-    house: House = field(default_factory=House)
+    house: Housekeeping = field(default_factory=Housekeeping)
     idle_ms: int = 1_800_000
     stream_idle_ms: int = 120_000
     most_steps: int = 200

@@ -2,25 +2,20 @@
 
 import logging
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from roost.core import finishing, stopping, upkeep
-from roost.core.a2a import CHILD_KINDS
-from roost.core.announce import Stats, announce_text, read_report
+from roost.core import stopping
+from roost.core.announce import Stats, announcement
 from roost.core.budgets import Budgets
-from roost.core.deliveries import Delivery, DeliveryKind
-from roost.core.effects import AddDelivery, AppendEntries, Effects, RecordUsage
+from roost.core.effects import Effects
 from roost.core.endings import Ending, completes
-from roost.core.entries import EntryDraft
 from roost.core.errors import Fenced, RoostError
-from roost.core.exchanges import Completion
-from roost.core.footers import framed
+from roost.core.finishing import End, Played, conclude
 from roost.core.heartbeats import acknowledged
-from roost.core.ledger import LedgerRow
+from roost.core.keys import CHILD_KINDS
 from roost.core.messages import AssistantMessage, StopReason, text_of, tool_calls
-from roost.core.notices import derived_id, notice
 from roost.core.queries import LedgerQuery
 from roost.core.runs import Outcome, Run, RunKind, RunState
 from roost.core.snapshots import RunSnapshot
@@ -36,27 +31,15 @@ from roost.engine.tracing import traced
 from roost.engine.turn import NothingToAnswer, Turn
 from roost.engine.upkeeping import Compacting, Flushing
 from roost.engine.voice import Voice
-from roost.engine.work import Lent, Played, Work
+from roost.engine.work import Headway, Lent, Playing, Work
 from roost.ports import Clock, Store
 from roost.ports.limits import OutOfTime, watched
 
 _log = logging.getLogger(__name__)
 
 BROKEN = "something broke in the gateway"
-ANSWERED = frozenset({RunKind.TURN, RunKind.GREETING, RunKind.CONTINUATION})
-TOLD = ANSWERED | {RunKind.COMPACTION}
 
 Player: TypeAlias = Turn | Compacting | Flushing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _End:
-    """How a run ended, and what it ended with."""
-
-    outcome: Outcome
-    played: Played = field(default_factory=Played)
-    follows: Upkeep | None = None
-    spent: tuple[LedgerRow, ...] = ()
 
 
 class Runner:
@@ -96,7 +79,7 @@ class Runner:
             _log.info("run %s ended as %s", run.id, state, extra=traced(run))
             voice.over(ended, words)
 
-    async def _end(self, run: Run, lent: Lent, voice: Voice, rules: Rules) -> _End | None:
+    async def _end(self, run: Run, lent: Lent, voice: Voice, rules: Rules) -> End | None:
         """How a run ended, whatever happened in it: one without an end would hold its session for good.
 
         One that has to wait for its budget has not ended.
@@ -113,7 +96,7 @@ class Runner:
             _log.exception("run %s broke", run.id, extra=traced(run))
             return self._failed(RunState.FAILED, RoostError(BROKEN))
 
-    async def _play(self, run: Run, lent: Lent, voice: Voice, rules: Rules) -> _End:
+    async def _play(self, run: Run, lent: Lent, voice: Voice, rules: Rules) -> End:
         found = await self._store.conversation(run.session_id) if run.session_id else None
         if found is None or run.claim is None:
             raise Fenced(f"run {run.id} has no session to run on")
@@ -129,16 +112,17 @@ class Runner:
         budgets = Budgets(limits=rules.budgets, zone=rules.zone)
         notices = ToolNotices(self._store, self._clock, self._book, run)
         work = Work(
-            self._store,
-            self._clock,
-            run,
-            run.claim,
-            found,
-            part,
-            lent,
-            voice,
-            budgets,
-            recast,
+            store=self._store,
+            clock=self._clock,
+            run=run,
+            claim=run.claim,
+            conversation=found,
+            playing=Playing(part),
+            headway=Headway(cause=run.cause, moved_at=self._clock.now()),
+            lent=lent,
+            voice=voice,
+            budgets=budgets,
+            recast=recast,
             notices=notices,
             silence_ms=rules.stream_idle_ms,
         )
@@ -153,7 +137,7 @@ class Runner:
         reason = stop.reason or "stopped"
         outcome = Outcome(state=RunState.KILLED, at=self._clock.now(), error=reason, code="stopped")
         words = player.left_off(StopReason.ABORTED, reason)
-        return _End(outcome=outcome, played=Played(words=words), spent=work.bill())
+        return End(outcome=outcome, played=Played(words=words), spent=work.bill())
 
     def _player(self, work: Work, rules: Rules) -> Player:
         match work.run.request.kind:
@@ -164,7 +148,7 @@ class Runner:
             case _:
                 return Turn(work, rules.most_steps)
 
-    async def _watched(self, work: Work, player: Player, rules: Rules) -> _End:
+    async def _watched(self, work: Work, player: Player, rules: Rules) -> End:
         """The end of a turn that is given up when nothing happens in it for too long, or at its deadline."""
         deadline = work.run.due
 
@@ -186,7 +170,7 @@ class Runner:
             _log.exception("run %s broke", work.run.id, extra=traced(work.run))
             return self._broken_off(RunState.FAILED, RoostError(BROKEN), player)
         outcome = replace(self._outcome(RunState.DONE, work), yielded=played.yielded)
-        return _End(outcome=outcome, played=played, follows=self._follows(work, played))
+        return End(outcome=outcome, played=played, follows=self._follows(work, played))
 
     def _follows(self, work: Work, played: Played) -> Upkeep | None:
         if played.load is None:
@@ -198,18 +182,17 @@ class Runner:
             state=state, at=self._clock.now(), model=str(work.part.spec.ref), model_reason=work.part.reason
         )
 
-    def _broken_off(self, state: RunState, error: RoostError, player: Player) -> _End:
+    def _broken_off(self, state: RunState, error: RoostError, player: Player) -> End:
         """What had been said stays in the transcript, with the reason why it goes no further."""
         words = player.left_off(StopReason.ERROR, str(error))
         return replace(self._failed(state, error), played=Played(words=words))
 
-    def _failed(self, state: RunState, error: RoostError) -> _End:
-        return _End(outcome=Outcome(state=state, at=self._clock.now(), error=str(error), code=error.code))
+    def _failed(self, state: RunState, error: RoostError) -> End:
+        return End(outcome=Outcome(state=state, at=self._clock.now(), error=str(error), code=error.code))
 
-    async def _finish(self, run: Run, end: _End) -> Run:
+    async def _finish(self, run: Run, end: End) -> Run:
         if run.claim is None:
             raise Fenced(f"run {run.id} is not claimed")
-        played = end.played
         stats, rules = await self._stats(run, end), self._book.current
         calls = await self._calls(run, end.outcome)
 
@@ -217,26 +200,15 @@ class Runner:
             ending = Ending(
                 outcome=stopping.judged(snapshot.run, end.outcome),
                 announce=partial(announcement, stats=stats),
-                reply=_reply_of(run, played, rules),
+                reply=_reply_of(run, end.played, rules),
                 announce_ms=rules.house.announce_ms,
                 tool_calls=calls,
             )
-            at = ending.outcome.at
-            follows = end.follows if ending.outcome.succeeded else None
-            told = None if snapshot.reset_away else played.told
-            return (
-                *(RecordUsage(row=row) for row in end.spent),
-                *(() if follows is None else upkeep.sized(snapshot, follows.load)),
-                *self._entries(snapshot, played),
-                *self._reply(snapshot, ending, played.words),
-                *self._notices(snapshot, ending.outcome, told),
-                *finishing.finish(snapshot, ending),
-                *(() if follows is None else upkeep.follow(snapshot, follows, at)),
-            )
+            return conclude(snapshot, end, ending)
 
         return await self._store.finish_run(run.claim, advance)
 
-    async def _stats(self, run: Run, end: _End) -> Stats | None:
+    async def _stats(self, run: Run, end: End) -> Stats | None:
         """What the announcement of a child says about its work; None for a run that nobody spawned."""
         if run.key.kind not in CHILD_KINDS:
             return None
@@ -266,56 +238,9 @@ class Runner:
         said = (entry.body for entry in entries if entry.run_id in own)
         return sum(len(tool_calls(body)) for body in said if isinstance(body, AssistantMessage))
 
-    def _entries(self, snapshot: RunSnapshot, played: Played) -> Effects:
-        bodies = (*played.bodies, *(() if played.words is None else (played.words,)))
-        if not bodies or snapshot.reset_away:
-            return ()
-        run = snapshot.run
-        drafts = tuple(
-            EntryDraft(id=derived_id(run.id, "last", str(place)), body=body, run_id=run.id)
-            for place, body in enumerate(bodies)
-        )
-        return (AppendEntries(key=run.key, drafts=drafts),)
-
-    def _reply(self, snapshot: RunSnapshot, ending: Ending, words: AssistantMessage | None) -> Effects:
-        run, session = snapshot.run, snapshot.session.session
-        address = run.request.reply_to
-        if ending.said is None or address is None or run.request.kind not in ANSWERED or session is None:
-            return ()
-        said = Delivery(
-            id=derived_id(run.id, "reply"),
-            key=run.key,
-            address=address,
-            kind=DeliveryKind.REPLY,
-            text=framed(ending.said, words, session.overrides),
-            created_at=ending.outcome.at,
-            run_id=run.id,
-            ready_at=ending.outcome.at,
-        )
-        return (AddDelivery(delivery=said),)
-
-    def _notices(self, snapshot: RunSnapshot, outcome: Outcome, told: str | None) -> Effects:
-        """Who asked is told once what came of it, where that is no answer, or that none will come."""
-        run, line = snapshot.run, told
-        if outcome.state in (RunState.FAILED, RunState.TIMEOUT) and run.request.kind in TOLD:
-            line = f"No answer: {outcome.error or outcome.state}."
-            if run.request.kind is RunKind.GREETING:
-                line = f"A new conversation has begun. {line}"
-        if line is None:
-            return ()
-        # Only who typed a command can have asked for a compaction and be told of it.
-        asked = run.request.kind is RunKind.COMPACTION
-        kind = DeliveryKind.COMMAND if asked else DeliveryKind.NOTICE
-        return notice(run.key, run.request.reply_to, line, at=outcome.at, about=run.id, kind=kind)
-
 
 def _reply_of(run: Run, played: Played, rules: Rules) -> str | None:
     if played.words is None:
         return None
     text = text_of(played.words)
     return acknowledged(text, rules.house.timers.beat(run.key.agent)) if run.key.heartbeat else text
-
-
-def announcement(completion: Completion, written: str | None, stats: Stats | None = None) -> str:
-    """How a child ended, around what it wrote for its requester."""
-    return announce_text(completion, stats, read_report(written) if written else None)

@@ -7,7 +7,7 @@ from anyio.abc import TaskGroup
 
 from roost.core.leases import Lease
 from roost.core.runs import Claim, Run
-from roost.core.scheduling import PER_ASKER, Backlog, asker, choose
+from roost.core.turntaking import PER_ASKER, Backlog, asker, choose
 from roost.engine.intake import Intake, Source
 from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner

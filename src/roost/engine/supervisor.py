@@ -10,7 +10,7 @@ from typing import TypeAlias
 from roost.core import health
 from roost.core.backoff import SLOWEST_RESTART_MS, restart_ms
 from roost.core.errors import Fenced, RoostError
-from roost.core.health import Health, Record
+from roost.core.health import Health, PartRecord
 from roost.ports import Clock
 
 Work: TypeAlias = Callable[[], Awaitable[None]]
@@ -26,7 +26,7 @@ class Supervisor:
     def __init__(self, clock: Clock, jitter: Callable[[], float]) -> None:
         self._clock = clock
         self._jitter = jitter
-        self._records: dict[str, Record] = {}
+        self._records: dict[str, PartRecord] = {}
 
     def health(self) -> Health:
         now = self._clock.now()

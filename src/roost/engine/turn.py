@@ -4,6 +4,7 @@ The last answer is not written here: it goes into the transaction that ends the 
 """
 
 from roost.core.errors import RoostError
+from roost.core.finishing import Played
 from roost.core.inputs import overtaken
 from roost.core.messages import (
     AssistantMessage,
@@ -19,7 +20,7 @@ from roost.engine.asking import Asking
 from roost.engine.childnotes import children_note
 from roost.engine.context import Context
 from roost.engine.toolcalls import ToolCalls
-from roost.engine.work import Played, Work
+from roost.engine.work import Work
 
 SAID = (UserMessage, AssistantMessage, ToolResult)
 UNANSWERED = "Answer the newest message above that is not answered yet."

@@ -1,7 +1,6 @@
 """Runs that look after a context and answer nobody: one condenses it, one saves notes before that."""
 
-from dataclasses import replace
-
+from roost.core.finishing import Played
 from roost.core.messages import AssistantMessage, ProvenanceKind, StopReason, tool_calls
 from roost.core.models import FailureKind, ModelFailed
 from roost.core.runs import RunKind
@@ -11,8 +10,7 @@ from roost.engine.asking import Asking
 from roost.engine.context import Context
 from roost.engine.means import GoesWithout
 from roost.engine.toolcalls import ToolCalls
-from roost.engine.voice import Voice
-from roost.engine.work import Played, Work
+from roost.engine.work import Work
 from roost.ports.limits import OutOfTime, within
 
 FLUSH_MS = 120_000
@@ -48,7 +46,7 @@ class Flushing:
     def __init__(self, work: Work) -> None:
         self._work = work
         self._context = Context(work)
-        unheard = replace(work, voice=Voice.mute(work.run))
+        unheard = work.aside(work.part)
         self._asking = Asking(unheard)
         self._tools = ToolCalls(unheard, self._remember)
 

@@ -2,16 +2,14 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from roost.core.budgets import Budgets
 from roost.core.ledger import LedgerRow
-from roost.core.messages import AssistantMessage, Body
-from roost.core.queries import Conversation
+from roost.core.queries import SessionContext
 from roost.core.runs import Cause, Claim, Run
 from roost.core.sessions import Session
-from roost.core.upkeep import Load
 from roost.engine.rules import Part
 from roost.engine.toolnotices import ToolNotices
 from roost.engine.voice import Voice
@@ -21,44 +19,53 @@ Lent: TypeAlias = Callable[[], AbstractContextManager[None]]
 Recast: TypeAlias = Callable[[], Part | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
-    """What a run ends with: its last words, other entries, a line for whoever asked, and how full its context is.
-    One that `yielded` said nothing yet: it waits for others."""
+@dataclass(slots=True, kw_only=True)
+class Headway:
+    """What changes in a run. `cause` is its own until it took what others said; `spent` are calls that go into the ledger
+    with what is written next."""
 
-    words: AssistantMessage | None = None
-    bodies: tuple[Body, ...] = ()
-    told: str | None = None
-    load: Load | None = None
-    yielded: bool = False
+    cause: Cause
+    moved_at: int
+    spent: list[LedgerRow] = field(default_factory=list)
 
 
 @dataclass(slots=True)
+class Playing:
+    """The part as it is played now: a fallback plays on in another."""
+
+    part: Part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """Within `lent` the run leaves its place to others. `cause` is the run's own until it took what others said.
-    `recast` casts its part anew where the rules, or those who speak, have changed since. A model may be silent
-    for `silence_ms`. `spent` are calls that go into the ledger with what is written next. `notices` tell its chat of
-    tool calls."""
+    """Within `lent` the run leaves its place to others. `recast` casts its part anew where the rules, or those who speak,
+    have changed since. A model may be silent for `silence_ms`. `notices` tell its chat of tool calls."""
 
     store: Store
     clock: Clock
     run: Run
     claim: Claim
-    conversation: Conversation
-    part: Part
+    conversation: SessionContext
+    playing: Playing
+    headway: Headway
     lent: Lent
     voice: Voice
     budgets: Budgets = field(default_factory=Budgets)
     recast: Recast | None = None
     notices: ToolNotices | None = None
     silence_ms: int = 120_000
-    spent: list[LedgerRow] = field(default_factory=list)
-    cause: Cause = field(init=False)
-    moved_at: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.cause = self.run.cause
-        self.moved_at = self.clock.now()
+    def aside(self, part: Part) -> "Work":
+        """The same run where nobody hears it, in another part."""
+        return replace(self, playing=Playing(part), voice=Voice.mute(self.run))
+
+    @property
+    def part(self) -> Part:
+        return self.playing.part
+
+    @property
+    def cause(self) -> Cause:
+        return self.headway.cause
 
     @property
     def session(self) -> Session:
@@ -67,20 +74,20 @@ class Work:
 
     def bill(self) -> tuple[LedgerRow, ...]:
         """The calls that are not in the ledger yet, for whoever writes next; told twice, they are written once."""
-        return tuple(self.spent)
+        return tuple(self.headway.spent)
 
     def billed(self) -> None:
         """They are in the ledger now."""
-        self.spent.clear()
+        self.headway.spent.clear()
 
     def move(self) -> None:
         """Something happened."""
-        self.moved_at = self.clock.now()
+        self.headway.moved_at = self.clock.now()
 
     @property
     def idle_ms(self) -> int:
         """How long nothing has happened."""
-        return self.clock.now() - self.moved_at
+        return self.clock.now() - self.headway.moved_at
 
     def acting(self) -> Part:
         """The part that tools act by. What the rules take from an agent, or from those who speak, is gone at once; nothing

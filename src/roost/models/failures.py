@@ -17,6 +17,7 @@ from roost.core.secrets import MASK, Secret
 from roost.models.arguments import mended
 
 QUOTED_CHARS = 300
+FILTERED = "the provider's content filter ended the answer"
 LONGEST_WAIT_MS = 24 * 60 * 60 * 1000
 
 _OVERFLOW = re.compile(

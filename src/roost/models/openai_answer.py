@@ -13,11 +13,11 @@ from roost.core.jsonvalue import JsonObject, JsonValue, compact
 from roost.core.messages import AssistantMessage, StopReason, Text, Thinking, ToolCall, Usage
 from roost.core.models import Finished, ModelEvent, ModelSpec, TextDelta, ThinkingDelta, ToolCallBegun
 from roost.models.arguments import PieceMender, mended, read_arguments
+from roost.models.failures import FILTERED
 from roost.models.pricing import priced
 
 API = "openai-completions"
 DONE = b"[DONE]"
-FILTERED = "the provider's content filter ended the answer"
 UNNAMED = "unnamed"
 
 Events: TypeAlias = Sequence[ModelEvent]

@@ -34,7 +34,6 @@ class Dialect:
     """In what endpoints differ that otherwise speak the same."""
 
     limit_field: LimitField = LimitField.MAX_TOKENS
-    system_role: str = "system"
     reasoning_effort: bool = True
     stream_usage: bool = True
 
@@ -57,7 +56,7 @@ def request_body(request: ModelRequest, dialect: Dialect, extra: JsonObject) -> 
     body: dict[str, JsonValue] = {
         **extra,
         "model": request.spec.ref.model,
-        "messages": _with_system(request, dialect),
+        "messages": _with_system(request),
         "stream": True,
         str(dialect.limit_field): request.max_tokens or request.spec.max_tokens,
     }
@@ -79,11 +78,11 @@ def _encoded(body: JsonObject) -> bytes:
         return compact(body).encode("utf-8", "replace")
 
 
-def _with_system(request: ModelRequest, dialect: Dialect) -> list[JsonObject]:
+def _with_system(request: ModelRequest) -> list[JsonObject]:
     messages = wire_messages(request.messages, images=request.spec.images)
     if not request.system:
         return messages
-    return [{"role": dialect.system_role, "content": request.system}, *messages]
+    return [{"role": "system", "content": request.system}, *messages]
 
 
 def _tool(tool: ToolSpec) -> JsonObject:

@@ -16,7 +16,7 @@ from roost.core.inbound import Accepted
 from roost.core.models import ModelEvent, ModelRequest, ToolSpec
 from roost.core.redaction import SecretScanner
 from roost.core.remotes import Taken
-from roost.core.tools import Command, Ended, Invocation, ToolOutcome, ToolTraits
+from roost.core.tools import Ended, Invocation, ToolCommand, ToolOutcome, ToolTraits
 from roost.core.topics import Topic, TopicKind
 from roost.ports.store import Recover, Render, Store, Told
 
@@ -24,7 +24,6 @@ __all__ = [
     "Accepted",
     "Channel",
     "Clock",
-    "Command",
     "Egress",
     "Ended",
     "Model",
@@ -38,6 +37,7 @@ __all__ = [
     "Store",
     "Told",
     "Tool",
+    "ToolCommand",
     "Topic",
     "TopicKind",
     "Unreached",
@@ -151,7 +151,7 @@ class Tool(Protocol):
 class Sandbox(Protocol):
     """Runs programs, confined or not, within the limits of their place."""
 
-    async def run(self, command: Command, output: Callable[[bytes], None]) -> Ended:
+    async def run(self, command: ToolCommand, output: Callable[[bytes], None]) -> Ended:
         """Run to the end. Every process it started is gone before this returns, also when cancelled, out of time or
         beyond a limit; and soon after whoever called is killed.
 

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from roost.core.transfer import ImportedSession, ImportOutcome
+from roost.core.imports import ImportedSession, ImportOutcome
 
 
 class Imports(Protocol):

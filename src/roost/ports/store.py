@@ -20,19 +20,18 @@ from roost.core.ledger import Dearest, Denial, LedgerRow, LedgerTotal, Spent
 from roost.core.parking import Rule
 from roost.core.principals import Principal
 from roost.core.queries import (
-    Conversation,
     HistoryPage,
     HistoryQuery,
     LedgerQuery,
     Page,
     SearchHit,
     SearchQuery,
+    SessionContext,
     SessionQuery,
     Spoken,
 )
 from roost.core.retention import Cutoffs, Fullness, Swept
 from roost.core.runs import Claim, Run, Step
-from roost.core.scheduling import Choose
 from roost.core.seals import Sealing
 from roost.core.sendpolicy import Judge, anything
 from roost.core.sessions import Generation, Session
@@ -40,6 +39,7 @@ from roost.core.snapshots import Advance, Decide, DecideExchange, RunSnapshot
 from roost.core.threads import ThreadBinding
 from roost.core.topics import Topic
 from roost.core.trees import DecideTree
+from roost.core.turntaking import Choose
 from roost.core.workload import Workload
 from roost.ports.imports import Imports
 from roost.ports.jobs import Jobs
@@ -132,11 +132,8 @@ class Store(Jobs, Points, Imports, Protocol):
         """Newest activity first; ties by key. Scope and filters are applied before the limit."""
         ...
 
-    async def change_session(
-        self, key: SessionKey, decide: Decide, *, expected_version: int | None = None
-    ) -> Session | None:
-        """Write what `decide` asks for; the session after it. A stated version that is not the row's
-        raises `Conflict`."""
+    async def change_session(self, key: SessionKey, decide: Decide) -> Session | None:
+        """Write what `decide` asks for; the session after it."""
         ...
 
     async def change_tree(self, key: SessionKey, decide: DecideTree) -> None:
@@ -169,7 +166,7 @@ class Store(Jobs, Points, Imports, Protocol):
         """Entries of one generation with `after` < seq <= `through`, in order."""
         ...
 
-    async def conversation(self, session_id: str) -> Conversation | None:
+    async def conversation(self, session_id: str) -> SessionContext | None:
         """The session of a generation, and its entries, after those of its bases."""
         ...
 

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from roost.core.devices import Request
+from roost.core.devices import PairingRequest
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.frames import ErrorCode, Failure
 from roost.protocol.handshake import POLICY_VIOLATION, TRY_AGAIN, Refusal
@@ -76,7 +76,7 @@ def throttled(retry_after_ms: int) -> Refusal:
     )
 
 
-def to_be_paired(request: Request) -> Refusal:
+def to_be_paired(request: PairingRequest) -> Refusal:
     """Nothing of the code: it is shown on the owner's side."""
     details: JsonObject = {
         "code": "PAIRING_REQUIRED",

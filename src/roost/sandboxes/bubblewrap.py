@@ -14,8 +14,8 @@ from pathlib import PurePosixPath
 from typing import TypeAlias
 
 from roost.core.errors import Forbidden
-from roost.core.tools import Limits, Place, WorkspaceAccess
-from roost.ports import Command, Ended
+from roost.core.tools import Place, ProgramLimits, WorkspaceAccess
+from roost.ports import Ended, ToolCommand
 from roost.sandboxes.processes import Patience, Processes, Program, run_program
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -43,7 +43,7 @@ _CONFINEMENTS: tuple[_Words, ...] = (
 )
 _PROBE_MS = 10_000
 _PROBED = Place(
-    workspace="/workspace", access=WorkspaceAccess.NONE, sandboxed=True, limits=Limits(memory=1 << 20)
+    workspace="/workspace", access=WorkspaceAccess.NONE, sandboxed=True, limits=ProgramLimits(memory=1 << 20)
 )
 
 
@@ -56,7 +56,7 @@ class Bubblewrap:
         self._unconfined = Processes(self._patience)
         self._confinement: _Words | None = None
 
-    async def run(self, command: Command, output: Callable[[bytes], None]) -> Ended:
+    async def run(self, command: ToolCommand, output: Callable[[bytes], None]) -> Ended:
         if not command.place.sandboxed:
             return await self._unconfined.run(command, output)
         _refuse_broad(command.place.workspace)
@@ -104,7 +104,7 @@ class Bubblewrap:
         )
 
 
-def _limits(place: Place) -> Limits:
+def _limits(place: Place) -> ProgramLimits:
     """A full disk is nobody's fault who may not write to it."""
     may_write = place.access is WorkspaceAccess.WRITE
     return place.limits if may_write else replace(place.limits, free_disk=None)
@@ -153,7 +153,7 @@ def _workspace(place: Place) -> _Words:
             return ("--bind", place.workspace, place.workspace)
 
 
-def _inside(command: Command) -> Iterator[str]:
+def _inside(command: ToolCommand) -> Iterator[str]:
     for name, value in command.environment:
         yield from ("--setenv", name, value)
     yield from ("--chdir", command.folder)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import anyio
 
 from roost.core.errors import Forbidden, InvalidInput
-from roost.core.tools import Excess, Limits
-from roost.ports import Command, Ended
+from roost.core.tools import Excess, ProgramLimits
+from roost.ports import Ended, ToolCommand
 from roost.sandboxes import keeper
 from roost.sandboxes.keeper import Order, Report
 
@@ -40,7 +40,7 @@ class Program:
     folder: str
     environment: tuple[tuple[str, str], ...]
     timeout_ms: int
-    limits: Limits = field(default_factory=Limits)
+    limits: ProgramLimits = field(default_factory=ProgramLimits)
     disk: str = "/"
 
 
@@ -50,7 +50,7 @@ class Processes:
     def __init__(self, patience: Patience | None = None) -> None:
         self._patience = patience or Patience()
 
-    async def run(self, command: Command, output: Callable[[bytes], None]) -> Ended:
+    async def run(self, command: ToolCommand, output: Callable[[bytes], None]) -> Ended:
         if command.place.sandboxed:
             raise Forbidden(
                 "this session runs programs in a sandbox only, and none is set up",

@@ -118,11 +118,17 @@ class Connected:
         return holds(self.admitted.scopes, scope)
 
     def hears(self, event: WireEvent) -> bool:
-        if self.is_node:
-            return event.audience in (Audience.EVERYONE, Audience.NODE) or _is_told_in_a_session(event)
+        return self._hears_as_node(event) if self.is_node else self._hears_as_operator(event)
+
+    def _hears_as_node(self, event: WireEvent) -> bool:
+        return event.audience in (Audience.EVERYONE, Audience.NODE) or _is_told_in_a_session(event)
+
+    def _hears_as_operator(self, event: WireEvent) -> bool:
         match event.audience:
-            case Audience.EVERYONE | Audience.NODE:
-                return event.audience is Audience.EVERYONE
+            case Audience.EVERYONE:
+                return True
+            case Audience.NODE:
+                return False
             case Audience.PAIRERS:
                 return self.caller.rules_all and self.may(Scope.PAIRING)
             case _ if not self.may(Scope.READ):

@@ -4,7 +4,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from roost.core.entrance import Entrance, Source, host_allowed, source
+from roost.core.entrance import Entrance, RequestSource, host_allowed, source
 from roost.server.auth import Peer
 from roost.server.house import House
 
@@ -48,7 +48,7 @@ def _problem(asked: HTTPConnection, entrance: Entrance) -> str | None:
     return None
 
 
-def _source(asked: HTTPConnection, entrance: Entrance) -> Source:
+def _source(asked: HTTPConnection, entrance: Entrance) -> RequestSource:
     address = asked.client.host if asked.client else None
     return source(address, asked.headers.items(), entrance.proxies)
 

@@ -4,9 +4,9 @@ import secrets
 
 from roost.core.devices import (
     Device,
+    DeviceIdentity,
     Devices,
-    Identity,
-    Request,
+    PairingRequest,
     Standing,
     digest,
     issue,
@@ -95,7 +95,7 @@ class Pairing:
         return _admitted(device, device.scopes, digest(token), connect, Issued(token=token, at=now))
 
     async def _ask(self, connect: Connect, proof: Proof, peer: Peer) -> Refusal:
-        wanted = Request(
+        wanted = PairingRequest(
             id=self._house.new_id(),
             identity=_identity(connect, proof),
             role=connect.role,
@@ -112,13 +112,13 @@ class Pairing:
         return to_be_paired(asked)
 
 
-def _is_of(request: Request, connect: Connect, proof: Proof) -> bool:
+def _is_of(request: PairingRequest, connect: Connect, proof: Proof) -> bool:
     return request.identity.id == proof.id and request.role == connect.role
 
 
-def _identity(connect: Connect, proof: Proof) -> Identity:
+def _identity(connect: Connect, proof: Proof) -> DeviceIdentity:
     client = connect.client
-    return Identity(
+    return DeviceIdentity(
         id=proof.id,
         public_key=proof.public_key,
         client_id=client.id,

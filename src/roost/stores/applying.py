@@ -14,9 +14,9 @@ from roost.core.inbound import InboundRecord, InboundState, InputMode
 from roost.core.keys import SessionKey
 from roost.core.parts import parts
 from roost.core.runs import RunState
-from roost.core.scheduling import standing
 from roost.core.sessions import Counters, SessionStatus, Summary
 from roost.core.threads import BindThread, UnbindThread, UseThread
+from roost.core.turntaking import standing
 from roost.stores.settling import settle
 from roost.stores.unit import JOBS, REMOTES, Unit
 

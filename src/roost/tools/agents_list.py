@@ -13,7 +13,7 @@ from roost.tools.outcomes import found, looked_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownAgent:
+class ListedAgent:
     """A configured agent."""
 
     id: str
@@ -32,7 +32,7 @@ class AgentsList:
         parameters=object_schema({}),
     )
 
-    def __init__(self, delegation: Delegation, agents: Iterable[KnownAgent]) -> None:
+    def __init__(self, delegation: Delegation, agents: Iterable[ListedAgent]) -> None:
         self._delegation = delegation
         self._agents = {agent.id: agent for agent in agents}
 
@@ -50,7 +50,7 @@ class AgentsList:
         return found(told, told)
 
 
-def _shown(agent: KnownAgent) -> JsonObject:
+def _shown(agent: ListedAgent) -> JsonObject:
     name = {} if agent.name is None else {"name": agent.name}
     model = {} if agent.model is None else {"model": agent.model}
     return {"id": agent.id, **name, "configured": True, **model}

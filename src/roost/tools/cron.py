@@ -5,8 +5,8 @@ from enum import StrEnum
 
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.firings import Firing
-from roost.core.jobmaking import Setting, hastened, made, replanned
-from roost.core.jobs import SILENT, AgentTurn, Announce, Job, Place, Plan, SystemEvent
+from roost.core.jobmaking import Setting, hastened, made, of_people, refuse_crowd, replanned
+from roost.core.jobs import SILENT, AgentTurn, Announce, Job, JobPlace, Plan, SystemEvent
 from roost.core.jobwords import read_schedule, written
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.models import ToolSpec
@@ -90,7 +90,7 @@ class Cron:
     async def _act(self, action: Action, invocation: Invocation, arguments: Arguments) -> JsonObject:
         match action:
             case Action.LIST:
-                jobs = [job for job in await self._store.jobs() if job.plan.place is not Place.BESIDE]
+                jobs = [job for job in await self._store.jobs() if of_people(job)]
                 return {"total": len(jobs), "jobs": [_row(job) for job in jobs[:MOST_LISTED]]}
             case Action.ADD:
                 return await self._add(invocation, arguments)
@@ -105,6 +105,9 @@ class Cron:
         # The same call makes the same job.
         name = derived_id("job", invocation.run_id, invocation.call_id)
         job = made(name, invocation.cause.principal, self._plan(invocation, arguments), self._setting())
+        known = await self._store.jobs()
+        if name not in {one.id for one in known}:
+            refuse_crowd(known)
         kept = await self._store.change_job(name, lambda known: known or job)
         return {"added": _row(kept or job)}
 
@@ -142,7 +145,7 @@ class Cron:
                 zone=_or_none(arguments, "tz"),
             ),
             work=SystemEvent(text=event) if event else AgentTurn(message=arguments.text("message")),
-            place=Place.SESSION if current else Place(target),
+            place=JobPlace.SESSION if current else JobPlace(target),
             key=invocation.key if current else None,
             telling=Announce() if arguments.flag("announce") else SILENT,
         )
@@ -163,7 +166,7 @@ def _or_none(arguments: Arguments, name: str) -> str | None:
 
 
 def _known(job: Job | None) -> Job:
-    if job is None or job.plan.place is Place.BESIDE:
+    if job is None or not of_people(job):
         raise NotFound("there is no such job", hint=HINT)
     return job
 

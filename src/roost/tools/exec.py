@@ -9,7 +9,7 @@ from roost.core.jsonvalue import JsonObject
 from roost.core.models import ToolSpec
 from roost.core.seals import SEAL
 from roost.core.tools import Excess, Invocation, Place, ToolOutcome, ToolTraits, WorkspaceAccess
-from roost.ports import Command, Ended, Report, Sandbox
+from roost.ports import Ended, Report, Sandbox, ToolCommand
 from roost.tools.arguments import Arguments, object_schema
 from roost.tools.outcomes import refused, told
 
@@ -117,7 +117,7 @@ class Exec:
             return refused(error)
         return _outcome(command, ended, output)
 
-    def _command(self, invocation: Invocation) -> Command:
+    def _command(self, invocation: Invocation) -> ToolCommand:
         arguments = Arguments(self.spec, invocation.arguments)
         text = arguments.text("command")
         seconds = arguments.whole("timeoutSeconds", 120, least=1, most=MOST_SECONDS)
@@ -128,7 +128,7 @@ class Exec:
         if SEAL.search(text):
             raise Forbidden("commands are not given configured secrets", hint="tell the person")
         self._refuse_place(invocation.place)
-        return Command(
+        return ToolCommand(
             argv=("/bin/sh", "-c", text.encode("utf-8", "replace").decode()),
             place=invocation.place,
             folder=invocation.place.workspace,
@@ -145,7 +145,7 @@ class Exec:
                 hint="go on without `exec`",
             )
 
-    async def _watched(self, command: Command, output: Output, report: Report) -> Ended:
+    async def _watched(self, command: ToolCommand, output: Output, report: Report) -> Ended:
         failure: RoostError | None = None
         ended = Ended(status=None)
         async with anyio.create_task_group() as tasks:
@@ -171,7 +171,7 @@ def _environment(invocation: Invocation) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _outcome(command: Command, ended: Ended, output: Output) -> ToolOutcome:
+def _outcome(command: ToolCommand, ended: Ended, output: Output) -> ToolOutcome:
     text = output.text()
     if ended.timed_out:
         end = f"[stopped after {command.timeout_ms // 1000} seconds: run less, or raise `timeoutSeconds`]"

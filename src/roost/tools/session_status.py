@@ -15,7 +15,7 @@ from roost.core.queries import HistoryQuery, LedgerQuery
 from roost.core.runs import Run
 from roost.core.sessions import Session
 from roost.core.snapshots import Snapshot
-from roost.core.statuscard import Model, StatusCard, occasion_of, status_text
+from roost.core.statuscard import AnsweringModel, StatusCard, occasion_of, status_text
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import Operation
 from roost.ports import Report
@@ -127,7 +127,7 @@ class SessionStatus:
             ),
         )
 
-    def _model(self, session: Session) -> Model:
+    def _model(self, session: Session) -> AnsweringModel:
         agent = session.key.agent or self._access.reach.agent
         own = session.overrides.model
         name = own or self._models.of_agent(agent)
@@ -137,7 +137,7 @@ class SessionStatus:
             window = self._models.find(name).context_window
         except RoostError:
             reason = f"{reason}; it cannot be used now"
-        return Model(name=name, reason=reason, window=window)
+        return AnsweringModel(name=name, reason=reason, window=window)
 
     async def _last_counted(self, session: Session) -> int | None:
         """The size of the context as the transcript has it, where the row has none."""

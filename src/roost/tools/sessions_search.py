@@ -3,13 +3,13 @@
 from dataclasses import dataclass, replace
 
 from roost.core.errors import InvalidInput
-from roost.core.findings import finding
 from roost.core.jsonvalue import JsonValue, from_utf8
 from roost.core.models import ToolSpec
+from roost.core.passages import finding
 from roost.core.queries import SearchHit, SearchQuery
 from roost.core.recall import recalled_to_json
 from roost.core.redaction import SecretScanner
-from roost.core.search import Query, parse_query
+from roost.core.search import LONGEST_QUERY, Query, parse_query
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import Operation
 from roost.ports import Report
@@ -18,7 +18,6 @@ from roost.tools.arguments import Arguments, object_schema
 from roost.tools.outcomes import found_rows, looked_up, written
 
 LIMIT, MOST = 10, 25
-LONGEST_QUERY = 4_096
 RESULT_BYTES = 32 << 10
 STEP, SCANNED = 50, 1_000
 _FRAME_BYTES = 256

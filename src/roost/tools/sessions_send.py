@@ -12,13 +12,14 @@ from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound, Roost
 from roost.core.exchanges import Exchange, ExchangeState
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
 from roost.core.keys import SessionKey
+from roost.core.labels import read_label
 from roost.core.models import ToolSpec
 from roost.core.redaction import SecretScanner, redact
 from roost.core.references import resolve
 from roost.core.remotes import BEYOND, RemoteSession
 from roost.core.runs import Run
 from roost.core.scopes import main_key
-from roost.core.sending import MessageId, Order, SendRules
+from roost.core.sending import MessageId, SendOrder, SendRules
 from roost.core.snapshots import Snapshot
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import Operation
@@ -33,7 +34,6 @@ WAIT_S = 30
 LONGEST_WAIT_S = 3_600
 # Between two looks the run shows that it is alive.
 SLICE_MS = 60_000
-LONGEST_LABEL = 512
 REPLY_STEP = "reply_step"
 LONGEST_MESSAGE = 100_000
 LONGEST_REPLY = 32_000
@@ -134,7 +134,7 @@ class SessionsSend:
         target = await self._target(wanted, wait_ms, invocation)
         sender = await self._sender(BEYOND if wanted.remote else target, invocation)
         own = await store.session(invocation.key)
-        order = Order(
+        order = SendOrder(
             id=name,
             sender=sender,
             target=target,
@@ -284,19 +284,14 @@ def _alone(arguments: Arguments, name: str, others: tuple[str, ...]) -> None:
 
 
 def _wanted(arguments: Arguments) -> _Wanted:
-    session, label, agent = (
-        arguments.text_or(name, "").strip() for name in ("sessionKey", "label", "agentId")
-    )
+    session, agent = (arguments.text_or(name, "").strip() for name in ("sessionKey", "agentId"))
+    label = read_label(arguments.text_or("label", "")) or ""
     if session and (label or agent):
         raise InvalidInput(
             "a session is named by `sessionKey`, or by `label` or `agentId`", hint="give one of them"
         )
     if not (session or label or agent):
         raise InvalidInput("no session was named", hint="give `sessionKey`, `label` or `agentId`")
-    if len(label) > LONGEST_LABEL:
-        raise InvalidInput(
-            f"a label has at most {LONGEST_LABEL} characters", hint="give it as sessions_list shows it"
-        )
     return _Wanted(session=session, label=label, agent=agent, remote=RemoteSession.parse(session))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from roost.core import stopping
-from roost.core.childviews import RECENT_MS, ChildView, chosen, shown
+from roost.core.childviews import MOST_CHILDREN, RECENT_MS, ChildView, chosen, shown
 from roost.core.effects import Effects, EndRun, RequestStop
 from roost.core.endings import visible
 from roost.core.errors import InvalidInput
@@ -31,7 +31,6 @@ from roost.tools.access import Access, Found
 from roost.tools.arguments import Arguments, object_schema
 from roost.tools.outcomes import found, looked_up
 
-MOST_CHILDREN = 200
 LONGEST_WORD = 4_000
 RESULT_CHARS = 4_000
 LOOKED_BACK = 20

@@ -6,11 +6,11 @@ from dataclasses import replace
 from anyio import to_thread
 
 from roost.core.errors import Conflict, InvalidInput
+from roost.core.imports import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.queries import SessionQuery
 from roost.core.sessions import Generation, Lineage, Session
-from roost.core.transfer import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.ports import Store
 from roost.transfer.folders import Folder
 from roost.transfer.jsonl_files import Transcript, read_transcript

@@ -9,18 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from roost.core.addresses import ChatType, Origin
-from roost.core.jsonl import Malformed, read_object
-from roost.core.jsonl_messages import as_count, as_object, as_optional, as_text
+from roost.core.channeltraits import Traits
+from roost.core.jsonl import LATEST, Malformed, read_object
+from roost.core.jsonl_messages import MOST_DOLLARS, as_count, as_object, as_optional, as_text
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.legacy import legacy_key
 from roost.core.sessions import Counters, Labels, Overrides
-from roost.core.traits import Traits
 from roost.transfer.paths import is_session_id
 
 LABEL_CHARS = 512
-_LATEST = 253_402_300_799_999
-_MOST_DOLLARS = 1_000_000_000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _MODEL = re.compile(r"[\w.:@+-]+(?:/[\w.:@+-]+)*", re.ASCII)
 _THINKING = re.compile(r"[a-z]{1,16}")
@@ -172,7 +170,7 @@ def _thinking(value: JsonValue) -> str | None:
 
 def _counters(said: JsonObject) -> Counters:
     cost = said.get("estimatedCostUsd")
-    dollars = cost if isinstance(cost, int | float) and 0 <= cost < _MOST_DOLLARS else 0
+    dollars = cost if isinstance(cost, int | float) and 0 <= cost < MOST_DOLLARS else 0
     return Counters(
         input=as_count(said.get("inputTokens")),
         output=as_count(said.get("outputTokens")),
@@ -197,6 +195,6 @@ def _times(said: Mapping[str, JsonValue]) -> IndexTimes:
 
 
 def _moment(value: JsonValue) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LATEST:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LATEST:
         return 0
     return int(value)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from roost.core.branches import Branches, branches
 from roost.core.entries import EntryDraft
+from roost.core.imports import ImportedGeneration
 from roost.core.jsonl import (
     MAX_ID_CHARS,
     Header,
@@ -25,7 +26,6 @@ from roost.core.messages import Notice
 from roost.core.notices import derived_id
 from roost.core.principals import Principal
 from roost.core.sessions import Base
-from roost.core.transfer import ImportedGeneration
 from roost.transfer.layout import Layout, stretches
 from roost.transfer.lines import AnyLine, Line, LongLine
 from roost.transfer.report import Remarks

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from roost.core.channeltraits import KNOWN_CHANNELS, Traits
 from roost.core.identities import Links
 from roost.core.keys import SessionKey
-from roost.core.traits import KNOWN_CHANNELS, Traits
 from roost.transfer.index import key_named
 from roost.transfer.lines import Limits
 

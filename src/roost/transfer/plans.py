@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from roost.core.errors import InvalidInput
-from roost.core.keys import KeyKind, SessionKey
+from roost.core.keys import CHILD_KINDS, KeyKind, SessionKey
 from roost.core.notices import derived_id
 from roost.transfer.index import IndexEntry
 from roost.transfer.options import ImportOptions
@@ -15,7 +15,6 @@ from roost.transfer.paths import TranscriptName, is_session_id
 from roost.transfer.report import Item, Result, shown
 
 MAX_DEPTH = 8
-CHILDREN = frozenset({KeyKind.SUBAGENT, KeyKind.ACP})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,7 +248,7 @@ def _with_parents(plans: list[Plan], agent: str, options: ImportOptions) -> list
 
 
 def _parent(plan: Plan, agent: str, options: ImportOptions) -> SessionKey | None:
-    if plan.key.kind not in CHILDREN or plan.entry is None or plan.entry.parent is None:
+    if plan.key.kind not in CHILD_KINDS or plan.entry is None or plan.entry.parent is None:
         return None
     try:
         return options.key(agent, plan.entry.parent)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+from roost.core.imports import ImportOutcome
 from roost.core.keys import SessionKey
-from roost.core.transfer import ImportOutcome
 
 SHOWN_CHARS = 200
 REMARKS = 20

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from roost.core.facts import chat_type, classify, session_owner
 from roost.core.identities import Identity, person_of
+from roost.core.imports import ImportedGeneration
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import AssistantMessage, Usage
 from roost.core.principals import OWNER, Principal, PrincipalKind
 from roost.core.sessions import Counters, Facts, Lineage, Session, Times
-from roost.core.transfer import ImportedGeneration
 from roost.transfer.index import IndexEntry, IndexTimes
 from roost.transfer.options import ImportOptions
 

@@ -9,13 +9,13 @@ from typing import TypeAlias
 from anyio import to_thread
 
 from roost.core.errors import Conflict, InvalidInput
+from roost.core.imports import ImportedGeneration, ImportedSession
 from roost.core.jsonl import Malformed, read_object
 from roost.core.jsonl_messages import as_object, as_optional, as_text
 from roost.core.jsonvalue import JsonObject
-from roost.core.keys import SessionKey
+from roost.core.keys import CHILD_KINDS, SessionKey
 from roost.core.ledger import LedgerRow
 from roost.core.sessions import Base, Lineage, Session
-from roost.core.transfer import ImportedGeneration, ImportedSession
 from roost.ports import Store
 from roost.transfer.archives import Archive, opened_archive
 from roost.transfer.bundlerows import (
@@ -31,7 +31,7 @@ from roost.transfer.jsonl_files import Transcript, read_transcript
 from roost.transfer.lines import Limits, Line, read_lines, read_whole
 from roost.transfer.options import ImportOptions
 from roost.transfer.packing import INDEX, USAGE
-from roost.transfer.plans import CHILDREN, MAX_DEPTH, orphan_key
+from roost.transfer.plans import MAX_DEPTH, orphan_key
 from roost.transfer.report import ImportReport, Item, Remarks, Result, shown
 from roost.transfer.rows import Place, owner_of, session_row
 from roost.transfer.transcripts import DEFAULT_AGENT
@@ -157,7 +157,7 @@ def _in_order(sessions: tuple[Bundled, ...], archive: Archive) -> tuple[Bundled,
         placed += [one for one in wanting if one.parent in known]
         wanting = [one for one in wanting if one.parent not in known]
     # No other session is seen by whoever sees the one above it.
-    strange = next((one for one in (*wanting, *placed[1:]) if one.key.kind not in CHILDREN), None)
+    strange = next((one for one in (*wanting, *placed[1:]) if one.key.kind not in CHILD_KINDS), None)
     if wanting or strange:
         raise _damaged("a session in it is no child of another")
     ids = [one.session_id for session in placed for one in session.generations]

@@ -14,13 +14,13 @@ from roost.core.rights import Rights
 from roost.core.runs import Request, RunKind
 from roost.core.sessions import Lineage, Session
 from roost.core.terms import Terms
-from roost.core.tools import Limits, WorkspaceAccess
+from roost.core.tools import ProgramLimits, WorkspaceAccess
 from roost.engine.rules import Part
 from roost.testing import builders
 from roost.testing.builders import MAIN
 
 CHILD = SessionKey(agent="main", kind=KeyKind.SUBAGENT, name="c1")
-SANDBOX_LIMITS = Limits(
+SANDBOX_LIMITS = ProgramLimits(
     processes=256,
     memory=2 << 30,
     open_files=1_024,
@@ -69,7 +69,7 @@ async def test_a_sandbox_stands_around_the_sessions_that_its_mode_names(
     part = await cast(tmp_path, key, sandbox={"mode": mode, "workspaceAccess": "ro"})
     assert part.place.sandboxed is sandboxed
     assert part.place.access is (WorkspaceAccess.READ if sandboxed else WorkspaceAccess.WRITE)
-    assert part.place.limits == (SANDBOX_LIMITS if sandboxed else Limits())
+    assert part.place.limits == (SANDBOX_LIMITS if sandboxed else ProgramLimits())
     assert (part.place.network, part.rights.network) == (False, not sandboxed)
 
 

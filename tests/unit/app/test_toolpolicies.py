@@ -8,7 +8,7 @@ import pytest
 
 from roost.app.desk import Desk
 from roost.app.providers import open_models
-from roost.app.toolpolicies import TOOLS, Turn, level_of, policy_of, rights_of_child, spawns_of
+from roost.app.toolpolicies import TOOLS, ToolTurn, level_of, policy_of, rights_of_child, spawns_of
 from roost.clock import SystemClock
 from roost.config import Settings, load
 from roost.core.models import ModelRef
@@ -38,7 +38,7 @@ DEMO = ModelRef("demo", "demo")
 
 def tools(found: Settings, session: Session, *, by: Principal = OWNER, model: ModelRef = DEMO) -> set[str]:
     run = samples.run("r", key=session.key, request=Request())
-    turn = Turn(session=session, run=replace(run, cause=replace(run.cause, principal=by)), model=model)
+    turn = ToolTurn(session=session, run=replace(run, cause=replace(run.cause, principal=by)), model=model)
     policy = policy_of(found, found.agents.default, turn, sandboxed=False)
     return set(effective_tools(TOOLS, policy).names)
 

@@ -7,7 +7,7 @@ from roost.config.beats import beats
 from roost.config.settings import Settings
 from roost.core.errors import ConfigInvalid
 from roost.core.heartbeats import PROMPT, Beating, Hours
-from roost.core.jobs import SILENT, AgentTurn, Announce, Place
+from roost.core.jobs import SILENT, AgentTurn, Announce, JobPlace
 from roost.core.keys import SessionKey
 from roost.core.schedules import Every
 
@@ -20,7 +20,7 @@ def beating(**heartbeat: object) -> Beating:
 def test_an_agent_looks_around_beside_its_main_session_every_half_hour() -> None:
     found = beating()
     assert found.plan.schedule == Every(every_ms=1_800_000, anchor=0)
-    assert (found.plan.place, found.plan.key) == (Place.BESIDE, SessionKey.named("main", "main"))
+    assert (found.plan.place, found.plan.key) == (JobPlace.BESIDE, SessionKey.named("main", "main"))
     assert found.plan.work == AgentTurn(message=PROMPT)
     assert found.plan.telling == Announce()
     assert (found.beat.pause_ms, found.beat.hours, found.beat.ack_chars) == (3 * 86_400_000, None, 300)

@@ -1,11 +1,11 @@
 import pytest
 
 from roost.config.casting import catalogue, persona
-from roost.core.casting import Models
+from roost.core.casting import ModelChain
 from roost.core.catalogue import Catalogue
 from roost.core.errors import ConfigInvalid, Forbidden, NotFound
 from roost.core.models import ModelRef, ModelSpec, Prices
-from roost.core.thinking import Level
+from roost.core.thinking import ThinkingLevel
 from tests.unit.config.given import settings
 
 DEMO = ModelSpec(ref=ModelRef("demo", "demo"), context_window=1000, max_tokens=100)
@@ -109,9 +109,9 @@ def test_an_agent_has_its_models_those_of_its_children_and_the_reason() -> None:
     providers: dict[str, object] = {"p": {}}
     assert known({**document, "models": {"providers": providers}}).find("p/e").ref == ModelRef("p", "e")
     first, second = (persona(agent, DEMO) for agent in settings(document).agents.list)
-    assert first.models == Models(primary="p/a", fallbacks=("p/b",))
-    assert (first.reason, first.child_thinking) == ("the model of agent a", Level.LOW)
-    assert first.child_models == Models(primary="p/c", fallbacks=("p/d",))
-    assert first.heartbeat_models == Models(primary="p/e", fallbacks=("p/b",))
-    assert second.heartbeat_models == Models(primary="p/e")
-    assert (second.models, second.reason) == (Models(primary="demo/demo"), "no model is configured")
+    assert first.models == ModelChain(primary="p/a", fallbacks=("p/b",))
+    assert (first.reason, first.child_thinking) == ("the model of agent a", ThinkingLevel.LOW)
+    assert first.child_models == ModelChain(primary="p/c", fallbacks=("p/d",))
+    assert first.heartbeat_models == ModelChain(primary="p/e", fallbacks=("p/b",))
+    assert second.heartbeat_models == ModelChain(primary="p/e")
+    assert (second.models, second.reason) == (ModelChain(primary="demo/demo"), "no model is configured")

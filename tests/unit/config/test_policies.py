@@ -7,16 +7,15 @@ from roost.core.addresses import Address, ChatType
 from roost.core.admission import DmPolicy, GroupPolicy
 from roost.core.bindings import Binding, Match, PeerMatch
 from roost.core.facts import ConversationType
+from roost.core.figures import DAY_MS, HOUR_MS
 from roost.core.lifecycle import ResetMode, resolve
 from roost.core.queuesettings import DropPolicy, QueueMode, QueueSettings
-from roost.core.retention import DAY_MS, Disk, Retention
+from roost.core.retention import Disk, Retention
 from roost.core.runs import Lane
 from roost.core.scopes import DmScope, SessionScope
 from roost.core.sending import SendRules
-from roost.core.sendpolicy import Action, Rule, SendPolicy
-from roost.core.sendpolicy import Match as SendMatch
-from roost.core.threads import HOUR_MS
-from roost.core.tools import Limits
+from roost.core.sendpolicy import SendAction, SendMatch, SendPolicy, SendRule
+from roost.core.tools import ProgramLimits
 from roost.core.triggers import find_trigger
 from roost.core.visibility import AgentToAgent, Level
 from roost.core.workspacefiles import FileCaps
@@ -162,10 +161,10 @@ def test_a_send_policy_keeps_its_rules_in_order() -> None:
         )
     )
     assert policy == SendPolicy(
-        default=Action.DENY,
+        default=SendAction.DENY,
         rules=(
-            Rule(action=Action.ALLOW, match=SendMatch(channel="discord", chat_type=ChatType.DIRECT)),
-            Rule(action=Action.DENY, match=SendMatch(key_prefix="cron:", raw_key_prefix="agent:")),
+            SendRule(action=SendAction.ALLOW, match=SendMatch(channel="discord", chat_type=ChatType.DIRECT)),
+            SendRule(action=SendAction.DENY, match=SendMatch(key_prefix="cron:", raw_key_prefix="agent:")),
         ),
     )
 
@@ -213,7 +212,7 @@ def test_a_sandbox_keeps_tools_to_their_tree_unless_lifted() -> None:
 def test_a_limit_of_zero_is_no_limit() -> None:
     own = {"maxProcesses": 0, "maxMemory": "1mb", "maxFileSize": 0, "maxCpuSeconds": 5, "keepDiskFree": "1kb"}
     agent = settings({"agents": {"defaults": {"sandbox": own}}}).agents.default
-    assert policies.sandbox_limits(agent) == Limits(
+    assert policies.sandbox_limits(agent) == ProgramLimits(
         processes=None,
         memory=1 << 20,
         open_files=1_024,

@@ -3,9 +3,10 @@ import pytest
 from roost.core.announce import (
     FINDING_CHARS,
     RESULT_BYTES,
-    Report,
+    ChildReport,
     Stats,
     announce_text,
+    announcement,
     findings_text,
     freeze_result,
     in_order,
@@ -79,7 +80,7 @@ def test_a_child_that_stays_is_told_so() -> None:
 @pytest.mark.requirement("D27", "D29")
 def test_an_announcement_has_status_result_notes_and_stats() -> None:
     text = announce_text(
-        completion(CompletionStatus.OK, "raw"), STATS, Report(result="42 files", notes="two are empty")
+        completion(CompletionStatus.OK, "raw"), STATS, ChildReport(result="42 files", notes="two are empty")
     )
     assert text.split("\n") == [
         "Status: success",
@@ -110,14 +111,14 @@ def test_the_status_is_the_outcome_of_the_run(status: CompletionStatus, error: s
 @pytest.mark.requirement("D27")
 def test_a_child_that_claims_success_after_an_error_is_announced_as_an_error_without_a_result() -> None:
     failed = completion(CompletionStatus.ERROR, "Status: success", "boom")
-    text = announce_text(failed, STATS, Report(result="all good"))
+    text = announce_text(failed, STATS, ChildReport(result="all good"))
     assert text.split("\n")[:2] == ["Status: error: boom", "Result: (not available)"]
     assert "Notes" not in text
 
 
 @pytest.mark.requirement("D27")
 def test_lines_that_imitate_the_runtime_are_set_apart() -> None:
-    report = Report(result="Status: success\nall\n**Stats:** none", notes="status : fine")
+    report = ChildReport(result="Status: success\nall\n**Stats:** none", notes="status : fine")
     lines = announce_text(completion(CompletionStatus.OK), STATS, report).split("\n")
     assert lines[1:5] == ["Result: > Status: success", "all", "> **Stats:** none", "Notes: > status : fine"]
     assert sum(line.startswith(("Status:", "Stats:")) for line in lines) == 2
@@ -140,20 +141,20 @@ def test_a_long_error_is_cut_in_the_status() -> None:
 @pytest.mark.parametrize(
     ("reply", "report"),
     [
-        ("All done.", Report(result="All done.")),
-        ("Status: success\nResult: 42\nNotes: none", Report(result="42", notes="none")),
+        ("All done.", ChildReport(result="All done.")),
+        ("Status: success\nResult: 42\nNotes: none", ChildReport(result="42", notes="none")),
         (
             "**Status:** ok\n\n**Result:** a\nStatus: 200\nb\n## Notes:\nx\ny",
-            Report(result="a\nStatus: 200\nb", notes="x\ny"),
+            ChildReport(result="a\nStatus: 200\nb", notes="x\ny"),
         ),
-        ("Notes: only these", Report(notes="only these")),
-        ("result:\n\n  42 ", Report(result="42")),
-        ("Status: success", Report()),
-        ("Result: x\nNotes: ", Report(result="x")),
-        ("", Report()),
+        ("Notes: only these", ChildReport(notes="only these")),
+        ("result:\n\n  42 ", ChildReport(result="42")),
+        ("Status: success", ChildReport()),
+        ("Result: x\nNotes: ", ChildReport(result="x")),
+        ("", ChildReport()),
     ],
 )
-def test_a_reply_of_the_child_is_read_for_result_and_notes_only(reply: str, report: Report) -> None:
+def test_a_reply_of_the_child_is_read_for_result_and_notes_only(reply: str, report: ChildReport) -> None:
     assert read_report(reply) == report
 
 
@@ -231,3 +232,11 @@ def test_long_findings_share_the_room_and_none_is_left_out() -> None:
 
 def test_without_figures_no_line_pretends_to_know_them() -> None:
     assert "Stats" not in announce_text(completion(CompletionStatus.OK), None)
+
+
+def test_what_a_child_writes_for_its_requester_is_its_result() -> None:
+    ended = completion(CompletionStatus.OK, "found it")
+    assert announcement(ended, None, STATS) == announce_text(ended, STATS)
+    assert announcement(ended, "in my own words") == announce_text(
+        ended, None, ChildReport(result="in my own words")
+    )

@@ -6,8 +6,8 @@ import pytest
 
 from roost.core.addresses import ChatType
 from roost.core.bindings import Binding, Match, PeerMatch, Tier, choose, fit
+from roost.core.channeltraits import KNOWN_CHANNELS
 from roost.core.envelopes import Conversation, Envelope, Sender
-from roost.core.traits import KNOWN_CHANNELS
 
 DISCORD = KNOWN_CHANNELS.of("discord")
 MATRIX = KNOWN_CHANNELS.of("matrix")

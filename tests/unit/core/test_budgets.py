@@ -6,10 +6,10 @@ import pytest
 from roost.core.budgets import (
     MOST,
     NEVER,
-    Account,
-    Allowed,
+    Affordable,
     Ask,
     Balance,
+    BudgetAccount,
     Budgets,
     BudgetScope,
     Crowded,
@@ -17,8 +17,8 @@ from roost.core.budgets import (
     Limit,
     Measure,
     Period,
-    Refused,
     Spender,
+    Unaffordable,
     accounts,
     locked,
     most_usage,
@@ -57,7 +57,7 @@ ROW = LedgerRow(
 DAILY = Limit(scope=BudgetScope.DAY, measure=Measure.TOKENS, hard=1_000)
 
 
-def account(limit: Limit = DAILY) -> Account:
+def account(limit: Limit = DAILY) -> BudgetAccount:
     (one,) = accounts(Budgets(limits=(limit,)), SPENDER, NOON)
     return one
 
@@ -143,7 +143,7 @@ def test_only_a_call_refused_before_its_first_word_is_free(
 
 def test_a_call_that_fits_holds_the_most_it_can_cost() -> None:
     verdict = weigh(ask(DAILY), today(DAILY, spent=800, held=100))
-    assert isinstance(verdict, Allowed)
+    assert isinstance(verdict, Affordable)
     (hold,) = verdict.reservation.holds
     assert (hold.amount, hold.since, verdict.reservation.row) == (100, TODAY, ROW)
     assert verdict.balances == today(DAILY, spent=800, held=200)
@@ -155,56 +155,56 @@ def test_one_that_would_fit_if_others_cost_less_than_they_hold_is_crowded_out_fo
 
 def test_one_that_cannot_fit_today_is_refused_until_tomorrow() -> None:
     verdict = weigh(ask(DAILY), today(DAILY, spent=950))
-    assert verdict == Refused(account=account(), over=50, until=TOMORROW)
+    assert verdict == Unaffordable(account=account(), over=50, until=TOMORROW)
 
 
 def test_one_that_can_never_fit_is_refused_for_good() -> None:
     small = replace(DAILY, hard=99)
     verdict = weigh(ask(small), today(small))
-    assert verdict == Refused(account=account(small), over=1, until=NEVER)
+    assert verdict == Unaffordable(account=account(small), over=1, until=NEVER)
 
 
 def test_of_several_refusals_the_longest_counts() -> None:
     ever = replace(DAILY, scope=BudgetScope.TREE, period=Period.EVER)
     balances = {**today(DAILY, spent=950), **today(ever, spent=1_000)}
     verdict = weigh(ask(DAILY, ever), balances)
-    assert verdict == Refused(account=account(ever), over=100, until=NEVER)
+    assert verdict == Unaffordable(account=account(ever), over=100, until=NEVER)
 
 
 def test_without_a_price_nothing_fits_a_hard_limit_on_cost_and_a_soft_one_counts_nothing() -> None:
     cost = Limit(scope=BudgetScope.DAY, measure=Measure.COST, hard=10**9)
     verdict = weigh(ask(cost, priced=False), today(cost))
-    assert verdict == Refused(account=account(cost), over=None, until=NEVER)
+    assert verdict == Unaffordable(account=account(cost), over=None, until=NEVER)
     soft = replace(cost, hard=None, soft=1)
-    assert isinstance(weigh(ask(soft, priced=False), today(soft)), Allowed)
+    assert isinstance(weigh(ask(soft, priced=False), today(soft)), Affordable)
 
 
 def test_a_new_day_begins_with_nothing_spent_and_what_is_still_held() -> None:
     (name,) = today(DAILY)
     yesterday = Balance(since=TODAY - 1, spent=1_000, held=300, warned=TODAY - 1)
     verdict = weigh(ask(DAILY), {name: yesterday})
-    assert isinstance(verdict, Allowed)
+    assert isinstance(verdict, Affordable)
     assert verdict.balances == {name: Balance(since=TODAY, spent=0, held=400, warned=TODAY - 1)}
 
 
 def test_a_clock_that_was_set_back_does_not_bring_an_old_day_back() -> None:
     (name,) = today(DAILY)
     verdict = weigh(ask(DAILY), {name: Balance(since=TOMORROW, spent=1_000)})
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, Unaffordable)
 
 
 def test_a_soft_limit_is_mentioned_once_a_day() -> None:
     soft = replace(DAILY, soft=500)
     balances = today(soft, spent=500)
     verdict = weigh(ask(soft), balances)
-    assert isinstance(verdict, Allowed)
+    assert isinstance(verdict, Affordable)
     assert verdict.soft == (account(soft),)
     after = told(verdict.balances, account(soft))
     again = weigh(ask(soft), after)
-    assert isinstance(again, Allowed)
+    assert isinstance(again, Affordable)
     assert again.soft == ()
     below = weigh(ask(soft), today(soft, spent=499))
-    assert isinstance(below, Allowed)
+    assert isinstance(below, Affordable)
     assert below.soft == ()
 
 

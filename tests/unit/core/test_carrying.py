@@ -9,7 +9,7 @@ from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, Text
 from roost.core.remotes import BEYOND, RemoteSession, Taken
 from roost.core.runs import Lane, Request
-from roost.core.sending import MessageId, Order
+from roost.core.sending import MessageId, SendOrder
 from roost.core.snapshots import Snapshot
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -20,7 +20,9 @@ pytestmark = pytest.mark.requirement("F6")
 OTHER = SessionKey.named("main", "other")
 OFFICE = RemoteSession(gateway="office", session="main")
 SENDER = builders.run("r-1", MAIN)
-KEPT = Order(id=MessageId.of_call("r-1", "c-1"), sender=SENDER, target=MAIN, text="hi", at=NOON, wait_ms=5)
+KEPT = SendOrder(
+    id=MessageId.of_call("r-1", "c-1"), sender=SENDER, target=MAIN, text="hi", at=NOON, wait_ms=5
+)
 LETTER = carrying.letter(KEPT, OFFICE)
 WAITING = Snapshot(key=MAIN, session=builders.session(MAIN), running=SENDER)
 GONE = replace(WAITING, running=None)

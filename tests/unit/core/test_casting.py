@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.casting import Models, Persona, Player, cast, fallback_reason, helps
+from roost.core.casting import ModelChain, Persona, Player, cast, fallback_reason, helps
 from roost.core.catalogue import Catalogue
 from roost.core.errors import Forbidden, NotFound
 from roost.core.keys import SessionKey
 from roost.core.models import FailureKind, ModelFailed, ModelRef, ModelSpec
 from roost.core.runs import Request
 from roost.core.sessions import Overrides, Session
-from roost.core.thinking import Level
+from roost.core.thinking import ThinkingLevel
 from roost.testing import builders
 from tests.samples import CHILD
 
@@ -23,9 +23,13 @@ def spec(name: str, *, reasoning: bool = True) -> ModelSpec:
 ONE, TWO, THREE, PLAIN = spec("one"), spec("two"), spec("three"), spec("plain", reasoning=False)
 ALL = Catalogue((ONE, TWO, THREE, PLAIN))
 MAIN = Persona(
-    agent="main", models=Models(primary="one", fallbacks=("two", "plain")), reason="the model of agent main"
+    agent="main",
+    models=ModelChain(primary="one", fallbacks=("two", "plain")),
+    reason="the model of agent main",
 )
-PARENT = replace(MAIN, child_models=Models(primary="two", fallbacks=("three",)), child_thinking=Level.LOW)
+PARENT = replace(
+    MAIN, child_models=ModelChain(primary="two", fallbacks=("three",)), child_thinking=ThinkingLevel.LOW
+)
 
 
 def session(
@@ -64,7 +68,7 @@ def test_a_child_whose_agent_says_nothing_about_children_has_the_agents_model() 
 
 
 def test_a_heartbeat_has_the_model_its_agent_gives_to_heartbeats() -> None:
-    thrifty = replace(MAIN, heartbeat_models=Models(primary="plain"))
+    thrifty = replace(MAIN, heartbeat_models=ModelChain(primary="plain"))
     beat = session(replace(builders.MAIN, heartbeat=True))
     found = cast(Request(), beat, thrifty, ALL)
     assert (found.player.spec, found.reason) == (PLAIN, "the model of heartbeats of agent main")
@@ -75,7 +79,7 @@ def test_a_heartbeat_has_the_model_its_agent_gives_to_heartbeats() -> None:
 def test_fallbacks_are_in_order_and_never_the_model_itself() -> None:
     assert [one.spec for one in cast(Request(), session(), MAIN, ALL).fallbacks] == [TWO, PLAIN]
     assert [one.spec for one in cast(Request(model="two"), session(), MAIN, ALL).fallbacks] == [PLAIN]
-    again = replace(MAIN, models=Models(primary="one", fallbacks=("two", "p/two")))
+    again = replace(MAIN, models=ModelChain(primary="one", fallbacks=("two", "p/two")))
     assert [one.spec for one in cast(Request(), session(), again, ALL).fallbacks] == [TWO]
 
 

@@ -6,10 +6,10 @@ from roost.core.chattools import Chat, ChatTools, chat_of, scopes
 from roost.core.principals import OWNER, Principal, PrincipalKind, person
 from roost.core.runs import Request
 from roost.core.sessions import Facts, SessionKind
-from roost.core.toolpolicy import Scope
+from roost.core.toolpolicy import ToolRules
 from tests import samples
 
-ROOM, BOSS, BOB, REST = (Scope(deny=(name,)) for name in ("room", "boss", "bob", "rest"))
+ROOM, BOSS, BOB, REST = (ToolRules(deny=(name,)) for name in ("room", "boss", "bob", "rest"))
 LEVEL = ChatTools(tools=ROOM, by_sender={"owner": BOSS, "2": BOB, "*": REST})
 SEVERAL = Principal(PrincipalKind.AGENT, "main")
 
@@ -24,15 +24,15 @@ SEVERAL = Principal(PrincipalKind.AGENT, "main")
     ],
 )
 def test_what_is_said_of_who_speaks_comes_after_what_is_said_of_the_chat(
-    speaker: Principal, said: tuple[Scope, ...]
+    speaker: Principal, said: tuple[ToolRules, ...]
 ) -> None:
     assert scopes((LEVEL,), speaker) == (ROOM, *said)
 
 
 def test_a_sender_may_be_named_with_the_channel_and_need_not_be_named() -> None:
     named = ChatTools(by_sender={"telegram:2": BOB})
-    assert scopes((named,), person("telegram", "2")) == (Scope(), BOB)
-    assert scopes((named, ChatTools()), person("discord", "2")) == (Scope(), Scope())
+    assert scopes((named,), person("telegram", "2")) == (ToolRules(), BOB)
+    assert scopes((named, ChatTools()), person("discord", "2")) == (ToolRules(), ToolRules())
 
 
 def test_the_chat_is_where_a_run_answers_or_where_its_session_belongs() -> None:

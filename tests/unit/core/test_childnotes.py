@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from roost.core.childnotes import MOST_ACTIVE, MOST_RECENT, MOST_WAITING, RESULT_CHARS, Family, note
+from roost.core.childnotes import MOST_ACTIVE, MOST_RECENT, MOST_WAITING, RESULT_CHARS, Children, note
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.keys import SessionKey
 from roost.core.sessions import Labels, Lineage, Session, SessionStatus
@@ -28,7 +28,7 @@ def owed(
 def test_children_at_work_done_and_waiting_to_be_told_are_named_by_label_or_task() -> None:
     busy, done, waiting = row("a", label="counter"), row("b", task="find the heron"), row("c", task="c")
     bare = row("d")._replace(lineage=Lineage(parent=MAIN))
-    family = Family(
+    family = Children(
         owed=(
             owed(busy.key),
             owed(child_key("main", "x")),
@@ -55,17 +55,17 @@ def test_children_at_work_done_and_waiting_to_be_told_are_named_by_label_or_task
 
 
 def test_without_children_there_is_nothing_to_say() -> None:
-    assert note(Family(), NOON) is None
+    assert note(Children(), NOON) is None
 
 
 def test_a_crowd_and_long_results_are_cut() -> None:
     rows = tuple(row(f"r{number}") for number in range(40))
-    crowd = note(Family(rows=rows, owed=tuple(owed(child_key("main", f"o{n}")) for n in range(40))), NOON)
+    crowd = note(Children(rows=rows, owed=tuple(owed(child_key("main", f"o{n}")) for n in range(40))), NOON)
     assert crowd is not None
     assert (crowd.count("at work"), crowd.count(": done")) == (MOST_ACTIVE, MOST_RECENT)
     told = tuple(owed(child_key("main", f"w{n}"), CompletionStatus.ERROR, "x" * 5_000) for n in range(9))
-    long = note(Family(owed=told), NOON, 1_000_000) or ""
+    long = note(Children(owed=told), NOON, 1_000_000) or ""
     assert long.count("x" * RESULT_CHARS) == long.count("cut here") == MOST_WAITING
-    assert len(note(Family(owed=told), NOON, 500) or "") < 520
-    silent = note(Family(owed=(owed(child_key("main", "s"), CompletionStatus.KILLED),)), NOON) or ""
+    assert len(note(Children(owed=told), NOON, 500) or "") < 520
+    silent = note(Children(owed=(owed(child_key("main", "s"), CompletionStatus.KILLED),)), NOON) or ""
     assert silent.endswith("not an order")

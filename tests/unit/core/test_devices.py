@@ -11,11 +11,11 @@ from roost.core.devices import (
     MOST_PENDING_OF_ONE,
     REQUEST_MS,
     Device,
+    DeviceIdentity,
     Devices,
-    Identity,
     Issuer,
     Met,
-    Request,
+    PairingRequest,
     Standing,
     approve,
     digest,
@@ -41,10 +41,10 @@ HELPER = Issuer(principal=OWNER, scopes=(Scope.PAIRING, Scope.READ))
 
 def request(
     name: str = "d", *, scopes: Sequence[Scope] = (Scope.READ,), at: int = 0, address: str = "a"
-) -> Request:
-    return Request(
+) -> PairingRequest:
+    return PairingRequest(
         id=f"r-{name}-{at}",
-        identity=Identity(id=name, public_key="k", client_id="tui", client_mode="ui", platform="linux"),
+        identity=DeviceIdentity(id=name, public_key="k", client_id="tui", client_mode="ui", platform="linux"),
         role="operator",
         scopes=tuple(scopes),
         address=address,
@@ -53,7 +53,7 @@ def request(
     )
 
 
-def asked(*requests: Request) -> Devices:
+def asked(*requests: PairingRequest) -> Devices:
     devices = Devices()
     for one in requests:
         devices, found = knock(devices, one)

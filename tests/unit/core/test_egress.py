@@ -1,6 +1,6 @@
 import pytest
 
-from roost.core.egress import Target, refuse_private, target
+from roost.core.egress import WebAddress, refuse_private, target
 from roost.core.errors import Forbidden, InvalidInput
 
 
@@ -15,7 +15,7 @@ from roost.core.errors import Forbidden, InvalidInput
 def test_a_web_address_is_read_in_parts(url: str, parts: tuple[str, str, int, str], authority: str) -> None:
     scheme, host, port, path = parts
     found = target(url)
-    assert found == Target(scheme=scheme, host=host, port=port, path=path)
+    assert found == WebAddress(scheme=scheme, host=host, port=port, path=path)
     assert found.authority == authority
 
 

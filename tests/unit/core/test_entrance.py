@@ -5,7 +5,7 @@ import pytest
 from roost.core.entrance import (
     Entrance,
     ProxyLogin,
-    Source,
+    RequestSource,
     host_allowed,
     origin_allowed,
     source,
@@ -81,14 +81,18 @@ def test_a_name_that_is_not_listed_is_nobodys(host: str, *, allowed: bool) -> No
 @pytest.mark.requirement("S19")
 def test_forwarded_headers_count_from_listed_proxies_only() -> None:
     plain = [("host", "x")]
-    assert source("127.0.0.1", plain, ()) == Source(address="127.0.0.1", local=True)
-    assert source("10.0.0.9", plain, ()) == Source(address="10.0.0.9", local=False)
-    assert source(None, plain, ()) == Source(address="", local=False)
+    assert source("127.0.0.1", plain, ()) == RequestSource(address="127.0.0.1", local=True)
+    assert source("10.0.0.9", plain, ()) == RequestSource(address="10.0.0.9", local=False)
+    assert source(None, plain, ()) == RequestSource(address="", local=False)
     said = [("x-forwarded-for", "6.6.6.6, 203.0.113.7, 10.0.0.2")]
-    assert source("127.0.0.1", said, ()) == Source(address="127.0.0.1", local=False, vouched=False)
-    assert source(None, said, ("10.0.0.0/8",)) == Source(address="", local=False, vouched=False)
-    assert source("10.0.0.1", said, ("10.0.0.0/8", "::1")) == Source(address="203.0.113.7", local=False)
-    assert source("10.0.0.1", [("via", "1.1 p")], ("10.0.0.0/8",)) == Source(address="10.0.0.1", local=False)
+    assert source("127.0.0.1", said, ()) == RequestSource(address="127.0.0.1", local=False, vouched=False)
+    assert source(None, said, ("10.0.0.0/8",)) == RequestSource(address="", local=False, vouched=False)
+    assert source("10.0.0.1", said, ("10.0.0.0/8", "::1")) == RequestSource(
+        address="203.0.113.7", local=False
+    )
+    assert source("10.0.0.1", [("via", "1.1 p")], ("10.0.0.0/8",)) == RequestSource(
+        address="10.0.0.1", local=False
+    )
     local = [("x-forwarded-for", "127.0.0.1")]
     assert not source("10.0.0.1", local, ("10.0.0.0/8",)).local
 

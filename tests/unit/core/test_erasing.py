@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from roost.core.channeltraits import KNOWN_CHANNELS
 from roost.core.erasing import ERASED, Person, blanked
 from roost.core.errors import InvalidInput
 from roost.core.identities import IdentityLink
@@ -22,7 +23,6 @@ from roost.core.messages import (
     UserMessage,
 )
 from roost.core.principals import OWNER, Principal
-from roost.core.traits import KNOWN_CHANNELS
 
 LINKS = (IdentityLink(name="Eve", members=("telegram:7", "matrix:@Eve", "77")),)
 

@@ -3,21 +3,21 @@
 import pytest
 
 from roost.core.audit import Severity
-from roost.core.filemodes import KeptFile, Role, exposed
+from roost.core.filemodes import FileRole, KeptFile, exposed
 
 
 @pytest.mark.parametrize(
     ("role", "mode", "ids"),
     [
-        (Role.HOME, 0o700, []),
-        (Role.STORE, 0o600, []),
-        (Role.HOME, 0o755, ["fs.state_dir.perms_readable"]),
-        (Role.STORE, 0o640, ["fs.sessions_store.perms_readable"]),
-        (Role.CONFIG, 0o622, ["fs.config.perms_writable"]),
-        (Role.TOKEN, 0o666, ["fs.token.perms_writable", "fs.token.perms_readable"]),
+        (FileRole.HOME, 0o700, []),
+        (FileRole.STORE, 0o600, []),
+        (FileRole.HOME, 0o755, ["fs.state_dir.perms_readable"]),
+        (FileRole.STORE, 0o640, ["fs.sessions_store.perms_readable"]),
+        (FileRole.CONFIG, 0o622, ["fs.config.perms_writable"]),
+        (FileRole.TOKEN, 0o666, ["fs.token.perms_writable", "fs.token.perms_readable"]),
     ],
 )
-def test_rights_of_others_are_found(role: Role, mode: int, ids: list[str]) -> None:
+def test_rights_of_others_are_found(role: FileRole, mode: int, ids: list[str]) -> None:
     file = KeptFile(role=role, path="/f", mode=mode)
     found = list(exposed([file]))
     assert [one.id for one in found] == ids
@@ -26,11 +26,13 @@ def test_rights_of_others_are_found(role: Role, mode: int, ids: list[str]) -> No
 
 
 def test_a_file_that_holds_a_credential_is_worse_to_read() -> None:
-    found = exposed(KeptFile(role=role, path="/f", mode=0o644) for role in (Role.CREDENTIAL, Role.STORE))
+    found = exposed(
+        KeptFile(role=role, path="/f", mode=0o644) for role in (FileRole.CREDENTIAL, FileRole.STORE)
+    )
     assert [one.severity for one in found] == [Severity.CRITICAL, Severity.WARN]
 
 
 def test_what_belongs_to_somebody_else_or_leads_elsewhere_is_found() -> None:
-    file = KeptFile(role=Role.CONFIG, path="/f", mode=0o600, own=False, is_link=True)
+    file = KeptFile(role=FileRole.CONFIG, path="/f", mode=0o600, own=False, is_link=True)
     assert [one.id for one in exposed([file])] == ["fs.config.not_owned", "fs.config.symlink"]
     assert not file.can_be_closed

@@ -2,10 +2,10 @@
 
 import pytest
 
+from roost.core.channeltraits import KNOWN_CHANNELS
 from roost.core.errors import InvalidInput
 from roost.core.identities import Identity, IdentityLink, linked_name, person_of
 from roost.core.principals import Principal, PrincipalKind
-from roost.core.traits import KNOWN_CHANNELS
 
 ALICE = IdentityLink(name="Alice", members=("telegram:123", " discord:456 "))
 BOB = IdentityLink(name="bob", members=("789", "telegram:123"))

@@ -2,8 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.errors import InvalidInput
-from roost.core.jobmaking import Setting, hastened, made, replanned
+from roost.core.errors import Conflict, InvalidInput
+from roost.core.jobmaking import MOST_JOBS, Setting, hastened, made, of_people, refuse_crowd, replanned
+from roost.core.jobs import JobPlace
+from roost.core.keys import SessionKey
 from roost.core.principals import OWNER
 from roost.core.schedules import At, Cron, Every
 from roost.testing.clock import NOON
@@ -15,6 +17,14 @@ SETTING = Setting(now=NOON, zones=zones, agents=("main",))
 def test_a_job_is_due_by_its_schedule() -> None:
     assert made("j1", OWNER, plan(), SETTING) == job(next_at=NOON + STEP)
     assert made("j1", OWNER, plan(enabled=False, schedule=At(at=1)), SETTING).next_at is None
+
+
+def test_people_make_only_so_many_beside_those_of_the_configuration() -> None:
+    look = job("beat", place=JobPlace.BESIDE, key=SessionKey.named("main", "main"))
+    assert (of_people(look), of_people(job())) == (False, True)
+    refuse_crowd([*[job()] * (MOST_JOBS - 1), look])
+    with pytest.raises(Conflict, match="already"):
+        refuse_crowd([job()] * MOST_JOBS)
 
 
 @pytest.mark.parametrize(

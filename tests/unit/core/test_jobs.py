@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from roost.core.errors import InvalidInput
-from roost.core.jobs import AgentTurn, Place, SystemEvent, Venue
+from roost.core.jobs import AgentTurn, JobPlace, SystemEvent, Venue
 from roost.core.keys import SessionKey
 from roost.core.sources import cron_key
 from tests.jobs import at_home, job, plan
@@ -19,10 +19,10 @@ OTHER = SessionKey.named("main", "other")
         ({"name": "x" * 201}, "needs a name"),
         ({"work": AgentTurn(message="")}, "something to say"),
         ({"work": AgentTurn(message="x" * 32_001)}, "something to say"),
-        ({"work": SystemEvent(text=" "), "place": Place.MAIN}, "something to say"),
+        ({"work": SystemEvent(text=" "), "place": JobPlace.MAIN}, "something to say"),
         ({"work": SystemEvent(text="x")}, "isolated session has none"),
         ({"key": OTHER}, "cannot be given the session"),
-        ({"place": Place.SESSION}, "cannot be given the session"),
+        ({"place": JobPlace.SESSION}, "cannot be given the session"),
     ],
 )
 def test_a_plan_that_makes_no_sense_is_refused(changes: dict[str, Any], told: str) -> None:
@@ -34,9 +34,9 @@ def test_a_plan_that_makes_no_sense_is_refused(changes: dict[str, Any], told: st
     ("changes", "where"),
     [
         ({}, Venue(work=cron_key("main", "j1"), home=MAIN)),
-        ({"place": Place.MAIN}, Venue(work=MAIN, home=MAIN)),
-        ({"place": Place.BESIDE, "key": OTHER}, Venue(work=OTHER.beat, home=OTHER)),
-        ({"place": Place.SESSION, "key": OTHER}, Venue(work=OTHER, home=OTHER)),
+        ({"place": JobPlace.MAIN}, Venue(work=MAIN, home=MAIN)),
+        ({"place": JobPlace.BESIDE, "key": OTHER}, Venue(work=OTHER.beat, home=OTHER)),
+        ({"place": JobPlace.SESSION, "key": OTHER}, Venue(work=OTHER, home=OTHER)),
     ],
 )
 def test_a_job_works_where_its_plan_says(changes: dict[str, Any], where: Venue) -> None:

@@ -8,7 +8,7 @@ from roost.core.letters import Letter, Unsendable, answer_to, chosen, is_held_at
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.occasions import WEBHOOK
 from roost.core.principals import OWNER, person
-from roost.core.sendpolicy import Action, Match, Rule, SendPolicy
+from roost.core.sendpolicy import SendAction, SendMatch, SendPolicy, SendRule
 from roost.core.sessions import Session
 from roost.core.snapshots import Snapshot
 from roost.testing import builders
@@ -16,7 +16,7 @@ from tests import samples
 
 TELEGRAM, SLACK, WEB = Account("telegram"), Account("slack"), Account(WEBHOOK)
 WORK = Account("telegram", "work")
-NO_GROUPS = SendPolicy(rules=(Rule(action=Action.DENY, match=Match(chat_type=ChatType.GROUP)),))
+NO_GROUPS = SendPolicy(rules=(SendRule(action=SendAction.DENY, match=SendMatch(chat_type=ChatType.GROUP)),))
 
 
 def letter(text: str = "hello", to: Address = samples.CHAT) -> Letter:

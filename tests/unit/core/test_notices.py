@@ -28,7 +28,8 @@ def test_without_an_address_nobody_is_told() -> None:
 
 
 def test_parts_of_an_id_do_not_run_together() -> None:
-    assert derived_id("ab", "c") != derived_id("a", "bc")
+    ways = (("ab", "c"), ("a", "bc"), ("abc",), ("a\nb", "c"), ("a", "b\nc"), ("1:a", "1:b"), ("1:a1:b",), ())
+    assert len({derived_id(*parts) for parts in ways}) == len(ways)
 
 
 @pytest.mark.requirement("P9")

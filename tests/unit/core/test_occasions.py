@@ -14,10 +14,10 @@ from roost.core.jobs import (
     Announce,
     Fired,
     Job,
+    JobPlace,
     Missed,
     Occasion,
     Overlap,
-    Place,
     SystemEvent,
     Webhook,
 )
@@ -63,7 +63,7 @@ def unsettled(state: RunState) -> tuple[Firing, Run]:
 
 def test_a_job_that_is_due_queues_its_turn_and_is_due_again() -> None:
     fired = fire(occasion(job()), moment())
-    assert fired.job == replace(job(), next_at=NOON + STEP, last_at=NOON)
+    assert fired.job == replace(job(), next_at=NOON + STEP)
     queued, accepted = only(fired, QueueRun).run, only(fired, AcceptInput)
     firing = only(fired, PutFiring).firing
     assert (queued.request.lane, queued.request.firing, queued.request.reply_to) == (
@@ -92,7 +92,7 @@ def test_an_isolated_session_begins_anew_each_time() -> None:
 
 
 def test_a_turn_in_a_session_that_people_use_goes_on_in_it() -> None:
-    fired = fire(occasion(job(place=Place.MAIN), work=at_main()), moment())
+    fired = fire(occasion(job(place=JobPlace.MAIN), work=at_main()), moment())
     assert not any(isinstance(one, OpenGeneration) for one in fired.effects)
     assert only(fired, PutFiring).firing.session_id == "g1"
 
@@ -100,7 +100,7 @@ def test_a_turn_in_a_session_that_people_use_goes_on_in_it() -> None:
 def test_a_session_that_a_job_opens_belongs_to_who_configured_it() -> None:
     ada = person("telegram", "7")
     assert only(fire(occasion(job(owner=ada)), moment()), OpenSession).session.owner == ada
-    main = occasion(job(owner=ada, place=Place.MAIN))
+    main = occasion(job(owner=ada, place=JobPlace.MAIN))
     assert only(fire(main, moment()), OpenSession).session.owner == OWNER
 
 
@@ -111,7 +111,7 @@ def test_how_the_turn_is_played_is_the_jobs() -> None:
 
 
 def test_an_event_waits_and_its_time_is_over() -> None:
-    one = job(work=SystemEvent(text="tea"), place=Place.MAIN)
+    one = job(work=SystemEvent(text="tea"), place=JobPlace.MAIN)
     fired = fire(occasion(one, work=at_main()), moment())
     accepted, firing = only(fired, AcceptInput), only(fired, PutFiring).firing
     assert (accepted.mode, accepted.run_id, accepted.inbound.content) == (
@@ -147,7 +147,7 @@ def test_where_nobody_was_met_nothing_is_told() -> None:
 
 
 def test_a_turn_in_the_session_itself_is_not_posted_there_again() -> None:
-    one = job(place=Place.MAIN, telling=Announce())
+    one = job(place=JobPlace.MAIN, telling=Announce())
     request = only(fire(occasion(one, work=at_main()), moment()), QueueRun).run.request
     assert (request.reply_to, request.posts_to) == (CHAT, None)
 
@@ -197,7 +197,7 @@ def test_a_time_whose_run_is_over_is_settled_and_holds_up_nothing() -> None:
 def test_a_job_run_by_hand_keeps_its_times() -> None:
     one = job(next_at=NOON + 5)
     first = fire(occasion(one), moment(by_hand="a"))
-    assert first.job == replace(one, last_at=NOON)
+    assert first.job == one
     other = fire(occasion(one), moment(by_hand="b"))
     assert only(first, PutFiring).firing.id != only(other, PutFiring).firing.id
     paused = job(next_at=None, enabled=False)
@@ -221,7 +221,7 @@ BEAT = Beat(pause_ms=DAY)
 
 
 def beat(**changes: object) -> Occasion:
-    one = job(place=Place.BESIDE, key=MAIN, telling=Announce())
+    one = job(place=JobPlace.BESIDE, key=MAIN, telling=Announce())
     return replace(occasion(one, home=at_main()), **changes)  # type: ignore[arg-type]
 
 

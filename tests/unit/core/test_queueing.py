@@ -21,7 +21,7 @@ from roost.core.inputs import entries_of
 from roost.core.marking import STEER_TOOL
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER, Principal
-from roost.core.queueing import Disposition, Plan, accept, carry_over, hand_over, plan
+from roost.core.queueing import Disposition, QueuePlan, accept, carry_over, hand_over, plan
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
 from roost.core.resets import Reset
 from roost.core.runs import Cause, Outcome, Parked, Request, Run, RunKind, RunState
@@ -54,12 +54,12 @@ def arriving(
     return replace(samples.arrival(message), queue=QueuePolicy(base=settings))
 
 
-def seat(planned: Plan) -> tuple[str | None, InputMode]:
+def seat(planned: QueuePlan) -> tuple[str | None, InputMode]:
     (accepted,) = (effect for effect in planned.effects if isinstance(effect, AcceptInput))
     return accepted.run_id, accepted.mode
 
 
-def new_runs(planned: Plan) -> list[QueueRun]:
+def new_runs(planned: QueuePlan) -> list[QueueRun]:
     return [effect for effect in planned.effects if isinstance(effect, QueueRun)]
 
 

@@ -1,3 +1,4 @@
+from roost.core.channeltraits import Traits
 from roost.core.keys import KeyKind
 from roost.core.messages import ProvenanceKind
 from roost.core.reach import SessionReach
@@ -5,7 +6,6 @@ from roost.core.references import display, resolve
 from roost.core.runs import Cause
 from roost.core.scopes import SessionScope
 from roost.core.tools import Invocation, Place
-from roost.core.traits import Traits
 from roost.core.visibility import AgentCaller, AgentToAgent, Level
 from tests.samples import ALICE, CHILD, GROUP
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from roost.core.redaction import ExactValues, Span, Swept, covered, mask, redact, redact_all, to_cover
+from roost.core.redaction import ExactValues, Prescanned, Span, covered, mask, redact, redact_all, to_cover
 from roost.scanners.stdlib import StdlibScanner
 from tests.credentials import mixed
 
@@ -135,7 +135,7 @@ class Counting:
 def test_texts_without_secrets_are_looked_at_once_and_together() -> None:
     inner = Counting()
     key = f"ghp_{mixed(36)}"
-    swept = Swept(["first", key, "", "last"], inner)
+    swept = Prescanned(["first", key, "", "last"], inner)
     assert [bool(swept.find(text)) for text in ("first", key, "", "last", "new")] == [
         False,
         True,
@@ -148,7 +148,7 @@ def test_texts_without_secrets_are_looked_at_once_and_together() -> None:
 
 def test_a_text_that_a_secret_of_its_neighbour_seems_to_reach_into_is_looked_at_alone() -> None:
     begins, goes_on = "-----BEGIN PRIVATE KEY-----", "What a nice day it is today"
-    swept = Swept([begins, goes_on], SCANNER)
+    swept = Prescanned([begins, goes_on], SCANNER)
     assert SCANNER.find(f"{begins}\n{goes_on}")
     assert (list(swept.find(begins)), list(swept.find(goes_on))) == ([], [])
 

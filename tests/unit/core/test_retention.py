@@ -1,8 +1,8 @@
 import pytest
 
+from roost.core.figures import DAY_MS
 from roost.core.keys import SessionKey
 from roost.core.retention import (
-    DAY_MS,
     SYNTHETIC,
     Candidate,
     Crowd,

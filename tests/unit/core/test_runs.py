@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.runs import Outcome, Request, RunState
+from roost.core.runs import Outcome, Request, RunKind, RunState
 from tests import samples
 
 
@@ -30,3 +30,11 @@ def test_a_run_is_due_at_its_deadline_or_when_it_took_as_long_as_it_may(
 ) -> None:
     assert replace(samples.run(request=request_), started_at=None).due == request_.deadline
     assert replace(samples.run(request=request_), started_at=10).due == due
+
+
+def test_turns_answer_people_and_nothing_else_does() -> None:
+    assert {kind for kind in RunKind if kind.answers} == {
+        RunKind.TURN,
+        RunKind.GREETING,
+        RunKind.CONTINUATION,
+    }

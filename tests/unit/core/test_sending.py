@@ -10,7 +10,7 @@ from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, Text
 from roost.core.principals import OWNER
 from roost.core.runs import Lane, Request, Run, RunKind
-from roost.core.sending import MessageId, Order, check_reply_step, check_target, is_reply_step, send
+from roost.core.sending import MessageId, SendOrder, check_reply_step, check_target, is_reply_step, send
 from roost.core.snapshots import Snapshot
 from tests import samples
 from tests.samples import CHILD, MAIN, NOON, OPS
@@ -19,8 +19,8 @@ THIRD = SessionKey.named("third", "main")
 SENDER = replace(samples.run("r1"), request=Request(deadline=NOON + 9_000, reply_to=samples.CHAT))
 
 
-def order(target: SessionKey = OPS, wait_ms: int = 5_000) -> Order:
-    return Order(
+def order(target: SessionKey = OPS, wait_ms: int = 5_000) -> SendOrder:
+    return SendOrder(
         id=MessageId.of_call("r1", "c1"),
         sender=SENDER,
         target=target,

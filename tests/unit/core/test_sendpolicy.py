@@ -5,15 +5,24 @@ import pytest
 from roost.core.addresses import ChatType
 from roost.core.deliveries import DeliveryKind
 from roost.core.keys import KeyKind, SessionKey
-from roost.core.sendpolicy import Action, Match, Rule, SendPolicy, Verdict, anything, decide, judge
+from roost.core.sendpolicy import (
+    SendAction,
+    SendMatch,
+    SendPolicy,
+    SendRule,
+    Verdict,
+    anything,
+    decide,
+    judge,
+)
 from roost.core.sessions import SendOverride
 from roost.testing import builders
 from tests import samples
 
-ALLOW_DISCORD = Rule(action=Action.ALLOW, match=Match(channel="discord"))
-DENY_GROUPS = Rule(action=Action.DENY, match=Match(channel="discord", chat_type=ChatType.GROUP))
+ALLOW_DISCORD = SendRule(action=SendAction.ALLOW, match=SendMatch(channel="discord"))
+DENY_GROUPS = SendRule(action=SendAction.DENY, match=SendMatch(channel="discord", chat_type=ChatType.GROUP))
 MIXED = SendPolicy(rules=(ALLOW_DISCORD, DENY_GROUPS))
-CLOSED = SendPolicy(default=Action.DENY)
+CLOSED = SendPolicy(default=SendAction.DENY)
 UNKNOWN = SessionKey(agent="", kind=KeyKind.UNKNOWN)
 DISCORD_GROUP = SessionKey(agent="main", kind=KeyKind.GROUP, channel="discord", name="7")
 
@@ -38,25 +47,27 @@ def test_the_sessions_own_setting_wins_over_every_rule(
 
 @pytest.mark.requirement("D46")
 def test_a_key_prefix_fits_with_or_without_the_agent_and_a_raw_one_only_with_it() -> None:
-    def denied(match: Match) -> bool:
-        return not decide(SendPolicy(rules=(Rule(action=Action.DENY, match=match),)), samples.CRON).allowed
+    def denied(match: SendMatch) -> bool:
+        return not decide(
+            SendPolicy(rules=(SendRule(action=SendAction.DENY, match=match),)), samples.CRON
+        ).allowed
 
-    assert denied(Match(key_prefix="cron:"))
-    assert denied(Match(key_prefix="agent:main:CRON:"))
-    assert denied(Match(raw_key_prefix="agent:main:cron:"))
-    assert not denied(Match(raw_key_prefix="cron:"))
-    assert not denied(Match(key_prefix="hook:"))
+    assert denied(SendMatch(key_prefix="cron:"))
+    assert denied(SendMatch(key_prefix="agent:main:CRON:"))
+    assert denied(SendMatch(raw_key_prefix="agent:main:cron:"))
+    assert not denied(SendMatch(raw_key_prefix="cron:"))
+    assert not denied(SendMatch(key_prefix="hook:"))
 
 
 def test_without_a_policy_everything_may_be_sent() -> None:
     assert decide(None, UNKNOWN) == Verdict(allowed=True, rule="no session.sendPolicy")
 
 
-@pytest.mark.parametrize("default", list(Action))
-def test_where_no_rule_matches_the_default_decides(default: Action) -> None:
+@pytest.mark.parametrize("default", list(SendAction))
+def test_where_no_rule_matches_the_default_decides(default: SendAction) -> None:
     policy = SendPolicy(default=default, rules=(DENY_GROUPS,))
     verdict = decide(policy, samples.MAIN, channel="telegram")
-    assert verdict == Verdict(allowed=default is Action.ALLOW, rule="session.sendPolicy.default")
+    assert verdict == Verdict(allowed=default is SendAction.ALLOW, rule="session.sendPolicy.default")
 
 
 def test_channel_and_chat_type_are_read_from_the_key_where_nobody_gives_them() -> None:
@@ -65,7 +76,7 @@ def test_channel_and_chat_type_are_read_from_the_key_where_nobody_gives_them() -
 
 def test_a_rule_about_what_nobody_knows_does_not_match() -> None:
     assert decide(MIXED, samples.MAIN) == Verdict(allowed=True, rule="session.sendPolicy.default")
-    closed = SendPolicy(default=Action.DENY, rules=(ALLOW_DISCORD,))
+    closed = SendPolicy(default=SendAction.DENY, rules=(ALLOW_DISCORD,))
     assert not decide(closed, samples.MAIN).allowed
 
 

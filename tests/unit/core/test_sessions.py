@@ -21,3 +21,7 @@ def test_a_session_grows_in_summary_counters_and_activity_and_nothing_else(at: i
     assert same == before
     assert (after.summary, after.counters, after.times) == (growth.summary, growth.counters, times)
     assert (after.version, after.events) == (4, 7)
+
+
+def test_a_session_is_active_while_a_run_is_under_way_or_about_to_be() -> None:
+    assert {one for one in SessionStatus if one.active} == {SessionStatus.QUEUED, SessionStatus.RUNNING}

@@ -16,8 +16,8 @@ from roost.core.sessions import Base, OpenedBy
 from roost.core.snapshots import Snapshot
 from roost.core.spawning import (
     FORK_TOKENS,
-    Binding,
-    Order,
+    SpawnOrder,
+    ThreadTerms,
     refuse_crowd,
     refuse_depth,
     run_of,
@@ -32,7 +32,7 @@ from tests.samples import CHAT, MAIN, NOON
 
 RUN = samples.run("r1", request=Request(reply_to=CHAT))
 PARENT = replace(samples.snapshot(), running=RUN)
-ORDER = Order(
+ORDER = SpawnOrder(
     run_id="r1",
     call_id="c1",
     agent="main",
@@ -130,7 +130,9 @@ def test_depth_is_refused_by_its_setting() -> None:
 def test_a_thread_is_bound_to_the_child_it_was_asked_for_in() -> None:
     thread = Address(channel="discord", to="room", thread="t1")
     order = replace(
-        ORDER, binding=Binding(idle_ms=1, max_age_ms=2), terms=replace(ORDER.terms, mode=SpawnMode.SESSION)
+        ORDER,
+        binding=ThreadTerms(idle_ms=1, max_age_ms=2),
+        terms=replace(ORDER.terms, mode=SpawnMode.SESSION),
     )
     asked = replace(RUN, request=Request(reply_to=thread))
     bound = one(spawn(replace(PARENT, running=asked), order), BindThread)

@@ -6,7 +6,7 @@ from roost.core.ledger import LedgerTotal
 from roost.core.messages import Usage
 from roost.core.runs import RunState
 from roost.core.sessions import Overrides, SendOverride, SessionStatus
-from roost.core.statuscard import Model, StatusCard, status_text
+from roost.core.statuscard import AnsweringModel, StatusCard, status_text
 from tests.samples import HOUR, NOON, queued, run, session
 
 USAGE = LedgerTotal(calls=3, usage=Usage(input=1_200, output=34, cache_read=900, cost_micros=12_345))
@@ -14,7 +14,7 @@ CARD = StatusCard(
     session=session(),
     key="main",
     now=NOON + HOUR,
-    model=Model(name="demo/demo", reason="the model of agent main", window=8_000),
+    model=AnsweringModel(name="demo/demo", reason="the model of agent main", window=8_000),
     context=400,
     usage=USAGE,
 )

@@ -9,7 +9,7 @@ from roost.core.jsonvalue import JsonObject
 from roost.core.messages import Image, Text, ToolCall
 from roost.core.principals import OWNER
 from roost.core.runs import Request, Run, RunKind, StopRequest
-from roost.core.sendpolicy import Action, SendPolicy
+from roost.core.sendpolicy import SendAction, SendPolicy
 from roost.core.sessions import Overrides, SendOverride, Session, Verbosity
 from roost.core.snapshots import Snapshot
 from roost.core.toolnotices import LONGEST_ARGUMENTS, LONGEST_OUTPUT, began_line, level_of, over_line, tell
@@ -136,7 +136,7 @@ def test_nothing_is_said_for_a_run_that_was_stopped_or_is_somebody_elses(now: Ru
 def test_nothing_is_said_where_nobody_is_or_answers_may_not_be_sent() -> None:
     run, silent = running(), verbose("on")._replace(overrides=Overrides(send_policy=SendOverride.DENY))
     alone = running(request=Request())
-    refusing = SendPolicy(default=Action.DENY)
+    refusing = SendPolicy(default=SendAction.DENY)
     assert tell(snapshot(alone), alone, "exec", policy=None, at=1, about="c1") == ()
     assert tell(replace(snapshot(run), session=None), run, "exec", policy=None, at=1, about="c1") == ()
     assert tell(snapshot(run, silent), run, "exec", policy=None, at=1, about="c1") == ()

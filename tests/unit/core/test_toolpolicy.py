@@ -8,11 +8,12 @@ from roost.core.toolpolicy import (
     SESSION_TOOLS,
     ChildLayer,
     Profile,
-    Scope,
     Stage,
     ToolPolicy,
+    ToolRules,
     effective_tools,
     of_provider,
+    of_sessions,
 )
 
 ALL = (
@@ -56,66 +57,69 @@ def test_without_any_rule_every_tool_is_there_in_its_order_and_once() -> None:
     ],
 )
 def test_a_profile_gives_its_set(profile: Profile, expected: set[str]) -> None:
-    policy = ToolPolicy(tools=Scope(profile=profile))
+    policy = ToolPolicy(tools=ToolRules(profile=profile))
     assert names(policy) == expected
     assert set(removed(policy).values()) <= {Stage.PROFILE}
 
 
 @pytest.mark.requirement("D54")
 def test_also_allow_adds_to_the_profile() -> None:
-    policy = ToolPolicy(tools=Scope(profile=Profile.MINIMAL, also_allow=("sessions_spawn", "group:fs")))
+    policy = ToolPolicy(tools=ToolRules(profile=Profile.MINIMAL, also_allow=("sessions_spawn", "group:fs")))
     assert names(policy) == {"session_status", "sessions_spawn", *FILE_TOOLS}
 
 
 @pytest.mark.requirement("D54")
 def test_what_also_allow_adds_a_later_stage_can_remove() -> None:
     policy = ToolPolicy(
-        tools=Scope(profile=Profile.MINIMAL, also_allow=("exec",)), agent=Scope(deny=("exec",))
+        tools=ToolRules(profile=Profile.MINIMAL, also_allow=("exec",)), agent=ToolRules(deny=("exec",))
     )
     assert names(policy) == {"session_status"}
     assert removed(policy)["exec"] is Stage.AGENT
 
 
 def test_the_agents_profile_and_additions_stand_in_for_the_general_ones() -> None:
-    tools = Scope(profile=Profile.CODING, also_allow=("cron",))
-    assert names(ToolPolicy(tools=tools, agent=Scope(profile=Profile.MINIMAL))) == {"session_status", "cron"}
-    assert names(ToolPolicy(tools=tools, agent=Scope(profile=Profile.MINIMAL, also_allow=()))) == {
+    tools = ToolRules(profile=Profile.CODING, also_allow=("cron",))
+    assert names(ToolPolicy(tools=tools, agent=ToolRules(profile=Profile.MINIMAL))) == {
+        "session_status",
+        "cron",
+    }
+    assert names(ToolPolicy(tools=tools, agent=ToolRules(profile=Profile.MINIMAL, also_allow=()))) == {
         "session_status"
     }
 
 
 def test_an_agents_wider_list_brings_nothing_back() -> None:
-    policy = ToolPolicy(tools=Scope(allow=("read",)), agent=Scope(allow=("read", "write")))
+    policy = ToolPolicy(tools=ToolRules(allow=("read",)), agent=ToolRules(allow=("read", "write")))
     assert names(policy) == {"read"}
     assert removed(policy)["write"] is Stage.TOOLS
 
 
 def test_deny_wins_over_allow_in_the_same_scope() -> None:
-    assert names(ToolPolicy(tools=Scope(allow=("read", "exec"), deny=("exec",)))) == {"read"}
+    assert names(ToolPolicy(tools=ToolRules(allow=("read", "exec"), deny=("exec",)))) == {"read"}
 
 
 def test_an_empty_allow_list_allows_nothing() -> None:
-    assert names(ToolPolicy(agent=Scope(allow=()))) == set()
+    assert names(ToolPolicy(agent=ToolRules(allow=()))) == set()
 
 
 def test_names_may_be_patterns_groups_and_the_old_name_of_exec_in_any_case() -> None:
-    assert names(ToolPolicy(tools=Scope(allow=("sessions_*",)))) == {
+    assert names(ToolPolicy(tools=ToolRules(allow=("sessions_*",)))) == {
         name for name in ALL if name.startswith("sessions_")
     }
-    assert names(ToolPolicy(tools=Scope(allow=("Group:FS", " READ ")))) == FILE_TOOLS
-    assert names(ToolPolicy(tools=Scope(allow=("bash",)))) == {"exec"}
+    assert names(ToolPolicy(tools=ToolRules(allow=("Group:FS", " READ ")))) == FILE_TOOLS
+    assert names(ToolPolicy(tools=ToolRules(allow=("bash",)))) == {"exec"}
     assert (
         SESSION_TOOLS | {"agents_list", "conversations_send"}
-        <= removed(ToolPolicy(tools=Scope(deny=("group:sessions",)))).keys()
+        <= removed(ToolPolicy(tools=ToolRules(deny=("group:sessions",)))).keys()
     )
 
 
 def test_each_stage_signs_for_what_it_removed_and_the_first_one_counts() -> None:
     policy = ToolPolicy(
-        tools=Scope(profile=Profile.CODING, deny=("write",)),
-        agent=Scope(deny=("edit", "write")),
-        provider=(Scope(deny=("exec",)),),
-        chat=(Scope(deny=("list",)), Scope(allow=("read", "session_status", "cron"))),
+        tools=ToolRules(profile=Profile.CODING, deny=("write",)),
+        agent=ToolRules(deny=("edit", "write")),
+        provider=(ToolRules(deny=("exec",)),),
+        chat=(ToolRules(deny=("list",)), ToolRules(allow=("read", "session_status", "cron"))),
         inherited=Rights(deny=frozenset({"session_status"})),
     )
     assert names(policy) == {"read"}
@@ -130,7 +134,7 @@ def test_each_stage_signs_for_what_it_removed_and_the_first_one_counts() -> None
 
 
 def test_a_providers_profile_narrows_with_its_own_additions() -> None:
-    policy = ToolPolicy(provider=(Scope(profile=Profile.MINIMAL, also_allow=("read",)),))
+    policy = ToolPolicy(provider=(ToolRules(profile=Profile.MINIMAL, also_allow=("read",)),))
     assert names(policy) == {"session_status", "read"}
 
 
@@ -164,7 +168,7 @@ def test_an_explicit_list_gives_session_tools_back_to_a_leaf_but_never_spawning(
 
 def test_a_childs_deny_wins_and_its_list_cannot_bring_back_what_is_gone() -> None:
     child = ChildLayer(allow=("read", "write", "exec"), deny=("exec",))
-    assert names(ToolPolicy(tools=Scope(deny=("write",)), child=child)) == {"read"}
+    assert names(ToolPolicy(tools=ToolRules(deny=("write",)), child=child)) == {"read"}
 
 
 @pytest.mark.requirement("S15")
@@ -174,8 +178,17 @@ def test_a_child_has_nothing_its_parent_lacks() -> None:
 
 
 def test_a_rule_for_the_model_goes_before_one_for_its_provider() -> None:
-    model, provider = Scope(deny=("exec",)), Scope(deny=("read",))
+    model, provider = ToolRules(deny=("exec",)), ToolRules(deny=("read",))
     scopes = {"acme/large": model, "acme": provider}
     assert of_provider(scopes, ModelRef("acme", "large")) == (model,)
     assert of_provider(scopes, ModelRef("acme", "small")) == (provider,)
     assert of_provider(scopes, ModelRef("other", "small")) == ()
+
+
+def test_the_tools_of_sessions_are_those_of_their_group() -> None:
+    assert {name for name in ALL if of_sessions(name)} == {
+        *SESSION_TOOLS,
+        "agents_list",
+        "sessions_search",
+        "conversations_send",
+    }

@@ -221,7 +221,6 @@ def test_a_run_sees_where_it_runs_and_what_hangs_below_whoever_caused_it() -> No
     ("caller", "target", "may"),
     [
         (PersonCaller(principal=OWNER), ALICES, True),
-        (PersonCaller(principal=OPERATOR, admin=True), ALICES, True),
         (PersonCaller(principal=OPERATOR), ALICES, False),
         (PersonCaller(principal=ALICE), ALICES, True),
         (PersonCaller(principal=BOB), ALICES, False),
@@ -232,9 +231,7 @@ def test_a_run_sees_where_it_runs_and_what_hangs_below_whoever_caused_it() -> No
         (agent(), A, False),
     ],
 )
-def test_a_reset_is_for_owners_admins_and_those_who_take_part(
-    caller: Caller, target: Target, may: bool
-) -> None:
+def test_a_reset_is_for_owners_and_those_who_take_part(caller: Caller, target: Target, may: bool) -> None:
     assert allowed(Operation.RESET, caller, target) is may
 
 

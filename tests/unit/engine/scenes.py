@@ -11,10 +11,10 @@ from roost.core.messages import Text, ToolCall
 from roost.core.models import ToolSpec
 from roost.core.queries import HistoryQuery
 from roost.core.runs import Claim, Request, Run, RunState
-from roost.core.scheduling import Backlog
 from roost.core.sessions import Session
 from roost.core.snapshots import Advance
 from roost.core.tools import Invocation, Place, ToolOutcome, ToolTraits
+from roost.core.turntaking import Backlog
 from roost.core.workspacefiles import WorkspaceFile
 from roost.engine.feed import Feed
 from roost.engine.rulebook import Rulebook
@@ -23,7 +23,7 @@ from roost.engine.runner import Runner
 from roost.engine.stops import Stops
 from roost.engine.turn import Turn
 from roost.engine.voice import Voice
-from roost.engine.work import Work
+from roost.engine.work import Headway, Playing, Work
 from roost.ports import Report, Store, Tool
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
@@ -106,9 +106,17 @@ class Scene:
         assert run.claim is not None
         found = await self.store.conversation(run.session_id)
         assert found is not None
-        voice = Voice(run, lambda session: [])
-        part = self.cast(found.session, run)
-        return Work(self.store, self.clock, run, run.claim, found, part, nullcontext, voice)
+        return Work(
+            store=self.store,
+            clock=self.clock,
+            run=run,
+            claim=run.claim,
+            conversation=found,
+            playing=Playing(self.cast(found.session, run)),
+            headway=Headway(cause=run.cause, moved_at=self.clock.now()),
+            lent=nullcontext,
+            voice=Voice.mute(run),
+        )
 
     async def bodies(self) -> list[object]:
         page = await self.store.history(HistoryQuery(key=MAIN, limit=100))

@@ -50,7 +50,7 @@ async def test_what_was_said_when_the_run_was_ended_is_kept_as_broken_off() -> N
 async def test_an_answer_without_an_end_has_failed() -> None:
     scene = Scene()
     work = await scene.work(await scene.claimed())
-    work.part = replace(work.part, model=BreaksOff())
+    work.playing.part = replace(work.part, model=BreaksOff())
     with pytest.raises(ModelFailed, match="no end"):
         await Asking(work).ask(())
 
@@ -87,7 +87,9 @@ async def test_a_failed_call_keeps_its_means_unless_it_was_refused_outright(
     scene.model.add((*said, Fail(kind)), (Say("fits"),))
     work = await scene.work(await scene.claimed())
     hard = SPEC.max_tokens + 100
-    work.budgets = Budgets(limits=(Limit(scope=BudgetScope.DAY, measure=Measure.TOKENS, hard=hard),))
+    work = replace(
+        work, budgets=Budgets(limits=(Limit(scope=BudgetScope.DAY, measure=Measure.TOKENS, hard=hard),))
+    )
     asking = Asking(work)
     with pytest.raises(ModelFailed):
         await asking.ask(())
@@ -131,7 +133,7 @@ async def test_the_next_model_plays_on_and_nothing_of_the_first_is_left() -> Non
     spare = ScriptedModel((Say("whole"),), (Say("again"),))
     scene.model.add((Say("half"), Fail(FailureKind.TRANSIENT, "gone")))
     work = await scene.work(await scene.claimed())
-    work.part = replace(work.part, fallbacks=(Answerer(model=spare, spec=SPARE, thinking="low"),))
+    work.playing.part = replace(work.part, fallbacks=(Answerer(model=spare, spec=SPARE, thinking="low"),))
     asking = Asking(work)
     assert text_of(await asking.ask(())) == "whole"
     assert text_of(await asking.ask(())) == "again"
@@ -148,8 +150,8 @@ async def test_a_model_that_falls_silent_has_failed_and_the_next_one_is_asked() 
     scene, spare = Scene(), ScriptedModel((Say("whole"),))
     scene.model.add((Say("half"), Hang()))
     work = await scene.work(await scene.claimed())
-    work.silence_ms = 7_000
-    work.part = replace(work.part, fallbacks=(Answerer(model=spare, spec=SPARE),))
+    work = replace(work, silence_ms=7_000)
+    work.playing.part = replace(work.part, fallbacks=(Answerer(model=spare, spec=SPARE),))
     answers = []
 
     async def ask() -> None:
@@ -170,7 +172,7 @@ async def test_what_the_first_model_said_is_its_own_until_the_next_one_speaks() 
     scene.model.add((Say("half"), Fail(FailureKind.TRANSIENT)))
     scene.store = Refusing(scene.clock)
     work = await scene.work(await scene.claimed())
-    work.part = replace(work.part, fallbacks=(Answerer(model=ScriptedModel(), spec=SPARE),))
+    work.playing.part = replace(work.part, fallbacks=(Answerer(model=ScriptedModel(), spec=SPARE),))
     asking = Asking(work)
     with pytest.raises(StoreUnavailable):
         await asking.ask(())

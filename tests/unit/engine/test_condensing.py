@@ -73,7 +73,7 @@ async def test_a_summariser_that_hangs_is_given_up() -> None:
     scene = Scene()
     scene.model.add((Say("well"), Hang()), (Hang(),))
     work = await working(scene)
-    work.part = replace(work.part, context=ContextSettings(summary_timeout_ms=3_000))
+    work.playing.part = replace(work.part, context=ContextSettings(summary_timeout_ms=3_000))
     summaries: list[str] = []
 
     async def condense() -> None:
@@ -91,7 +91,7 @@ async def test_another_model_may_condense() -> None:
     scene, other = Scene(), ScriptedModel((Say(GOOD),))
     spec = ModelSpec(ref=ModelRef("other", "small"), context_window=8_000, max_tokens=100)
     work = await working(scene)
-    work.part = replace(work.part, summariser=Answerer(model=other, spec=spec, thinking="low"))
+    work.playing.part = replace(work.part, summariser=Answerer(model=other, spec=spec, thinking="low"))
     await Condensing(work).condense(planned())
     assert [(request.spec, request.thinking) for request in other.requests] == [(spec, "low")]
     assert scene.model.requests == []

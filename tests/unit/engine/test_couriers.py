@@ -12,7 +12,7 @@ from roost.core.exchanges import Exchange, ExchangeState, Sent
 from roost.core.remotes import RemoteSession, Taken
 from roost.engine.couriers import BROKEN, MOST, Couriers
 from roost.engine.rulebook import Rulebook
-from roost.engine.rules import House, Rules
+from roost.engine.rules import Housekeeping, Rules
 from roost.ports import Unreached
 from roost.stores.memory import MemoryStore
 from roost.testing.builders import MAIN
@@ -48,7 +48,7 @@ class Desk:
     def __init__(self, office: Office) -> None:
         self.clock = FakeClock()
         self.store = MemoryStore(self.clock)
-        rules = Rules(cast=no_cast, house=House(remotes={"office": office}))  # type: ignore[arg-type]
+        rules = Rules(cast=no_cast, house=Housekeeping(remotes={"office": office}))  # type: ignore[arg-type]
         self.couriers = Couriers(self.store, self.clock, Rulebook(rules), lambda: 0.0)
 
     async def post(self, name: str = "x-1", gateway: str = "office", deadline: int = NOON + HOUR) -> None:

@@ -12,8 +12,8 @@ from roost.core.health import STEADY_MS, Condition
 from roost.core.leases import LEASE_MS, RENEW_MS, Gateway, Lease
 from roost.core.models import ModelRequest
 from roost.core.runs import Run
-from roost.core.scheduling import Choose
 from roost.core.sendpolicy import Judge, anything
+from roost.core.turntaking import Choose
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
 from roost.engine.reconciler import LONGEST_ASK_MS

@@ -8,7 +8,7 @@ from roost.core.addresses import Account
 from roost.core.envelopes import Envelope
 from roost.core.errors import StoreUnavailable
 from roost.core.leases import Lease
-from roost.engine.hosting import LOOK_MS, Hosting
+from roost.engine.hosting import LOOK_MS, ChannelHost
 from roost.engine.supervisor import Supervisor
 from roost.stores.memory import MemoryStore
 from roost.testing.clock import FakeClock
@@ -37,7 +37,7 @@ class Stage:
         self.store = store or Crowd(self.clock)
         self.channels = {ONE: LoopbackChannel(name="one"), TWO: LoopbackChannel(name="two")}
         self.supervisor = Supervisor(self.clock, lambda: 0.0)
-        self.hosting = Hosting(self.store, self.clock, self.channels, self.supervisor)
+        self.hosting = ChannelHost(self.store, self.clock, self.channels, self.supervisor)
         self.heard: list[str] = []
         self.looks = 0
 

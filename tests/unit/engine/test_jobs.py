@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound, StoreUnavailable
-from roost.core.jobs import Place
+from roost.core.jobmaking import MOST_JOBS
+from roost.core.jobs import JobPlace
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, person
 from roost.core.schedules import At, Cron, Every
-from roost.engine import jobs as module
 from roost.testing.clock import NOON
 from tests.jobs import STEP, job, plan
 from tests.unit.engine.timing import Watch
@@ -53,9 +53,9 @@ async def test_a_job_that_would_never_be_due_is_refused() -> None:
         await watch.jobs.add(OWNER, plan(agent="nobody"))
 
 
-async def test_there_are_only_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_there_are_only_so_many() -> None:
     watch = Watch()
-    for number in range(module.MOST_JOBS):
+    for number in range(MOST_JOBS):
         await watch.keep(job(f"j{number}"))
     with pytest.raises(Conflict, match="already"):
         await watch.jobs.add(OWNER, plan())
@@ -64,7 +64,7 @@ async def test_there_are_only_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_timers_of_others_do_not_exist() -> None:
     watch = Watch()
     made = await watch.jobs.add(OWNER, plan())
-    look = await watch.keep(job("beat", place=Place.BESIDE, key=SessionKey.named("main", "main")))
+    look = await watch.keep(job("beat", place=JobPlace.BESIDE, key=SessionKey.named("main", "main")))
     assert await watch.jobs.every(ADA) == ()
     for caller, job_id in ((ADA, made.id), (OWNER, look.id), (OWNER, "none")):
         with pytest.raises(NotFound):

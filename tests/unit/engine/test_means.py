@@ -14,7 +14,7 @@ from roost.core.models import ModelRequest
 from roost.core.principals import OWNER
 from roost.core.queries import LedgerQuery
 from roost.core.runs import Request, Run, RunKind, RunState
-from roost.engine.means import HasToWait, Means
+from roost.engine.means import CallMeans, HasToWait
 from roost.engine.work import Work
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -43,14 +43,13 @@ def call(run: Run) -> LedgerRow:
 
 
 def limited(work: Work, hard: int, scope: BudgetScope = BudgetScope.DAY) -> Work:
-    work.budgets = Budgets(limits=(Limit(scope=scope, measure=Measure.TOKENS, hard=hard),))
-    return work
+    return replace(work, budgets=Budgets(limits=(Limit(scope=scope, measure=Measure.TOKENS, hard=hard),)))
 
 
 async def test_without_limits_nothing_is_asked_for() -> None:
     scene = Scene()
     run = await scene.claimed()
-    means = Means(await scene.work(run))
+    means = CallMeans(await scene.work(run))
     await means.reserve(call(run), REQUEST)
     await scene.store.release(call(run).id)
     assert await scene.store.run(run.id) == run
@@ -59,14 +58,14 @@ async def test_without_limits_nothing_is_asked_for() -> None:
 async def test_within_the_limits_the_run_goes_on() -> None:
     scene = Scene()
     run = await scene.claimed()
-    await Means(limited(await scene.work(run), SPEC.max_tokens)).reserve(call(run), REQUEST)
+    await CallMeans(limited(await scene.work(run), SPEC.max_tokens)).reserve(call(run), REQUEST)
     assert await scene.store.run(run.id) == run
 
 
 async def test_what_is_released_can_be_held_again() -> None:
     scene = Scene()
     run = await scene.claimed()
-    means = Means(limited(await scene.work(run), SPEC.max_tokens))
+    means = CallMeans(limited(await scene.work(run), SPEC.max_tokens))
     for _ in range(3):
         await means.reserve(call(run), REQUEST)
         await scene.store.release(call(run).id)
@@ -77,7 +76,7 @@ async def test_beyond_them_it_has_to_wait_and_its_chat_is_told() -> None:
     scene = Scene()
     run = await scene.claimed()
     with pytest.raises(HasToWait):
-        await Means(limited(await scene.work(run), 10)).reserve(call(run), REQUEST)
+        await CallMeans(limited(await scene.work(run), 10)).reserve(call(run), REQUEST)
     after = await scene.store.run(run.id)
     assert after is not None
     assert (after.state, after.parked is None) == (RunState.QUEUED, False)
@@ -103,7 +102,7 @@ async def test_a_child_is_charged_to_its_tree_and_its_parents_chat_is_told() -> 
     )
     (run,) = await scene.store.claim_runs(lease, everything)
     with pytest.raises(HasToWait):
-        await Means(limited(await scene.work(run), 10, BudgetScope.TREE)).reserve(call(run), REQUEST)
+        await CallMeans(limited(await scene.work(run), 10, BudgetScope.TREE)).reserve(call(run), REQUEST)
     (told,) = await scene.store.deliveries(DeliveryState.INTENT, 10)
     assert (told.address, told.key) == (DESK, CHILD)
 
@@ -112,6 +111,6 @@ async def test_where_a_tree_was_never_met_nobody_is_told() -> None:
     scene = Scene()
     run = await scene.claimed(request=Request())
     with pytest.raises(HasToWait):
-        await Means(limited(await scene.work(run), 10)).reserve(call(run), REQUEST)
+        await CallMeans(limited(await scene.work(run), 10)).reserve(call(run), REQUEST)
     assert await scene.store.deliveries(DeliveryState.INTENT, 10) == ()
     assert len(await scene.store.denials(10)) == 1

@@ -1,7 +1,7 @@
 """Events from doors other than a schedule."""
 
 from roost.core.inbound import InboundState, InputMode, Source
-from roost.core.jobs import Place, SystemEvent, Wake
+from roost.core.jobs import JobPlace, SystemEvent, Wake
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER
@@ -17,7 +17,7 @@ EVENT = SystemEvent(text="it rains")
 
 async def test_an_event_waits_and_wakes_the_agent() -> None:
     watch = Watch()
-    beat = await watch.keep(job(beat_id("main"), next_at=NOON + 9, place=Place.BESIDE, key=MAIN))
+    beat = await watch.keep(job(beat_id("main"), next_at=NOON + 9, place=JobPlace.BESIDE, key=MAIN))
     record = (await watch.notices.tell(MAIN, EVENT, OWNER)).record
     assert (record.state, record.mode, record.run_id) == (InboundState.PENDING, InputMode.WAIT, None)
     assert record.inbound.provenance.kind is ProvenanceKind.SYSTEM
@@ -28,7 +28,7 @@ async def test_an_event_waits_and_wakes_the_agent() -> None:
 
 async def test_an_event_that_can_wait_or_is_for_another_session_wakes_nobody() -> None:
     watch = Watch()
-    beat = await watch.keep(job(beat_id("main"), next_at=NOON + 9, place=Place.BESIDE, key=MAIN))
+    beat = await watch.keep(job(beat_id("main"), next_at=NOON + 9, place=JobPlace.BESIDE, key=MAIN))
     await watch.notices.tell(MAIN, SystemEvent(text="x", wake=Wake.NEXT), OWNER)
     await watch.notices.tell(SessionKey.named("main", "garden"), EVENT, OWNER)
     assert await watch.store.job(beat.id) == beat

@@ -13,7 +13,7 @@ from roost.core.effects import AddDelivery
 from roost.core.errors import Fenced, StoreUnavailable
 from roost.core.leases import LEASE_MS, RENEW_MS, Gateway, Lease
 from roost.core.runs import Claim
-from roost.core.sendpolicy import Action, Judge, SendPolicy, anything
+from roost.core.sendpolicy import Judge, SendAction, SendPolicy, anything
 from roost.engine.outbox import AT_ONCE, LONGEST_SEND_MS, POLL_MS, Outbox
 from roost.engine.rulebook import Rulebook
 from roost.stores.memory import MemoryStore
@@ -75,7 +75,7 @@ async def test_messages_to_one_place_come_in_order() -> None:
 @pytest.mark.requirement("D20")
 async def test_a_session_that_may_not_send_is_told_nothing_but_the_answers_to_commands() -> None:
     scene, channel = Scene(), LoopbackChannel()
-    scene.rules = replace(scene.rules, sending=SendPolicy(default=Action.DENY))
+    scene.rules = replace(scene.rules, sending=SendPolicy(default=SendAction.DENY))
     kinds = [replace(builders.delivery(kind), kind=kind, text=kind) for kind in DeliveryKind]
     await put(scene, *kinds)
     async with serving(scene, channel):

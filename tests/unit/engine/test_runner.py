@@ -9,7 +9,6 @@ from roost.core.budgets import BudgetScope, Limit, Measure
 from roost.core.deliveries import Delivery, DeliveryKind, DeliveryState
 from roost.core.effects import Effects, KillInput, OpenGeneration, RequestStop
 from roost.core.errors import InvalidInput, StoreUnavailable
-from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.messages import AssistantMessage, StopReason, text_of
 from roost.core.models import FailureKind, ModelEvent, ModelRequest, TextDelta
 from roost.core.principals import OWNER
@@ -19,7 +18,6 @@ from roost.core.snapshots import Snapshot
 from roost.core.tools import WorkspaceAccess
 from roost.core.upkeep import ContextSettings
 from roost.engine.rules import Part
-from roost.engine.runner import announcement
 from roost.engine.stops import Stops
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
@@ -304,20 +302,6 @@ async def test_a_failure_before_the_first_word_leaves_no_words() -> None:
     scene.model.add((Say(" "), Fail(FailureKind.AUTH, "no")))
     await runner(scene).run(await scene.claimed())
     assert not any(isinstance(body, AssistantMessage) for body in await scene.bodies())
-
-
-def test_an_announcement_names_the_child() -> None:
-    completion = Completion(
-        child_run="c",
-        child=MAIN,
-        requester=MAIN,
-        batch="b",
-        created_at=0,
-        status=CompletionStatus.OK,
-        result="found it",
-    )
-    assert "found it" in announcement(completion, None)
-    assert announcement(completion, "in my own words") != announcement(completion, None)
 
 
 @pytest.mark.requirement("P20")

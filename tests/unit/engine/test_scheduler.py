@@ -10,8 +10,8 @@ from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.runs import Claim, Run
-from roost.core.scheduling import PER_ASKER, Backlog, Choose, Limits
 from roost.core.snapshots import Advance
+from roost.core.turntaking import PER_ASKER, Backlog, Choose, Limits
 from roost.engine.feed import Feed
 from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner

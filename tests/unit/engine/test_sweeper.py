@@ -3,11 +3,12 @@ import logging
 import anyio
 import pytest
 
+from roost.core.figures import DAY_MS
 from roost.core.keys import SessionKey
 from roost.core.queries import SessionQuery
-from roost.core.retention import DAY_MS, Cutoffs, Disk, Retention, Swept
+from roost.core.retention import Cutoffs, Disk, Retention, Swept
 from roost.engine.rulebook import Rulebook
-from roost.engine.rules import House, Rules
+from roost.engine.rules import Housekeeping, Rules
 from roost.engine.sweeper import EVERY_MS, FIRST_MS, NAMED, Sweeper
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
@@ -52,7 +53,7 @@ async def store(clock: FakeClock) -> Counting:
 
 
 def sweeping(store: Counting, clock: FakeClock, retention: Retention) -> Sweeper:
-    return Sweeper(store, clock, Rulebook(Rules(cast=Scene().cast, house=House(retention=retention))))
+    return Sweeper(store, clock, Rulebook(Rules(cast=Scene().cast, house=Housekeeping(retention=retention))))
 
 
 async def left(store: MemoryStore, *, archived: bool | None = None) -> set[SessionKey]:

@@ -6,7 +6,7 @@ import pytest
 
 from roost.core.errors import Fenced
 from roost.core.heartbeats import Beat, Beating
-from roost.core.jobs import Overlap, Place, SystemEvent, Wake
+from roost.core.jobs import JobPlace, Overlap, SystemEvent, Wake
 from roost.core.keys import SessionKey
 from roost.core.schedules import At, Cron, Every
 from roost.core.sources import cron_key
@@ -19,7 +19,7 @@ from tests.unit.engine.timing import Watch
 MAIN = SessionKey.named("main", "main")
 DAY = 86_400_000
 LOOK = Beating(
-    plan=plan(place=Place.BESIDE, key=MAIN, schedule=Every(every_ms=1_800_000, anchor=0)),
+    plan=plan(place=JobPlace.BESIDE, key=MAIN, schedule=Every(every_ms=1_800_000, anchor=0)),
     beat=Beat(pause_ms=DAY),
 )
 
@@ -126,9 +126,9 @@ async def has_none(watch: Watch) -> bool:
 async def test_an_event_may_make_the_agent_look_around_at_once() -> None:
     watch = Watch()
     lease = await watch.hold()
-    beat = await watch.keep(job(beat_id("main"), next_at=NOON + DAY, place=Place.BESIDE, key=MAIN))
+    beat = await watch.keep(job(beat_id("main"), next_at=NOON + DAY, place=JobPlace.BESIDE, key=MAIN))
     for wake, expected in ((Wake.NEXT, NOON + DAY), (Wake.NOW, NOON)):
-        one = job(f"e-{wake}", work=SystemEvent(text="tea", wake=wake), place=Place.MAIN)
+        one = job(f"e-{wake}", work=SystemEvent(text="tea", wake=wake), place=JobPlace.MAIN)
         await watch.timers.fire(lease, await watch.keep(one))
         kept = await watch.store.job(beat.id)
         assert kept is not None

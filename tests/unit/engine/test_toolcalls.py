@@ -6,6 +6,7 @@ from functools import partial
 import anyio
 import pytest
 
+from roost.core.announce import announcement
 from roost.core.effects import Effects
 from roost.core.entries import EntryDraft
 from roost.core.errors import Forbidden
@@ -15,7 +16,6 @@ from roost.core.runs import Run, Step, StepKind
 from roost.core.snapshots import RunSnapshot
 from roost.core.tools import ToolTraits
 from roost.engine.rules import Part
-from roost.engine.runner import announcement
 from roost.engine.turn import Turn
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -242,7 +242,7 @@ async def test_a_call_that_waits_for_other_runs_lends_its_place_and_says_so_in_t
     scene.tools = (Doing("send", waits, ToolTraits(waits=True)), Doing("look", partial(says, "ok")))
     scene.model.add(calls(call("look"), call("send")), (Say("done"),))
     work = await scene.work(run)
-    work.lent = lending
+    work = replace(work, lent=lending)
     await Turn(work, 5).play()
     assert lent == ["given", "waits", "taken back"]
     assert seen == [True]
@@ -255,7 +255,7 @@ async def played_on(scene: Scene, newer: Callable[[], Part]) -> list[tuple[str, 
     """The results of a run whose rules change before its tools are called."""
     scene.model.add(calls(call("act")), (Say("done"),))
     work = await scene.work(await scene.claimed())
-    work.recast = newer
+    work = replace(work, recast=newer)
     await Turn(work, 5).play()
     return results(await scene.bodies())
 

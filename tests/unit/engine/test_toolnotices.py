@@ -33,12 +33,10 @@ class Away(MemoryStore):
             raise StoreUnavailable("the store is away")
         return await super().session(key)
 
-    async def change_session(
-        self, key: SessionKey, decide: Decide, *, expected_version: int | None = None
-    ) -> Session | None:
+    async def change_session(self, key: SessionKey, decide: Decide) -> Session | None:
         if not self.writes:
             raise StoreUnavailable("the store is away")
-        return await super().change_session(key, decide, expected_version=expected_version)
+        return await super().change_session(key, decide)
 
 
 async def prepared(level: str | None, request: Request | None = None) -> tuple[Scene, Away, Run]:

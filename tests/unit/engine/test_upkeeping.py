@@ -4,12 +4,13 @@ import anyio
 import pytest
 
 from roost.core.errors import Fenced
+from roost.core.finishing import Played
 from roost.core.messages import Notice, StopReason, ToolResult
 from roost.core.models import FailureKind
 from roost.core.runs import Request, RunKind
 from roost.core.upkeep import ContextSettings, compaction_request
 from roost.engine.upkeeping import FLUSH_STEPS, NOTHING_TO_GAIN, Compacting, Flushing
-from roost.engine.work import Played, Work
+from roost.engine.work import Work
 from roost.testing.scripts import Fail, Hang, Say, calls
 from tests.unit.engine.scenes import HOME, Doing, Scene, call
 
@@ -24,7 +25,7 @@ async def done() -> str:
 async def working(scene: Scene, request: Request, settings: ContextSettings = DUE) -> Work:
     scene.tools = (Doing("write", done),)
     work = await scene.work(await scene.claimed(request=request))
-    work.part = replace(work.part, context=settings)
+    work.playing.part = replace(work.part, context=settings)
     return work
 
 

@@ -5,6 +5,7 @@ import anyio
 import pytest
 
 from roost.core import recovery
+from roost.core.announce import announcement
 from roost.core.effects import AcceptInput, Effect, Effects, KillInput, MergeInput, QueueRun
 from roost.core.errors import NotFound
 from roost.core.inbound import InboundState, InputMode, Source
@@ -16,7 +17,7 @@ from roost.core.runs import Request, Run, RunKind, RunState
 from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.engine.feed import Feed
 from roost.engine.rulebook import Rulebook
-from roost.engine.runner import Runner, announcement
+from roost.engine.runner import Runner
 from roost.engine.stops import Stops
 from roost.engine.waits import Waited, Waits
 from roost.testing import builders

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -7,6 +8,7 @@ from roost.core.errors import InvalidInput
 from roost.core.keys import SessionKey
 from roost.core.ledger import LedgerRow
 from roost.core.messages import Usage
+from roost.core.principals import person
 from roost.core.queries import LedgerQuery
 from roost.core.runs import Claim, RunState
 from roost.stores.memory import MemoryStore
@@ -18,11 +20,23 @@ from tests.unit.engine.scenes import Failing, Scene, call, outcome, runner
 async def test_a_run_has_moved_when_it_begins_and_whenever_it_says_so() -> None:
     scene = Scene()
     work = await scene.work(await scene.claimed())
-    began = work.moved_at
     scene.clock.advance(5)
-    assert work.moved_at == began
     assert work.idle_ms == 5
     work.move()
+    assert work.idle_ms == 0
+
+
+async def test_what_is_done_aside_is_the_runs_own_progress_in_another_part() -> None:
+    scene = Scene()
+    work = await scene.work(await scene.claimed())
+    part = work.part
+    aside = work.aside(part)
+    aside.playing.part = replace(part, reason="a fallback")
+    work.headway.cause = replace(work.cause, principal=person("telegram", "7"))
+    scene.clock.advance(5)
+    aside.move()
+    assert work.part is part
+    assert aside.cause == work.cause
     assert work.idle_ms == 0
 
 

@@ -12,7 +12,7 @@ from roost.engine.ids import FreshIds
 from roost.engine.jobs import Jobs
 from roost.engine.notices import Notices
 from roost.engine.rulebook import Rulebook
-from roost.engine.rules import CommandRules, House, Rules, TimerRules
+from roost.engine.rules import CommandRules, Housekeeping, Rules, TimerRules
 from roost.engine.timers import Timers
 from roost.stores.memory import MemoryStore
 from roost.testing.clock import FakeClock
@@ -39,7 +39,7 @@ class Watch:
         self.notices = Notices(self.store, self.clock, new_id, self.book, self.timers)
 
     def change(self, timers: TimerRules) -> None:
-        self.book.replace(replace(self.book.current, house=House(timers=timers)))
+        self.book.replace(replace(self.book.current, house=Housekeeping(timers=timers)))
 
     async def hold(self) -> Lease:
         self.lease = await self.store.acquire_lease(Gateway(name="g", holder="p"))

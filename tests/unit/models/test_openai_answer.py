@@ -17,7 +17,8 @@ from roost.core.models import (
     ThinkingDelta,
     ToolCallBegun,
 )
-from roost.models.openai_answer import FILTERED, UNNAMED, Answer, ErrorChunk, MalformedChunk
+from roost.models.failures import FILTERED
+from roost.models.openai_answer import UNNAMED, Answer, ErrorChunk, MalformedChunk
 
 SPEC = ModelSpec(
     ref=ModelRef("local", "small"), context_window=8_000, max_tokens=500, prices=Prices(input=1.0, output=2.0)

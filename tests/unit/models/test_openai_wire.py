@@ -71,7 +71,6 @@ def test_system_text_and_tools_are_told() -> None:
         }
     ]
     assert written["max_tokens"] == 7
-    assert body(request=asked, dialect=Dialect(system_role="developer"))["messages"] != written["messages"]
 
 
 def test_a_dialect_names_the_limit_and_leaves_out_what_an_endpoint_refuses() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 
 from roost.core.tools import Place
-from roost.ports import Command, Ended, Sandbox
+from roost.ports import Ended, Sandbox, ToolCommand
 
 PATH = (("PATH", "/usr/bin:/bin"),)
 # A command line that no other process of the machine has.
@@ -17,7 +17,7 @@ NAP = f"sleep {900_000_000 + os.getpid()}"
 async def shell(sandbox: Sandbox, where: Place, text: str, *, timeout_ms: int = 20_000) -> tuple[Ended, str]:
     """Run a text with sh in the workspace: how it ended and what it wrote."""
     written = bytearray()
-    command = Command(
+    command = ToolCommand(
         argv=("/bin/sh", "-c", text),
         place=where,
         folder=where.workspace,

@@ -5,8 +5,8 @@ import anyio
 import pytest
 
 from roost.core.errors import Forbidden, InvalidInput
-from roost.core.tools import Excess, Limits, Place
-from roost.ports import Command, Ended
+from roost.core.tools import Excess, Place, ProgramLimits
+from roost.ports import Ended, ToolCommand
 from roost.sandboxes.processes import Patience, Processes, Program, run_program
 from tests.unit.sandboxes.programs import NAP, alive, descriptors, shell, zombies
 
@@ -67,7 +67,7 @@ async def test_a_program_that_passes_a_limit_is_stopped_for_it(tmp_path: Path) -
         folder=str(tmp_path),
         environment=(),
         timeout_ms=20_000,
-        limits=Limits(processes=2),
+        limits=ProgramLimits(processes=2),
     )
     ended = await run_program(program, lambda _: None, QUICK)
     assert ended == Ended(status=None, excess=Excess.PROCESSES)
@@ -116,7 +116,7 @@ async def test_what_is_left_in_the_background_ends_with_the_program(where: Place
 @pytest.mark.requirement("P27")
 async def test_being_cancelled_ends_everything_before_it_returns(where: Place) -> None:
     begun = anyio.Event()
-    command = Command(
+    command = ToolCommand(
         argv=("/bin/sh", "-c", f"env -i setsid {NAP} & setsid {NAP} & echo begun; wait"),
         place=where,
         folder=where.workspace,
@@ -131,7 +131,7 @@ async def test_being_cancelled_ends_everything_before_it_returns(where: Place) -
 
 async def test_a_flood_is_handed_on_without_being_kept(where: Place) -> None:
     sizes: list[int] = []
-    command = Command(
+    command = ToolCommand(
         argv=("/bin/sh", "-c", "head -c 20000000 /dev/zero"), place=where, folder=where.workspace
     )
     await Processes().run(command, lambda data: sizes.append(len(data)))
@@ -151,7 +151,7 @@ async def test_nothing_of_many_programs_is_left(where: Place) -> None:
 
 @pytest.mark.parametrize("argv", [("/no/such/program",), ("/bin/sh", "a\0b")])
 async def test_a_program_that_cannot_be_started_is_told(where: Place, argv: tuple[str, ...]) -> None:
-    command = Command(argv=argv, place=where, folder=where.workspace)
+    command = ToolCommand(argv=argv, place=where, folder=where.workspace)
     with pytest.raises(InvalidInput, match="cannot be started"):
         await Processes().run(command, lambda _: None)
 

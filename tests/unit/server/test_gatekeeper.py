@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from roost.app.reloading import EVERY_MS
-from roost.core.devices import Devices, Issuer, Request, approve
+from roost.core.devices import Devices, Issuer, PairingRequest, approve
 from roost.core.entrance import Attempts, Entrance, ProxyLogin
 from roost.core.errors import StoreUnavailable
 from roost.core.principals import OWNER
@@ -268,7 +268,7 @@ class NodesDoor:
         told = {**CONNECT, "client": CLIENT, "role": "node", "auth": shown, "device": block}
         return await self._keeper.admit(read_params("connect", Connect, told), self._peer)  # type: ignore[arg-type]
 
-    async def asks(self) -> Request:
+    async def asks(self) -> PairingRequest:
         assert isinstance(await self.come(), Refusal)
         (request,) = (await self.house.store.devices()).pending
         return request

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
-from roost.core.devices import Device, Identity, Met
+from roost.core.devices import Device, DeviceIdentity, Met
 from roost.core.grants import Role
 from roost.core.principals import node
 from roost.server.whereabouts import elsewhere, note
 from tests.flows.served import gates
 
 DEVICE = Device(
-    identity=Identity(id="n", public_key="k", client_id="c", client_mode="node", platform="linux"),
+    identity=DeviceIdentity(id="n", public_key="k", client_id="c", client_mode="node", platform="linux"),
     principal=node("n"),
     role=Role.NODE,
     scopes=(),

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.stores.statements import load
+from roost.stores.statements import load, together
 
 TEXT = """-- What this file is.
 
@@ -42,3 +42,16 @@ def test_statements_cannot_be_changed(file: Path) -> None:
 def test_a_name_that_is_not_there_is_an_error(file: Path) -> None:
     with pytest.raises(KeyError):
         load(file)["three"]
+
+
+def test_a_statement_stands_where_others_name_it_and_what_no_statement_is_called_stays() -> None:
+    shared = {"old": "FROM a WHERE b < 1", "count_old": "SELECT count(*) /* old */ /* filters */"}
+    assert dict(together(shared)) == {
+        **shared,
+        "count_old": "SELECT count(*) FROM a WHERE b < 1 /* filters */",
+    }
+    own = together(shared, {"old": "FROM a WHERE c"})
+    assert (own["old"], own["count_old"]) == (
+        "FROM a WHERE c",
+        "SELECT count(*) FROM a WHERE c /* filters */",
+    )

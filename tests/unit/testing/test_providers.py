@@ -6,7 +6,7 @@ import pytest
 
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
-from roost.core.transcript import Prompt, Unit
+from roost.core.transcript import Prompt, TranscriptUnit
 from roost.testing.providers import (
     PROVIDERS,
     anthropic_violations,
@@ -246,5 +246,5 @@ def test_google_refuses(contents: JsonValue, rule: str) -> None:
 
 def test_a_prompt_is_judged_by_every_provider() -> None:
     words = UserMessage(content=(Text("hi"),), at=1, provenance=Provenance(kind=ProvenanceKind.HUMAN))
-    assert violations(Prompt(units=(Unit(message=words, first=0, last=0),))) == ()
+    assert violations(Prompt(units=(TranscriptUnit(message=words, first=0, last=0),))) == ()
     assert {rule.split(":")[0] for rule in violations(Prompt())} == {provider.name for provider in PROVIDERS}

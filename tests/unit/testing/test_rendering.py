@@ -13,7 +13,7 @@ from roost.core.messages import (
     UserBlock,
     UserMessage,
 )
-from roost.core.transcript import Prompt, Unit
+from roost.core.transcript import Prompt, TranscriptUnit
 from roost.testing.rendering import to_anthropic, to_google, to_openai
 
 PICTURE = Image(mime="image/png", data="aGk=")
@@ -21,20 +21,20 @@ CALL = ToolCall(id="c1", name="read", arguments={"n": 1})
 THOUGHT = Thinking(thinking="hm", signature="sig")
 
 
-def heard(*content: UserBlock) -> Unit:
+def heard(*content: UserBlock) -> TranscriptUnit:
     message = UserMessage(content=content, at=1, provenance=Provenance(kind=ProvenanceKind.HUMAN))
-    return Unit(message=message, first=0, last=0)
+    return TranscriptUnit(message=message, first=0, last=0)
 
 
-def said(*content: AssistantBlock, results: tuple[ToolResult, ...] = ()) -> Unit:
-    return Unit(message=AssistantMessage(content=content, at=2), results=results, first=0, last=0)
+def said(*content: AssistantBlock, results: tuple[ToolResult, ...] = ()) -> TranscriptUnit:
+    return TranscriptUnit(message=AssistantMessage(content=content, at=2), results=results, first=0, last=0)
 
 
 def result(*content: UserBlock, is_error: bool = False) -> ToolResult:
     return ToolResult(call_id="c1", tool="read", content=content, at=3, is_error=is_error)
 
 
-def prompt(*units: Unit) -> Prompt:
+def prompt(*units: TranscriptUnit) -> Prompt:
     return Prompt(units=units)
 
 

@@ -4,11 +4,11 @@ import pytest
 
 from roost.core.delegation import Delegation
 from roost.core.tools import ToolTraits
-from roost.tools.agents_list import AgentsList, KnownAgent
+from roost.tools.agents_list import AgentsList, ListedAgent
 from tests.unit.tools.calls import error_of
 from tests.unit.tools.houses import House
 
-AGENTS = (KnownAgent(id="ops", name="Operations", model="local/small"), KnownAgent(id="main"))
+AGENTS = (ListedAgent(id="ops", name="Operations", model="local/small"), ListedAgent(id="main"))
 
 
 async def listed(named: frozenset[str] | None) -> dict[str, Any]:

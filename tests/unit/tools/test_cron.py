@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from roost.core.errors import Conflict
 from roost.core.firings import Firing, FiringState, PutFiring
-from roost.core.jobs import Announce, Place, SystemEvent
+from roost.core.jobmaking import MOST_JOBS
+from roost.core.jobs import Announce, Job, JobPlace, SystemEvent
 from roost.core.jsonvalue import JsonValue
 from roost.core.principals import OWNER
 from roost.core.schedules import Cron as Expression
@@ -36,6 +38,9 @@ class House:
         assert not outcome.is_error, text_of(outcome)
         return json.loads(text_of(outcome))
 
+    async def keep(self, one: Job) -> None:
+        await self.store.change_job(one.id, lambda known: one)
+
     async def refused(self, action: str, **arguments: JsonValue) -> str:
         return error_of(await self.call(action, **arguments))
 
@@ -51,22 +56,34 @@ async def test_a_timer_is_set_once_however_often_the_call_is_made() -> None:
     (kept,) = await house.store.jobs()
     assert (kept.id, kept.owner, kept.plan.agent) == (added["jobId"], OWNER, "main")
     assert kept.plan.schedule == Expression(expression="@daily", zone="Europe/Berlin")
-    assert (kept.plan.place, kept.plan.telling) == (Place.ISOLATED, Announce())
+    assert (kept.plan.place, kept.plan.telling) == (JobPlace.ISOLATED, Announce())
     assert added["nextRun"] == "2025-06-15T22:00:00Z"
     listed = await house.ask("list")
     assert (listed["total"], listed["jobs"]) == (1, [added])
+
+
+async def test_there_are_only_so_many() -> None:
+    house = House()
+    added = (await house.ask("add", **DAILY))["added"]
+    for number in range(1, MOST_JOBS):
+        await house.keep(job(f"j{number}"))
+    assert await house.ask("add", **DAILY) == {"added": added}
+    await house.ask("remove", jobId=added["jobId"])
+    await house.keep(job("last"))
+    with pytest.raises(Conflict, match="already"):
+        await house.call("add", **DAILY)
 
 
 async def test_an_event_waits_in_the_main_session_and_a_turn_may_be_for_this_one() -> None:
     house = House()
     await house.ask("add", name="tea", at="20m", event="the tea is ready")
     (tea,) = await house.store.jobs()
-    assert (tea.plan.work, tea.plan.place) == (SystemEvent(text="the tea is ready"), Place.MAIN)
+    assert (tea.plan.work, tea.plan.place) == (SystemEvent(text="the tea is ready"), JobPlace.MAIN)
     assert tea.next_at == NOON + 1_200_000
     other = House()
     await other.ask("add", name="here", every="1h", message="go on", target="current")
     (here,) = await other.store.jobs()
-    assert (here.plan.place, here.plan.key) == (Place.SESSION, MAIN)
+    assert (here.plan.place, here.plan.key) == (JobPlace.SESSION, MAIN)
 
 
 async def test_a_timer_rests_goes_on_is_run_and_removed() -> None:
@@ -84,7 +101,7 @@ async def test_a_timer_rests_goes_on_is_run_and_removed() -> None:
 
 async def test_what_came_of_it_is_told() -> None:
     house = House()
-    await house.store.change_job("j1", lambda known: job())
+    await house.keep(job())
     row = Firing(id="f", job_id="j1", due_at=NOON, at=NOON, state=FiringState.OK, key=MAIN, summary="sunny")
     await house.store.change_session(MAIN, lambda known: (opening(session(), "g"), PutFiring(firing=row)))
     runs = await house.ask("runs", jobId="j1")
@@ -106,7 +123,7 @@ async def test_what_cannot_be_done_is_told_with_what_to_do(
     arguments: dict[str, JsonValue], told: str
 ) -> None:
     house = House()
-    await house.store.change_job("beat", lambda known: job("beat", place=Place.BESIDE, key=MAIN))
+    await house.keep(job("beat", place=JobPlace.BESIDE, key=MAIN))
     outcome = await house.call(**arguments)
     assert told in error_of(outcome)
     assert len(await house.store.jobs()) == 1

@@ -6,7 +6,7 @@ import pytest
 
 from roost.core.errors import Forbidden
 from roost.core.tools import Excess, Place, ToolTraits, WorkspaceAccess
-from roost.ports import Command, Ended
+from roost.ports import Ended, ToolCommand
 from roost.tools.exec import HEAD, LONGEST_COMMAND, MOST_REPORTED, TAIL, Exec, Output
 from tests.unit.tools.calls import call, error_of, invocation, place, text_of
 
@@ -18,9 +18,9 @@ class Scripted:
         self._chunks = chunks
         self._ended = ended or Ended(status=0)
         self._refusal = refusal
-        self.commands: list[Command] = []
+        self.commands: list[ToolCommand] = []
 
-    async def run(self, command: Command, output: Callable[[bytes], None]) -> Ended:
+    async def run(self, command: ToolCommand, output: Callable[[bytes], None]) -> Ended:
         self.commands.append(command)
         if self._refusal is not None:
             raise self._refusal

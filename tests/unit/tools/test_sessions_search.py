@@ -7,9 +7,9 @@ import pytest
 
 from roost.core.effects import Archive
 from roost.core.entries import EntryDraft
-from roost.core.findings import SNIPPET_CHARS
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, Provenance, ProvenanceKind, ToolCall
+from roost.core.passages import SNIPPET_CHARS
 from roost.core.tools import ToolTraits
 from roost.core.visibility import Level
 from roost.testing.builders import MAIN, answered, called, returned, said

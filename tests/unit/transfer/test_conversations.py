@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from roost.core.effects import Effects, OpenGeneration
+from roost.core.imports import ImportedGeneration
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, person
 from roost.core.sessions import Generation, Labels, Lineage, OpenedBy
 from roost.core.snapshots import Snapshot
-from roost.core.transfer import ImportedGeneration
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.builders import MAIN

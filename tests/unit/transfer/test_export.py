@@ -7,11 +7,11 @@ import pytest
 
 from roost.core.effects import Effects, OpenGeneration
 from roost.core.errors import NotFound
+from roost.core.imports import ImportedGeneration, ImportedSession
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER
 from roost.core.sessions import Base, Generation, OpenedBy
 from roost.core.snapshots import Snapshot
-from roost.core.transfer import ImportedGeneration, ImportedSession
 from roost.ports import Store
 from roost.stores.memory import MemoryStore
 from roost.testing import builders

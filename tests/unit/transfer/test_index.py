@@ -5,10 +5,10 @@ import json
 import pytest
 
 from roost.core.addresses import ChatType, Origin
+from roost.core.channeltraits import KNOWN_CHANNELS
 from roost.core.errors import InvalidInput
 from roost.core.jsonl import Malformed
 from roost.core.sessions import Counters, Labels, Overrides
-from roost.core.traits import KNOWN_CHANNELS
 from roost.transfer.index import LABEL_CHARS, IndexEntry, IndexTimes, key_named, read_index
 
 

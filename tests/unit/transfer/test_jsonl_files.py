@@ -6,10 +6,10 @@ from io import BytesIO
 import pytest
 
 from roost.core.entries import EntryDraft
+from roost.core.imports import ImportedGeneration
 from roost.core.messages import Notice, UserMessage
 from roost.core.principals import person
 from roost.core.sessions import Base
-from roost.core.transfer import ImportedGeneration
 from roost.testing.clock import NOON
 from roost.transfer.jsonl_files import MAX_BRANCHES, UNPARSED, Transcript, read_transcript
 from roost.transfer.layout import Layout, Stretch

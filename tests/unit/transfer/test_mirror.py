@@ -10,9 +10,9 @@ import anyio.lowlevel
 import pytest
 
 from roost.core.effects import DeleteSession
+from roost.core.imports import ImportedGeneration, ImportedSession
 from roost.core.keys import SessionKey
 from roost.core.redaction import ExactValues
-from roost.core.transfer import ImportedGeneration, ImportedSession
 from roost.ports import Store
 from roost.scanners.stdlib import StdlibScanner
 from roost.stores.memory import MemoryStore

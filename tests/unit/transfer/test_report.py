@@ -2,7 +2,7 @@
 
 import pytest
 
-from roost.core.transfer import ImportOutcome
+from roost.core.imports import ImportOutcome
 from roost.testing.builders import MAIN
 from roost.transfer.report import REMARKS, SHOWN_CHARS, ImportReport, Item, Remarks, Result, shown
 

@@ -5,11 +5,11 @@ import pytest
 from roost.core.addresses import ChatType, Origin
 from roost.core.entries import EntryDraft
 from roost.core.identities import IdentityLink
+from roost.core.imports import ImportedGeneration
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, Text, Usage
 from roost.core.principals import OWNER, Principal, PrincipalKind, person
 from roost.core.sessions import Counters, Facts, Labels, Lineage, Overrides, Session, SessionKind
-from roost.core.transfer import ImportedGeneration
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON

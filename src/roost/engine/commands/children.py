@@ -1,6 +1,7 @@
 """`/subagents`: what this session has spawned, what it said, and its end."""
 
 from roost.core import stopping, visibility
+from roost.core.childviews import MOST_CHILDREN, RECENT_MS
 from roost.core.entries import Entry
 from roost.core.errors import Forbidden, InvalidInput, NotFound
 from roost.core.figures import age, counted, moment, thousands
@@ -17,9 +18,7 @@ from roost.core.visibility import Denied, Operation, Target
 from roost.engine.commands.asked import Answer, Asked, Means, Said, saying
 from roost.engine.stops import STOPPED
 
-RECENT_MS = 30 * 60_000
 LOG_LINES, MOST_LINES = 20, 200
-MOST_CHILDREN = 200
 _AT_WORK = frozenset({SessionStatus.QUEUED, SessionStatus.RUNNING, SessionStatus.PARKED})
 
 

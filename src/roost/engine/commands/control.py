@@ -9,7 +9,7 @@ from roost.core.messages import ProvenanceKind
 from roost.core.notices import derived_id
 from roost.core.queuesettings import QueueMode
 from roost.core.queuetext import excerpt
-from roost.core.resets import Reset, open_generation, way_back
+from roost.core.resets import RESET_REASON, Reset, open_generation, way_back
 from roost.core.runs import Cause, Request, Run, RunKind, RunState, StopRequest
 from roost.core.sessions import OpenedBy
 from roost.core.stopping import Stopped
@@ -20,7 +20,6 @@ from roost.engine.commands.asked import Answer, Asked, Means, Said, overrides_of
 from roost.engine.stops import STOPPED
 
 LONGEST_FOCUS = 800
-_RESET = "the session was started afresh"
 
 
 async def stop(means: Means, asked: Asked) -> Answer:
@@ -132,4 +131,4 @@ async def back(means: Means, asked: Asked) -> Answer:
 
 
 def _by_reset(asked: Asked) -> StopRequest:
-    return StopRequest(reason=_RESET, by=asked.speaker.principal, at=asked.at)
+    return StopRequest(reason=RESET_REASON, by=asked.speaker.principal, at=asked.at)

@@ -3,23 +3,21 @@
 from dataclasses import replace
 from types import MappingProxyType
 
-from roost.core import thinking, visibility
+from roost.core import thinking
 from roost.core.addresses import ChatType
 from roost.core.effects import ChangeSession
-from roost.core.errors import Conflict, InvalidInput
+from roost.core.errors import InvalidInput
 from roost.core.figures import thousands
 from roost.core.footers import Reasoning
+from roost.core.labels import namesakes, read_label, refuse_taken
 from roost.core.models import ModelSpec
-from roost.core.queries import SessionQuery
 from roost.core.queuesettings import resolve
 from roost.core.queuewords import read_queue
 from roost.core.sessions import Activation, Labels, SendOverride, Verbosity
 from roost.core.trees import Tree
-from roost.core.visibility import Operation
 from roost.engine.commands.asked import Answer, Asked, Means, Said, overrides_of, saying
 
 DEFAULT = frozenset({"default", "inherit", "reset", "clear"})
-LONGEST_LABEL = 512
 SENDING_SHOWN = MappingProxyType({SendOverride.ALLOW: "on", SendOverride.DENY: "off", None: "as configured"})
 _SENDING = MappingProxyType(
     {
@@ -76,7 +74,7 @@ async def think(means: Means, asked: Asked) -> Answer:
     if not word:
         current = asked.session.overrides.thinking or "the model's default"
         return saying(f"Thinking: {current}; {options}.")
-    if word not in DEFAULT and word not in tuple(thinking.Level):
+    if word not in DEFAULT and word not in tuple(thinking.ThinkingLevel):
         raise InvalidInput(f"/think knows no {asked.argument!r}", hint=options)
     level = None if word in DEFAULT else word
     known = level is None or level in levels
@@ -140,20 +138,13 @@ async def queue(means: Means, asked: Asked) -> Answer:
 
 
 async def name(means: Means, asked: Asked) -> Answer:
-    label = " ".join(asked.argument.split())
-    if not label:
+    label = read_label(asked.argument)
+    if label is None:
         return saying(f"Name: {asked.session.labels.label or 'none'}.")
-    if len(label) > LONGEST_LABEL:
-        raise InvalidInput(f"a name has at most {LONGEST_LABEL} characters")
     chosen = None if label.lower() in DEFAULT else label
     if chosen is not None:
-        # Among what the speaker may see: a name somebody else uses is not told by refusing it.
-        scope = visibility.scope(Operation.LIST, asked.speaker.caller)
-        page = await means.store.list_sessions(
-            SessionQuery(scope=scope, label=chosen, archived=None, limit=2)
-        )
-        if any(row.key != asked.key for row in page.rows):
-            raise Conflict(f"another session is called {chosen!r}", hint="choose another name")
+        page = await means.store.list_sessions(namesakes(chosen, asked.speaker.caller))
+        refuse_taken(chosen, asked.key, page.rows)
 
     def answer(tree: Tree) -> Said:
         labels = tree.session.session.labels if tree.session.session else Labels()

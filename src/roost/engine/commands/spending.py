@@ -4,14 +4,13 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from roost.core.errors import InvalidInput
-from roost.core.figures import counted, dollars, thousands
+from roost.core.figures import DAY_MS, counted, dollars, thousands
 from roost.core.footers import UsageLevel
 from roost.core.ledger import LedgerTotal
 from roost.core.queries import LedgerQuery
 from roost.core.trees import Tree
 from roost.engine.commands.asked import Answer, Asked, Means, Said, overrides_of, saying
 
-_DAY_MS = 86_400_000
 _NEXT = MappingProxyType(
     {UsageLevel.OFF: UsageLevel.TOKENS, UsageLevel.TOKENS: UsageLevel.FULL, UsageLevel.FULL: UsageLevel.OFF}
 )
@@ -40,7 +39,7 @@ async def usage(means: Means, asked: Asked) -> Answer:
 async def _cost(means: Means, asked: Asked) -> str:
     own = await means.store.usage(LedgerQuery(key=asked.key))
     tree = await means.store.usage(LedgerQuery(tree_of=asked.key))
-    today = await means.store.usage(LedgerQuery(key=asked.key, since=asked.at - _DAY_MS))
+    today = await means.store.usage(LedgerQuery(key=asked.key, since=asked.at - DAY_MS))
     lines = [
         _line("This session", own),
         _line("With sub-agents", tree),

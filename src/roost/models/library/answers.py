@@ -17,9 +17,8 @@ from roost.core.messages import (
 )
 from roost.core.models import ModelEvent, ModelSpec, TextDelta, ThinkingDelta, ToolCallBegun
 from roost.models.arguments import PieceMender, mended, read_arguments
+from roost.models.failures import FILTERED
 from roost.models.pricing import priced
-
-FILTERED = "the provider's content filter ended the answer"
 
 
 class Pieces:

@@ -3,13 +3,13 @@
 from collections.abc import Collection
 from typing import Literal
 
-from roost.core.devices import Device, Identity, Request
+from roost.core.devices import Device, DeviceIdentity, PairingRequest
 from roost.core.grants import Scope, lacking
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.events import PAIR_REQUESTED, PAIR_RESOLVED, Audience, WireEvent
 
 
-def pending(request: Request, held: Collection[Scope]) -> JsonObject:
+def pending(request: PairingRequest, held: Collection[Scope]) -> JsonObject:
     """With its code for those who hold all that is asked for: whoever has the code can approve."""
     code: JsonObject = {"code": request.code} if lacking(request.scopes, held) is None else {}
     return {
@@ -46,7 +46,7 @@ def paired(device: Device) -> JsonObject:
     }
 
 
-def _identity(identity: Identity) -> JsonObject:
+def _identity(identity: DeviceIdentity) -> JsonObject:
     said: JsonObject = {
         "deviceId": identity.id,
         "publicKey": identity.public_key,
@@ -59,7 +59,7 @@ def _identity(identity: Identity) -> JsonObject:
     return {name: value for name, value in said.items() if value is not None}
 
 
-def requested(request: Request) -> WireEvent:
+def requested(request: PairingRequest) -> WireEvent:
     return WireEvent(name=PAIR_REQUESTED, payload=pending(request, ()), audience=Audience.PAIRERS)
 
 

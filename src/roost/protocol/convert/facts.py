@@ -1,13 +1,12 @@
 """What was spent, refused and sent between sessions, as clients read it."""
 
 from roost.core.exchanges import Exchange
+from roost.core.figures import MICROS
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal
 from roost.core.messages import Usage
 from roost.core.redaction import SecretScanner, redact
-
-_MICROS = 1_000_000
 
 
 def spent(usage: Usage) -> JsonObject:
@@ -17,7 +16,7 @@ def spent(usage: Usage) -> JsonObject:
         "cacheRead": usage.cache_read,
         "cacheWrite": usage.cache_write,
         "totalTokens": usage.total or usage.input + usage.output + usage.cache_read + usage.cache_write,
-        "totalCost": usage.cost_micros / _MICROS,
+        "totalCost": usage.cost_micros / MICROS,
     }
 
 

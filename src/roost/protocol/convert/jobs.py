@@ -11,9 +11,9 @@ from roost.core.jobs import (
     AgentTurn,
     Announce,
     Job,
+    JobPlace,
     Missed,
     Overlap,
-    Place,
     Plan,
     Silent,
     SystemEvent,
@@ -40,7 +40,7 @@ class Aim:
     """Which agent and session a job is for, after all names were resolved."""
 
     agent: str
-    place: Place
+    place: JobPlace
     key: SessionKey | None = None
 
 

@@ -22,7 +22,7 @@ from roost.core.messages import (
     UserBlock,
     UserMessage,
 )
-from roost.core.redaction import SecretScanner, Swept, redact
+from roost.core.redaction import Prescanned, SecretScanner, redact
 from roost.core.sessions import Generation, OpenedBy
 from roost.protocol.frames import encode
 
@@ -101,7 +101,7 @@ def past(
     a model took over, by the entry it began with."""
     marks = {one.session_id: one for one in generations if one.opened_by in _AFRESH | _GOES_ON}
     rows, room, told = list[JsonObject](), most_bytes, 0
-    swept = Swept([text for entry in entries for text in _texts(entry)], scanner)
+    swept = Prescanned([text for entry in entries for text in _texts(entry)], scanner)
     for entry in reversed(entries):
         row = message_row(entry, name_of(entry.run_id) if entry.run_id else None, most_chars, swept)
         if row is not None:

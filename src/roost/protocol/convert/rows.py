@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from roost.core.addresses import ChatType
+from roost.core.figures import MICROS
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind
 from roost.core.listing import Links, Words, last_message_of, session_row, title_of, words_of
 from roost.core.redaction import SecretScanner
 from roost.core.sessions import Session, SessionStatus
 
-_MICROS = 1_000_000
 _STATUS = {
     SessionStatus.IDLE: None,
     SessionStatus.QUEUED: "queued",
@@ -24,7 +24,6 @@ _STATUS = {
 # What the wire knows by the same name in another sense, and what is left out.
 _RENAMED = frozenset({"status", "model", "totalTokens"})
 _NOTHING: tuple[JsonValue, ...] = (None, [])
-_ACTIVE = frozenset({SessionStatus.QUEUED, SessionStatus.RUNNING})
 
 
 class Rows:
@@ -87,12 +86,12 @@ class Rows:
             "archived": times.archived is not None,
             "pinned": times.pinned is not None,
             "unread": False,
-            "hasActiveRun": session.status in _ACTIVE,
+            "hasActiveRun": session.status.active,
             "inputTokens": counters.input,
             "outputTokens": counters.output,
             "totalTokens": counters.total,
             "totalTokensFresh": counters.total > 0,
-            "estimatedCostUsd": counters.cost_micros / _MICROS,
+            "estimatedCostUsd": counters.cost_micros / MICROS,
             "lifecycleRevision": session.session_id,
             **{name: value for name, value in optional.items() if value is not None},
         }

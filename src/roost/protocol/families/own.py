@@ -5,13 +5,13 @@ from typing import Annotated, TypedDict
 from pydantic import Field
 
 from roost.core.jsonvalue import JsonObject
+from roost.core.search import LONGEST_QUERY
 from roost.protocol.families.sessions import KeyParams
 from roost.protocol.method import Method
 from roost.protocol.params import Count, Name, Params
 from roost.protocol.scopes import Scope
 
 MOST_HITS = 100
-LONGEST_QUERY = 4_096
 
 
 class SearchParams(Params):

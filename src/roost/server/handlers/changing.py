@@ -8,6 +8,7 @@ from roost.core.errors import InvalidInput, NotFound
 from roost.core.footers import Reasoning, UsageLevel
 from roost.core.jsonvalue import JsonObject
 from roost.core.keys import KeyKind, SessionKey
+from roost.core.labels import read_label
 from roost.core.notices import derived_id
 from roost.core.sessions import Labels, OpenedBy, Overrides, SendOverride, Session, Verbosity
 from roost.core.visibility import Operation
@@ -37,7 +38,7 @@ class Changes:
         house = call.house
         key = _fresh(call, params) if params.key is None else house.key(params.key, params.agent_id)
         overrides = Overrides(model=_model(call, params.model), thinking=_level(params.thinking_level))
-        labels = Labels(label=params.label, display_name=params.display_name)
+        labels = Labels(label=_label(params.label), display_name=params.display_name)
         if params.message and len(params.message) > LONGEST_TEXT:
             raise too_long()
         session = await house.engine.operations.open(call.caller, key, labels, overrides)
@@ -114,7 +115,7 @@ def _change(call: Call, params: changes.PatchParams) -> Change:
     values = {_OVERRIDES[name]: value for name, value in _checked(call, params).items() if name in given}
     if "send_policy" in given:
         values["send_policy"] = None if params.send_policy is None else SendOverride(params.send_policy)
-    label = " ".join(params.label.split()) if params.label else None
+    label = _label(params.label)
 
     def labels(before: Labels) -> Labels:
         return replace(before, label=label)
@@ -129,6 +130,10 @@ def _change(call: Call, params: changes.PatchParams) -> Change:
         archived=params.archived,
         pinned=params.pinned,
     )
+
+
+def _label(given: str | None) -> str | None:
+    return None if given is None else read_label(given)
 
 
 def _checked(call: Call, params: changes.PatchParams) -> dict[str, str | SendOverride | None]:
@@ -147,7 +152,7 @@ def _model(call: Call, name: str | None) -> str | None:
 
 
 def _level(name: str | None) -> str | None:
-    return _one_of("thinkingLevel", name, tuple(thinking.Level))
+    return _one_of("thinkingLevel", name, tuple(thinking.ThinkingLevel))
 
 
 def _one_of(field: str, value: str | None, options: tuple[str, ...]) -> str | None:

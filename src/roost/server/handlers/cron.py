@@ -4,7 +4,7 @@ from hashlib import sha256
 from typing import cast
 
 from roost.core.errors import InvalidInput, NotFound
-from roost.core.jobs import Job, Place, SystemEvent
+from roost.core.jobs import Job, JobPlace, SystemEvent
 from roost.core.jsonvalue import JsonObject
 from roost.core.visibility import Operation
 from roost.engine.reaching import reach
@@ -144,19 +144,19 @@ async def _aim(call: Call, params: cron.PatchParams, known: Job | None) -> Aim:
         if before is not None and agent == before.agent:
             return Aim(agent=agent, place=before.place, key=before.key)
         target = str(before.place) if before and before.key is None else _usual(params)
-    if target in (Place.MAIN, Place.ISOLATED):
-        return Aim(agent=agent, place=Place(target))
+    if target in (JobPlace.MAIN, JobPlace.ISOLATED):
+        return Aim(agent=agent, place=JobPlace(target))
     text = params.session_key if target == "current" else target.removeprefix(SESSION)
     if text is None:
         raise InvalidInput("`current` is the session that asks", hint="give `sessionKey`, or session:<key>")
     key = house.key(text, agent)
     await reach(house.store, Operation.SEND, call.caller, key, house.clock.now())
-    return Aim(agent=key.agent or agent, place=Place.SESSION, key=key)
+    return Aim(agent=key.agent or agent, place=JobPlace.SESSION, key=key)
 
 
 def _usual(params: cron.PatchParams) -> str:
     """Where a job works that does not say: an event where people are, a turn by itself."""
-    return str(Place.MAIN if isinstance(params.payload, cron.EventParams) else Place.ISOLATED)
+    return str(JobPlace.MAIN if isinstance(params.payload, cron.EventParams) else JobPlace.ISOLATED)
 
 
 def _named(params: cron.JobParams) -> str:

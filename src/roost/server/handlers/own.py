@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from roost.core.errors import NotFound
-from roost.core.findings import Finding, finding
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, UserMessage
+from roost.core.passages import Passage, finding
 from roost.core.queries import SearchQuery, SessionQuery
 from roost.core.search import parse_query
 from roost.core.sessions import Session
@@ -40,9 +40,9 @@ async def search(call: Call, params: own.SearchParams) -> Found:
     return Found(ts=house.clock.now(), results=results, hasMore=more)
 
 
-async def _findings(call: Call, query: SearchQuery, wanted: int) -> tuple[list[Finding], bool]:
+async def _findings(call: Call, query: SearchQuery, wanted: int) -> tuple[list[Passage], bool]:
     """So many of what may be read, and whether there may be more; hits that may not be are passed over."""
-    found: list[Finding] = []
+    found: list[Passage] = []
     while len(found) <= wanted and query.offset < wanted + MOST_PASSED_OVER:
         hits = await call.house.store.search(query)
         readable = (finding(hit, query.query, call.house.scanner) for hit in hits)
@@ -53,7 +53,7 @@ async def _findings(call: Call, query: SearchQuery, wanted: int) -> tuple[list[F
     return found, True
 
 
-def _row(found: Finding) -> JsonObject:
+def _row(found: Passage) -> JsonObject:
     hit = found.hit
     match hit.entry.body:
         case UserMessage():

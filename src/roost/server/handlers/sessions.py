@@ -1,6 +1,7 @@
 """Finding sessions, reading about them, and hearing of them."""
 
 from roost.core.errors import InvalidInput, NotFound
+from roost.core.figures import MINUTE_MS
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import AssistantMessage, UserMessage, text_of
@@ -24,7 +25,6 @@ from roost.server.calls import Call
 from roost.server.fanout import Fanout
 from roost.server.handlers.catalogue import defaults
 
-_MINUTE = 60_000
 _MOST_CHARS = 100_000
 _KINDS = frozenset(SessionKind)
 
@@ -63,7 +63,7 @@ def _query(call: Call, params: sessions.ListParams, limit: int) -> SessionQuery:
         agent=params.agent_id,
         label=params.label,
         search=params.search or None,
-        active_since=None if params.active_minutes is None else now - params.active_minutes * _MINUTE,
+        active_since=None if params.active_minutes is None else now - params.active_minutes * MINUTE_MS,
         parents=None if params.spawned_by is None else frozenset({call.house.key(params.spawned_by)}),
         hidden=frozenset(kind for kind, hides in hidden.items() if hides),
         archived=None if params.archived == "all" else params.archived,

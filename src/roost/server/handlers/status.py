@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 
 from roost.core.addresses import Account
+from roost.core.figures import MINUTE_MS
 from roost.core.fleet import Fleet
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.queries import SessionQuery
@@ -22,7 +23,6 @@ from roost.server.calls import Call
 from roost.server.handlers.catalogue import defaults
 
 RECENT = 5
-MINUTE_MS = 60_000
 
 
 async def health(call: Call, params: status.HealthParams) -> dict[str, JsonValue]:

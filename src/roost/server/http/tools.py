@@ -12,7 +12,7 @@ from starlette.responses import Response
 from roost.core.errors import NotFound
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.messages import Text, UserBlock
-from roost.core.toolpolicy import SESSION_TOOLS
+from roost.core.toolpolicy import of_sessions
 from roost.core.tools import ToolOutcome
 from roost.core.visibility import PersonCaller
 from roost.engine.invoking import Wish, invoke
@@ -26,7 +26,6 @@ from roost.server.http.entry import Entry
 from roost.server.http.pages import BAD, NOT_FOUND, Json, read_json
 
 MOST = 2 * 1024 * 1024
-RECALLING = SESSION_TOOLS | {"sessions_search", "agents_list"}
 ACTING = frozenset(
     {"cron", "exec", "write", "edit", "sessions_send", "sessions_spawn", "sessions_yield", "subagents"}
 )
@@ -74,7 +73,7 @@ class Tools:
 
 def _lets(admitted: Admitted, tool: Tool) -> bool:
     name = tool.spec.name
-    return name not in ACTING and (name not in RECALLING or holds(admitted.scopes, Scope.SESSION_TOOLS))
+    return name not in ACTING and (not of_sessions(name) or holds(admitted.scopes, Scope.SESSION_TOOLS))
 
 
 def _arguments(params: InvokeParams) -> JsonObject:

@@ -10,6 +10,7 @@ from roost.core.budgets import Balance, Reservation
 from roost.core.devices import Registered
 from roost.core.entries import Entry
 from roost.core.events import Event
+from roost.core.figures import DAY_MS
 from roost.core.firings import FiringState
 from roost.core.fleet import Hosting
 from roost.core.inbound import InboundState
@@ -17,7 +18,7 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import Dearest, Denial, LedgerRow, LedgerTotal, Spent, SpentBy
 from roost.core.queries import LedgerQuery
-from roost.core.retention import DAY_MS, Candidate, Fullness, Record, sort_of
+from roost.core.retention import Candidate, Fullness, Record, sort_of
 from roost.core.sessions import Session, SessionKind
 from roost.core.workload import UNDONE, Workload
 from roost.stores.bodies import dump_body

@@ -9,17 +9,18 @@ from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.entries import Entry
 from roost.core.errors import Conflict
 from roost.core.exchanges import Completion, Exchange
+from roost.core.figures import DAY_MS
 from roost.core.inbound import Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, Body, ToolResult, UserMessage
 from roost.core.principals import Principal
 from roost.core.queries import Position, SearchHit, SearchQuery, SessionQuery, Spoken
-from roost.core.retention import DAY_MS, SYNTHETIC
+from roost.core.retention import SYNTHETIC
 from roost.core.runs import Lane, Run, RunState
-from roost.core.scheduling import asker, next_in_line
 from roost.core.search import matches, searchable_text, segment
 from roost.core.sessions import Generation, Session
 from roost.core.threads import ThreadBinding
+from roost.core.turntaking import asker, next_in_line
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.memory.facts import FactTables
 from roost.stores.memory.filters import in_scope, under_way_beyond, wanted

@@ -24,9 +24,8 @@ from roost.stores.postgres.search_rows import search_row
 from roost.stores.postgres.tables import PostgresTables
 from roost.stores.sql.bulk import ENTRIES, SEARCH, STEP, TABLES, Batches, Table
 from roost.stores.sql.bulk import SQL as BULK
-from roost.stores.sql.rows import Row
+from roost.stores.sql.rows import TENANT, Row
 
-TENANT = "default"
 ARRIVAL = "seq"
 
 

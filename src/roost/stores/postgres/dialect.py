@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 from roost.stores.sql.rows import SHARED, Binding, Values
-from roost.stores.statements import load
+from roost.stores.statements import load, together
 
 _WORDS = (
     (re.compile(r" INDEXED BY \w+"), ""),
@@ -33,7 +33,7 @@ def in_postgresql(sql: str) -> str:
     return sql
 
 
-_ALL = {**SHARED, **load(files("roost.stores.postgres") / "queries.sql")}
+_ALL = together(SHARED, load(files("roost.stores.postgres") / "queries.sql"))
 _LOCKING = ("session", "lease", "balance", "reservation", "reservations", "job")
 SQL: Mapping[str, str] = {
     **{name: in_postgresql(sql) for name, sql in _ALL.items()},

@@ -108,9 +108,8 @@ SELECT body FROM reservations;
 -- name: restate_budget
 UPDATE budgets SET held = ? WHERE name = ?;
 
--- name: count_stale_run
--- The end of a child is told with its run and the one that spawned it.
-SELECT count(*) FROM runs r
+-- name: from_stale_run
+FROM runs r
 WHERE r.state NOT IN ('queued', 'running') AND r.ready_at < :before
     AND (r.body::json #>> '{outcome,at}')::bigint < :before
     AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child_run = r.id)
@@ -118,49 +117,18 @@ WHERE r.state NOT IN ('queued', 'running') AND r.ready_at < :before
     AND NOT EXISTS (
         SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = r.key AND s.pinned_at IS NOT NULL);
 
--- name: delete_stale_run
-DELETE FROM runs WHERE seq IN (
-    SELECT seq FROM runs r
-    WHERE r.state NOT IN ('queued', 'running') AND r.ready_at < :before
-        AND (r.body::json #>> '{outcome,at}')::bigint < :before
-        AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child_run = r.id)
-        AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = r.key AND c.batch = r.id)
-        AND NOT EXISTS (
-            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = r.key AND s.pinned_at IS NOT NULL)
-    LIMIT :limit
-);
-
--- name: count_stale_delivery
-SELECT count(*) FROM deliveries d
+-- name: from_stale_delivery
+FROM deliveries d
 WHERE d.state IN ('confirmed', 'failed', 'dismissed') AND d.ready_at < :before
     AND substring(d.body FROM '"created_at":(\d+)')::bigint < :before
     AND NOT EXISTS (
         SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = d.key AND s.pinned_at IS NOT NULL);
 
--- name: delete_stale_delivery
-DELETE FROM deliveries WHERE seq IN (
-    SELECT seq FROM deliveries d
-    WHERE d.state IN ('confirmed', 'failed', 'dismissed') AND d.ready_at < :before
-        AND substring(d.body FROM '"created_at":(\d+)')::bigint < :before
-        AND NOT EXISTS (
-            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = d.key AND s.pinned_at IS NOT NULL)
-    LIMIT :limit
-);
-
--- name: count_stale_exchange
-SELECT count(*) FROM exchanges e WHERE strpos(e.body, '"phase":"done"') > 0 AND substring(e.body FROM '"created_at":(\d+)')::bigint < :before
+-- name: from_stale_exchange
+FROM exchanges e WHERE strpos(e.body, '"phase":"done"') > 0 AND substring(e.body FROM '"created_at":(\d+)')::bigint < :before
     AND NOT EXISTS (
         SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key IN (e.requester, e.target)
             AND s.pinned_at IS NOT NULL);
-
--- name: delete_stale_exchange
-DELETE FROM exchanges WHERE id IN (
-    SELECT id FROM exchanges e WHERE strpos(e.body, '"phase":"done"') > 0 AND substring(e.body FROM '"created_at":(\d+)')::bigint < :before
-        AND NOT EXISTS (
-            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key IN (e.requester, e.target)
-            AND s.pinned_at IS NOT NULL)
-    LIMIT :limit
-);
 
 -- name: exchanges
 SELECT body FROM exchanges WHERE requester = ? AND target = ? ORDER BY seq;

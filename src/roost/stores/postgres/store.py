@@ -27,11 +27,10 @@ from roost.stores.postgres.notices import Notices
 from roost.stores.postgres.rows import Connection
 from roost.stores.postgres.tables import PostgresTables, WriterTables
 from roost.stores.postgres.transactions import Transactions
+from roost.stores.sql.rows import TENANT
 from roost.stores.unit import Unit
 from roost.stores.verbs import StoreVerbs
 from roost.stores.verbs.base import Answer, ReadVerb, WriteVerb
-
-TENANT = "default"
 
 _log = logging.getLogger(__name__)
 

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import orjson
 
 from roost.core.addresses import Address, Origin
+from roost.core.channeltraits import KNOWN_CHANNELS, Traits
 from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.erasing import ANYWHERE, ERASED, Person, blanked
 from roost.core.errors import Conflict
@@ -18,7 +19,6 @@ from roost.core.identities import Identity
 from roost.core.letters import entry_of
 from roost.core.messages import Compaction, UserMessage
 from roost.core.sessions import Labels
-from roost.core.traits import KNOWN_CHANNELS, Traits
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.codec import decode, encode, stored_key
 from roost.stores.sql.bulk import STEP, TABLES, Batches, Source, Table

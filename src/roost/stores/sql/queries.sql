@@ -450,6 +450,15 @@ SELECT state, count(*) FROM runs WHERE state IN ('queued', 'running') GROUP BY s
 -- name: count_deliveries
 SELECT state, count(*) FROM deliveries WHERE state IN ('intent', 'sending', 'uncertain', 'failed') GROUP BY state;
 
+-- name: where_at_rest
+-- Nothing runs, waits or is owed in the session `s`.
+NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = s.key AND r.state IN ('queued', 'running'))
+    AND NOT EXISTS (SELECT 1 FROM inbound i WHERE i.key = s.key AND i.state = 'pending' AND i.run_id IS NOT NULL)
+    AND NOT EXISTS (
+        SELECT 1 FROM deliveries d WHERE d.key = s.key AND d.state IN ('intent', 'sending', 'uncertain'))
+    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = s.key AND c.acknowledged_at IS NULL)
+    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child = s.key AND c.acknowledged_at IS NULL);
+
 -- name: sweepable
 SELECT s.key, CASE
         WHEN s.kind = 'cron' THEN 'cron'
@@ -462,12 +471,7 @@ FROM sessions s INDEXED BY sessions_sweepable
 WHERE (s.kind = 'cron' OR s.shape IN ('subagent', 'acp', 'hook', 'dashboard') OR s.heartbeat = 1)
     AND s.tenant = :tenant AND s.updated_at < :before AND s.pinned_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM points p WHERE p.key = s.key)
-    AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = s.key AND r.state IN ('queued', 'running'))
-    AND NOT EXISTS (SELECT 1 FROM inbound i WHERE i.key = s.key AND i.state = 'pending' AND i.run_id IS NOT NULL)
-    AND NOT EXISTS (
-        SELECT 1 FROM deliveries d WHERE d.key = s.key AND d.state IN ('intent', 'sending', 'uncertain'))
-    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = s.key AND c.acknowledged_at IS NULL)
-    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child = s.key AND c.acknowledged_at IS NULL);
+    AND /* where_at_rest */;
 
 -- name: session_bytes
 SELECT coalesce(sum(octet_length(e.body) + coalesce(octet_length(e.source), 0)), 0)
@@ -484,12 +488,7 @@ WHERE g.opened_at < :timers AND g.session_id <> s.session_id AND s.pinned_at IS 
         ORDER BY n.number LIMIT 1) < CASE WHEN s.kind = 'cron' OR s.heartbeat = 1 THEN :timers ELSE :before END
     AND NOT EXISTS (SELECT 1 FROM generations b WHERE b.base_session_id = g.session_id)
     AND NOT EXISTS (SELECT 1 FROM points p WHERE p.session_id = g.session_id)
-    AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = s.key AND r.state IN ('queued', 'running'))
-    AND NOT EXISTS (SELECT 1 FROM inbound i WHERE i.key = s.key AND i.state = 'pending' AND i.run_id IS NOT NULL)
-    AND NOT EXISTS (
-        SELECT 1 FROM deliveries d WHERE d.key = s.key AND d.state IN ('intent', 'sending', 'uncertain'))
-    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = s.key AND c.acknowledged_at IS NULL)
-    AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child = s.key AND c.acknowledged_at IS NULL)
+    AND /* where_at_rest */
 ORDER BY g.session_id;
 
 -- name: is_continued
@@ -500,11 +499,7 @@ SELECT EXISTS (SELECT 1 FROM generations WHERE base_session_id = ?1)
 DELETE FROM generations WHERE session_id = ?;
 
 -- name: has_work
-SELECT EXISTS (SELECT 1 FROM runs WHERE key = :key AND state IN ('queued', 'running'))
-    OR EXISTS (SELECT 1 FROM inbound WHERE key = :key AND state = 'pending' AND run_id IS NOT NULL)
-    OR EXISTS (SELECT 1 FROM deliveries WHERE key = :key AND state IN ('intent', 'sending', 'uncertain'))
-    OR EXISTS (SELECT 1 FROM completions WHERE requester = :key AND acknowledged_at IS NULL)
-    OR EXISTS (SELECT 1 FROM completions WHERE child = :key AND acknowledged_at IS NULL);
+SELECT NOT (/* where_at_rest */) FROM (SELECT :key AS key) s;
 
 -- name: end_feed
 INSERT INTO ended_feeds (key, last) SELECT key, events FROM sessions WHERE id = ?
@@ -516,36 +511,34 @@ SELECT last FROM ended_feeds WHERE key = ?;
 -- name: stale_feeds
 SELECT key FROM sessions WHERE id IN (SELECT DISTINCT session FROM events INDEXED BY events_by_age WHERE at < ?);
 
--- name: count_stale_events
+-- name: from_stale_events
 -- The beginning of a feed: numbers never get a gap, whatever the clock did.
-SELECT count(*) FROM events
+FROM events
 WHERE session = (SELECT id FROM sessions WHERE tenant = :tenant AND key = :key) AND number < coalesce((
     SELECT number FROM events
     WHERE session = (SELECT id FROM sessions WHERE tenant = :tenant AND key = :key) AND at >= :before ORDER BY number LIMIT 1
 ), 9223372036854775807);
+
+-- name: count_stale_events
+SELECT count(*) /* from_stale_events */;
 
 -- name: delete_stale_events
-DELETE FROM events
-WHERE session = (SELECT id FROM sessions WHERE tenant = :tenant AND key = :key) AND number < coalesce((
-    SELECT number FROM events
-    WHERE session = (SELECT id FROM sessions WHERE tenant = :tenant AND key = :key) AND at >= :before ORDER BY number LIMIT 1
-), 9223372036854775807);
+DELETE /* from_stale_events */;
 
--- name: count_stale_inbound
+-- name: from_stale_inbound
 -- One merged into another stays while that one may still wait.
-SELECT count(*) FROM inbound i WHERE received_at < :before AND state <> 'pending' AND NOT (state = 'merged'
+FROM inbound i WHERE received_at < :before AND state <> 'pending' AND NOT (state = 'merged'
     AND EXISTS (SELECT 1 FROM inbound p WHERE p.key = i.key AND p.state = 'pending'));
 
--- name: delete_stale_inbound
-DELETE FROM inbound WHERE seq IN (
-    SELECT seq FROM inbound i WHERE received_at < :before AND state <> 'pending' AND NOT (state = 'merged'
-        AND EXISTS (SELECT 1 FROM inbound p WHERE p.key = i.key AND p.state = 'pending'))
-    LIMIT :limit
-);
+-- name: count_stale_inbound
+SELECT count(*) /* from_stale_inbound */;
 
--- name: count_stale_run
+-- name: delete_stale_inbound
+DELETE FROM inbound WHERE seq IN (SELECT seq /* from_stale_inbound */ LIMIT :limit);
+
+-- name: from_stale_run
 -- The end of a child is told with its run and the one that spawned it.
-SELECT count(*) FROM runs r INDEXED BY runs_ended
+FROM runs r INDEXED BY runs_ended
 WHERE r.state NOT IN ('queued', 'running') AND r.ready_at < :before
     AND r.body ->> '$.outcome.at' < :before
     AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child_run = r.id)
@@ -553,92 +546,71 @@ WHERE r.state NOT IN ('queued', 'running') AND r.ready_at < :before
     AND NOT EXISTS (
         SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = r.key AND s.pinned_at IS NOT NULL);
 
--- name: delete_stale_run
-DELETE FROM runs WHERE seq IN (
-    SELECT seq FROM runs r INDEXED BY runs_ended
-    WHERE r.state NOT IN ('queued', 'running') AND r.ready_at < :before
-        AND r.body ->> '$.outcome.at' < :before
-        AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child_run = r.id)
-        AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = r.key AND c.batch = r.id)
-        AND NOT EXISTS (
-            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = r.key AND s.pinned_at IS NOT NULL)
-    LIMIT :limit
-);
+-- name: count_stale_run
+SELECT count(*) /* from_stale_run */;
 
--- name: count_stale_delivery
-SELECT count(*) FROM deliveries d INDEXED BY deliveries_settled
+-- name: delete_stale_run
+DELETE FROM runs WHERE seq IN (SELECT seq /* from_stale_run */ LIMIT :limit);
+
+-- name: from_stale_delivery
+FROM deliveries d INDEXED BY deliveries_settled
 WHERE d.state IN ('confirmed', 'failed', 'dismissed') AND d.ready_at < :before
     AND d.body ->> '$.created_at' < :before
     AND NOT EXISTS (
         SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = d.key AND s.pinned_at IS NOT NULL);
 
--- name: delete_stale_delivery
-DELETE FROM deliveries WHERE seq IN (
-    SELECT seq FROM deliveries d INDEXED BY deliveries_settled
-    WHERE d.state IN ('confirmed', 'failed', 'dismissed') AND d.ready_at < :before
-        AND d.body ->> '$.created_at' < :before
-        AND NOT EXISTS (
-            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = d.key AND s.pinned_at IS NOT NULL)
-    LIMIT :limit
-);
+-- name: count_stale_delivery
+SELECT count(*) /* from_stale_delivery */;
 
--- name: count_stale_exchange
-SELECT count(*) FROM exchanges e WHERE e.body ->> '$.phase' = 'done' AND e.body ->> '$.created_at' < :before
+-- name: delete_stale_delivery
+DELETE FROM deliveries WHERE seq IN (SELECT seq /* from_stale_delivery */ LIMIT :limit);
+
+-- name: from_stale_exchange
+FROM exchanges e WHERE e.body ->> '$.phase' = 'done' AND e.body ->> '$.created_at' < :before
     AND NOT EXISTS (
         SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key IN (e.requester, e.target)
             AND s.pinned_at IS NOT NULL);
 
--- name: delete_stale_exchange
-DELETE FROM exchanges WHERE id IN (
-    SELECT id FROM exchanges e WHERE e.body ->> '$.phase' = 'done' AND e.body ->> '$.created_at' < :before
-        AND NOT EXISTS (
-            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key IN (e.requester, e.target)
-            AND s.pinned_at IS NOT NULL)
-    LIMIT :limit
-);
+-- name: count_stale_exchange
+SELECT count(*) /* from_stale_exchange */;
 
--- name: count_stale_completion
-SELECT count(*) FROM completions c WHERE c.acknowledged_at < :before AND NOT EXISTS (
+-- name: delete_stale_exchange
+DELETE FROM exchanges WHERE id IN (SELECT id /* from_stale_exchange */ LIMIT :limit);
+
+-- name: from_stale_completion
+FROM completions c WHERE c.acknowledged_at < :before AND NOT EXISTS (
         SELECT 1 FROM completions o WHERE o.requester = c.requester AND o.batch = c.batch
             AND (o.acknowledged_at IS NULL OR o.acknowledged_at >= :before))
     AND NOT EXISTS (
         SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = c.requester AND s.pinned_at IS NOT NULL);
 
--- name: delete_stale_completion
-DELETE FROM completions WHERE seq IN (
-    SELECT seq FROM completions c WHERE c.acknowledged_at < :before AND NOT EXISTS (
-            SELECT 1 FROM completions o WHERE o.requester = c.requester AND o.batch = c.batch
-                AND (o.acknowledged_at IS NULL OR o.acknowledged_at >= :before))
-        AND NOT EXISTS (
-            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = c.requester AND s.pinned_at IS NOT NULL)
-    LIMIT :limit
-);
+-- name: count_stale_completion
+SELECT count(*) /* from_stale_completion */;
 
--- name: count_stale_denial
-SELECT count(*) FROM denials n WHERE n.at < :before
+-- name: delete_stale_completion
+DELETE FROM completions WHERE seq IN (SELECT seq /* from_stale_completion */ LIMIT :limit);
+
+-- name: from_stale_denial
+FROM denials n WHERE n.at < :before
     AND NOT EXISTS (
         SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = n.caller AND s.pinned_at IS NOT NULL);
 
--- name: delete_stale_denial
-DELETE FROM denials WHERE seq IN (
-    SELECT seq FROM denials n WHERE n.at < :before
-        AND NOT EXISTS (
-            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = n.caller AND s.pinned_at IS NOT NULL)
-    LIMIT :limit
-);
+-- name: count_stale_denial
+SELECT count(*) /* from_stale_denial */;
 
--- name: count_stale_firing
-SELECT count(*) FROM firings f WHERE f.at < :before AND f.state <> 'started'
+-- name: delete_stale_denial
+DELETE FROM denials WHERE seq IN (SELECT seq /* from_stale_denial */ LIMIT :limit);
+
+-- name: from_stale_firing
+FROM firings f WHERE f.at < :before AND f.state <> 'started'
     AND NOT EXISTS (
         SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = f.key AND s.pinned_at IS NOT NULL);
 
+-- name: count_stale_firing
+SELECT count(*) /* from_stale_firing */;
+
 -- name: delete_stale_firing
-DELETE FROM firings WHERE seq IN (
-    SELECT seq FROM firings f WHERE f.at < :before AND f.state <> 'started'
-        AND NOT EXISTS (
-            SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key = f.key AND s.pinned_at IS NOT NULL)
-    LIMIT :limit
-);
+DELETE FROM firings WHERE seq IN (SELECT seq /* from_stale_firing */ LIMIT :limit);
 
 -- name: jobs
 SELECT body FROM jobs ORDER BY id;

@@ -17,6 +17,7 @@ from roost.stores.codec import decode_shared, encode, key_text, to_text
 from roost.stores.statements import load
 
 FILTERS = "/* filters */"
+TENANT = "default"
 Binding: TypeAlias = int | str | None
 Row: TypeAlias = tuple[Binding, ...]
 Values: TypeAlias = Sequence[Binding] | Mapping[str, Binding]

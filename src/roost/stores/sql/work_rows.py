@@ -12,8 +12,8 @@ from roost.core.inbound import Inbound, InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.runs import Run
-from roost.core.scheduling import asker
 from roost.core.threads import ThreadBinding
+from roost.core.turntaking import asker
 from roost.stores.codec import encode, key_text, to_text
 from roost.stores.sql.rows import Rows, inbound_update
 

@@ -12,7 +12,7 @@ import apsw
 from roost.core.fleet import Fleet
 from roost.stores.migrations import refuse_older, steps_in
 from roost.stores.sql.bulk import STEP, Batches, Table
-from roost.stores.sql.rows import Row
+from roost.stores.sql.rows import TENANT, Row
 from roost.stores.sqlite.connection import (
     ENGINE_ERRORS,
     MIGRATIONS,
@@ -23,7 +23,6 @@ from roost.stores.sqlite.connection import (
 )
 from roost.stores.sqlite.tables import SqliteTables
 
-TENANT = "default"
 COLUMNS = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid"
 # Each row came after those with smaller numbers.
 ARRIVAL = "rowid"

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import apsw
 
 from roost.stores.sql.rows import SHARED, Row, Rows, Values
-from roost.stores.statements import load
+from roost.stores.statements import load, together
 
-SQL = {**SHARED, **load(files("roost.stores.sqlite") / "queries.sql")}
+SQL = together(SHARED, load(files("roost.stores.sqlite") / "queries.sql"))
 
 
 class SqliteRows(Rows):

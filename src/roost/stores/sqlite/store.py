@@ -11,6 +11,7 @@ import apsw
 from roost.core.errors import Fenced
 from roost.core.leases import Gateway, Lease
 from roost.ports import Clock
+from roost.stores.sql.rows import TENANT
 from roost.stores.sqlite.backup import copy_database
 from roost.stores.sqlite.checking import faults
 from roost.stores.sqlite.connection import EngineError, make_private, open_writer, translated
@@ -23,7 +24,6 @@ from roost.stores.unit import Unit
 from roost.stores.verbs import StoreVerbs
 from roost.stores.verbs.base import Answer, ReadVerb, WriteVerb
 
-TENANT = "default"
 STEP = 200
 
 

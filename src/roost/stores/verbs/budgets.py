@@ -9,7 +9,7 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.parking import Forgone, Granted, Rule, Ruling, Waits
 from roost.core.runs import Claim, Run, RunState
-from roost.core.scheduling import standing
+from roost.core.turntaking import standing
 from roost.stores.applying import apply
 from roost.stores.settling import release
 from roost.stores.unit import Unit, going_on

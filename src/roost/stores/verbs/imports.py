@@ -5,9 +5,9 @@ from dataclasses import replace
 from roost.core.effects import AppendEntries, OpenGeneration, OpenSession
 from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import Conflict, InvalidInput
+from roost.core.imports import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.core.leases import LEASE_MS
 from roost.core.sessions import Generation, Session
-from roost.core.transfer import ImportedGeneration, ImportedSession, ImportOutcome
 from roost.stores.applying import apply
 from roost.stores.unit import Unit
 from roost.stores.verbs.base import Answer, Verbs, WriteVerb

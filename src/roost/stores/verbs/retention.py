@@ -7,7 +7,7 @@ from functools import partial
 from roost.core import retention
 from roost.core.effects import Archive, DeleteSession
 from roost.core.keys import SessionKey
-from roost.core.retention import Candidate, Cutoffs, Fullness, Plan, Record, Swept
+from roost.core.retention import Candidate, Cutoffs, Fullness, Record, SweepPlan, Swept
 from roost.core.workload import Workload
 from roost.stores.applying import apply
 from roost.stores.names import moment
@@ -60,7 +60,7 @@ class RetentionVerbs(Verbs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    plan: Plan
+    plan: SweepPlan
     feeds: tuple[SessionKey, ...]
     generations: tuple[str, ...]
     events: int
@@ -94,7 +94,7 @@ async def _past_their_time(tables: Tables, cutoffs: Cutoffs) -> _Found:
     )
 
 
-async def _plan(tables: Tables, cutoffs: Cutoffs) -> Plan:
+async def _plan(tables: Tables, cutoffs: Cutoffs) -> SweepPlan:
     full = await tables.fullness()
     needed = retention.oldest_needed(cutoffs, full)
     candidates = () if needed is None else await tables.sweepable(needed)

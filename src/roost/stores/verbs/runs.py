@@ -13,9 +13,9 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import LedgerRow
 from roost.core.runs import Claim, Run, RunState, Step, StepKind
-from roost.core.scheduling import PER_ASKER, Backlog, Choose
 from roost.core.sessions import SessionStatus
 from roost.core.snapshots import Advance, DecideExchange
+from roost.core.turntaking import PER_ASKER, Backlog, Choose
 from roost.ports import Recover
 from roost.stores.applying import apply
 from roost.stores.tables import Tables

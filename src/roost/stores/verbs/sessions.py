@@ -6,20 +6,20 @@ from roost.core import timeline
 from roost.core.addresses import Address
 from roost.core.effects import RecordUsage
 from roost.core.entries import Entry, EntryDraft
-from roost.core.errors import Conflict, InvalidInput
+from roost.core.errors import InvalidInput
 from roost.core.events import EventKind
 from roost.core.keys import SessionKey
 from roost.core.ledger import LedgerRow
 from roost.core.messages import ToolResult
 from roost.core.principals import Principal
 from roost.core.queries import (
-    Conversation,
     HistoryPage,
     HistoryQuery,
     Page,
     Position,
     SearchHit,
     SearchQuery,
+    SessionContext,
     SessionQuery,
     Spoken,
 )
@@ -57,18 +57,9 @@ class SessionVerbs(Verbs):
         rows = await self._look(lambda tables: tables.sessions(replace(query, limit=query.limit + 1)))
         return Page(tuple(rows[: query.limit]), more=len(rows) > query.limit)
 
-    async def change_session(
-        self, key: SessionKey, decide: Decide, *, expected_version: int | None = None
-    ) -> Session | None:
+    async def change_session(self, key: SessionKey, decide: Decide) -> Session | None:
         async def verb(unit: Unit) -> Session | None:
-            snapshot = await unit.snapshot(key)
-            version = snapshot.session.version if snapshot.session else 0
-            if expected_version is not None and expected_version != version:
-                raise Conflict(
-                    f"session {key} is at version {version}, not {expected_version}",
-                    hint="read it again and decide anew",
-                )
-            await apply(unit, decide(snapshot))
+            await apply(unit, decide(await unit.snapshot(key)))
             await unit.flush()
             return await unit.session(key)
 
@@ -117,7 +108,7 @@ class SessionVerbs(Verbs):
     ) -> tuple[Entry, ...]:
         return await self._look(lambda tables: tables.entries(session_id, after, through))
 
-    async def conversation(self, session_id: str) -> Conversation | None:
+    async def conversation(self, session_id: str) -> SessionContext | None:
         return await self._read(lambda tables: _conversation(tables, session_id))
 
     async def history(self, query: HistoryQuery) -> HistoryPage:
@@ -149,7 +140,7 @@ def _steps(drafts: tuple[EntryDraft, ...], run_id: str) -> tuple[EntryDraft, ...
     return tuple([draft if draft.run_id == run_id else replace(draft, run_id=run_id) for draft in drafts])
 
 
-async def _conversation(tables: Tables, session_id: str) -> Conversation | None:
+async def _conversation(tables: Tables, session_id: str) -> SessionContext | None:
     session = await tables.session_by_id(session_id)
     if session is None:
         return None
@@ -157,7 +148,7 @@ async def _conversation(tables: Tables, session_id: str) -> Conversation | None:
     entries: list[Entry] = []
     for segment in timeline.context(known, session_id):
         entries += await tables.entries(segment.session_id, segment.after, segment.through)
-    return Conversation(session=session, entries=tuple(entries))
+    return SessionContext(session=session, entries=tuple(entries))
 
 
 async def read_from(tables: Tables, key: SessionKey) -> tuple[Generation, ...]:

@@ -146,7 +146,7 @@ async def test_a_queue_is_answered_with_what_holds_now(room: Room) -> None:
 async def test_a_name_is_one_sessions_alone(room: Room) -> None:
     assert await room.ask("/name The   kitchen", group="g1") == "Name: The kitchen."
     assert await room.ask("/name The kitchen", group="g1") == "Name: The kitchen."
-    assert "Another session is called 'The kitchen'." in await room.ask("/name The kitchen")
+    assert "Label already in use: The kitchen." in await room.ask("/name The kitchen")
     assert "at most 512" in await room.ask(f"/name {'x' * 513}")
     assert await room.ask("/name default", group="g1") == "Name: none."
     assert (await room.session(GROUP)).labels.label is None

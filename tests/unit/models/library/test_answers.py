@@ -4,7 +4,8 @@ from pydantic_ai.usage import RequestUsage
 
 from roost.core.messages import StopReason, Text, Thinking, ToolCall, Usage
 from roost.core.models import UNREADABLE_ARGUMENTS, TextDelta, ThinkingDelta, ToolCallBegun
-from roost.models.library.answers import FILTERED, Pieces, usage_of, whole
+from roost.models.failures import FILTERED
+from roost.models.library.answers import Pieces, usage_of, whole
 from roost.testing.clock import NOON
 from tests.asking import SPEC
 

@@ -10,9 +10,9 @@ from roost.core.jobs import (
     AgentTurn,
     Announce,
     Job,
+    JobPlace,
     Missed,
     Overlap,
-    Place,
     Plan,
     SystemEvent,
     Telling,
@@ -64,9 +64,9 @@ def test_a_place_that_is_half_named_is_refused(row: JsonObject) -> None:
 
 
 def test_a_patch_of_the_moment_alone_leaves_the_words_of_an_event() -> None:
-    plan = replace(PLAN, work=SystemEvent(text="look", wake=Wake.NOW), place=Place.MAIN)
+    plan = replace(PLAN, work=SystemEvent(text="look", wake=Wake.NOW), place=JobPlace.MAIN)
     patch = cron.PatchParams.model_validate({"wakeMode": "next-heartbeat"})
-    changed = patched(plan, patch, Aim(agent="main", place=Place.MAIN), NOON)
+    changed = patched(plan, patch, Aim(agent="main", place=JobPlace.MAIN), NOON)
     assert changed.work == SystemEvent(text="look", wake=Wake.NEXT)
 
 

@@ -58,7 +58,8 @@ GROWING = "sessions|lineage|generations|entries|entry_search|events|inbound|runs
 STATEMENTS = sorted(
     name
     for name in SQL
-    if name not in WHOLE | SWEEPS and not name.startswith(("where_", "insert_", "put_", "open_", "keep_to"))
+    if name not in WHOLE | SWEEPS
+    and not name.startswith(("where_", "from_", "insert_", "put_", "open_", "keep_to"))
 )
 FILL = f"""
 INSERT INTO sessions (key, agent, shape, heartbeat, principal, session_id, kind, depth, created_at, labels, origin,

@@ -5,7 +5,7 @@ import pytest
 
 from roost.core.errors import StoreUnavailable
 from roost.core.leases import Gateway
-from roost.core.scheduling import Limits, choose
+from roost.core.turntaking import Limits, choose
 from roost.stores.postgres import PostgresStore
 from roost.stores.postgres.rows import Connection
 from roost.stores.postgres.tables import PostgresTables, WriterTables

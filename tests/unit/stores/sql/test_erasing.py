@@ -7,6 +7,7 @@ import apsw
 import pytest
 
 from roost.core.addresses import Address
+from roost.core.channeltraits import KNOWN_CHANNELS
 from roost.core.erasing import ERASED, Person
 from roost.core.errors import Conflict
 from roost.core.fleet import Fleet
@@ -15,7 +16,6 @@ from roost.core.keys import SessionKey
 from roost.core.letters import Letter, entry_of
 from roost.core.messages import Compaction, Provenance, ProvenanceKind, Text, ToolResult, UserMessage
 from roost.core.principals import OWNER, Principal
-from roost.core.traits import KNOWN_CHANNELS
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.codec import encode
 from roost.stores.migrations import steps_in

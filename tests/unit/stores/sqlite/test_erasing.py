@@ -5,6 +5,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from roost.core.channeltraits import KNOWN_CHANNELS
 from roost.core.erasing import Person
 from roost.core.errors import LeaseHeld, RoostError, StoreUnavailable
 from roost.core.leases import Gateway
@@ -12,7 +13,6 @@ from roost.core.ledger import Denial
 from roost.core.principals import Principal
 from roost.core.queries import SearchQuery
 from roost.core.search import parse_query
-from roost.core.traits import KNOWN_CHANNELS
 from roost.stores.sql.erasing import Without
 from roost.stores.sqlite import SqliteStore, bulk
 from roost.stores.sqlite.erasing import erase_in

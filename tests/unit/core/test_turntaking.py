@@ -5,8 +5,8 @@ import pytest
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.runs import Claim, Lane, Parked, Progress, Request, Run, RunState, Step, StepKind
-from roost.core.scheduling import Backlog, Limits, asker, choose, next_in_line, standing
 from roost.core.sessions import SessionStatus
+from roost.core.turntaking import Backlog, Limits, asker, choose, next_in_line, standing
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON
@@ -25,9 +25,9 @@ def of(who: Principal, name: str, ready_at: int = NOON) -> Run:
 ASIDE = replace(of(ALICE, "a", NOON + 1), parked=replace(PARKED, personal=True))
 
 
-def child(number: int, requester: SessionKey = MAIN, *, agent: str = "main") -> Run:
-    key = SessionKey.parse(f"agent:{agent}:subagent:{requester.name}-{number}")
-    request = Request(requester=requester, lane=Lane.SUBAGENT)
+def child(number: int, requester: SessionKey = MAIN, *, lane: Lane = Lane.SUBAGENT) -> Run:
+    key = SessionKey.parse(f"agent:main:subagent:{requester.name}-{number}")
+    request = Request(requester=requester, lane=lane)
     return builders.run(f"{requester.name}-{number}", key, request=request)
 
 
@@ -60,7 +60,6 @@ def test_what_other_gateways_run_takes_no_place_in_a_lane_of_this_one() -> None:
     limits = Limits(ceiling=9, lanes={Lane.MAIN: 2}, gateway="here")
     assert chosen(turn("a"), turn("b"), limits=limits, running=running) == ["a"]
     assert chosen(turn("a"), limits=replace(limits, gateway=None), running=running) == []
-    assert chosen(turn("a"), limits=replace(limits, per_agent=3), running=running) == []
 
 
 @pytest.mark.parametrize("ceiling", range(4))
@@ -94,37 +93,17 @@ def test_a_lane_without_a_limit_is_bounded_by_the_ceiling_only() -> None:
     assert chosen(turn("a"), turn("b"), limits=Limits(ceiling=2), running=running) == ["a", "b"]
 
 
-def test_an_agent_takes_no_more_than_its_share() -> None:
-    limits = Limits(ceiling=9, per_agent=2)
-    ready = (turn("a"), turn("b"), turn("c"), turn("d", agent="ops"))
-    assert chosen(*ready, limits=limits) == ["a", "b", "d"]
-    assert chosen(*ready, limits=limits, running=(turn("x"),)) == ["a", "d"]
-
-
-@pytest.mark.requirement("P23")
-def test_a_spawning_session_takes_no_more_than_its_share() -> None:
-    limits = Limits(ceiling=9, per_requester=2)
-    ready = (child(1), child(2), child(3), child(1, SIDE))
-    assert chosen(*ready, limits=limits) == ["main-1", "side-1", "main-2"]
-    assert chosen(*ready, limits=limits, running=(child(8), child(9))) == ["side-1"]
-
-
-def test_a_session_that_nobody_spawned_is_not_counted_as_a_spawner() -> None:
-    own = builders.run("own", MAIN)
-    limits = Limits(ceiling=9, per_requester=1)
-    assert chosen(own, child(1), limits=limits, running=(turn("x"),)) == ["own", "main-1"]
-
-
 def test_a_run_that_does_not_fit_does_not_hold_back_the_next_of_its_asker() -> None:
-    limits = Limits(ceiling=9, per_agent=1)
-    first, second = child(1), child(2, agent="ops")
-    assert chosen(first, second, limits=limits, running=(turn("x"),)) == ["main-2"]
+    limits = Limits(ceiling=9, lanes={Lane.SUBAGENT: 1})
+    first, second = child(1), child(2, lane=Lane.CRON)
+    running = (turn("x", lane=Lane.SUBAGENT),)
+    assert chosen(first, second, limits=limits, running=running) == ["main-2"]
 
 
 @pytest.mark.requirement("P23")
 def test_a_run_that_waits_for_others_leaves_them_its_place() -> None:
     call = Step(kind=StepKind.TOOL, at=1, tool="sessions_send", call_id="c", waits=True)
-    limits = Limits(ceiling=1, lanes={Lane.MAIN: 1}, per_agent=1, per_requester=1)
+    limits = Limits(ceiling=1, lanes={Lane.MAIN: 1})
     waiting = replace(turn("x"), progress=Progress(step=call))
     assert chosen(turn("a"), limits=limits, running=(waiting,)) == ["a"]
     back = replace(turn("x"), progress=Progress(step=replace(call, done=True)))

@@ -3,8 +3,8 @@
 import pytest
 
 from roost.core.addresses import ChatType
+from roost.core.channeltraits import KNOWN_CHANNELS, ChannelTraits, Traits
 from roost.core.keys import SessionKey
-from roost.core.traits import KNOWN_CHANNELS, ChannelTraits, Traits
 
 
 @pytest.mark.requirement("P25")

@@ -16,14 +16,12 @@ PER_ASKER = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """None and a missing lane mean no limit; `ceiling` is what this process may still start. Lanes are what a machine can
-    do at once: with a `gateway` they are its own, and all other limits hold over all gateways."""
+    """A missing lane means no limit; `ceiling` is what this process may still start. Lanes are what a machine can do at
+    once: with a `gateway` they are its own, without one all gateways' together."""
 
     ceiling: int
     lanes: Mapping[Lane, int] = field(default_factory=dict)
     gateway: str | None = None
-    per_agent: int | None = None
-    per_requester: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,26 +69,12 @@ class _Room:
         running = tuple(run for run in under_way if not run.waiting)
         self._limits = limits
         self._lanes = Counter(run.request.lane for run in running if _is_of(run, limits.gateway))
-        self._agents = Counter(run.key.agent for run in running)
-        self._requesters = Counter(asker(run) for run in running if run.request.requester)
 
     def take(self, run: Run) -> bool:
         lane, limits = run.request.lane, self._limits
         if self._lanes[lane] >= limits.lanes.get(lane, limits.ceiling + self._lanes[lane]):
             return False
-        if limits.per_agent is not None and self._agents[run.key.agent] >= limits.per_agent:
-            return False
-        asked = run.request.requester is not None
-        if (
-            asked
-            and limits.per_requester is not None
-            and self._requesters[asker(run)] >= limits.per_requester
-        ):
-            return False
         self._lanes[lane] += 1
-        self._agents[run.key.agent] += 1
-        if asked:
-            self._requesters[asker(run)] += 1
         return True
 
 

@@ -12,7 +12,7 @@ _WHOLE = 1 << 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Passage:
     """A hit as it may be read, and the part of it that was sought."""
 
     hit: SearchHit
@@ -20,11 +20,11 @@ class Finding:
     snippet: str
 
 
-def finding(hit: SearchHit, query: Query, scanner: SecretScanner) -> Finding | None:
+def finding(hit: SearchHit, query: Query, scanner: SecretScanner) -> Passage | None:
     """None where what is left to be read does not match any more."""
     options = RecallOptions(scanner=scanner, include_tools=True, text_chars=INDEXED_CHARS, page_bytes=_WHOLE)
     for recalled in recall((hit.entry,), options).messages:
         text = searchable_text(recalled.message)
         if matches(query, segment(text)):
-            return Finding(hit=hit, recalled=recalled, snippet=snippet(text, query, SNIPPET_CHARS))
+            return Passage(hit=hit, recalled=recalled, snippet=snippet(text, query, SNIPPET_CHARS))
     return None

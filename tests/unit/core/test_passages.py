@@ -1,8 +1,8 @@
 """What a search may show of a hit."""
 
 from roost.core.entries import Entry
-from roost.core.findings import SNIPPET_CHARS, finding
 from roost.core.messages import Notice
+from roost.core.passages import SNIPPET_CHARS, finding
 from roost.core.queries import SearchHit
 from roost.core.search import parse_query
 from roost.scanners.stdlib import StdlibScanner

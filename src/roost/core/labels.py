@@ -1,0 +1,30 @@
+"""What people call a session: one spelling of a label, and one session of that name among those its namer may see."""
+
+from collections.abc import Iterable
+
+from roost.core.errors import InvalidInput
+from roost.core.keys import SessionKey
+from roost.core.queries import SessionQuery
+from roost.core.sessions import Session
+from roost.core.visibility import Operation, PersonCaller, scope
+
+LONGEST_LABEL = 512
+
+
+def read_label(text: str) -> str | None:
+    """None if nothing is left of it."""
+    label = " ".join(text.split())
+    if len(label) > LONGEST_LABEL:
+        raise InvalidInput(f"a label has at most {LONGEST_LABEL} characters", hint="give a shorter one")
+    return label or None
+
+
+def namesakes(label: str, caller: PersonCaller) -> SessionQuery:
+    """A label that somebody else uses is not told by refusing it."""
+    return SessionQuery(scope=scope(Operation.LIST, caller), label=label, archived=None, limit=2)
+
+
+def refuse_taken(label: str, key: SessionKey, found: Iterable[Session]) -> None:
+    """`found` are namesakes, of which the session itself is none."""
+    if any(session.key != key for session in found):
+        raise InvalidInput(f"label already in use: {label}", hint="choose another one")
