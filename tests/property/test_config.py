@@ -76,6 +76,8 @@ LEAVES: Mapping[str, st.SearchStrategy[Any]] = {
     "host name": st.sampled_from(["a.example", "roost.lan"]),
     "origin": st.sampled_from(["https://a.example", "http://b.example:8080"]),
     "`http://`": st.sampled_from(["http://127.0.0.1:1/v1", "https://a.example"]),
+    "`wss://`": st.just("wss://a.example"),
+    "`sha256:`": st.just(f"sha256:{'0' * 64}"),
     "object": st.dictionaries(
         st.sampled_from("ab"), st.integers(-9, 9) | st.booleans() | st.lists(st.booleans(), max_size=2)
     ),
@@ -136,6 +138,7 @@ ITEMS: Mapping[str, dict[str, Any]] = {
     "bindings[].match.peer": {"kind": "group", "id": "1"},
     "session.sendPolicy.rules[]": {"action": "deny", "match": {}},
     "models.providers.<>.models[]": {"id": "m"},
+    "gateway.remotes.<>": {"url": "wss://a.example", "token": PLANTED},
 }
 
 

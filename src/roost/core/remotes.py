@@ -36,7 +36,7 @@ class RemoteSession:
         session = session.strip()
         if not session or len(session) > LONGEST_KEY or CONTROL.search(session):
             raise InvalidInput(
-                f"{text[:LONGEST_KEY]!r} names no session", hint="write <gateway>/<session key>"
+                f"{text[:LONGEST_KEY]!r} names no session", hint="write <remote>/<session key>"
             )
         return cls(gateway=gateway, session=session)
 

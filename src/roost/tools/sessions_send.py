@@ -69,7 +69,7 @@ class SessionsSend:
                 "sessionKey": {
                     "type": "string",
                     "description": "A key from sessions_list, `main`, or a session id. Threads are refused; use the "
-                    "key of their chat. `<gateway>/<key>` is a session of another gateway that the owner has named.",
+                    "key of their chat. `<remote>/<key>` is a session elsewhere, at a remote that the owner has named.",
                 },
                 "label": {
                     "type": "string",

@@ -32,6 +32,12 @@ def test_whatever_else_is_a_session_here(text: str) -> None:
     assert RemoteSession.parse(text) is None
 
 
+@pytest.mark.requirement("F6", "S13")
+@pytest.mark.parametrize("text", ["ws://evil/main", "evil.example/main", "127.0.0.1/main", "evil:18789/main"])
+def test_no_address_names_another_gateway(text: str) -> None:
+    assert RemoteSession.parse(text) is None
+
+
 @pytest.mark.parametrize("text", ["office/", "office/  ", "office/a\x00b", f"office/{'a' * 513}"])
 def test_a_gateway_without_a_session_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="names no session"):
