@@ -14,6 +14,7 @@ from roost.core.effects import (
     AddDelivery,
     Effects,
     EndRun,
+    KeepInput,
     KillInput,
     MergeInput,
     MoveInput,
@@ -77,15 +78,20 @@ class Book:
                 case MergeInput(inbound_id=name, into=into):
                     assert into in self.records
                     self.end(name, replace(self.records[name], state=InboundState.MERGED, merged_into=into))
+                case KeepInput(inbound_id=name):
+                    self.end(name, replace(self.records[name], state=InboundState.TAKEN))
                 case KillInput(inbound_id=name, inbound=inbound):
-                    if inbound is not None:
-                        self.records[name] = InboundRecord(inbound=inbound, state=InboundState.PENDING)
-                    assert self.carrier(name).state is InboundState.PENDING, "a message has one end"
-                    self.records[name] = replace(self.records[name], state=InboundState.DEAD)
+                    self.kill(name, inbound)
                 case AddDelivery(delivery=delivery):
                     self.told.append(delivery.text)
                 case _:
                     pass
+
+    def kill(self, name: str, inbound: Inbound | None) -> None:
+        if inbound is not None:
+            self.records[name] = InboundRecord(inbound=inbound, state=InboundState.PENDING)
+        assert self.carrier(name).state is InboundState.PENDING, "a message has one end"
+        self.records[name] = replace(self.records[name], state=InboundState.DEAD)
 
     def carrier(self, name: str) -> InboundRecord:
         """The message, or the one it was merged into at last."""

@@ -188,26 +188,19 @@ def test_an_asked_for_reset_ends_the_run_and_joins_nothing() -> None:
     assert (seat(planned), planned.interrupts) == (("new", InputMode.OPEN), "r1")
 
 
-def test_in_a_group_several_people_are_collected_but_never_with_the_owner() -> None:
-    queue = replace(IN_GROUP, queued=(replace(samples.queued(principal=ALICE), key=GROUP),))
-
-    def joined(principal: Principal) -> str | None:
-        message = inbound(key=GROUP, principal=principal, at=LATER)
-        return seat(plan(queue, arriving(message, QueueMode.COLLECT)))[0]
-
-    assert (joined(ALICE), joined(BOB), joined(OWNER)) == ("q1", "q1", "new")
-
-
 @pytest.mark.requirement("P20")
-def test_in_a_group_nobody_joins_a_run_that_waits_for_another_persons_budget() -> None:
-    parked = Parked(at=NOON, setting="budgets.perPerson.tokens", reason="used up", personal=True)
+@pytest.mark.parametrize(("personal", "seats"), [(False, ("q1", "q1", "new")), (True, ("q1", "new", "new"))])
+def test_in_a_group_people_are_collected_but_not_with_the_owner_or_to_wait_for_anothers_budget(
+    personal: bool, seats: tuple[str, str, str]
+) -> None:
+    parked = Parked(at=NOON, setting="budgets.perPerson.cost", reason="used up", personal=personal)
     queue = replace(IN_GROUP, queued=(replace(samples.queued(principal=ALICE), key=GROUP, parked=parked),))
 
     def joined(principal: Principal) -> str | None:
         message = inbound(key=GROUP, principal=principal, at=LATER)
         return seat(plan(queue, arriving(message, QueueMode.COLLECT)))[0]
 
-    assert (joined(ALICE), joined(BOB)) == ("q1", "new")
+    assert (joined(ALICE), joined(BOB), joined(OWNER)) == seats
 
 
 def test_in_a_group_nobody_steers_another_persons_run() -> None:

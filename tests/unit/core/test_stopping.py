@@ -90,6 +90,13 @@ def test_who_was_promised_an_answer_is_told_when_what_was_parked_is_stopped() ->
     assert of(stopping.stop(tree(parked), STOP, told=CHAT).effects, AddDelivery) == []
 
 
+def test_one_run_can_be_stopped_with_what_waits_for_it_alone() -> None:
+    waiting = (pending(inbound("a"), "q1"), pending(inbound("b"), "q2"))
+    session = replace(samples.snapshot(), pending=waiting)
+    stopped = stopping.stop_run(tree(RUNNING, WAITING, session=session), "q1", STOP)
+    assert (stopped.runs, stopped.ended, stopped.cleared) == ((), 1, (inbound("a"),))
+
+
 def test_what_began_is_asked_to_end_also_when_it_waits_again() -> None:
     begun = replace(samples.queued("q2"), started_at=NOON)
     session = replace(samples.snapshot(), running=RUNNING, queued=(WAITING, begun))
