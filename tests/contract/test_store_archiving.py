@@ -95,14 +95,30 @@ def _moved(effect: Effect) -> Effect:
             return owed(CHILD, ACP)
 
 
+THREAD = Address(channel="telegram", to="77", thread="5")
+BINDING = ThreadBinding(address=THREAD, key=CHILD, bound_by=OWNER, bound_at=NOON, used_at=NOON)
+
+
 async def test_a_child_that_lives_in_a_chat_thread_is_not_archived(store: Store) -> None:
     await planted(store)
-    address = Address(channel="telegram", to="77", thread="5")
-    binding = ThreadBinding(address=address, key=CHILD, bound_by=OWNER, bound_at=NOON, used_at=NOON)
-    await change(store, BindThread(binding=binding), key=CHILD)
+    await change(store, BindThread(binding=BINDING), key=CHILD)
     assert (await swept(store, Cutoffs(archive_children_before=AFTER))).archived == ()
-    await change(store, UnbindThread(address=address), key=CHILD)
+    await change(store, UnbindThread(address=THREAD), key=CHILD)
     assert (await swept(store, Cutoffs(archive_children_before=AFTER))).archived == (CHILD,)
+
+
+@pytest.mark.requirement("P22")
+@pytest.mark.parametrize("cutoffs", [Cutoffs(synthetic_before=AFTER), Cutoffs(disk=Disk(most=1, goal=1))])
+async def test_a_child_that_people_talk_to_in_a_chat_thread_is_not_removed(
+    store: Store, cutoffs: Cutoffs
+) -> None:
+    await opened(store, CHILD)
+    await store.append(CHILD, (builders.said("e-1", "said by a person"),))
+    await change(store, BindThread(binding=BINDING), key=CHILD)
+    assert (await swept(store, cutoffs)).sessions == ()
+    assert await store.thread_binding(THREAD) == BINDING
+    await change(store, UnbindThread(address=THREAD), key=CHILD)
+    assert (await swept(store, cutoffs)).sessions == (CHILD,)
 
 
 async def test_of_too_many_sessions_the_oldest_without_a_person_are_archived(

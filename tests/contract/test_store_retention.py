@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.deliveries import Confirmed, DeliveryState, Unknown
+from roost.core.deliveries import Confirmed, DeliveryState, Rejected, Unknown
 from roost.core.effects import (
     AcknowledgeCompletion,
     AddDelivery,
@@ -176,6 +176,41 @@ async def test_a_session_whose_message_may_not_have_arrived_stays_until_that_is_
     assert (await store.sweep(ALL)).sessions == ()
     await store.resolve_delivery(lost, settled, NOON)
     assert (await store.sweep(ALL)).sessions == (HOOK,)
+
+
+@pytest.mark.requirement("P22")
+async def test_a_session_whose_message_did_not_arrive_stays_as_long_as_that_is_told(
+    store: Store, lease: Lease
+) -> None:
+    await finished(store, lease, HOOK, AddDelivery(delivery=builders.delivery("d-1", HOOK)))
+    (taken,) = await store.claim_deliveries(lease, 1)
+    assert taken.claim is not None
+    failed = await store.settle_delivery(taken.claim, Rejected(error="chat not found"))
+    sessions = Cutoffs(synthetic_before=AFTER)
+    assert await store.sweep(sessions, dry_run=True) == await store.sweep(sessions) == NONE
+    assert await store.deliveries(DeliveryState.FAILED, 9) == (failed,)
+    assert (await store.sweep(RECORDS)).records == 2
+    assert (await store.sweep(sessions)).sessions == (HOOK,)
+
+
+async def test_a_session_whose_message_was_given_up_goes(store: Store, lease: Lease) -> None:
+    await finished(store, lease, HOOK, AddDelivery(delivery=builders.delivery("d-1", HOOK)))
+    (taken,) = await store.claim_deliveries(lease, 1)
+    assert taken.claim is not None
+    failed = await store.settle_delivery(taken.claim, Rejected(error="chat not found"))
+    await store.resolve_delivery(failed, DeliveryState.DISMISSED, NOON)
+    assert (await store.sweep(Cutoffs(synthetic_before=AFTER))).sessions == (HOOK,)
+
+
+@pytest.mark.requirement("P22")
+async def test_either_side_of_an_exchange_stays_until_it_is_over(store: Store) -> None:
+    await planted(store)
+    under_way = Exchange(id="x", requester=HOOK, target=ACP, request="?", created_at=NOON, max_turns=0)
+    await change(store, PutExchange(exchange=under_way), key=HOOK)
+    assert {HOOK, ACP}.isdisjoint((await store.sweep(ALL)).sessions)
+    assert await store.exchange("x") == under_way
+    await change(store, PutExchange(exchange=replace(under_way, phase=Phase.DONE)), key=HOOK)
+    assert (await store.sweep(ALL)).sessions == (ACP, HOOK)
 
 
 async def test_a_session_goes_once_its_answer_is_acknowledged(store: Store) -> None:

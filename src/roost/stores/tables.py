@@ -222,6 +222,10 @@ class Tables(Protocol):
         """Sessions that retention may touch, not touched since a moment; none with a pin or a save point."""
         ...
 
+    async def found_again(self, one: Candidate) -> bool:
+        """Whether retention would still find it just as it was."""
+        ...
+
     async def session_bytes(self, key: SessionKey) -> int:
         """About what a session's transcript takes."""
         ...

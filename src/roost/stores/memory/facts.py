@@ -27,6 +27,7 @@ from roost.stores.memory.filters import (
     settled_delivery,
     settled_exchange,
     settled_run,
+    unarrived_or_under_way,
 )
 from roost.stores.memory.limits import refuse_oversized
 from roost.stores.memory.rows import Rows
@@ -175,6 +176,7 @@ class FactTables(State):
     async def sweepable(self, before: int) -> tuple[Candidate, ...]:
         held = self._held() | {point.key for point in self._points}
         bound = {binding.key for binding in self._bindings}
+        needed = self._needed()
         return tuple(
             Candidate(
                 key=row.key,
@@ -182,6 +184,7 @@ class FactTables(State):
                 updated=row.times.updated,
                 archived=row.times.archived is not None,
                 bound=row.key in bound,
+                needed=row.key in needed,
             )
             for row in self._sessions
             if (sort := sort_of(row)) is not None
@@ -189,6 +192,9 @@ class FactTables(State):
             and row.times.updated < before
             and row.key not in held
         )
+
+    async def found_again(self, one: Candidate) -> bool:
+        return one in await self.sweepable(one.updated + 1)
 
     async def session_bytes(self, key: SessionKey) -> int:
         own = {generation.session_id for generation in self._generations if generation.key == key}
@@ -232,6 +238,9 @@ class FactTables(State):
 
     def _held(self) -> set[SessionKey]:
         return owed_or_active(self._runs, self._inbound, self._deliveries, self._completions)
+
+    def _needed(self) -> set[SessionKey]:
+        return unarrived_or_under_way(self._deliveries, self._exchanges)
 
     async def stale_feeds(self, before: int) -> tuple[SessionKey, ...]:
         return tuple(dict.fromkeys(event.key for event in self._events if event.at < before))

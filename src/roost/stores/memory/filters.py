@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from roost.core.deliveries import Delivery
+from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.exchanges import Completion, Exchange, Phase
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
@@ -50,6 +50,15 @@ def owed_or_active(
         if completion.acknowledged_at is None:
             held |= {completion.requester, completion.child}
     return held
+
+
+def unarrived_or_under_way(deliveries: Iterable[Delivery], exchanges: Iterable[Exchange]) -> set[SessionKey]:
+    """Sessions with a letter that did not arrive, or with an exchange that has not ended."""
+    needed = {delivery.key for delivery in deliveries if delivery.state is DeliveryState.FAILED}
+    for exchange in exchanges:
+        if exchange.phase is not Phase.DONE:
+            needed |= {exchange.requester, exchange.target}
+    return needed
 
 
 def settled_run(run: Run, before: int) -> bool:

@@ -457,9 +457,12 @@ SELECT s.key, CASE
         WHEN s.shape IN ('acp', 'hook') OR s.heartbeat = 1 THEN 'synthetic'
         ELSE 'dashboard'
     END, s.updated_at, s.archived_at IS NOT NULL,
-    EXISTS (SELECT 1 FROM thread_bindings b WHERE b.key = s.key)
+    EXISTS (SELECT 1 FROM thread_bindings b WHERE b.key = s.key),
+    EXISTS (SELECT 1 FROM deliveries d WHERE d.key = s.key AND d.state = 'failed')
+        OR EXISTS (SELECT 1 FROM exchanges e
+            WHERE (e.requester = s.key OR e.target = s.key) AND instr(e.body, '"phase":"done"') = 0)
 FROM sessions s INDEXED BY sessions_sweepable
-WHERE (s.kind = 'cron' OR s.shape IN ('subagent', 'acp', 'hook', 'dashboard') OR s.heartbeat = 1)
+WHERE (s.kind = 'cron' OR s.shape IN ('subagent', 'acp', 'hook', 'dashboard') OR s.heartbeat = 1) /* filters */
     AND s.tenant = :tenant AND s.updated_at < :before AND s.pinned_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM points p WHERE p.key = s.key)
     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = s.key AND r.state IN ('queued', 'running'))
@@ -468,6 +471,9 @@ WHERE (s.kind = 'cron' OR s.shape IN ('subagent', 'acp', 'hook', 'dashboard') OR
         SELECT 1 FROM deliveries d WHERE d.key = s.key AND d.state IN ('intent', 'sending', 'uncertain'))
     AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.requester = s.key AND c.acknowledged_at IS NULL)
     AND NOT EXISTS (SELECT 1 FROM completions c WHERE c.child = s.key AND c.acknowledged_at IS NULL);
+
+-- name: where_as_found
+AND s.key = :key AND s.updated_at = :updated;
 
 -- name: session_bytes
 SELECT coalesce(sum(octet_length(e.body) + coalesce(octet_length(e.source), 0)), 0)
