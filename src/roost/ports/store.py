@@ -124,6 +124,10 @@ class Store(Jobs, Points, Imports, Protocol):
         """Who has spoken in a group that is not theirs, each once."""
         ...
 
+    async def forks(self, key: SessionKey) -> tuple[SessionKey, ...]:
+        """Other sessions that go on from what was said in this one, by key."""
+        ...
+
     async def generations(self, key: SessionKey) -> tuple[Generation, ...]:
         """Oldest first, archived branches included."""
         ...

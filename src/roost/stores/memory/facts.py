@@ -22,6 +22,7 @@ from roost.core.sessions import Session, SessionKind
 from roost.core.workload import UNDONE, Workload
 from roost.stores.bodies import dump_body
 from roost.stores.memory.filters import (
+    forked,
     heard_batches,
     owed_or_active,
     settled_delivery,
@@ -240,7 +241,8 @@ class FactTables(State):
         return owed_or_active(self._runs, self._inbound, self._deliveries, self._completions)
 
     def _needed(self) -> set[SessionKey]:
-        return unarrived_or_under_way(self._deliveries, self._exchanges)
+        needed = unarrived_or_under_way(self._deliveries, self._exchanges)
+        return needed | {base for base, _ in forked(self._generations)}
 
     async def stale_feeds(self, before: int) -> tuple[SessionKey, ...]:
         return tuple(dict.fromkeys(event.key for event in self._events if event.at < before))
