@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.deliveries import Confirmed, DeliveryState, Rejected, Unknown
+from roost.core.deliveries import Confirmed, DeliveryState, Rejected, SendResult, Unknown
 from roost.core.effects import (
     AcknowledgeCompletion,
     AddDelivery,
@@ -62,6 +62,7 @@ ALL = Cutoffs(
     records_before=AFTER,
 )
 RECORDS = Cutoffs(records_before=AFTER)
+SESSIONS = Cutoffs(synthetic_before=AFTER)
 NONE = Swept()
 
 
@@ -165,15 +166,16 @@ async def test_a_running_session_stays_until_its_run_has_ended(store: Store, lea
 
 @pytest.mark.requirement("P22")
 @pytest.mark.parametrize("settled", [DeliveryState.CONFIRMED, DeliveryState.DISMISSED])
+@pytest.mark.parametrize("result", [Unknown(error="no answer"), Rejected(error="chat not found")])
 async def test_a_session_whose_message_may_not_have_arrived_stays_until_that_is_settled(
-    store: Store, lease: Lease, settled: DeliveryState
+    store: Store, lease: Lease, settled: DeliveryState, result: SendResult
 ) -> None:
     await finished(store, lease, HOOK, AddDelivery(delivery=builders.delivery("d-1", HOOK)))
     (taken,) = await store.claim_deliveries(lease, 1)
     assert (await store.sweep(ALL)).sessions == ()
     assert taken.claim is not None
-    lost = await store.settle_delivery(taken.claim, Unknown(error="no answer"))
-    assert (await store.sweep(ALL)).sessions == ()
+    lost = await store.settle_delivery(taken.claim, result)
+    assert (await store.sweep(SESSIONS)).sessions == ()
     await store.resolve_delivery(lost, settled, NOON)
     assert (await store.sweep(ALL)).sessions == (HOOK,)
 
@@ -186,20 +188,10 @@ async def test_a_session_whose_message_did_not_arrive_stays_as_long_as_that_is_t
     (taken,) = await store.claim_deliveries(lease, 1)
     assert taken.claim is not None
     failed = await store.settle_delivery(taken.claim, Rejected(error="chat not found"))
-    sessions = Cutoffs(synthetic_before=AFTER)
-    assert await store.sweep(sessions, dry_run=True) == await store.sweep(sessions) == NONE
+    assert await store.sweep(SESSIONS, dry_run=True) == await store.sweep(SESSIONS) == NONE
     assert await store.deliveries(DeliveryState.FAILED, 9) == (failed,)
     assert (await store.sweep(RECORDS)).records == 2
-    assert (await store.sweep(sessions)).sessions == (HOOK,)
-
-
-async def test_a_session_whose_message_was_given_up_goes(store: Store, lease: Lease) -> None:
-    await finished(store, lease, HOOK, AddDelivery(delivery=builders.delivery("d-1", HOOK)))
-    (taken,) = await store.claim_deliveries(lease, 1)
-    assert taken.claim is not None
-    failed = await store.settle_delivery(taken.claim, Rejected(error="chat not found"))
-    await store.resolve_delivery(failed, DeliveryState.DISMISSED, NOON)
-    assert (await store.sweep(Cutoffs(synthetic_before=AFTER))).sessions == (HOOK,)
+    assert (await store.sweep(SESSIONS)).sessions == (HOOK,)
 
 
 @pytest.mark.requirement("P22")
