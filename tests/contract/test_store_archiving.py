@@ -5,7 +5,15 @@ from dataclasses import replace
 import pytest
 
 from roost.core.addresses import Address
-from roost.core.effects import AddDelivery, Effect, OpenGeneration, OweCompletion, Pin, QueueRun
+from roost.core.effects import (
+    AddDelivery,
+    DeleteSession,
+    Effect,
+    OpenGeneration,
+    OweCompletion,
+    Pin,
+    QueueRun,
+)
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.principals import OWNER
@@ -95,14 +103,47 @@ def _moved(effect: Effect) -> Effect:
             return owed(CHILD, ACP)
 
 
+THREAD = Address(channel="telegram", to="77", thread="5")
+BINDING = ThreadBinding(address=THREAD, key=CHILD, bound_by=OWNER, bound_at=NOON, used_at=NOON)
+
+
 async def test_a_child_that_lives_in_a_chat_thread_is_not_archived(store: Store) -> None:
     await planted(store)
-    address = Address(channel="telegram", to="77", thread="5")
-    binding = ThreadBinding(address=address, key=CHILD, bound_by=OWNER, bound_at=NOON, used_at=NOON)
-    await change(store, BindThread(binding=binding), key=CHILD)
+    await change(store, BindThread(binding=BINDING), key=CHILD)
     assert (await swept(store, Cutoffs(archive_children_before=AFTER))).archived == ()
-    await change(store, UnbindThread(address=address), key=CHILD)
+    await change(store, UnbindThread(address=THREAD), key=CHILD)
     assert (await swept(store, Cutoffs(archive_children_before=AFTER))).archived == (CHILD,)
+
+
+@pytest.mark.requirement("P22")
+@pytest.mark.parametrize("cutoffs", [Cutoffs(synthetic_before=AFTER), Cutoffs(disk=Disk(most=1, goal=1))])
+async def test_a_child_that_people_talk_to_in_a_chat_thread_is_not_removed(
+    store: Store, cutoffs: Cutoffs
+) -> None:
+    await opened(store, CHILD)
+    await store.append(CHILD, (builders.said("e-1", "said by a person"),))
+    await change(store, BindThread(binding=BINDING), key=CHILD)
+    assert (await swept(store, cutoffs)).sessions == ()
+    assert await store.thread_binding(THREAD) == BINDING
+    await change(store, UnbindThread(address=THREAD), key=CHILD)
+    assert (await swept(store, cutoffs)).sessions == (CHILD,)
+
+
+@pytest.mark.requirement("P22", "F4")
+async def test_a_session_that_another_one_goes_on_from_is_archived_and_not_removed(store: Store) -> None:
+    await opened(store, CHILD)
+    await store.append(CHILD, (builders.said("e-1", "found"),))
+    fork = builders.opening(builders.session(DASHBOARD), "s-fork")
+    base = Base(session_id=f"{CHILD}-1", seq=1)
+    await change(store, replace(fork, generation=replace(fork.generation, base=base)), key=DASHBOARD)
+    assert (await swept(store, Cutoffs(synthetic_before=AFTER, disk=Disk(most=1, goal=1)))).sessions == ()
+    assert (await swept(store, Cutoffs(archive_children_before=AFTER))).archived == (CHILD,)
+    assert (await swept(store, Cutoffs(synthetic_before=AFTER))).sessions == ()
+    found = await store.conversation("s-fork")
+    assert found is not None
+    assert [entry.id for entry in found.entries] == ["e-1"]
+    await change(store, DeleteSession(key=DASHBOARD), key=DASHBOARD)
+    assert (await swept(store, Cutoffs(synthetic_before=AFTER))).sessions == (CHILD,)
 
 
 async def test_of_too_many_sessions_the_oldest_without_a_person_are_archived(

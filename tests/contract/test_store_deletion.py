@@ -11,8 +11,10 @@ from roost.core.effects import (
     AddDelivery,
     AppendEntries,
     DeleteSession,
+    DiscardSession,
     Effect,
     KillInput,
+    OpenGeneration,
     OweCompletion,
     Pin,
     PutExchange,
@@ -28,7 +30,7 @@ from roost.core.messages import Usage
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery, LedgerQuery, SessionQuery
 from roost.core.runs import RunKind
-from roost.core.sessions import Summary
+from roost.core.sessions import Base, Summary
 from roost.core.snapshots import Snapshot
 from roost.core.threads import BindThread, ThreadBinding, UnbindThread, UseThread
 from roost.core.visibility import VisibleScope
@@ -42,6 +44,7 @@ from tests.contract.scenes import change, known, opened, started
 
 CHILD = SessionKey.parse("agent:main:subagent:one")
 GRANDCHILD = SessionKey.parse("agent:main:subagent:two")
+SIDE = SessionKey.named("main", "side")
 NOWHERE = SessionKey.named("main", "nowhere")
 
 
@@ -124,6 +127,35 @@ async def test_a_session_is_deleted_once_its_work_is_done(store: Store, lease: L
     with pytest.raises(Conflict):
         await change(store, DeleteSession(key=MAIN))
     await store.resolve_delivery(lost, DeliveryState.DISMISSED, NOON)
+    await change(store, DeleteSession(key=MAIN))
+    assert await store.session(MAIN) is None
+
+
+@pytest.mark.requirement("P3", "F4")
+async def test_a_session_that_another_one_goes_on_from_is_not_deleted(store: Store) -> None:
+    await opened(store)
+    await store.append(MAIN, (builders.said("e-1", "words"),))
+    await scenes.reset(store, 2)
+    fork = builders.opening(builders.session(SIDE), "s-fork")
+    base = Base(session_id=f"{MAIN}-1", seq=1)
+    await change(store, replace(fork, generation=replace(fork.generation, base=base)), key=SIDE)
+    assert (await store.forks(MAIN), await store.forks(SIDE)) == ((SIDE,), ())
+    before = await known(store)
+    with pytest.raises(Conflict, match="goes on from what was said"):
+        await change(store, DeleteSession(key=MAIN))
+    await change(store, DiscardSession(key=MAIN))
+    assert await known(store) == before
+    await change(store, DeleteSession(key=SIDE), key=SIDE)
+    await change(store, DiscardSession(key=MAIN))
+    assert await store.session(MAIN) is None
+
+
+async def test_a_session_that_went_on_from_itself_can_be_deleted(store: Store) -> None:
+    await opened(store)
+    again = builders.generation(MAIN, "s-2", 2)
+    base = Base(session_id=f"{MAIN}-1", seq=0)
+    await change(store, OpenGeneration(generation=replace(again, base=base)))
+    assert await store.forks(MAIN) == ()
     await change(store, DeleteSession(key=MAIN))
     assert await store.session(MAIN) is None
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.deliveries import Confirmed, DeliveryState, Unknown
+from roost.core.deliveries import Confirmed, DeliveryState, Rejected, SendResult, Unknown
 from roost.core.effects import (
     AcknowledgeCompletion,
     AddDelivery,
@@ -62,6 +62,7 @@ ALL = Cutoffs(
     records_before=AFTER,
 )
 RECORDS = Cutoffs(records_before=AFTER)
+SESSIONS = Cutoffs(synthetic_before=AFTER)
 NONE = Swept()
 
 
@@ -165,17 +166,43 @@ async def test_a_running_session_stays_until_its_run_has_ended(store: Store, lea
 
 @pytest.mark.requirement("P22")
 @pytest.mark.parametrize("settled", [DeliveryState.CONFIRMED, DeliveryState.DISMISSED])
+@pytest.mark.parametrize("result", [Unknown(error="no answer"), Rejected(error="chat not found")])
 async def test_a_session_whose_message_may_not_have_arrived_stays_until_that_is_settled(
-    store: Store, lease: Lease, settled: DeliveryState
+    store: Store, lease: Lease, settled: DeliveryState, result: SendResult
 ) -> None:
     await finished(store, lease, HOOK, AddDelivery(delivery=builders.delivery("d-1", HOOK)))
     (taken,) = await store.claim_deliveries(lease, 1)
     assert (await store.sweep(ALL)).sessions == ()
     assert taken.claim is not None
-    lost = await store.settle_delivery(taken.claim, Unknown(error="no answer"))
-    assert (await store.sweep(ALL)).sessions == ()
+    lost = await store.settle_delivery(taken.claim, result)
+    assert (await store.sweep(SESSIONS)).sessions == ()
     await store.resolve_delivery(lost, settled, NOON)
     assert (await store.sweep(ALL)).sessions == (HOOK,)
+
+
+@pytest.mark.requirement("P22")
+async def test_a_session_whose_message_did_not_arrive_stays_as_long_as_that_is_told(
+    store: Store, lease: Lease
+) -> None:
+    await finished(store, lease, HOOK, AddDelivery(delivery=builders.delivery("d-1", HOOK)))
+    (taken,) = await store.claim_deliveries(lease, 1)
+    assert taken.claim is not None
+    failed = await store.settle_delivery(taken.claim, Rejected(error="chat not found"))
+    assert await store.sweep(SESSIONS, dry_run=True) == await store.sweep(SESSIONS) == NONE
+    assert await store.deliveries(DeliveryState.FAILED, 9) == (failed,)
+    assert (await store.sweep(RECORDS)).records == 2
+    assert (await store.sweep(SESSIONS)).sessions == (HOOK,)
+
+
+@pytest.mark.requirement("P22")
+async def test_either_side_of_an_exchange_stays_until_it_is_over(store: Store) -> None:
+    await planted(store)
+    under_way = Exchange(id="x", requester=HOOK, target=ACP, request="?", created_at=NOON, max_turns=0)
+    await change(store, PutExchange(exchange=under_way), key=HOOK)
+    assert {HOOK, ACP}.isdisjoint((await store.sweep(ALL)).sessions)
+    assert await store.exchange("x") == under_way
+    await change(store, PutExchange(exchange=replace(under_way, phase=Phase.DONE)), key=HOOK)
+    assert (await store.sweep(ALL)).sessions == (ACP, HOOK)
 
 
 async def test_a_session_goes_once_its_answer_is_acknowledged(store: Store) -> None:

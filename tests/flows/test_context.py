@@ -13,6 +13,7 @@ from roost.core.messages import (
     AssistantMessage,
     Compaction,
     ProvenanceKind,
+    ToolCall,
     ToolResult,
     UserMessage,
     text_of,
@@ -26,7 +27,7 @@ from roost.core.transcript import Prompt, TranscriptUnit
 from roost.core.upkeep import ContextSettings, compaction_request
 from roost.testing import builders
 from roost.testing.providers import violations
-from roost.testing.scripts import Fail, Hang, Say, Script, Until
+from roost.testing.scripts import CallTool, Fail, Hang, Say, Script, Until
 from tests.flows.contexts import (
     LONG,
     MAIN,
@@ -40,6 +41,7 @@ from tests.flows.contexts import (
     numbered,
 )
 from tests.flows.gateways import ADA, place
+from tests.unit.engine.scenes import Doing
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -133,6 +135,41 @@ async def test_what_is_said_while_a_context_is_condensed_is_answered_after_it(ho
     assert house.bench.channel.replies(place(ADA))[-1] == "re nd this?"
     tail = (await house.bodies())[-3:]
     assert [type(body) for body in tail] == [Compaction, UserMessage, AssistantMessage]
+
+
+@pytest.mark.requirement("P11")
+async def test_what_is_said_while_a_tool_runs_is_read_before_it_is_condensed(house: House) -> None:
+    digs, began, found = list[str](), anyio.Event(), anyio.Event()
+
+    async def dig() -> str:
+        digs.append("dig")
+        if len(digs) == 3:
+            began.set()
+            await found.wait()
+        return "word " * 900
+
+    def digging(request: ModelRequest) -> Script:
+        if is_summary(request):
+            return (Say(SUMMARY),)
+        if len(digs) < 3:
+            return (CallTool(ToolCall(id=f"c{len(digs)}", name="dig", arguments={})),)
+        return (Say("done"),)
+
+    house.settings = ContextSettings(flushes=False)
+    house.bench.tools = (Doing("dig", dig),)
+    house.bench.model.otherwise = digging
+    async with house.bench.serving() as (engine, _):
+        await house.bench.say("dig for gold")
+        await began.wait()
+        await house.bench.say(f"LEAVE-THE-ROSES {'word ' * 1_000}")
+        await house.bench.say(f"{'word ' * 700} and hurry")
+        await house.bench.channel.wait_acknowledged()
+        found.set()
+        await engine.settled()
+    assert await house.compactions()
+    last = " ".join(text_of(message) for message in house.asked()[-1].messages)
+    assert "LEAVE-THE-ROSES" in last
+    assert "and hurry" in last
 
 
 @pytest.mark.requirement("P11")

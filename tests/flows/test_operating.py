@@ -7,8 +7,12 @@ import pytest
 
 from roost.core.audit import Finding, Severity
 from roost.core.deliveries import Delivery, DeliveryState, Rejected
+from roost.core.keys import SessionKey
 from roost.core.messages import UserMessage, text_of
+from roost.core.retention import Cutoffs
+from roost.core.sessions import Facts, SessionKind
 from roost.ports import Topic, TopicKind
+from roost.testing import builders
 from roost.testing.scripts import Say
 from roost.testing.wires import LocalClient, Refused
 from tests.flows.gateways import BOB
@@ -111,3 +115,28 @@ async def test_a_fork_goes_on_from_a_message_and_both_stay(kind: str, tmp_path: 
             await client.call("sessions.fork", {"key": "main", "messageId": "nothing"})
         with pytest.raises(Refused, match="No message found"):
             await client.call("sessions.fork", {"key": "nowhere", "messageId": chosen})
+
+
+@pytest.mark.requirement("P22", "F4")
+@KINDS
+async def test_what_a_conversation_went_on_from_stays_while_it_is_there(kind: str, tmp_path: Path) -> None:
+    report = SessionKey.parse("agent:main:cron:nightly:run:7")
+    async with gates(kind, tmp_path) as gate, gate.client() as client:
+        bench = gate.bench
+        row = builders.session(report, at=bench.clock.now())._replace(facts=Facts(kind=SessionKind.CRON))
+        opening = builders.opening(row, "0190aaaa-0000-7000-8000-000000000001")
+        await bench.store.change_session(report, lambda snapshot: (opening,))
+        drafts = (builders.said("e-1", "report"), builders.answered("e-2", "three disks fail"))
+        await bench.store.append(report, drafts)
+        forked = await client.call("sessions.fork", {"key": str(report), "messageId": "e-2"})
+        swept = await bench.store.sweep(Cutoffs(cron_before=bench.clock.now() + 1))
+        assert swept.sessions == ()
+        with pytest.raises(Refused, match="goes on from what was said") as refused:
+            await client.call("sessions.delete", {"key": str(report)})
+        assert forked["key"] in str(refused.value)
+        bench.model.add((Say("ordered"),))
+        await client.call("chat.send", {**send("order them", "n-1"), "sessionKey": forked["key"]})
+        await client.event("chat", state="final", runId="n-1")
+        assert "three disks fail" in [text_of(one) for one in bench.model.requests[-1].messages]
+        for key in (forked["key"], str(report)):
+            assert (await client.call("sessions.delete", {"key": key}))["deleted"] is True

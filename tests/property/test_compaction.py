@@ -1,7 +1,7 @@
 """The laws of compaction: the prompt always fits, the last turns stay, the transcript is untouched."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import event, given, settings
@@ -168,3 +168,18 @@ def test_what_the_summariser_is_given_fits_its_own_window(entries: tuple[Entry, 
 def test_shortening_a_text_never_frees_a_broken_mark(pieces: list[str], tokens: int) -> None:
     shortened = truncate(defused("".join(pieces)), tokens)
     assert defused(shortened) == shortened
+
+
+@pytest.mark.requirement("P11")
+@settings(max_examples=examples(50, 1000), deadline=None)
+@given(
+    working_histories(), st.lists(st.integers(1, 400), min_size=1, max_size=4), squeezes, st.integers(0, 3)
+)
+def test_what_nobody_answered_yet_is_never_condensed(
+    entries: tuple[Entry, ...], sizes: list[int], squeeze: Squeeze, turns: int
+) -> None:
+    unread = [said("word " * size) for size in sizes]
+    asked = placed([*(entry.body for entry in entries), *unread])
+    planned = plan(asked, squeeze.budget(asked), replace(SETTINGS, keep_turns=turns))
+    if planned is not None:
+        assert all(unit.last < len(entries) for unit in planned.summarised)

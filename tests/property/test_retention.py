@@ -29,6 +29,7 @@ def candidates(draw: st.DrawFn) -> list[Candidate]:
             updated=draw(moments),
             archived=draw(st.booleans()),
             bound=draw(st.booleans()),
+            needed=draw(st.booleans()),
         )
         for name in names
     ]
@@ -47,7 +48,7 @@ def test_a_sweep_takes_only_what_it_may_and_enough(
     assert removed.isdisjoint(archived)
     assert removed | archived <= set(rows)
     assert len(done.remove) == len(removed)
-    assert not any(row.sort is Sort.DASHBOARD for row in removed)
+    assert not any(row.sort is Sort.DASHBOARD or row.bound or row.needed for row in removed)
     assert not any(row.archived for row in archived)
     if limits.crowd is not None:
         left = full.sessions - sum(not row.archived for row in removed) - len(archived)
@@ -61,7 +62,7 @@ def test_a_sweep_takes_only_what_it_may_and_enough(
     if limits.disk is not None and full.bytes > limits.disk.most:
         reached = full.bytes - size * len(removed) <= limits.disk.goal
         assert reached == (done.over == 0)
-        assert reached or all(row.sort is Sort.DASHBOARD for row in set(rows) - removed)
+        assert reached or not any(row.removable for row in set(rows) - removed)
 
 
 @settings(max_examples=examples(80, 5_000), deadline=None)

@@ -7,6 +7,8 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
+
 from roost.app.desk import Desk
 from roost.app.places import database_file
 from roost.app.reloading import NAME as FOLLOWER
@@ -65,7 +67,9 @@ async def open_named(name: str, clock: Clock) -> AsyncIterator[Store]:
     try:
         yield store
     finally:
-        await store.close()
+        # Cancelled or not: what is open in its threads ends with it.
+        with anyio.CancelScope(shield=True):
+            await store.close()
 
 
 async def _opened(name: str, clock: Clock) -> Store:

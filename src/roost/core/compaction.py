@@ -26,7 +26,7 @@ from roost.core.messages import (
     text_of,
 )
 from roost.core.tokens import estimate_message, truncate
-from roost.core.transcript import TranscriptUnit, active, build_prompt, last_turns, summary_message
+from roost.core.transcript import TranscriptUnit, active, build_prompt, last_turns, summary_message, unread
 
 MAX_SUMMARY_CALLS = 2
 MIN_SUMMARY_TOKENS = 128
@@ -80,8 +80,8 @@ class CompactionPlan:
 def plan(entries: Sequence[Entry], budget: int, settings: CompactionSettings) -> CompactionPlan | None:
     """How to condense these entries for a prompt of at most `budget` tokens; None if nothing can be gained.
 
-    The last turns are kept whole wherever they fit the budget beside a summary. The cut never stands
-    between a call and its result.
+    The last turns are kept whole wherever they fit the budget beside a summary, and what no model was shown yet is
+    kept in any case. The cut never stands between a call and its result.
     """
     prompt = build_prompt(entries)
     units = prompt.units
@@ -106,7 +106,8 @@ def _cut_at(
 ) -> int | None:
     """The index of the first kept unit; `kept[i]` are the tokens from unit i on."""
     recent = min(settings.keep_recent, budget // 2)
-    cuts = _clean_cuts(units)
+    unseen = unread(units)
+    cuts = [cut for cut in _clean_cuts(units) if cut <= unseen]
     if not cuts or kept[0] <= recent or budget < 4 * MIN_SUMMARY_TOKENS:
         return None
     turns = last_turns(units, settings.keep_turns)

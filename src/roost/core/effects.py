@@ -107,7 +107,8 @@ class DeleteSession(Unsaid):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscardSession(DeleteSession):
-    """Remove a session that nobody needs any more; one that still has work, or is gone, is left as it is."""
+    """Remove a session that nobody needs any more; one that still has work, that another one goes on from, or that is
+    gone, is left as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

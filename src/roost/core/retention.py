@@ -1,6 +1,7 @@
 """What is kept and for how long: the policy, its moments at a sweep, and what becomes of each session it may touch.
 
-Conversations of people are never removed here, archived or not; at most a dashboard's is archived.
+Conversations of people are never removed here, archived or not; at most a dashboard's is archived. A child that lives in
+a chat thread is one of them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -135,13 +136,19 @@ class Retention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A session that retention may touch: nothing of it is running, waiting or pinned. `bound`: to a chat thread."""
+    """A session that retention may touch: nothing of it is running, waiting or pinned. `bound`: to a chat thread. `needed`: a
+    letter of it did not arrive, an exchange is under way, or another session goes on from what was said in it."""
 
     key: SessionKey
     sort: Sort
     updated: int
     archived: bool = False
     bound: bool = False
+    needed: bool = False
+
+    @property
+    def removable(self) -> bool:
+        return self.sort is not Sort.DASHBOARD and not self.bound and not self.needed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,12 +216,12 @@ def plan(
 ) -> SweepPlan:
     """What becomes of them, oldest first; `sizes` are needed when the disk is too full."""
     by_age = sorted(candidates, key=lambda one: (one.updated, str(one.key)))
-    remove = [one for one in by_age if _expired(one, cutoffs)]
+    remove = [one for one in by_age if _expired(one, cutoffs) and one.removable]
     over = 0
     if cutoffs.disk is not None and full.bytes > cutoffs.disk.most:
         over = full.bytes - cutoffs.disk.goal - sum(sizes.get(one.key, 0) for one in remove)
         for one in by_age:
-            if over > 0 and one not in remove and one.sort is not Sort.DASHBOARD:
+            if over > 0 and one not in remove and one.removable:
                 remove.append(one)
                 over -= sizes.get(one.key, 0)
     gone = {one.key for one in remove}

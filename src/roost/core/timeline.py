@@ -7,6 +7,8 @@ generation holds only its own entries.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from roost.core.errors import Conflict
+from roost.core.keys import SessionKey
 from roost.core.sessions import Generation
 
 
@@ -36,3 +38,12 @@ def context(
             break
         session_id, through = generation.base.session_id, generation.base.seq
     return tuple(reversed(segments))
+
+
+def continued(key: SessionKey, by: Iterable[SessionKey] = ()) -> Conflict:
+    """Why a session stays: others would lose their beginning. Those that may be named are."""
+    named = ", ".join(str(one) for one in by)
+    first = f"delete first what goes on from it: {named}" if named else "delete first what goes on from it"
+    return Conflict(
+        f"another session goes on from what was said in {key}", hint=f"archive it instead, or {first}"
+    )

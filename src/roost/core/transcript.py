@@ -272,8 +272,18 @@ def turn_starts(units: Sequence[TranscriptUnit]) -> tuple[int, ...]:
 
 
 def last_turns(units: Sequence[TranscriptUnit], count: int) -> int:
-    """Where the last `count` turns begin; what stands before the first user message is part of none."""
+    """Where the last `count` turns begin, or at least what was said last if nothing answers it yet; what stands before the
+    first user message is part of none."""
     starts = turn_starts(units)
     if count <= 0:
-        return len(units)
+        unanswered = bool(units) and isinstance(units[-1].message, UserMessage)
+        return starts[-1] if unanswered else len(units)
     return starts[-min(count, len(starts))] if starts else 0
+
+
+def unread(units: Sequence[TranscriptUnit]) -> int:
+    """Where that begins which no model was shown yet: what was said since the last answer, and what its calls gave."""
+    for index in range(len(units) - 1, -1, -1):
+        if isinstance(units[index].message, AssistantMessage):
+            return index if units[index].results else index + 1
+    return 0

@@ -26,6 +26,7 @@ from roost.core.resets import RESET_REASON, Reset, open_generation
 from roost.core.runs import Cause, Run, RunState, StopRequest
 from roost.core.sessions import Base, Generation, Labels, OpenedBy, Overrides, Session, Times
 from roost.core.snapshots import Decide, Snapshot
+from roost.core.timeline import continued
 from roost.core.trees import Tree
 from roost.core.upkeep import CONDENSED, Condensing, compaction_request, condense
 from roost.core.visibility import Operation, PersonCaller
@@ -162,6 +163,7 @@ class Operations:
             raise InvalidInput(f"Cannot delete the main session ({key}).", hint="reset it instead")
         if session is None:
             return None
+        await self._refuse_continued(caller, key)
         request = StopRequest(reason=_DELETED, by=caller.principal, at=self._clock.now())
         ends = list[str]()
 
@@ -202,6 +204,11 @@ class Operations:
         draft = EntryDraft(id=self._new_id(), body=words)
         await self._store.change_session(key, lambda _: (AppendEntries(key=key, drafts=(draft,)),))
         return draft.id
+
+    async def _refuse_continued(self, caller: PersonCaller, key: SessionKey) -> None:
+        if forks := await self._store.forks(key):
+            shown = SessionQuery(scope=scope(Operation.LIST, caller), keys=frozenset(forks), archived=None)
+            raise continued(key, by=[row.key for row in (await self._store.list_sessions(shown)).rows])
 
     async def _remove(self, key: SessionKey, expected_id: str | None) -> None:
         """As soon as its runs have ended and its senders were told; in the end a refusal says what is left of it."""

@@ -124,6 +124,10 @@ class Store(Jobs, Points, Imports, Protocol):
         """Who has spoken in a group that is not theirs, each once."""
         ...
 
+    async def forks(self, key: SessionKey) -> tuple[SessionKey, ...]:
+        """Other sessions that go on from what was said in this one, by key."""
+        ...
+
     async def generations(self, key: SessionKey) -> tuple[Generation, ...]:
         """Oldest first, archived branches included."""
         ...
@@ -185,11 +189,8 @@ class Store(Jobs, Points, Imports, Protocol):
     # -- inbound -------------------------------------------------------------------------------------
 
     async def accept_inbound(self, inbound: Inbound, decide: Decide) -> Accepted:
-        """Commit a message with everything that follows from it.
-
-        One already accepted, by (channel, account, external id) or by (principal, session, idempotency
-        key), is answered with the first acceptance and `decide` is not called.
-        """
+        """Commit a message with everything that follows from it. One already accepted, by (channel, account, external
+        id) or by (principal, session, idempotency key), is answered with the first acceptance, `decide` not called."""
         ...
 
     async def accept_command(self, inbound: Inbound, decide: DecideTree) -> Accepted:
@@ -209,11 +210,9 @@ class Store(Jobs, Points, Imports, Protocol):
         ...
 
     async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
-        """Turn the run's pending inputs into entries, in order of arrival; () when there are none.
-
-        `render` is also given what was merged into them, first. A run that was stopped, or whose session was
-        reset under it, is `Fenced`: its words belong to no generation that is open.
-        """
+        """Turn the run's pending inputs into entries, in order of arrival; () when there are none. `render` is also
+        given what was merged into them, first. A run that was stopped, or whose session was reset under it, is
+        `Fenced`: its words belong to no generation that is open."""
         ...
 
     # -- runs ----------------------------------------------------------------------------------------

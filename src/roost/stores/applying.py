@@ -16,6 +16,7 @@ from roost.core.parts import parts
 from roost.core.runs import RunState
 from roost.core.sessions import Counters, SessionStatus, Summary
 from roost.core.threads import BindThread, UnbindThread, UseThread
+from roost.core.timeline import continued
 from roost.core.turntaking import standing
 from roost.stores.settling import settle
 from roost.stores.unit import JOBS, REMOTES, Unit
@@ -102,13 +103,16 @@ async def delete_session(unit: Unit, effect: fx.DeleteSession) -> None:
             f"session {effect.key} has work to do: a run, a message, a delivery or a child's answer",
             hint="stop it first, and dismiss what cannot be delivered",
         )
+    if await unit.tables.forks(effect.key):
+        raise continued(effect.key)
     await _remove(unit, effect.key)
 
 
 async def discard_session(unit: Unit, effect: fx.DiscardSession) -> None:
-    if await unit.session(effect.key) is None or await unit.tables.has_work(effect.key):
+    if await unit.session(effect.key) is None:
         return
-    await _remove(unit, effect.key)
+    if not await unit.tables.has_work(effect.key) and not await unit.tables.forks(effect.key):
+        await _remove(unit, effect.key)
 
 
 async def _remove(unit: Unit, key: SessionKey) -> None:

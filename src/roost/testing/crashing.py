@@ -182,6 +182,7 @@ class CrashingStore(_CrashingLeases):
         self.session = crashes.around("store.session", store.session)
         self.session_by_id = crashes.around("store.session_by_id", store.session_by_id)
         self.ancestors = crashes.around("store.ancestors", store.ancestors)
+        self.forks = crashes.around("store.forks", store.forks)
         self.participants = crashes.around("store.participants", store.participants)
         self.pointed = crashes.around("store.pointed", store.pointed)
         self.change_points = crashes.around("store.change_points", store.change_points)

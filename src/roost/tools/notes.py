@@ -39,7 +39,7 @@ class Notes:
         if lines in before:
             return told(f"`{self._path}` says so already")
         apart = "" if not before or before.endswith("\n") else "\n"
-        workspace.write(self._path, encoded(f"{before}{apart}{lines}\n"))
+        workspace.append(self._path, encoded(f"{apart}{lines}\n"))
         return told(f"added to `{self._path}`")
 
     def _before(self, workspace: Workspace) -> str:

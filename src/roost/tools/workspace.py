@@ -56,16 +56,30 @@ class Workspace:
     def write(self, path: str, data: bytes) -> bool:
         """Put a whole file in place at once; whether there was one before. Folders it needs are made."""
         self._must_write()
-        if len(data) > LARGEST:
-            raise InvalidInput(
-                f"{len(data)} bytes are too many for one file", hint=f"write at most {LARGEST}"
-            )
+        _refuse_large(len(data))
         with _explaining(path), self._located(path, create=True) as found:
             before = found.status()
             if before is not None:
                 _refuse_irregular(before, path)
             _replace(found, data, None if before is None else stat.S_IMODE(before.st_mode) & 0o777)
             return before is not None
+
+    def append(self, path: str, data: bytes) -> None:
+        """Add to the end of a file, or begin it. Whoever else adds to it meanwhile loses nothing."""
+        self._must_write()
+        with _explaining(path), self._located(path, create=True) as found:
+            before = found.status()
+            if before is not None:
+                _refuse_irregular(before, path)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _FILE
+            with open(os.open(found.name, flags, 0o666, dir_fd=found.folder), "ab") as file:
+                now = os.fstat(file.fileno())
+                _refuse_irregular(now, path)
+                _refuse_large(now.st_size + len(data))
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.fsync(found.folder)
 
     @contextmanager
     def folder(self, path: str) -> Iterator[int]:
@@ -177,6 +191,11 @@ def _content(found: Located, path: str) -> bytes:
             hint="take a part of it with `exec`, such as head or sed",
         )
     return data
+
+
+def _refuse_large(size: int) -> None:
+    if size > LARGEST:
+        raise InvalidInput(f"{size} bytes are too many for one file", hint=f"write at most {LARGEST}")
 
 
 def _refuse_irregular(status: os.stat_result, path: str) -> None:

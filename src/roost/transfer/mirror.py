@@ -26,6 +26,7 @@ from roost.transfer.exports import masked, masking, opened_privately
 from roost.transfer.layout import Layout
 
 INDEX = "sessions.json"
+JOURNAL = "sessions.json.new"
 STAMP = "mirrored"
 LOCK = "mirrored.lock"
 PAUSE_MS = 1_000
@@ -129,10 +130,12 @@ class Mirror:
         before = _files(index.get(str(key)))
         session = await self._store.session(key)
         generations = await self._store.generations(key) if session else ()
-        names = []
-        for generation in files_of(generations):
-            names.append(file_name(generation))
-            await self._write(folder / names[-1], generation, generations)
+        written = files_of(generations)
+        names = [file_name(generation) for generation in written]
+        # First: a file whose name is not kept would stay when its session goes.
+        await to_thread.run_sync(_announce, folder, key, tuple(name for name in names if name not in before))
+        for name, generation in zip(names, written, strict=True):
+            await self._write(folder / name, generation, generations)
         await to_thread.run_sync(_remove, folder, tuple(name for name in before if name not in names))
         row = None if session is None else _row(session, names)
         if row == index.get(str(key)):
@@ -169,7 +172,7 @@ def forget_mirrored(home: Path, folder: Path) -> None:
     """Remove every transcript that was written to a folder; whoever mirrors next writes those that there are. Nobody may
     mirror now."""
     (home / STAMP).unlink(missing_ok=True)
-    if not (folder / INDEX).exists():
+    if not (folder / INDEX).exists() and not (folder / JOURNAL).exists():
         return
     others = {}
     for name, row in _opened(folder).items():
@@ -223,8 +226,30 @@ def _opened(folder: Path) -> dict[str, JsonObject]:
     try:
         found = read_object((folder / INDEX).read_text(encoding="utf-8"))
     except (FileNotFoundError, UnicodeDecodeError):
-        return {}
-    return {} if isinstance(found, Malformed) else {name: as_object(row) for name, row in found.items()}
+        found = {}
+    index = {} if isinstance(found, Malformed) else {name: as_object(row) for name, row in found.items()}
+    for key, file in _announced(folder):
+        row = index.get(key, {})
+        index[key] = {**row, "files": list(dict.fromkeys((*_files(row), file)))}
+    return index
+
+
+def _announce(folder: Path, key: SessionKey, names: tuple[str, ...]) -> None:
+    """Keep the names of files that are about to be written, until the index has them."""
+    if names:
+        lines = (json.dumps({"key": str(key), "file": name}) for name in names)
+        _append(folder / JOURNAL, "".join(f"{line}\n" for line in lines).encode())
+
+
+def _announced(folder: Path) -> list[tuple[str, str]]:
+    try:
+        lines = (folder / JOURNAL).read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+    # Half a line at the end is one of which no file was begun.
+    rows = [row for row in map(read_object, lines) if not isinstance(row, Malformed)]
+    found = [(as_text(row.get("key")), as_text(row.get("file"))) for row in rows]
+    return [(key, file) for key, file in found if key and file]
 
 
 def _stamped(file: Path) -> int | None:
@@ -253,16 +278,22 @@ def _append(file: Path, content: bytes) -> None:
 
 
 def _replace(file: Path, content: bytes) -> None:
-    beside = file.with_name(f"{file.name}.part")
+    beside = _beside(file)
     with opened_privately(beside) as out:
         out.write(content)
     beside.replace(file)
 
 
+def _beside(file: Path) -> Path:
+    return file.with_name(f"{file.name}.part")
+
+
 def _save(folder: Path, index: Mapping[str, JsonObject]) -> None:
     _replace(folder / INDEX, json.dumps(index, ensure_ascii=False, indent=1).encode())
+    (folder / JOURNAL).unlink(missing_ok=True)
 
 
 def _remove(folder: Path, names: tuple[str, ...]) -> None:
     for name in names:
-        (folder / name).unlink(missing_ok=True)
+        for file in (folder / name, _beside(folder / name)):
+            file.unlink(missing_ok=True)

@@ -152,6 +152,20 @@ def test_a_last_step_too_large_to_keep_is_kept_all_the_same() -> None:
 
 
 @pytest.mark.requirement("P11")
+@pytest.mark.parametrize("turns", [0, 1, 3])
+def test_what_was_said_while_a_tool_ran_is_kept_however_large_it_is(turns: int) -> None:
+    steps = [body for n in range(8) for body in (answer("", f"c{n}"), result(f"c{n}", words(60)))]
+    stored = entries(user("the task"), *steps, user(words(200)), user(words(80)), user("hurry"))
+    made = planned(stored, 700, replace(SETTINGS, keep_turns=turns))
+    assert made.first_kept_id == "e15"
+
+
+def test_nothing_is_condensed_before_a_model_was_shown_anything() -> None:
+    stored = entries(*(user(words(200)) for _ in range(9)))
+    assert plan(stored, 600, replace(SETTINGS, keep_turns=0)) is None
+
+
+@pytest.mark.requirement("P11")
 def test_a_late_result_keeps_the_cut_before_its_call() -> None:
     stored = entries(
         user(words(300)),

@@ -27,9 +27,15 @@ def key(name: str) -> SessionKey:
 
 
 def candidate(
-    name: str, updated: int, sort: Sort = Sort.SYNTHETIC, *, archived: bool = False, bound: bool = False
+    name: str,
+    updated: int,
+    sort: Sort = Sort.SYNTHETIC,
+    *,
+    archived: bool = False,
+    bound: bool = False,
+    needed: bool = False,
 ) -> Candidate:
-    return Candidate(key=key(name), sort=sort, updated=updated, archived=archived, bound=bound)
+    return Candidate(key=key(name), sort=sort, updated=updated, archived=archived, bound=bound, needed=needed)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +68,7 @@ def test_each_sort_is_removed_or_archived_at_its_own_moment() -> None:
         candidate("synthetic", 5),
         candidate("child", 5, Sort.CHILD),
         candidate("bound", 5, Sort.CHILD, bound=True),
+        candidate("needed", 5, Sort.CHILD, needed=True),
         candidate("cron", 5, Sort.CRON),
         candidate("dashboard", 5, Sort.DASHBOARD),
     ]
@@ -72,9 +79,9 @@ def test_each_sort_is_removed_or_archived_at_its_own_moment() -> None:
 
     assert planned(Cutoffs()) == (set(), set())
     assert planned(Cutoffs(synthetic_before=5, cron_before=5, archive_children_before=5)) == (set(), set())
-    assert planned(Cutoffs(synthetic_before=6)) == ({"synthetic", "child", "bound"}, set())
+    assert planned(Cutoffs(synthetic_before=6)) == ({"synthetic", "child"}, set())
     assert planned(Cutoffs(cron_before=6)) == ({"cron"}, set())
-    assert planned(Cutoffs(archive_children_before=6)) == (set(), {"child"})
+    assert planned(Cutoffs(archive_children_before=6)) == (set(), {"child", "needed"})
     assert planned(Cutoffs(archive_dashboards_before=6)) == (set(), {"dashboard"})
 
 
@@ -101,6 +108,7 @@ def test_a_crowd_is_thinned_from_its_oldest_after_all_else() -> None:
 
 def test_a_full_disk_costs_the_oldest_that_no_person_talks_to() -> None:
     rows = [candidate("b", 2), candidate("a", 1), candidate("person", 0, Sort.DASHBOARD), candidate("c", 3)]
+    rows += [candidate("bound", 0, Sort.CHILD, bound=True), candidate("needed", 0, needed=True)]
     sizes = {key("a"): 10, key("b"): 10, key("c"): 10, key("person"): 10}
 
     def removed(most: int, goal: int, synthetic_before: int | None = None) -> tuple[list[str | None], int]:

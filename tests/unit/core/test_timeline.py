@@ -2,7 +2,7 @@ import pytest
 
 from roost.core.keys import SessionKey
 from roost.core.sessions import Base, Generation, OpenedBy
-from roost.core.timeline import Segment, context
+from roost.core.timeline import Segment, context, continued
 
 KEY = SessionKey.parse("agent:main:main")
 
@@ -74,3 +74,11 @@ def test_a_context_can_be_read_up_to_a_place() -> None:
         Segment(session_id="g2", through=3),
     )
     assert context([FIRST, back], "g2", 0) == (Segment(session_id="g1", through=40),)
+
+
+def test_who_may_not_delete_a_session_is_told_what_goes_on_from_it() -> None:
+    assert str(KEY) in continued(KEY).message
+    fork = SessionKey.parse("agent:main:dashboard:one")
+    hint = continued(KEY, by=[fork]).hint
+    assert hint is not None
+    assert hint.endswith(f"delete first what goes on from it: {fork}")

@@ -30,6 +30,7 @@ from roost.core.transcript import (
     gateway_message,
     last_turns,
     turn_starts,
+    unread,
     with_note,
     with_request,
 )
@@ -283,6 +284,20 @@ def test_a_turn_begins_at_a_user_message_that_does_not_follow_another() -> None:
     assert turn_starts(units) == (1, 4)
     assert [last_turns(units, count) for count in (0, 1, 2, 3)] == [6, 4, 1, 1]
     assert last_turns(units[:1], 3) == 0
+    assert (last_turns(units[:3], 0), last_turns((), 0)) == (1, 0)
+
+
+def test_what_was_said_since_the_last_answer_and_what_its_calls_gave_is_unread() -> None:
+    called = (user("1"), assistant(call("c1")), result("c1"))
+    for bodies, place in (
+        ((), 0),
+        ((user("1"), user("2")), 0),
+        ((user("1"), assistant(Text("2"))), 2),
+        ((user("1"), assistant(Text("2")), user("3"), user("4")), 2),
+        (called, 1),
+        ((*called, user("3")), 1),
+    ):
+        assert unread(build_prompt(entries(*bodies)).units) == place
 
 
 def test_what_the_gateway_asks_stands_before_the_steps_of_the_run_and_behind_all_else() -> None:

@@ -1,4 +1,7 @@
+from functools import partial
 from pathlib import Path
+
+import anyio
 
 from roost.core.tools import WorkspaceAccess
 from roost.tools.notes import Notes
@@ -20,6 +23,15 @@ async def test_what_stands_there_is_not_added_again(tmp_path: Path) -> None:
     again = await call(NOTES, tmp_path, content="- tea")
     assert "already" in text_of(again)
     assert (tmp_path / "memory" / "day.md").read_text() == "- tea\n"
+
+
+async def test_sessions_that_save_notes_at_once_lose_none(tmp_path: Path) -> None:
+    names = [f"- session {number:02}" for number in range(40)]
+    async with anyio.create_task_group() as sessions:
+        for name in names:
+            sessions.start_soon(partial(call, NOTES, tmp_path, content=name))
+    lines = (tmp_path / "memory" / "day.md").read_text().splitlines()
+    assert sorted(lines) == names
 
 
 async def test_no_other_file_can_be_named(tmp_path: Path) -> None:

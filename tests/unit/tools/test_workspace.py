@@ -66,7 +66,11 @@ def test_a_path_that_could_lead_out_is_refused_for_reading_and_writing(
 def test_a_link_out_of_the_workspace_is_not_followed(root: Path, workspace: Workspace, target: str) -> None:
     (root / "a").mkdir()
     (root / "link").symlink_to(target)
-    for use in (lambda: workspace.read("link"), lambda: workspace.write("link", b"x")):
+    for use in (
+        lambda: workspace.read("link"),
+        lambda: workspace.write("link", b"x"),
+        lambda: workspace.append("link", b"x"),
+    ):
         with pytest.raises(Forbidden, match="leads out"):
             use()
     assert (root.parent / "secret.txt").read_text() == "outside"
@@ -145,7 +149,11 @@ def test_what_is_no_regular_file_is_refused_without_being_opened(
         os.mknod(root / "odd", modes[kind] | 0o666, os.makedev(1, 5))
     except PermissionError:
         os.mkfifo(root / "odd")
-    for use in (lambda: workspace.read("odd"), lambda: workspace.write("odd", b"x")):
+    for use in (
+        lambda: workspace.read("odd"),
+        lambda: workspace.write("odd", b"x"),
+        lambda: workspace.append("odd", b"x"),
+    ):
         with pytest.raises(Forbidden, match="device, pipe or socket"):
             use()
 
@@ -168,6 +176,15 @@ def test_writing_makes_folders_and_says_whether_it_replaced(root: Path, workspac
     assert workspace.write("a/b/c.txt", b"2") is True
     assert (root / "a" / "b" / "c.txt").read_bytes() == b"2"
     assert [path.name for path in (root / "a" / "b").iterdir()] == ["c.txt"]
+
+
+def test_what_is_added_stands_behind_what_was_there(root: Path, workspace: Workspace) -> None:
+    workspace.append("a/b/file", b"one\n")
+    (root / "link").symlink_to("a/b/file")
+    workspace.append("link", b"two\n")
+    assert (root / "a" / "b" / "file").read_text() == "one\ntwo\n"
+    with pytest.raises(InvalidInput, match="is a folder"):
+        workspace.append("a", b"x")
 
 
 def test_replacing_keeps_the_mode_but_no_special_bits(root: Path, workspace: Workspace) -> None:
@@ -204,6 +221,10 @@ def test_a_file_too_large_is_refused_both_ways(root: Path, workspace: Workspace)
         workspace.read("large")
     with pytest.raises(InvalidInput, match="too many"):
         workspace.write("other", b"x" * (LARGEST + 1))
+    (root / "full").write_bytes(b"x" * LARGEST)
+    with pytest.raises(InvalidInput, match="too many"):
+        workspace.append("full", b"x")
+    assert (root / "full").stat().st_size == LARGEST
 
 
 def test_access_decides_what_may_be_done(root: Path) -> None:

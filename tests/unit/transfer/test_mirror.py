@@ -19,7 +19,7 @@ from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
-from roost.transfer.mirror import INDEX, PAGE, STAMP, Mirror, Places
+from roost.transfer.mirror import INDEX, JOURNAL, PAGE, STAMP, Mirror, Places, forget_mirrored
 from roost.transfer.options import ImportOptions
 from roost.transfer.transcripts import import_transcripts
 from tests.unit.transfer.test_transcripts import OLDER, transcript
@@ -149,6 +149,47 @@ async def test_the_files_of_a_session_that_was_removed_when_nobody_mirrored_go_a
     await followed(store, tmp_path)
     assert {file.name for file in folder.iterdir()} == {INDEX, "s1.jsonl", "x.jsonl"}
     assert set(json.loads((folder / INDEX).read_text())) == {str(MAIN), *strange}
+
+
+async def cut_short(store: Store, home: Path) -> None:
+    """One who ends when its files are written and the index is not."""
+    obstacle = home / "main" / f"{INDEX}.part"
+    obstacle.mkdir(parents=True)
+    with pytest.raises(IsADirectoryError):
+        await followed(store, home)
+    obstacle.rmdir()
+
+
+@pytest.mark.requirement("F11")
+async def test_a_file_of_which_the_index_has_not_heard_is_forgotten_with_the_others(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    await begun(store, MAIN, "s1")
+    await store.append(MAIN, (builders.said("e1", "hello"),))
+    await cut_short(store, tmp_path)
+    folder = tmp_path / "main"
+    (folder / "s1.jsonl.part").write_text("hello")
+    (folder / "mine.jsonl").write_text("of somebody else")
+    assert lines(folder / "s1.jsonl")
+    forget_mirrored(tmp_path, folder)
+    assert {file.name for file in folder.iterdir()} == {INDEX, "mine.jsonl"}
+    forget_mirrored(tmp_path, tmp_path / "nowhere")
+    assert not (tmp_path / "nowhere").exists()
+
+
+async def test_a_file_of_which_the_index_has_not_heard_goes_with_its_session(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    for key, name in ((MAIN, "s1"), (TOPIC, "s2")):
+        await begun(store, key, name)
+        await store.append(key, (builders.said(f"e of {name}", "hello"),))
+    await cut_short(store, tmp_path)
+    journal = tmp_path / "main" / JOURNAL
+    journal.write_text(journal.read_text() + '{"key": "half a li')
+    await store.change_session(TOPIC, lambda snapshot: (DeleteSession(key=TOPIC),))
+    await followed(store, tmp_path)
+    assert {file.name for file in (tmp_path / "main").iterdir()} == {INDEX, "s1.jsonl"}
+    assert set(json.loads((tmp_path / "main" / INDEX).read_text())) == {str(MAIN)}
 
 
 async def test_an_index_in_which_nothing_changed_is_not_written_again(

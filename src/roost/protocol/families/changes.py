@@ -161,7 +161,7 @@ RESET = Method(
 )
 DELETE = Method(
     name="sessions.delete",
-    about="Removes a session with its transcripts; the main session cannot be.",
+    about="Removes a session with its transcripts; the main session, or one that another goes on from, cannot be.",
     params=DeleteParams,
     result=Deleted,
     needs=delete_scope,

@@ -23,11 +23,13 @@ from roost.core.sessions import Session, SessionKind
 from roost.core.workload import UNDONE, Workload
 from roost.stores.bodies import dump_body
 from roost.stores.memory.filters import (
+    forked,
     heard_batches,
     owed_or_active,
     settled_delivery,
     settled_exchange,
     settled_run,
+    unarrived_or_under_way,
 )
 from roost.stores.memory.limits import refuse_oversized
 from roost.stores.memory.rows import Rows
@@ -176,6 +178,7 @@ class FactTables(State):
     async def sweepable(self, before: int) -> tuple[Candidate, ...]:
         held = self._held() | {point.key for point in self._points}
         bound = {binding.key for binding in self._bindings}
+        needed = self._needed()
         return tuple(
             Candidate(
                 key=row.key,
@@ -183,6 +186,7 @@ class FactTables(State):
                 updated=row.times.updated,
                 archived=row.times.archived is not None,
                 bound=row.key in bound,
+                needed=row.key in needed,
             )
             for row in self._sessions
             if (sort := sort_of(row)) is not None
@@ -190,6 +194,9 @@ class FactTables(State):
             and row.times.updated < before
             and row.key not in held
         )
+
+    async def found_again(self, one: Candidate) -> bool:
+        return one in await self.sweepable(one.updated + 1)
 
     async def session_bytes(self, key: SessionKey) -> int:
         own = {generation.session_id for generation in self._generations if generation.key == key}
@@ -233,6 +240,10 @@ class FactTables(State):
 
     def _held(self) -> set[SessionKey]:
         return owed_or_active(self._runs, self._inbound, self._deliveries, self._completions)
+
+    def _needed(self) -> set[SessionKey]:
+        needed = unarrived_or_under_way(self._deliveries, self._exchanges)
+        return needed | {base for base, _ in forked(self._generations)}
 
     async def stale_feeds(self, before: int) -> tuple[SessionKey, ...]:
         return tuple(dict.fromkeys(event.key for event in self._events if event.at < before))

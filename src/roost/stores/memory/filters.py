@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from roost.core.deliveries import Delivery
+from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.exchanges import Completion, Exchange, Phase
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.queries import SessionQuery
 from roost.core.runs import Run
-from roost.core.sessions import Session
+from roost.core.sessions import Generation, Session
 from roost.core.visibility import Target, VisibleScope
 from roost.stores.names import haystack
 
@@ -50,6 +50,22 @@ def owed_or_active(
         if completion.acknowledged_at is None:
             held |= {completion.requester, completion.child}
     return held
+
+
+def forked(generations: Iterable[Generation]) -> set[tuple[SessionKey, SessionKey]]:
+    """Each session that another one goes on from, with that one."""
+    every = {one.session_id: one for one in generations}
+    bases = [(every.get(one.base.session_id), one) for one in every.values() if one.base]
+    return {(base.key, one.key) for base, one in bases if base is not None and base.key != one.key}
+
+
+def unarrived_or_under_way(deliveries: Iterable[Delivery], exchanges: Iterable[Exchange]) -> set[SessionKey]:
+    """Sessions with a letter that did not arrive, or with an exchange that has not ended."""
+    needed = {delivery.key for delivery in deliveries if delivery.state is DeliveryState.FAILED}
+    for exchange in exchanges:
+        if exchange.phase is not Phase.DONE:
+            needed |= {exchange.requester, exchange.target}
+    return needed
 
 
 def settled_run(run: Run, before: int) -> bool:

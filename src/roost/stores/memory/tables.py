@@ -23,7 +23,7 @@ from roost.core.threads import ThreadBinding
 from roost.core.turntaking import asker, next_in_line
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.memory.facts import FactTables
-from roost.stores.memory.filters import in_scope, under_way_beyond, wanted
+from roost.stores.memory.filters import forked, in_scope, under_way_beyond, wanted
 from roost.stores.memory.jobs import JobTables
 from roost.stores.memory.limits import refuse_oversized, storable
 from roost.stores.memory.points import PointTables
@@ -101,6 +101,9 @@ class MemoryTables(FactTables, JobTables, PointTables):
             self._ended_feeds.put(key, deleted.events)
         self._participants.drop(key)
         self._sessions.drop(key)
+
+    async def forks(self, key: SessionKey) -> tuple[SessionKey, ...]:
+        return tuple(sorted({fork for base, fork in forked(self._generations) if base == key}, key=str))
 
     async def participants(self, key: SessionKey) -> frozenset[Principal]:
         return self._participants.get(key) or frozenset()

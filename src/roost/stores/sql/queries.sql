@@ -150,6 +150,11 @@ SELECT g.session_id, s.key, g.number, g.opened_at, g.opened_by, g.reset_rule, g.
     g.base_seq, (SELECT coalesce(max(seq), 0) FROM entries e WHERE e.generation = g.id), g.archived, g.header
 FROM generations g JOIN sessions s ON s.id = g.session WHERE s.tenant = ? AND s.key = ? ORDER BY g.number;
 
+-- name: forks
+SELECT DISTINCT s.key FROM generations o JOIN generations f ON f.base_session_id = o.session_id
+JOIN sessions s ON s.id = f.session
+WHERE o.session = (SELECT id FROM sessions WHERE tenant = ? AND key = ?) AND f.session <> o.session ORDER BY s.key;
+
 -- name: last_generation
 SELECT coalesce(max(number), 0) FROM generations WHERE session = ?;
 
@@ -466,12 +471,20 @@ SELECT s.key, CASE
         WHEN s.shape IN ('acp', 'hook') OR s.heartbeat = 1 THEN 'synthetic'
         ELSE 'dashboard'
     END, s.updated_at, s.archived_at IS NOT NULL,
-    EXISTS (SELECT 1 FROM thread_bindings b WHERE b.key = s.key)
+    EXISTS (SELECT 1 FROM thread_bindings b WHERE b.key = s.key),
+    EXISTS (SELECT 1 FROM deliveries d WHERE d.key = s.key AND d.state = 'failed')
+        OR EXISTS (SELECT 1 FROM exchanges e
+            WHERE (e.requester = s.key OR e.target = s.key) AND instr(e.body, '"phase":"done"') = 0)
+        OR EXISTS (SELECT 1 FROM generations o JOIN generations f ON f.base_session_id = o.session_id
+            WHERE o.session = s.id AND f.session <> s.id)
 FROM sessions s INDEXED BY sessions_sweepable
-WHERE (s.kind = 'cron' OR s.shape IN ('subagent', 'acp', 'hook', 'dashboard') OR s.heartbeat = 1)
+WHERE (s.kind = 'cron' OR s.shape IN ('subagent', 'acp', 'hook', 'dashboard') OR s.heartbeat = 1) /* filters */
     AND s.tenant = :tenant AND s.updated_at < :before AND s.pinned_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM points p WHERE p.key = s.key)
     AND /* where_at_rest */;
+
+-- name: where_as_found
+AND s.key = :key AND s.updated_at = :updated;
 
 -- name: session_bytes
 SELECT coalesce(sum(octet_length(e.body) + coalesce(octet_length(e.source), 0)), 0)

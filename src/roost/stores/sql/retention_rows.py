@@ -9,7 +9,7 @@ from roost.core.retention import Candidate, Fullness, Record, Sort
 from roost.core.runs import RunState
 from roost.core.workload import Workload
 from roost.stores.codec import key_text, sound, stored_key
-from roost.stores.sql.rows import Bindings, Rows
+from roost.stores.sql.rows import Bindings, Rows, filtered
 
 
 class RetentionRows(Rows):
@@ -35,6 +35,12 @@ class RetentionRows(Rows):
     async def sweepable(self, before: int) -> tuple[Candidate, ...]:
         bindings: Bindings = {"tenant": self._tenant, "before": before}
         return tuple(_read_candidate(row) for row in await self._all("sweepable", bindings))
+
+    async def found_again(self, one: Candidate) -> bool:
+        bindings: Bindings = {"tenant": self._tenant, "before": one.updated + 1}
+        bindings |= {"key": key_text(one.key), "updated": one.updated}
+        row = await self._row(filtered(self.sql, "sweepable", ["where_as_found"]), bindings)
+        return row is not None and _read_candidate(row) == one
 
     async def session_bytes(self, key: SessionKey) -> int:
         return await self._figure("session_bytes", {"tenant": self._tenant, "key": key_text(key)})
@@ -78,7 +84,12 @@ class RetentionRows(Rows):
 
 @sound
 def _read_candidate(row: Any) -> Candidate:
-    key, sort, updated, archived, bound = row
+    key, sort, updated, archived, bound, needed = row
     return Candidate(
-        key=stored_key(key), sort=Sort(sort), updated=updated, archived=bool(archived), bound=bool(bound)
+        key=stored_key(key),
+        sort=Sort(sort),
+        updated=updated,
+        archived=bool(archived),
+        bound=bool(bound),
+        needed=bool(needed),
     )

@@ -139,6 +139,9 @@ class SessionRows(Rows):
         await self._do("delete_session", (number,))
         self._numbers.pop(key, None)
 
+    async def forks(self, key: SessionKey) -> tuple[SessionKey, ...]:
+        return tuple(stored_key(row[0]) for row in await self._all("forks", (self._tenant, key_text(key))))
+
     async def participants(self, key: SessionKey) -> frozenset[Principal]:
         rows = await self._all("participants", (self._tenant, key_text(key)))
         return frozenset([Principal.parse(str(row[0])) for row in rows])

@@ -140,15 +140,8 @@ async def _delete_step(unit: Unit, *, candidates: tuple[Candidate, ...]) -> list
 
 
 async def _untouched(unit: Unit, one: Candidate) -> bool:
-    """Whether it is still as it was when it was found: nothing happened, nothing waits, nobody pinned or saved it."""
-    session = await unit.session(one.key)
-    return (
-        session is not None
-        and session.times.pinned is None
-        and session.times.updated == one.updated
-        and not await unit.tables.points(one.key)
-        and not await unit.tables.has_work(one.key)
-    )
+    """Whether it is still as it was when it was found: nothing happened, nothing waits, nobody needs, pinned or saved it."""
+    return await unit.session(one.key) is not None and await unit.tables.found_again(one)
 
 
 def _steps(candidates: tuple[Candidate, ...]) -> list[tuple[Candidate, ...]]:

@@ -47,6 +47,9 @@ class SessionVerbs(Verbs):
     async def participants(self, key: SessionKey) -> frozenset[Principal]:
         return await self._look(lambda tables: tables.participants(key))
 
+    async def forks(self, key: SessionKey) -> tuple[SessionKey, ...]:
+        return await self._look(lambda tables: tables.forks(key))
+
     async def generations(self, key: SessionKey) -> tuple[Generation, ...]:
         return await self._look(lambda tables: tables.generations(key))
 
