@@ -22,6 +22,7 @@ from roost.core.keys import KeyKind, SessionKey
 from roost.core.labels import namesakes, refuse_taken
 from roost.core.messages import AssistantMessage, ProvenanceKind, Text
 from roost.core.principals import Principal
+from roost.core.queries import SessionQuery
 from roost.core.resets import RESET_REASON, Reset, open_generation
 from roost.core.runs import Cause, Run, RunState, StopRequest
 from roost.core.sessions import Base, Generation, Labels, OpenedBy, Overrides, Session, Times
@@ -29,7 +30,7 @@ from roost.core.snapshots import Decide, Snapshot
 from roost.core.timeline import continued
 from roost.core.trees import Tree
 from roost.core.upkeep import CONDENSED, Condensing, compaction_request, condense
-from roost.core.visibility import Operation, PersonCaller
+from roost.core.visibility import Operation, PersonCaller, scope
 from roost.engine.reaching import existing, reach
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId
