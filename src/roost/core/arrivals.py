@@ -1,13 +1,14 @@
 """A message at the door, and what it does to its session before it is queued.
 
-It opens the session, starts it afresh when that is due, and, if a person sent it, moves origin, route and interaction.
+It opens the session, starts it afresh when that is due, and, if a person sent it, moves origin and interaction, and the
+route if it is that person's to move.
 """
 
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 
 from roost.core import lifecycle
-from roost.core.addresses import Address, Origin
+from roost.core.addresses import Address, ChatType, Origin
 from roost.core.effects import Archive, ChangeSession, Effects, OpenSession
 from roost.core.envelopes import merge_origin
 from roost.core.inbound import Inbound
@@ -21,6 +22,7 @@ from roost.core.runs import Request
 from roost.core.sessions import Base, Facts, Generation, Labels, Lineage, OpenedBy, Session, Times
 from roost.core.snapshots import Snapshot
 from roost.core.threads import UseThread
+from roost.core.whereabouts import has_place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +79,7 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
     change = ChangeSession(
         key=session.key,
         origin=merge_origin(session.origin, arrival.opening.origin),
-        route=inbound.reply_to,
+        route=_moved_to(session, arrival),
         touched=at,
         interacted=None if put_off else at,
     )
@@ -99,9 +101,16 @@ def opened(arrival: Arrival) -> OpenSession:
     """The session as its first message makes it."""
     inbound = arrival.inbound
     fresh = first(inbound.key, arrival.opening, inbound.received_at)
-    if not arrival.human or inbound.reply_to is None:
-        return fresh
-    return replace(fresh, session=fresh.session._replace(route=inbound.reply_to))
+    route = _moved_to(fresh.session, arrival) if arrival.human else None
+    return fresh if route is None else replace(fresh, session=fresh.session._replace(route=route))
+
+
+def _moved_to(session: Session, arrival: Arrival) -> Address | None:
+    """Where the session is met from now on, if a person's message moves that."""
+    inbound = arrival.inbound
+    direct = arrival.opening.origin.chat_type in (None, ChatType.DIRECT)
+    in_private = direct and inbound.principal == session.owner
+    return inbound.reply_to if in_private or has_place(session) else None
 
 
 def first(key: SessionKey, opening: Opening, at: int) -> OpenSession:

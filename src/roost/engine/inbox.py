@@ -129,7 +129,7 @@ class Inbox:
         def decide(snapshot: Snapshot) -> Effects:
             plans.append(queueing.plan(snapshot, arrival))
             rules = self._book.current
-            return (*plans[-1].effects, *rules.house.joined(snapshot, arrival.inbound, rules.door))
+            return (*plans[-1].effects, *rules.house.joined(snapshot, arrival.inbound, rules.met_at))
 
         accepted = await self._store.accept_inbound(arrival.inbound, decide)
         taken = accepted.record.inbound

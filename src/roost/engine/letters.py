@@ -9,7 +9,7 @@ from roost.core.admission import Admitted, DmPolicy
 from roost.core.arrivals import Opening, first
 from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.effects import Effects, OpenSession
-from roost.core.envelopes import origin_of
+from roost.core.envelopes import answer_to, origin_of
 from roost.core.errors import Conflict, InvalidInput, Undelivered
 from roost.core.facts import facts_of, session_owner
 from roost.core.keys import SessionKey
@@ -110,7 +110,7 @@ class Letters:
     async def _session_at(self, letter: Letter) -> OpenSession:
         """The session of the conversation at a place, as it would be opened."""
         rules, to = self._book.current, letter.to
-        envelope = letters.answer_to(to)
+        envelope = answer_to(to)
         who = admission.decide(envelope, replace(rules.door(to.channel), dm_policy=DmPolicy.OPEN))
         if not isinstance(who, Admitted):
             raise InvalidInput(f"{to.to!r} is no place on {to.channel}")

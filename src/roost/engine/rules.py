@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import TypeAlias
 
+from roost.core.addresses import Address
 from roost.core.admission import ChannelPolicy
 from roost.core.audit import Finding
 from roost.core.budgets import Limit
@@ -33,6 +34,7 @@ from roost.core.snapshots import Snapshot
 from roost.core.toolpolicy import Removed
 from roost.core.tools import Place
 from roost.core.upkeep import ContextSettings
+from roost.core.whereabouts import Met, met_at
 from roost.core.workspacefiles import WorkspaceFile
 from roost.ports import Model, Remote, SecretScanner, Tool
 
@@ -143,7 +145,7 @@ class TimerRules:
         return None if found is None else found.beat
 
 
-Joined: TypeAlias = Callable[[Snapshot, Inbound, Callable[[str], ChannelPolicy]], Effects]
+Joined: TypeAlias = Callable[[Snapshot, Inbound, Met], Effects]
 """What follows from who writes into a session, beside the answer."""
 
 
@@ -167,7 +169,7 @@ class House:
     hooks: HookRules = field(default_factory=HookRules)
     remotes: Mapping[str, Remote] = field(default_factory=dict)
     audit: Callable[[], tuple[Finding, ...]] = tuple
-    joined: Joined = lambda snapshot, inbound, door: ()
+    joined: Joined = lambda snapshot, inbound, met: ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,3 +197,6 @@ class Rules:
 
     def door(self, channel: str) -> ChannelPolicy:
         return self.doors.get(channel, ChannelPolicy())
+
+    def met_at(self, session: Session) -> Address | None:
+        return met_at(session, self.door)

@@ -141,6 +141,7 @@ class Runner:
             recast,
             notices=notices,
             silence_ms=rules.stream_idle_ms,
+            met=rules.met_at,
         )
         player = self._player(work, rules)
         with self._stops.around(run.id) as stop:
@@ -220,6 +221,7 @@ class Runner:
                 reply=_reply_of(run, played, rules),
                 announce_ms=rules.house.announce_ms,
                 tool_calls=calls,
+                met=rules.met_at,
             )
             at = ending.outcome.at
             follows = end.follows if ending.outcome.succeeded else None

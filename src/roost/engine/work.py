@@ -12,6 +12,7 @@ from roost.core.queries import Conversation
 from roost.core.runs import Cause, Claim, Run
 from roost.core.sessions import Session
 from roost.core.upkeep import Load
+from roost.core.whereabouts import Met, nowhere
 from roost.engine.rules import Part
 from roost.engine.toolnotices import ToolNotices
 from roost.engine.voice import Voice
@@ -38,7 +39,7 @@ class Work:
     """Within `lent` the run leaves its place to others. `cause` is the run's own until it took what others said.
     `recast` casts its part anew where the rules, or those who speak, have changed since. A model may be silent
     for `silence_ms`. `spent` are calls that go into the ledger with what is written next. `notices` tell its chat of
-    tool calls."""
+    tool calls; `met` says where a session is told what it did not ask for."""
 
     store: Store
     clock: Clock
@@ -52,6 +53,7 @@ class Work:
     recast: Recast | None = None
     notices: ToolNotices | None = None
     silence_ms: int = 120_000
+    met: Met = nowhere
     spent: list[LedgerRow] = field(default_factory=list)
     cause: Cause = field(init=False)
     moved_at: int = field(init=False)

@@ -108,7 +108,17 @@ class Scene:
         assert found is not None
         voice = Voice(run, lambda session: [])
         part = self.cast(found.session, run)
-        return Work(self.store, self.clock, run, run.claim, found, part, nullcontext, voice)
+        return Work(
+            self.store,
+            self.clock,
+            run,
+            run.claim,
+            found,
+            part,
+            nullcontext,
+            voice,
+            met=lambda session: session.route,
+        )
 
     async def bodies(self) -> list[object]:
         page = await self.store.history(HistoryQuery(key=MAIN, limit=100))
