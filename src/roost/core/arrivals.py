@@ -11,6 +11,7 @@ from roost.core import lifecycle
 from roost.core.addresses import Address, ChatType, Origin
 from roost.core.effects import Archive, ChangeSession, Effects, OpenSession
 from roost.core.envelopes import merge_origin
+from roost.core.errors import Conflict
 from roost.core.inbound import Inbound
 from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetPolicy, Stale, StaleReason
@@ -18,6 +19,7 @@ from roost.core.messages import ProvenanceKind
 from roost.core.principals import Principal
 from roost.core.queuesettings import QueueMode, QueuePolicy
 from roost.core.resets import Reset, open_generation, open_stale
+from roost.core.routing import is_anothers
 from roost.core.runs import Request
 from roost.core.sessions import Base, Facts, Generation, Labels, Lineage, OpenedBy, Session, Times
 from roost.core.snapshots import Snapshot
@@ -61,6 +63,10 @@ class Arrival:
         return self.inbound.provenance.kind is ProvenanceKind.HUMAN
 
 
+class Overtaken(Conflict):
+    """Somebody else of the same name was quicker to open a session."""
+
+
 def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
     """The session as the message finds it. Only what a person says resets a stale one and keeps it fresh."""
     inbound, session = arrival.inbound, snapshot.session
@@ -70,6 +76,8 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
     fresh: Effects = open_generation(snapshot, arrival.reset) if arrival.reset else ()
     if not arrival.human:
         return (*fresh, ChangeSession(key=session.key, touched=at))
+    if is_anothers(session, arrival.opening.owner, arrival.opening.facts):
+        raise Overtaken(f"{session.key} was opened by somebody else", hint="say it again")
     stale = _stale(session, arrival)
     active = snapshot.running is not None or bool(snapshot.queued)
     if stale and not active and not fresh:

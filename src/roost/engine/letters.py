@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from roost.core import admission, letters, routing
+from roost.core import admission, letters
 from roost.core.addresses import Account, Address
 from roost.core.admission import Admitted, DmPolicy
 from roost.core.arrivals import Opening, first
@@ -18,6 +18,7 @@ from roost.core.letters import Letter, Unsendable
 from roost.core.parts import part_id
 from roost.core.queries import SessionQuery
 from roost.core.snapshots import Snapshot
+from roost.engine.reaching import routed
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId
 from roost.ports import Channel, Clock, Store, Topic, TopicKind
@@ -117,7 +118,7 @@ class Letters:
         found = await self._store.thread_binding(to) if to.thread else None
         bound = rules.routing.threads.living(found, letter.at)
         known = bound.key if bound else await self._known(to)
-        route = routing.route(envelope, who.principal, rules.routing, known)
+        route = await routed(self._store, envelope, who.principal, rules.routing, known)
         main_name = rules.routing.main_name
         opening = Opening(
             session_id=self._new_id(),

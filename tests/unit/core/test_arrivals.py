@@ -3,8 +3,9 @@ from dataclasses import replace
 import pytest
 
 from roost.core.addresses import ChatType, Origin
-from roost.core.arrivals import begin
+from roost.core.arrivals import Overtaken, begin
 from roost.core.effects import AddDelivery, Archive, ChangeSession, Effect, OpenGeneration, OpenSession
+from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER, Principal, person
@@ -72,6 +73,16 @@ def test_what_was_not_said_by_the_owner_in_private_does_not_move_the_route(
     (opened,) = begin(Snapshot(key=MAIN), said)
     assert isinstance(opened, OpenSession)
     assert opened.session.route is None
+
+
+@pytest.mark.requirement("P2")
+def test_who_was_overtaken_by_another_of_his_name_writes_nothing() -> None:
+    key = SessionKey.parse("agent:main:direct:123")
+    facts = samples.DIRECT_FACTS._replace(channel="discord", peer="123")
+    session = samples.session(key, facts=facts)._replace(owner=person("discord", "123"))
+    theirs = Snapshot(key=key, session=session)
+    with pytest.raises(Overtaken):
+        begin(theirs, samples.arrival())
 
 
 @pytest.mark.requirement("P7")
