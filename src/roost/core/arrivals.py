@@ -87,7 +87,7 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
     change = ChangeSession(
         key=session.key,
         origin=merge_origin(session.origin, arrival.opening.origin),
-        route=_moved_to(session, arrival),
+        route=moved_to(session, arrival),
         touched=at,
         interacted=None if put_off else at,
     )
@@ -109,11 +109,11 @@ def opened(arrival: Arrival) -> OpenSession:
     """The session as its first message makes it."""
     inbound = arrival.inbound
     fresh = first(inbound.key, arrival.opening, inbound.received_at)
-    route = _moved_to(fresh.session, arrival) if arrival.human else None
+    route = moved_to(fresh.session, arrival) if arrival.human else None
     return fresh if route is None else replace(fresh, session=fresh.session._replace(route=route))
 
 
-def _moved_to(session: Session, arrival: Arrival) -> Address | None:
+def moved_to(session: Session, arrival: Arrival) -> Address | None:
     """Where the session is met from now on, if a person's message moves that."""
     inbound = arrival.inbound
     direct = arrival.opening.origin.chat_type in (None, ChatType.DIRECT)

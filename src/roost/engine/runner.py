@@ -119,7 +119,7 @@ class Runner:
             raise Fenced(f"run {run.id} has no session to run on")
         session = found.session
         voice.begin(session)
-        part = rules.cast(session, run)
+        part = rules.part(found, run)
 
         def recast() -> Part | None:
             now, acting = self._book.current, replace(run, cause=work.cause)

@@ -9,7 +9,7 @@ from roost.core.admission import ChannelPolicy
 from roost.core.effects import AddDelivery
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, person
-from roost.core.sessions import Session
+from roost.core.sessions import Facts, Session, SessionKind
 from roost.core.sharing import SHARED_LINE, second_person
 from roost.core.snapshots import Snapshot
 from roost.core.whereabouts import met_at
@@ -35,6 +35,13 @@ def test_the_owner_is_told_where_he_wrote_last_and_always_by_the_same_notice() -
     assert again.delivery.id == effect.delivery.id
 
 
+@pytest.mark.requirement("P2")
+def test_a_thread_of_the_main_conversation_is_one_too() -> None:
+    key = SessionKey.parse("agent:main:main:thread:7")
+    session = builders.session(key)._replace(route=HERE, facts=Facts(kind=SessionKind.OTHER))
+    assert second_person(Snapshot(key=key, session=session), THEIRS, met)
+
+
 @pytest.mark.parametrize(
     ("snapshot", "inbound"),
     [
@@ -47,19 +54,16 @@ def test_the_owner_is_told_where_he_wrote_last_and_always_by_the_same_notice() -
             ),
             THEIRS,
         ),
-        (
-            Snapshot(
-                key=MAIN, session=builders.session(SessionKey.named("main", "other"))._replace(route=HERE)
-            ),
-            THEIRS,
-        ),
+        (replace(SEEN, session=builders.session(owner=THEIRS.principal)._replace(route=HERE)), THEIRS),
+        (replace(SEEN, session=builders.session(parent=MAIN)._replace(route=HERE)), THEIRS),
     ],
     ids=[
         "nothing was said before",
         "the owner himself",
         "no chat",
         "not the owner's chat",
-        "another session",
+        "his own session",
+        "a child in its thread",
     ],
 )
 def test_otherwise_nobody_is_told(snapshot: Snapshot, inbound: object) -> None:
