@@ -126,7 +126,7 @@ class Runner:
             same = now is rules and acting.cause.principal == run.cause.principal
             return None if same else now.cast(session, acting)
 
-        budgets = Budgets(limits=rules.budgets, zone=rules.zone)
+        budgets = Budgets(limits=rules.budgets, zone=rules.zone, met=rules.met_at)
         notices = ToolNotices(self._store, self._clock, self._book, run)
         work = Work(
             self._store,
@@ -141,7 +141,6 @@ class Runner:
             recast,
             notices=notices,
             silence_ms=rules.stream_idle_ms,
-            met=rules.met_at,
         )
         player = self._player(work, rules)
         with self._stops.around(run.id) as stop:

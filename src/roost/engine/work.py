@@ -12,7 +12,6 @@ from roost.core.queries import Conversation
 from roost.core.runs import Cause, Claim, Run
 from roost.core.sessions import Session
 from roost.core.upkeep import Load
-from roost.core.whereabouts import Met, nowhere
 from roost.engine.rules import Part
 from roost.engine.toolnotices import ToolNotices
 from roost.engine.voice import Voice
@@ -39,7 +38,7 @@ class Work:
     """Within `lent` the run leaves its place to others. `cause` is the run's own until it took what others said.
     `recast` casts its part anew where the rules, or those who speak, have changed since. A model may be silent
     for `silence_ms`. `spent` are calls that go into the ledger with what is written next. `notices` tell its chat of
-    tool calls; `met` says where a session is told what it did not ask for."""
+    tool calls."""
 
     store: Store
     clock: Clock
@@ -53,7 +52,6 @@ class Work:
     recast: Recast | None = None
     notices: ToolNotices | None = None
     silence_ms: int = 120_000
-    met: Met = nowhere
     spent: list[LedgerRow] = field(default_factory=list)
     cause: Cause = field(init=False)
     moved_at: int = field(init=False)

@@ -117,7 +117,6 @@ class Scene:
             part,
             nullcontext,
             voice,
-            met=lambda session: session.route,
         )
 
     async def bodies(self) -> list[object]:

@@ -43,7 +43,8 @@ def call(run: Run) -> LedgerRow:
 
 
 def limited(work: Work, hard: int, scope: BudgetScope = BudgetScope.DAY) -> Work:
-    work.budgets = Budgets(limits=(Limit(scope=scope, measure=Measure.TOKENS, hard=hard),))
+    limits = (Limit(scope=scope, measure=Measure.TOKENS, hard=hard),)
+    work.budgets = Budgets(limits=limits, met=lambda session: session.route)
     return work
 
 
