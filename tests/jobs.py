@@ -34,6 +34,11 @@ def at_home(one: Job) -> Venue:
 
 def moment(now: int = NOON, **changes: object) -> Moment:
     base = Moment(
-        now=now, zones=zones, main_name="main", session_id=f"generation-{now}", trace=f"trace-{now}"
+        now=now,
+        zones=zones,
+        main_name="main",
+        session_id=f"generation-{now}",
+        trace=f"trace-{now}",
+        met=lambda session: session.route,
     )
     return replace(base, **changes)  # type: ignore[arg-type]

@@ -1,13 +1,19 @@
 """Several people at one gateway: what one says is in nothing that another is shown, and nobody acts as another."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
+from roost.channels.loopback import LoopbackChannel
+from roost.core.addresses import Address
 from roost.core.envelopes import Sender
+from roost.core.identities import IdentityLink
+from roost.core.keys import SessionKey
+from roost.core.leases import Gateway
 from roost.core.messages import ToolCall, ToolResult, text_of
 from roost.core.models import ModelRequest
 from roost.core.principals import person
@@ -20,11 +26,13 @@ from roost.core.sessions import Session
 from roost.core.sharing import SHARED_LINE, second_person
 from roost.core.tools import Place, ToolTraits
 from roost.core.visibility import Operation, PersonCaller, scope
+from roost.engine.gateway import Engine
+from roost.engine.ids import FreshIds
 from roost.engine.rules import Part
 from roost.sandboxes.processes import Processes
 from roost.testing.scripts import CallTool, Say, Script
 from roost.tools.exec import Exec
-from tests.flows.gateways import BOB, Bench, benches
+from tests.flows.gateways import BOB, Bench, benches, chat
 from tests.scale import count
 
 CANARY = "canary-7f3a"
@@ -75,6 +83,68 @@ async def test_a_second_person_in_the_main_conversation_is_told_to_the_owner_onc
         await bench.say("so?")
         assert await bench.replies(at_least=3) == ("noted", SHARED_LINE, "noted")
         assert await bench.replies(BOB) == ("noted", "noted")
+
+
+@asynccontextmanager
+async def _two_channels(bench: Bench) -> AsyncIterator[tuple[Engine, LoopbackChannel]]:
+    other = LoopbackChannel(name="other")
+    links = (IdentityLink(name="alice", members=("loopback:u-77",)),)
+    door = replace(bench.rules.door("loopback"), links=links)
+    bench.change(
+        routing=RoutingRules(dm_scope=DmScope.PER_PEER, links=links), doors={"loopback": door, "other": door}
+    )
+    bench.model.otherwise = (Say("noted"),)
+    ids = FreshIds(bench.clock)
+    engine = Engine(bench.store, bench.clock, ids, bench.rules, [bench.channel, other], jitter=lambda: 0.0)
+    async with engine.serving(Gateway(name="two", holder="two")):
+        yield engine, other
+
+
+async def _prompt(bench: Bench, channel: LoopbackChannel, who: str, text: str) -> str:
+    """What the model is shown for somebody's message."""
+    await channel.say(text, sender=Sender(id=who), chat=chat(Sender(id=who)))
+    await channel.wait_replies(Address(channel=channel.name, to=who), 1)
+    return repr(next(one for one in bench.model.requests if text in repr(one)))
+
+
+@pytest.mark.requirement("P2", "P29")
+async def test_one_id_on_two_channels_is_two_people_and_the_second_is_told_apart_by_his_channel(
+    bench: Bench,
+) -> None:
+    async with _two_channels(bench) as (_, other):
+        await _prompt(bench, bench.channel, "123", f"remember {CANARY}")
+        assert CANARY not in await _prompt(bench, other, "123", "what did I say?")
+        first = await bench.store.session(SessionKey.parse("agent:main:direct:123"))
+        second = await bench.store.session(SessionKey.parse("agent:main:other:direct:123"))
+    assert first is not None
+    assert second is not None
+    assert (str(first.owner), str(second.owner)) == ("person:loopback:123", "person:other:123")
+    assert (second.facts.rule or "").endswith("agent:main:direct:123 is somebody else's")
+
+
+@pytest.mark.requirement("P2")
+async def test_the_session_of_a_link_that_is_gone_is_left_to_nobody_who_has_its_name(bench: Bench) -> None:
+    async with _two_channels(bench) as (engine, other):
+        await _prompt(bench, bench.channel, "u-77", f"remember {CANARY}")
+        doors = {name: replace(door, links=()) for name, door in bench.rules.doors.items()}
+        unlinked = RoutingRules(dm_scope=DmScope.PER_PEER)
+        await engine.reload(replace(bench.rules, routing=unlinked, doors=doors))
+        for channel in (bench.channel, other):
+            assert CANARY not in await _prompt(bench, channel, "alice", f"hello from {channel.name}")
+
+
+@pytest.mark.requirement("P2")
+async def test_two_of_one_id_who_write_at_once_are_kept_apart_too(bench: Bench) -> None:
+    people = [str(number) for number in range(count(10, 200))]
+    async with _two_channels(bench) as (_, other):
+        with anyio.fail_after(300):
+            async with anyio.create_task_group() as group:
+                for one in people:
+                    for channel in (bench.channel, other):
+                        group.start_soon(_prompt, bench, channel, one, f"{one} on {channel.name}.")
+    for one in people:
+        prompts = [repr(request) for request in bench.model.requests if f"{one} on " in repr(request)]
+        assert not [words for words in prompts if "on loopback." in words and "on other." in words]
 
 
 def _ask_then_tell(request: ModelRequest) -> Script:

@@ -1,11 +1,12 @@
 """From the configuration file to the wire: the files of a workspace in the system text, and notes that come back."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -13,7 +14,9 @@ import pytest
 from roost.app.opening import open_engine
 from roost.channels.loopback import LoopbackChannel
 from roost.config import load
-from roost.core.admission import ChannelPolicy, DmPolicy
+from roost.core.addresses import ChatType
+from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
+from roost.core.envelopes import Conversation, Sender
 from roost.core.leases import Gateway
 from roost.core.messages import ToolCall, Usage
 from roost.engine.gateway import Engine
@@ -22,6 +25,8 @@ from roost.testing.scripts import CallTool, Say, Spend
 from tests.flows.gateways import ADA, BOB, chat, place
 
 ZONE = "Pacific/Auckland"
+APART = MappingProxyType({"dmScope": "per-channel-peer"})
+ROOM = Conversation(chat_type=ChatType.GROUP, peer="room")
 
 
 @dataclass
@@ -41,10 +46,10 @@ class Home:
         for name, text in files.items():
             (self.workspace / f"{name}.md").write_text(text)
 
-    def configure(self, **defaults: object) -> None:
+    def configure(self, session: Mapping[str, str] = APART, /, **defaults: object) -> None:
         model = {"id": "small", "contextWindow": 4000, "maxTokens": 400}
         document = {
-            "session": {"dmScope": "per-channel-peer"},
+            "session": dict(session),
             "models": {"providers": {"local": {"baseUrl": self.endpoint.base_url, "models": [model]}}},
             "agents": {"defaults": {"model": "local/small", "userTimezone": ZONE, **defaults}},
         }
@@ -52,7 +57,12 @@ class Home:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[Engine]:
-        door = ChannelPolicy(dm_policy=DmPolicy.OPEN, owner_ids=("loopback:ada",))
+        door = ChannelPolicy(
+            dm_policy=DmPolicy.OPEN,
+            owner_ids=("loopback:ada",),
+            group_policy=GroupPolicy.OPEN,
+            require_mention=False,
+        )
         loaded = load({"ROOST_HOME": str(self.folder)})
         async with (
             open_engine(loaded, [self.channel], {"loopback": door}) as engine,
@@ -88,6 +98,47 @@ async def test_the_owner_is_met_with_all_files_and_another_person_with_none_abou
     assert all(text in mine for text in ("Be brief.", "Be kind.", "Ada is 40.", "Ada likes tea."))
     assert "Be brief." in theirs
     assert "Ada" not in theirs
+
+
+async def _systems(home: Home, *said: tuple[Sender, Conversation]) -> list[str]:
+    """The system text of each turn, one after the other."""
+    home.write(SOUL="Be kind.", USER="Ada is 40.")
+    async with home.serving() as engine:
+        for sender, where in said:
+            await home.channel.say("hi", sender=sender, chat=where)
+            await home.channel.wait_acknowledged()
+            await engine.settled()
+    systems = [home.system(number) for number in range(len(said))]
+    assert all("Be kind." in one for one in systems)
+    return systems
+
+
+@pytest.mark.requirement("P2")
+@pytest.mark.parametrize("thread", [None, "7"])
+async def test_in_a_shared_conversation_no_turn_after_a_guest_spoke_is_shown_what_is_personal(
+    home: Home, thread: str | None
+) -> None:
+    home.configure({"dmScope": "main"})
+    mine, theirs = (replace(chat(one), thread=thread) for one in (ADA, BOB))
+    systems = await _systems(home, (ADA, mine), (BOB, theirs), (ADA, mine))
+    assert ["Ada is 40." in one for one in systems] == [True, False, False]
+
+
+@pytest.mark.requirement("P2")
+async def test_the_owner_himself_is_not_shown_what_is_personal_where_a_group_listens(home: Home) -> None:
+    home.configure({"scope": "global"})
+    systems = await _systems(home, (ADA, chat(ADA)), (ADA, ROOM), (ADA, chat(ADA)))
+    assert ["Ada is 40." in one for one in systems] == [True, False, True]
+
+
+@pytest.mark.requirement("P2")
+async def test_what_a_guest_said_is_not_saved_among_the_owners_notes(home: Home) -> None:
+    home.configure({"dmScope": "main"})
+    full = Spend(Usage(input=2_400, output=10, total=2_410))
+    home.endpoint.add(reply_of((Say("hello"), full)), reply_of((Say("hello"), full)))
+    await _systems(home, (BOB, chat(BOB)), (ADA, chat(ADA)))
+    assert not any("memory/" in str(one.body) for one in home.endpoint.requests)
+    assert not (home.workspace / "memory").exists()
 
 
 async def test_a_large_file_is_cut_to_its_cap(home: Home) -> None:

@@ -21,8 +21,8 @@ from roost.core.terms import Terms
 from roost.core.toolpolicy import Removed, effective_tools
 from roost.core.tools import Place
 from roost.core.visibility import Level
-from roost.core.workspacefiles import file_names, notes_file
-from roost.engine.rules import Answerer, Part
+from roost.core.workspacefiles import file_names, notes_file, personal_names
+from roost.engine.rules import Answerer, Briefing, Part
 from roost.models.demo import SPEC as DEMO
 from roost.models.registry import Registry
 from roost.ports import Tool
@@ -63,20 +63,26 @@ class Director:
         turn = ToolTurn(session=session, run=run, model=casting.player.spec.ref)
         tools, removed = self._allowed(every, agent, turn, place)
         spawns = spawns_of(agent, session)
-        names = file_names(session, run.started_at or run.queued_at, self._zone)
         caps = policies.file_caps(self._settings).within(casting.player.spec.context_window)
-        files = workspace_files(place, names, caps)
-        return Part(
-            model=self._models.model(casting.player.spec),
-            spec=casting.player.spec,
-            reason=casting.reason,
-            system=system_text(
+        shared, at = file_names(session), run.started_at or run.queued_at
+
+        def briefing(*names: str) -> Briefing:
+            files = workspace_files(place, names, caps)
+            text = system_text(
                 agent.id,
                 workspace=place.workspace,
                 tools=tuple(tool.spec.name for tool in tools),
                 files=files,
                 child=child_rules(session, spawns) if session.lineage.parent else (),
-            ),
+            )
+            return Briefing(system=text, files=files)
+
+        common = briefing(*shared)
+        return Part(
+            model=self._models.model(casting.player.spec),
+            spec=casting.player.spec,
+            reason=casting.reason,
+            system=common.system,
             place=place,
             tools=tools,
             thinking=casting.player.thinking,
@@ -90,7 +96,8 @@ class Director:
                 )
                 for one in casting.fallbacks
             ),
-            files=files,
+            files=common.files,
+            personal=briefing(*shared, *personal_names(session, at, self._zone)),
             rights=Rights(
                 allow=frozenset(tool.spec.name for tool in tools),
                 sandboxed=place.sandboxed,

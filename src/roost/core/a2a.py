@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from roost.core import exchangetext
-from roost.core.addresses import DEFAULT_ACCOUNT, Address, ChatType
+from roost.core.addresses import DEFAULT_ACCOUNT, Address
 from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.effects import AcceptInput, AddDelivery, Effects, PutExchange, QueueRun
 from roost.core.endings import Ending
@@ -22,6 +22,7 @@ from roost.core.notices import derived_id
 from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
 from roost.core.sessions import Session
 from roost.core.snapshots import RunSnapshot, Snapshot
+from roost.core.whereabouts import Met
 
 INTERNAL_CHANNEL = "internal"
 SEND_TOOL = "sessions_send"
@@ -87,13 +88,13 @@ def advance(snapshot: RunSnapshot, ending: Ending) -> Effects:
         return ()
     match exchange.phase:
         case Phase.PRIMARY:
-            return _after_primary(snapshot, exchange, outcome, said)
+            return _after_primary(snapshot, exchange, ending)
         case Phase.LOOP:
             heard = replace(exchange, latest_reply=said or exchange.latest_reply)
             goes_on = said is not None and exchange.turn < exchange.max_turns
             return _next_turn(snapshot, heard, outcome) if goes_on else _announce(snapshot, heard, outcome)
         case Phase.ANNOUNCE:
-            sent = _announcement(snapshot, said, outcome.at) if said else ()
+            sent = _announcement(snapshot, said, ending) if said else ()
             return (*sent, _done(exchange))
         case Phase.DONE:
             return ()
@@ -101,7 +102,8 @@ def advance(snapshot: RunSnapshot, ending: Ending) -> Effects:
             assert_never(exchange.phase)
 
 
-def _after_primary(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome, said: str | None) -> Effects:
+def _after_primary(snapshot: RunSnapshot, exchange: Exchange, ending: Ending) -> Effects:
+    outcome, said = ending.outcome, ending.said
     if not outcome.succeeded:
         # What was never read, its time being over, was not answered badly: it came too late.
         unread = exchange.state is ExchangeState.ACCEPTED and outcome.state is RunState.TIMEOUT
@@ -114,16 +116,16 @@ def _after_primary(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome, 
     if one_way(exchange):
         return (_done(heard), *_tell_late(snapshot, heard, said, outcome))
     if exchange.sent.internal:
-        return (*_close(snapshot, heard, outcome), *_tell_late(snapshot, heard, said, outcome))
+        return (*_close(snapshot, heard, ending), *_tell_late(snapshot, heard, said, outcome))
     return _next_turn(snapshot, heard, outcome) if heard.max_turns else _announce(snapshot, heard, outcome)
 
 
-def _close(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome) -> Effects:
+def _close(snapshot: RunSnapshot, exchange: Exchange, ending: Ending) -> Effects:
     """The end of an exchange that a person in no chat asked for: there are no turns, and the target announces only
     where somebody would hear it."""
     target = snapshot.session.session
-    heard = target is not None and announce_address(target) is not None
-    return _announce(snapshot, exchange, outcome) if heard else (_done(exchange),)
+    heard = target is not None and announce_address(target, ending.met) is not None
+    return _announce(snapshot, exchange, ending.outcome) if heard else (_done(exchange),)
 
 
 def _next_turn(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome) -> Effects:
@@ -218,9 +220,9 @@ def _run(
     )
 
 
-def _announcement(snapshot: RunSnapshot, said: str, at: int) -> Effects:
-    session = snapshot.session.session
-    address = announce_address(session) if session else None
+def _announcement(snapshot: RunSnapshot, said: str, ending: Ending) -> Effects:
+    session, at = snapshot.session.session, ending.outcome.at
+    address = announce_address(session, ending.met) if session else None
     if session is None or address is None:
         return ()
     delivery = Delivery(
@@ -236,13 +238,13 @@ def _announcement(snapshot: RunSnapshot, said: str, at: int) -> Effects:
     return (AddDelivery(delivery=delivery),)
 
 
-def announce_address(session: Session) -> Address | None:
+def announce_address(session: Session, met: Met) -> Address | None:
     """Where a session speaks unasked: its group or room, else where its person was last met."""
     facts = session.facts
-    if facts.chat_type in (ChatType.GROUP, ChatType.CHANNEL) and facts.channel and facts.peer:
+    if facts.shared and facts.channel and facts.peer:
         account = facts.account or DEFAULT_ACCOUNT
         return Address(channel=facts.channel, to=facts.peer, account=account, thread=facts.thread)
-    return session.route
+    return met(session)
 
 
 def _done(exchange: Exchange) -> PutExchange:

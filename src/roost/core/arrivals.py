@@ -1,15 +1,17 @@
 """A message at the door, and what it does to its session before it is queued.
 
-It opens the session, starts it afresh when that is due, and, if a person sent it, moves origin, route and interaction.
+It opens the session, starts it afresh when that is due, and, if a person sent it, moves origin and interaction, and the
+route if it is that person's to move.
 """
 
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 
 from roost.core import lifecycle
-from roost.core.addresses import Address, Origin
+from roost.core.addresses import Address, ChatType, Origin
 from roost.core.effects import Archive, ChangeSession, Effects, OpenSession
 from roost.core.envelopes import merge_origin
+from roost.core.errors import Conflict
 from roost.core.inbound import Inbound
 from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetPolicy, Stale, StaleReason
@@ -17,10 +19,12 @@ from roost.core.messages import ProvenanceKind
 from roost.core.principals import Principal
 from roost.core.queuesettings import QueueMode, QueuePolicy
 from roost.core.resets import Reset, open_generation, open_stale
+from roost.core.routing import is_anothers
 from roost.core.runs import Request
 from roost.core.sessions import Base, Facts, Generation, Labels, Lineage, OpenedBy, Session, Times
 from roost.core.snapshots import Snapshot
 from roost.core.threads import UseThread
+from roost.core.whereabouts import has_place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +63,10 @@ class Arrival:
         return self.inbound.provenance.kind is ProvenanceKind.HUMAN
 
 
+class Overtaken(Conflict):
+    """Somebody else of the same name was quicker to open a session."""
+
+
 def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
     """The session as the message finds it. Only what a person says resets a stale one and keeps it fresh."""
     inbound, session = arrival.inbound, snapshot.session
@@ -68,6 +76,8 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
     fresh: Effects = open_generation(snapshot, arrival.reset) if arrival.reset else ()
     if not arrival.human:
         return (*fresh, ChangeSession(key=session.key, touched=at))
+    if is_anothers(session, arrival.opening.owner, arrival.opening.facts):
+        raise Overtaken(f"{session.key} was opened by somebody else", hint="say it again")
     stale = _stale(session, arrival)
     active = snapshot.running is not None or bool(snapshot.queued)
     if stale and not active and not fresh:
@@ -77,7 +87,7 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
     change = ChangeSession(
         key=session.key,
         origin=merge_origin(session.origin, arrival.opening.origin),
-        route=inbound.reply_to,
+        route=moved_to(session, arrival),
         touched=at,
         interacted=None if put_off else at,
     )
@@ -99,9 +109,16 @@ def opened(arrival: Arrival) -> OpenSession:
     """The session as its first message makes it."""
     inbound = arrival.inbound
     fresh = first(inbound.key, arrival.opening, inbound.received_at)
-    if not arrival.human or inbound.reply_to is None:
-        return fresh
-    return replace(fresh, session=fresh.session._replace(route=inbound.reply_to))
+    route = moved_to(fresh.session, arrival) if arrival.human else None
+    return fresh if route is None else replace(fresh, session=fresh.session._replace(route=route))
+
+
+def moved_to(session: Session, arrival: Arrival) -> Address | None:
+    """Where the session is met from now on, if a person's message moves that."""
+    inbound = arrival.inbound
+    direct = arrival.opening.origin.chat_type in (None, ChatType.DIRECT)
+    in_private = direct and inbound.principal == session.owner
+    return inbound.reply_to if in_private or has_place(session) else None
 
 
 def first(key: SessionKey, opening: Opening, at: int) -> OpenSession:

@@ -246,6 +246,7 @@ def _doors(view: View) -> Iterator[Finding]:
     for door in view.doors:
         yield from _door(door)
     yield from _collisions(view.doors)
+    yield from _namesakes(view.doors)
 
 
 def _door(door: Door) -> Iterator[Finding]:
@@ -290,6 +291,20 @@ def _collisions(doors: tuple[Door, ...]) -> Iterator[Finding]:
                     setting="session.dmScope",
                     fix="set it to `owner-main` or `per-channel-peer`",
                 )
+
+
+def _namesakes(doors: tuple[Door, ...]) -> Iterator[Finding]:
+    by_id = [one for one in doors if one.scope is DmScope.PER_PEER and one.dm_policy is not DmPolicy.DISABLED]
+    channels = sorted({one.channel for one in by_id})
+    if len(channels) > 1:
+        yield Finding(
+            id="channels.dm.same_id",
+            severity=Severity.INFO,
+            text=f"Sessions are named after ids alone on {', '.join(channels)}: who writes first has the name, and another "
+            "with this id gets a session of his channel.",
+            setting="session.dmScope",
+            fix="set it to `per-channel-peer`, and link the ids of one person in `session.identityLinks`",
+        )
 
 
 def _trust(view: View) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ from roost.core.models import FailureKind, ModelRequest, ToolSpec
 from roost.core.pricing import most_micros
 from roost.core.principals import Principal
 from roost.core.tokens import CALL_TOKENS, estimate, estimate_message
+from roost.core.whereabouts import Met, nowhere
 
 NEVER = 253_402_300_799_000
 """A moment that does not come."""
@@ -67,10 +68,11 @@ class Limit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budgets:
-    """Every limit there is. A day is one of `zone`."""
+    """Every limit there is. A day is one of `zone`; `met` says where a session is told of what it did not ask for."""
 
     limits: tuple[Limit, ...] = ()
     zone: tzinfo = UTC
+    met: Met = nowhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,7 @@ from roost.core.queueing import steers
 from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
 from roost.core.sentinels import Sentinel, sentinel_of
 from roost.core.snapshots import RunSnapshot, Snapshot
+from roost.core.whereabouts import Met
 
 STATUS_OF = MappingProxyType(
     {
@@ -199,7 +200,7 @@ def _tell(
     """Into the requester's transcript, and to its chat unless the child was killed. It starts no run."""
     at = ending.outcome.at
     entry = told_entry(completion, text, snapshot.run.cause.principal, at)
-    address = _chat(snapshot, requester)
+    address = _chat(snapshot, requester, ending.met)
     quiet = completion.status is CompletionStatus.KILLED
     sent: Effects = ()
     if address and requester.session and not quiet:
@@ -228,10 +229,10 @@ def told_id(child_run: str) -> str:
     return derived_id("told", child_run)
 
 
-def _chat(snapshot: RunSnapshot, requester: Snapshot) -> Address | None:
+def _chat(snapshot: RunSnapshot, requester: Snapshot, met: Met) -> Address | None:
     """Where the child was asked for, else where the requester was last met."""
     asked = snapshot.batch.request.reply_to if snapshot.batch else None
-    return asked or (requester.session.route if requester.session else None)
+    return asked or (met(requester.session) if requester.session else None)
 
 
 def _queued(run_id: str, key: SessionKey, cause: Cause, request: Request, at: int) -> Run:

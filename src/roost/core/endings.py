@@ -8,6 +8,7 @@ from roost.core.exchanges import Completion
 from roost.core.notices import derived_id
 from roost.core.runs import Outcome, Request, Run, RunKind
 from roost.core.sentinels import sentinel_of, strip_trailing
+from roost.core.whereabouts import Met, nowhere
 
 _LEFT = 4
 
@@ -18,13 +19,14 @@ Announce: TypeAlias = Callable[[Completion, str | None], str]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
     """`reply` is the last visible text of the run, `tool_calls` what it did before its time was over; `announce_ms` is how
-    long a child may think about its announcement."""
+    long a child may think about its announcement, `met` where a session is told what it did not ask for."""
 
     outcome: Outcome
     announce: Announce
     reply: str | None = None
     announce_ms: int | None = None
     tool_calls: int = 0
+    met: Met = nowhere
 
     @property
     def said(self) -> str | None:

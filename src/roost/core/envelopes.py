@@ -114,6 +114,17 @@ def reply_address(envelope: Envelope) -> Address | None:
     )
 
 
+def answer_to(to: Address) -> Envelope:
+    """A message from a place, taken for a direct chat: an address does not say what else it is."""
+    return Envelope(
+        channel=to.channel,
+        account=to.account,
+        sender=Sender(id=to.to),
+        conversation=Conversation(chat_type=ChatType.DIRECT, peer=to.to, thread=to.thread),
+        text="",
+    )
+
+
 def labels_of(envelope: Envelope) -> Labels:
     """What a session of this chat is called. A subject `#name` of a channel is its name; never both."""
     conversation = envelope.conversation

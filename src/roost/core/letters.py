@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from roost.core import sendpolicy
-from roost.core.addresses import Account, Address, ChatType
+from roost.core.addresses import Account, Address
 from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.effects import AddDelivery, AppendEntries, Effects, OpenSession
 from roost.core.entries import EntryDraft
-from roost.core.envelopes import Conversation, Envelope, Sender
 from roost.core.errors import Forbidden, InvalidInput
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, Text
@@ -78,17 +77,6 @@ def chosen(accounts: Iterable[Account], channel: str | None, account: str | None
         raise InvalidInput("several channels could be meant", hint=hint)
     wanted = "/".join(filter(None, (channel, account)))
     raise InvalidInput(f"there is no channel {wanted}" if wanted else "no channel is given", hint=hint)
-
-
-def answer_to(to: Address) -> Envelope:
-    """A message from the place that a letter goes to, taken for a direct chat: nobody says what else it is."""
-    return Envelope(
-        channel=to.channel,
-        account=to.account,
-        sender=Sender(id=to.to),
-        conversation=Conversation(chat_type=ChatType.DIRECT, peer=to.to, thread=to.thread),
-        text="",
-    )
 
 
 def entry_of(letter: str) -> str:

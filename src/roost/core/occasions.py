@@ -32,6 +32,7 @@ from roost.core.resets import Reset
 from roost.core.runs import Lane, Request
 from roost.core.schedules import Zones, next_due
 from roost.core.sessions import Facts, OpenedBy
+from roost.core.whereabouts import Met, nowhere
 
 CHANNEL = "cron"
 WEBHOOK = "webhook"
@@ -50,6 +51,7 @@ class Moment:
     session_id: str
     trace: str
     beat: Beat | None = None
+    met: Met = nowhere
     by_hand: str | None = None
 
 
@@ -163,7 +165,7 @@ def _arrival(occasion: Occasion, moment: Moment, firing: Firing) -> Arrival:
             source=Source(channel=CHANNEL, external_id=firing.id),
             received_at=now,
             trace=moment.trace,
-            reply_to=_told_at(occasion),
+            reply_to=_told_at(occasion, moment.met),
         ),
         run_id=derived_id("run", firing.id),
         opening=Opening(
@@ -194,13 +196,13 @@ def _text(occasion: Occasion) -> str:
             assert_never(work)
 
 
-def _told_at(occasion: Occasion) -> Address | None:
+def _told_at(occasion: Occasion, met: Met) -> Address | None:
     telling, home = occasion.job.plan.telling, occasion.home.session
     match telling:
         case Silent():
             return None
         case Announce(to=to, channel=channel):
-            route = home.route if home else None
+            route = met(home) if home else None
             return to or (route if route and channel in (None, route.channel) else None)
         case Webhook(url=url):
             return Address(channel=WEBHOOK, to=url)

@@ -14,6 +14,7 @@ from roost.core.notices import INTERRUPTED_LINE, derived_id, notice
 from roost.core.runs import Outcome, Run, RunState, Step, StepKind
 from roost.core.snapshots import RunSnapshot
 from roost.core.stopping import killed
+from roost.core.whereabouts import Met, nowhere
 
 MAX_AGE_MS = 600_000
 MOST_RECOVERIES = 2
@@ -84,6 +85,7 @@ class Recovery:
     now: int
     announce: Announce
     max_age_ms: int = MAX_AGE_MS
+    met: Met = nowhere
 
 
 def recover(snapshot: RunSnapshot, recovery: Recovery) -> Effects:
@@ -137,4 +139,4 @@ def _interrupt(snapshot: RunSnapshot, recovery: Recovery, why: str) -> Effects:
 
 
 def _ending(outcome: Outcome, recovery: Recovery) -> Ending:
-    return Ending(outcome=outcome, announce=recovery.announce)
+    return Ending(outcome=outcome, announce=recovery.announce, met=recovery.met)

@@ -1,6 +1,7 @@
 """Routing: to which agent and session a message belongs, and by which rule.
 
-A pure function of the envelope, the one who speaks and the configuration; it is never read back from a key.
+A pure function of the envelope, the one who speaks, the configuration and whose session is found; it is never read back
+from a key.
 """
 
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from roost.core.identities import Identity, Links, linked_name
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.principals import Principal, PrincipalKind
 from roost.core.scopes import DmScope, SessionScope, main_key
+from roost.core.sessions import Facts, Session
 from roost.core.threads import ThreadPolicy
 
 NO_GROUP_ID = "unknown"
@@ -62,6 +64,25 @@ def route(
     scope = (bound and bound.binding.dm_scope) or rules.dm_scope
     key, key_rule = _Chat(envelope, principal, rules, agent, scope).key()
     return Route(agent=agent, key=key, agent_rule=agent_rule, key_rule=key_rule)
+
+
+def is_by_name(key: SessionKey) -> bool:
+    """Whether it names a person, and no channel."""
+    return key.kind is KeyKind.DIRECT and key.channel is None
+
+
+def is_anothers(session: Session, owner: Principal, facts: Facts) -> bool:
+    """Whether a session named after a person alone is not of the one it would be opened for: two channels may know two
+    people by one id, and the name of a link that is gone may be anyone's id. Who opened it has it, by whichever name."""
+    opener = (session.facts.channel, session.facts.peer)
+    return is_by_name(session.key) and session.owner != owner and opener != (facts.channel, facts.peer)
+
+
+def apart(found: Route, envelope: Envelope, principal: Principal, rules: RoutingRules) -> Route:
+    """The session of one whose name leads to another's: that of his id on his channel."""
+    chat = _Chat(envelope, principal, replace(rules, links=()), found.agent, DmScope.PER_CHANNEL_PEER)
+    key, _ = chat.key()
+    return replace(found, key=key, key_rule=f"{found.key_rule}, but {found.key} is somebody else's")
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,8 +56,8 @@ class Facts(NamedTuple):
 
     @property
     def shared(self) -> bool:
-        """Whether several people speak in it."""
-        return self.chat_type in (ChatType.GROUP, ChatType.CHANNEL)
+        """Whether it is the session of a group. A main session is its owner's, wherever its first message came from."""
+        return self.kind is not SessionKind.MAIN and self.chat_type in (ChatType.GROUP, ChatType.CHANNEL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

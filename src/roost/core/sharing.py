@@ -1,14 +1,11 @@
-"""The main conversation when a second person writes into it: its owner is told once, and how people are kept apart."""
+"""The main conversation, or a thread of it, when a second person writes into it: its owner is told once, and how people
+are kept apart."""
 
-from collections.abc import Callable
-
-from roost.core.admission import ChannelPolicy
 from roost.core.effects import Effects
-from roost.core.identities import Identity
 from roost.core.inbound import Inbound
 from roost.core.notices import notice
-from roost.core.sessions import SessionKind
 from roost.core.snapshots import Snapshot
+from roost.core.whereabouts import Met, has_place
 
 SHARED_LINE = (
     "Another person writes into this conversation too, and the answers to both of you come from all of it. To keep people "
@@ -16,16 +13,11 @@ SHARED_LINE = (
 )
 
 
-def second_person(snapshot: Snapshot, inbound: Inbound, door: Callable[[str], ChannelPolicy]) -> Effects:
+def second_person(snapshot: Snapshot, inbound: Inbound, met: Met) -> Effects:
     """The same notice each time, which is sent once. It goes to nobody but the owner, wherever he wrote last."""
     session = snapshot.session
-    if session is None or session.facts.kind is not SessionKind.MAIN or inbound.principal.is_owner:
+    if session is None or has_place(session) or not session.owner.is_owner or inbound.principal.is_owner:
         return ()
-    chat = session.route
-    if chat is None:
-        return ()
-    policy = door(chat.channel)
-    there = Identity(channel=chat.channel, id=chat.to)
-    if not any(there.is_named_by(entry, policy.traits) for entry in policy.owner_ids):
-        return ()
-    return notice(session.key, chat, SHARED_LINE, at=inbound.received_at, about=f"shared {session.key}")
+    return notice(
+        session.key, met(session), SHARED_LINE, at=inbound.received_at, about=f"shared {session.key}"
+    )

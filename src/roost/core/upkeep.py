@@ -22,7 +22,7 @@ from roost.core.sessions import Session
 from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.tools import Place, WorkspaceAccess
 from roost.core.transcript import active
-from roost.core.workspacefiles import is_private, notes_file
+from roost.core.workspacefiles import notes_file
 
 FLUSH = "memory-flush"
 FLUSH_TRIES = 3
@@ -109,9 +109,9 @@ def due(load: Load, settings: ContextSettings) -> tuple[RunKind, ...]:
 
 
 def may_flush(session: Session, place: Place, tools: Sequence[str]) -> bool:
-    """Whether notes may be saved: the workspace can be written, by a tool the agent has, and is nobody else's."""
+    """Whether notes of a private session may be saved: the workspace can be written, by a tool the agent has."""
     writable = place.access is WorkspaceAccess.WRITE and FLUSH_TOOL in tools
-    return writable and is_private(session) and not session.key.heartbeat
+    return writable and not session.key.heartbeat
 
 
 def is_loud(session: Session, settings: ContextSettings) -> bool:

@@ -1,15 +1,19 @@
 """Files of the workspace that stand in the system text: which a session is shown, and how much of each.
 
-What an agent knows of its owner is shown only where nobody else listens: in sessions of the owner that are no
-group and that no outside service feeds. Reading the files is an adapter's work.
+What an agent knows of its owner is shown only where nobody else speaks or listens: when the owner speaks in a session
+of his that is no group, that no outside service feeds, and whose context holds nobody else's words. Reading the files is
+an adapter's work.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta, tzinfo
 from enum import StrEnum
 
+from roost.core.entries import Entry
 from roost.core.localtime import local
+from roost.core.messages import ProvenanceKind, UserMessage
+from roost.core.runs import Run
 from roost.core.sessions import Session, SessionKind
 
 RULES = "AGENTS.md"
@@ -72,20 +76,34 @@ def _day(at: int, zone: tzinfo) -> date:
     return local(at, zone).date()
 
 
-def is_private(session: Session) -> bool:
-    """Whether nobody but the owner speaks and listens here."""
-    return session.owner.is_owner and session.facts.kind not in _LISTENED_TO
+def is_private(session: Session, run: Run, entries: Iterable[Entry]) -> bool:
+    """Whether nobody but the owner speaks here and hears the answer, or has spoken in what the model is shown."""
+    own = session.owner.is_owner and run.cause.principal.is_owner
+    return own and not _is_overheard(session, run) and not any(map(_is_anothers, entries))
 
 
-def file_names(session: Session, at: int, zone: tzinfo) -> tuple[str, ...]:
-    """What a session is shown. A child gets the rules alone."""
+def _is_overheard(session: Session, run: Run) -> bool:
+    """Of all chats that share a session the owner is alone in the one that is its route."""
+    asked, chat = run.cause.kind is ProvenanceKind.HUMAN, run.request.reply_to
+    elsewhere = asked and chat is not None and chat != session.route
+    return elsewhere or session.facts.kind in _LISTENED_TO
+
+
+def _is_anothers(entry: Entry) -> bool:
+    return isinstance(entry.body, UserMessage) and not entry.body.provenance.principal.is_owner
+
+
+def file_names(session: Session) -> tuple[str, ...]:
+    """What a session is shown, whoever speaks in it. A child gets the rules alone."""
+    return (RULES,) if session.lineage.parent is not None else (RULES, PERSONA)
+
+
+def personal_names(session: Session, at: int, zone: tzinfo) -> tuple[str, ...]:
+    """What it is shown besides where it is private."""
     if session.lineage.parent is not None:
-        return (RULES,)
-    if not is_private(session):
-        return (RULES, PERSONA)
+        return ()
     today = _day(at, zone)
-    notes = (_notes_of(day) for day in (today - timedelta(days=1), today))
-    return (RULES, PERSONA, *PERSONAL, *notes)
+    return (*PERSONAL, *(_notes_of(day) for day in (today - timedelta(days=1), today)))
 
 
 def shown_files(found: Sequence[FoundFile], caps: FileCaps) -> tuple[WorkspaceFile, ...]:

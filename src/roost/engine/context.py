@@ -17,6 +17,7 @@ from roost.core.notices import derived_id
 from roost.core.pruning import prune
 from roost.core.tokens import estimate_message
 from roost.core.upkeep import Load, condensed_line, is_loud, may_flush, unflushed
+from roost.core.workspacefiles import is_private
 from roost.engine.condensing import Condensing
 from roost.engine.work import Work
 
@@ -133,7 +134,8 @@ class Context:
             counted=bool(counted),
             chars=chars,
             gains=near and self._plan(self._budget) is not None,
-            unflushed=may_flush(session, part.place, [tool.spec.name for tool in part.tools])
+            unflushed=is_private(session, self._work.run, self.entries)
+            and may_flush(session, part.place, [tool.spec.name for tool in part.tools])
             and unflushed(self.entries),
         )
 

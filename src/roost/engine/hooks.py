@@ -76,7 +76,8 @@ class Hooks:
         return Taken(order=order, accepted=accepted)
 
     async def _begin(self, order: Order, source: Source) -> Accepted:
-        main_name = self._book.current.routing.main_name
+        rules = self._book.current
+        main_name = rules.routing.main_name
         home = SessionKey.named(order.key.agent, main_name)
         told = await self._store.session(home) if order.deliver else None
         inbound = Inbound(
@@ -88,7 +89,7 @@ class Hooks:
             source=source,
             received_at=self._clock.now(),
             trace=self._new_id(),
-            reply_to=told.route if told else None,
+            reply_to=rules.met_at(told) if told else None,
         )
         request = Request(
             lane=Lane.CRON,

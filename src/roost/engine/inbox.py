@@ -4,11 +4,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from roost.core import admission, queueing, routing
+from roost.core import admission, queueing
 from roost.core.addressed import Addressed, facts_of_named
 from roost.core.addresses import ChatType
 from roost.core.admission import Admission, AdmissionRule, Admitted, PairingRequired, Refused
-from roost.core.arrivals import Arrival, Opening
+from roost.core.arrivals import Arrival, Opening, Overtaken
 from roost.core.commandaccess import Ignored
 from roost.core.effects import Effects
 from roost.core.envelopes import Envelope, labels_of, origin_of, reply_address
@@ -25,7 +25,7 @@ from roost.core.threads import ThreadBinding
 from roost.core.visibility import Operation, PersonCaller
 from roost.engine.commands.asked import Means
 from roost.engine.commands.desk import Desk
-from roost.engine.reaching import reach
+from roost.engine.reaching import reach, routed
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId, Rules
 from roost.engine.stops import Stops
@@ -74,8 +74,11 @@ class Inbox:
         if not isinstance(decision, Admitted):
             await self._store.record_denial(self._denial(envelope, decision))
             return TurnedAway(decision=decision)
-        arrival = await self._arrival(envelope, decision, rules)
-        return await self._take(envelope, decision, arrival, rules)
+        try:
+            return await self._take(envelope, decision, await self._arrival(envelope, decision, rules), rules)
+        except Overtaken:
+            # Now it is there, and found to be another's.
+            return await self._take(envelope, decision, await self._arrival(envelope, decision, rules), rules)
 
     async def say(self, said: Addressed) -> Accepted | TurnedAway:
         """Take a message that names its session, from one whom a credential has let in."""
@@ -121,7 +124,7 @@ class Inbox:
         found = await self._store.thread_binding(address) if address and address.thread else None
         bound = rules.routing.threads.living(found, self._clock.now())
         key = bound.key if bound else None
-        return routing.route(envelope, admitted.principal, rules.routing, key), bound
+        return await routed(self._store, envelope, admitted.principal, rules.routing, key), bound
 
     async def _accept(self, arrival: Arrival) -> Accepted:
         plans: list[queueing.QueuePlan] = []
@@ -129,7 +132,7 @@ class Inbox:
         def decide(snapshot: Snapshot) -> Effects:
             plans.append(queueing.plan(snapshot, arrival))
             rules = self._book.current
-            return (*plans[-1].effects, *rules.house.joined(snapshot, arrival.inbound, rules.door))
+            return (*plans[-1].effects, *rules.house.joined(snapshot, arrival.inbound, rules.met_at))
 
         accepted = await self._store.accept_inbound(arrival.inbound, decide)
         taken = accepted.record.inbound

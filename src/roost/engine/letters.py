@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from roost.core import admission, letters, routing
+from roost.core import admission, letters
 from roost.core.addresses import Account, Address
 from roost.core.admission import Admitted, DmPolicy
 from roost.core.arrivals import Opening, first
 from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.effects import Effects, OpenSession
-from roost.core.envelopes import origin_of
+from roost.core.envelopes import answer_to, origin_of
 from roost.core.errors import Conflict, InvalidInput, Undelivered
 from roost.core.facts import facts_of, session_owner
 from roost.core.keys import SessionKey
@@ -18,6 +18,7 @@ from roost.core.letters import Letter, Unsendable
 from roost.core.parts import part_id
 from roost.core.queries import SessionQuery
 from roost.core.snapshots import Snapshot
+from roost.engine.reaching import routed
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId
 from roost.ports import Channel, Clock, Store, Topic, TopicKind
@@ -110,14 +111,14 @@ class Letters:
     async def _session_at(self, letter: Letter) -> OpenSession:
         """The session of the conversation at a place, as it would be opened."""
         rules, to = self._book.current, letter.to
-        envelope = letters.answer_to(to)
+        envelope = answer_to(to)
         who = admission.decide(envelope, replace(rules.door(to.channel), dm_policy=DmPolicy.OPEN))
         if not isinstance(who, Admitted):
             raise InvalidInput(f"{to.to!r} is no place on {to.channel}")
         found = await self._store.thread_binding(to) if to.thread else None
         bound = rules.routing.threads.living(found, letter.at)
         known = bound.key if bound else await self._known(to)
-        route = routing.route(envelope, who.principal, rules.routing, known)
+        route = await routed(self._store, envelope, who.principal, rules.routing, known)
         main_name = rules.routing.main_name
         opening = Opening(
             session_id=self._new_id(),

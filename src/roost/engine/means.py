@@ -70,4 +70,4 @@ class CallMeans:
     async def _address(self, root: SessionKey) -> Address | None:
         """Where a run that answers to nobody is talked about: where its tree was last met."""
         session = await self._work.store.session(root)
-        return None if session is None else session.route
+        return None if session is None else self._work.budgets.met(session)

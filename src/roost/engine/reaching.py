@@ -1,12 +1,35 @@
-"""From a key to its session, past the one guard. Every door for people goes through here."""
+"""From a chat or a key to its session. A key leads past the one guard: every door for people goes through here."""
 
+from roost.core import routing
+from roost.core.envelopes import Envelope
 from roost.core.errors import NotFound
+from roost.core.facts import facts_of
 from roost.core.keys import SessionKey
+from roost.core.principals import Principal
 from roost.core.refusals import refusal
+from roost.core.routing import Route, RoutingRules
 from roost.core.sessions import Session
 from roost.core.sources import is_own
 from roost.core.visibility import Caller, Decision, Denied, Operation, PersonCaller, Target, absent, decide
 from roost.ports import Store
+
+
+async def routed(
+    store: Store,
+    envelope: Envelope,
+    principal: Principal,
+    rules: RoutingRules,
+    known: SessionKey | None = None,
+) -> Route:
+    """Where a message goes: to the `known` session of its thread, or by the rules, but never to another's."""
+    found = routing.route(envelope, principal, rules, known)
+    if known is not None or not routing.is_by_name(found.key):
+        return found
+    session = await store.session(found.key)
+    facts = facts_of(found, envelope, rules.main_name)
+    if session is None or not routing.is_anothers(session, principal, facts):
+        return found
+    return routing.apart(found, envelope, principal, rules)
 
 
 async def reach(

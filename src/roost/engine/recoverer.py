@@ -49,6 +49,7 @@ class Recoverer:
             now=self._clock.now(),
             announce=announcement,
             max_age_ms=rules.house.recovery_max_age_ms,
+            met=rules.met_at,
         )
 
         def recover(snapshot: RunSnapshot) -> Effects:

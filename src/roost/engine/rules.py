@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import TypeAlias
 
+from roost.core.addresses import Address
 from roost.core.admission import ChannelPolicy
 from roost.core.audit import Finding
 from roost.core.budgets import Limit
@@ -20,6 +21,7 @@ from roost.core.jsonvalue import JsonObject
 from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetPolicy
 from roost.core.models import ModelFailed, ModelSpec
+from roost.core.queries import SessionContext
 from roost.core.queuesettings import QueuePolicy
 from roost.core.recovery import MAX_AGE_MS
 from roost.core.retention import Retention
@@ -33,7 +35,8 @@ from roost.core.toolpolicy import Removed
 from roost.core.tools import Place
 from roost.core.turntaking import Limits
 from roost.core.upkeep import ContextSettings
-from roost.core.workspacefiles import WorkspaceFile
+from roost.core.whereabouts import Met, met_at
+from roost.core.workspacefiles import WorkspaceFile, is_private
 from roost.ports import Model, Remote, SecretScanner, Tool
 
 NewId: TypeAlias = Callable[[], str]
@@ -50,12 +53,21 @@ class Answerer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Briefing:
+    """A system text, and the files it shows."""
+
+    system: str
+    files: tuple[WorkspaceFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """What a run works with: the model that answers and why, its system text, its tools and where they act.
 
     `removed` are tools it has not, and the stage of the policy that took each away.
     When the model fails, the first of the `fallbacks` plays on to the end of the run.
-    `rights` are what a child of the run gets at most. `files` are those that the system text shows. Without a `summariser` the model itself condenses its context.
+    `rights` are what a child of the run gets at most. `files` are those that the system text shows;
+    `personal` is what stands in their place where nobody but the owner speaks and listens. Without a `summariser` the model itself condenses its context.
     """
 
     model: Model
@@ -71,6 +83,11 @@ class Part:
     rights: Rights = field(default_factory=Rights)
     context: ContextSettings = field(default_factory=ContextSettings)
     summariser: Answerer | None = None
+    personal: Briefing | None = None
+
+    def in_private(self) -> "Part":
+        own = self.personal
+        return self if own is None else replace(self, system=own.system, files=own.files)
 
     def after(self, failed: ModelFailed) -> "Part | None":
         """The same part played by the next model; None where no other would help or none is left."""
@@ -143,7 +160,7 @@ class TimerRules:
         return None if found is None else found.beat
 
 
-Joined: TypeAlias = Callable[[Snapshot, Inbound, Callable[[str], ChannelPolicy]], Effects]
+Joined: TypeAlias = Callable[[Snapshot, Inbound, Met], Effects]
 """What follows from who writes into a session, beside the answer."""
 
 
@@ -167,7 +184,7 @@ class Housekeeping:
     hooks: HookRules = field(default_factory=HookRules)
     remotes: Mapping[str, Remote] = field(default_factory=dict)
     audit: Callable[[], tuple[Finding, ...]] = tuple
-    joined: Joined = lambda snapshot, inbound, door: ()
+    joined: Joined = lambda snapshot, inbound, met: ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,3 +212,11 @@ class Rules:
 
     def door(self, channel: str) -> ChannelPolicy:
         return self.doors.get(channel, ChannelPolicy())
+
+    def part(self, found: SessionContext, run: Run) -> Part:
+        """What a run in a conversation works with."""
+        part = self.cast(found.session, run)
+        return part.in_private() if is_private(found.session, run, found.entries) else part
+
+    def met_at(self, session: Session) -> Address | None:
+        return met_at(session, self.door)

@@ -102,14 +102,14 @@ class Runner:
             raise Fenced(f"run {run.id} has no session to run on")
         session = found.session
         voice.begin(session)
-        part = rules.cast(session, run)
+        part = rules.part(found, run)
 
         def recast() -> Part | None:
             now, acting = self._book.current, replace(run, cause=work.cause)
             same = now is rules and acting.cause.principal == run.cause.principal
             return None if same else now.cast(session, acting)
 
-        budgets = Budgets(limits=rules.budgets, zone=rules.zone)
+        budgets = Budgets(limits=rules.budgets, zone=rules.zone, met=rules.met_at)
         notices = ToolNotices(self._store, self._clock, self._book, run)
         work = Work(
             store=self._store,
@@ -203,6 +203,7 @@ class Runner:
                 reply=_reply_of(run, end.played, rules),
                 announce_ms=rules.house.announce_ms,
                 tool_calls=calls,
+                met=rules.met_at,
             )
             return conclude(snapshot, end, ending)
 

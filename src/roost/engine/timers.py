@@ -65,6 +65,7 @@ class Timers:
             session_id=self._new_id(),
             trace=self._new_id(),
             beat=rules.house.timers.beat(job.plan.agent),
+            met=rules.met_at,
             by_hand=by_hand,
         )
         where = venue(job, moment.main_name)

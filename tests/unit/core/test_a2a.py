@@ -16,6 +16,7 @@ from roost.core.remotes import RemoteSession
 from roost.core.runs import Lane, Outcome, Run, RunKind, RunState
 from roost.core.sessions import Session
 from roost.core.snapshots import RunSnapshot, Snapshot
+from roost.core.whereabouts import nowhere
 from tests import samples
 from tests.samples import CHAT, CHILD, CRON, MAIN, NOON, OPS
 
@@ -35,7 +36,7 @@ def ended(exchange: Exchange, at: SessionKey) -> RunSnapshot:
 
 def ending(reply: str | None = "x", state: RunState = RunState.DONE) -> Ending:
     outcome = Outcome(state=state, at=NOON, error=None if state is RunState.DONE else "boom")
-    return Ending(outcome=outcome, announce=lambda _, __: "", reply=reply)
+    return Ending(outcome=outcome, announce=lambda _, __: "", reply=reply, met=lambda session: session.route)
 
 
 def row(effects: Effects) -> Exchange:
@@ -247,8 +248,9 @@ def test_without_a_way_to_the_channel_nothing_is_sent(session: Session | None) -
 
 def test_a_group_speaks_in_its_room_and_a_person_where_they_were_last_met() -> None:
     group = samples.session(samples.GROUP, facts=samples.GROUP_FACTS._replace(thread="7"))
-    assert announce_address(group) == Address(channel="telegram", to="-100", thread="7")
-    assert announce_address(samples.session()) == samples.CHAT
+    assert announce_address(group, nowhere) == Address(channel="telegram", to="-100", thread="7")
+    assert announce_address(samples.session(), lambda session: session.route) == samples.CHAT
+    assert announce_address(samples.session(), nowhere) is None
 
 
 def test_who_leaves_an_exchange_that_is_awaited_has_it_written() -> None:

@@ -2,11 +2,13 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.addresses import Origin
-from roost.core.arrivals import begin
+from roost.core.addresses import ChatType, Origin
+from roost.core.arrivals import Overtaken, begin
 from roost.core.effects import AddDelivery, Archive, ChangeSession, Effect, OpenGeneration, OpenSession
+from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
 from roost.core.messages import ProvenanceKind
+from roost.core.principals import OWNER, Principal, person
 from roost.core.resets import Reset
 from roost.core.sessions import OpenedBy
 from roost.core.snapshots import Snapshot
@@ -54,6 +56,40 @@ def test_a_persons_message_moves_route_activity_and_interaction() -> None:
     assert kinds(effects) == [ChangeSession]
     moved = change(effects)
     assert (moved.route, moved.touched, moved.interacted) == (samples.CHAT, NOON, NOON)
+
+
+@pytest.mark.requirement("P2", "P7")
+@pytest.mark.parametrize(
+    ("principal", "chat"),
+    [(person("telegram", "7"), ChatType.DIRECT), (OWNER, ChatType.GROUP)],
+    ids=["a guest", "the owner, in a group"],
+)
+def test_what_was_not_said_by_the_owner_in_private_does_not_move_the_route(
+    principal: Principal, chat: ChatType
+) -> None:
+    said = samples.arrival(replace(samples.inbound(), principal=principal))
+    said = replace(said, opening=replace(said.opening, origin=Origin(chat_type=chat)))
+    assert change(begin(spoken_in(NOON - HOUR), said)).route is None
+    (opened,) = begin(Snapshot(key=MAIN), said)
+    assert isinstance(opened, OpenSession)
+    assert opened.session.route is None
+
+
+@pytest.mark.requirement("P2")
+def test_who_was_overtaken_by_another_of_his_name_writes_nothing() -> None:
+    key = SessionKey.parse("agent:main:direct:123")
+    facts = samples.DIRECT_FACTS._replace(channel="discord", peer="123")
+    session = samples.session(key, facts=facts)._replace(owner=person("discord", "123"))
+    theirs = Snapshot(key=key, session=session)
+    with pytest.raises(Overtaken):
+        begin(theirs, samples.arrival())
+
+
+@pytest.mark.requirement("P7")
+def test_a_group_is_met_in_its_room_whoever_speaks() -> None:
+    said = samples.arrival(replace(samples.inbound(), principal=person("telegram", "7")))
+    group = Snapshot(key=samples.GROUP, session=samples.session(samples.GROUP, facts=samples.GROUP_FACTS))
+    assert change(begin(group, said)).route == samples.CHAT
 
 
 @pytest.mark.requirement("D53")

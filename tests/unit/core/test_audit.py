@@ -170,3 +170,19 @@ def test_groups_in_the_owners_session_are_found() -> None:
 def test_the_worst_comes_first() -> None:
     view = View(edge=Edge(auth=False, proxies=True, token_length=3))
     assert [one.severity for one in audit(view)] == list(Severity)
+
+
+@pytest.mark.requirement("D34")
+def test_names_that_two_channels_may_give_to_two_people_are_found() -> None:
+    by_id = replace(MAIN, scope=DmScope.PER_PEER)
+    two = (by_id, replace(by_id, channel="discord"))
+    finding = told(View(doors=two))["channels.dm.same_id"]
+    assert (finding.severity, finding.setting) == (Severity.INFO, "session.dmScope")
+    off = replace(two[1], dm_policy=DmPolicy.DISABLED)
+    for doors in (
+        (by_id,),
+        (by_id, replace(by_id, account="b")),
+        (by_id, off),
+        (by_id, replace(MAIN, channel="x")),
+    ):
+        assert "channels.dm.same_id" not in told(View(doors=doors))

@@ -41,7 +41,7 @@ def told(completion: Completion, written: str | None) -> str:
 
 def ending(reply: str | None = "found it", state: RunState = RunState.DONE) -> Ending:
     outcome = Outcome(state=state, at=NOON, error=None if state is RunState.DONE else "boom")
-    return Ending(outcome=outcome, announce=told, reply=reply)
+    return Ending(outcome=outcome, announce=told, reply=reply, met=lambda session: session.route)
 
 
 def spawned(batch: Run = BATCH, requester: Snapshot | None = None, *siblings: Completion) -> RunSnapshot:

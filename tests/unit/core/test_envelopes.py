@@ -10,6 +10,7 @@ from roost.core.envelopes import (
     Conversation,
     Envelope,
     Sender,
+    answer_to,
     labels_of,
     merge_origin,
     origin_of,
@@ -197,3 +198,14 @@ def test_half_a_character_in_what_was_said_is_repaired_and_the_rest_is_kept() ->
 def test_an_id_with_half_a_character_is_refused(make: Callable[[], object]) -> None:
     with pytest.raises(InvalidInput, match="half a character"):
         make()
+
+
+def test_an_answer_comes_from_the_place_itself() -> None:
+    envelope = answer_to(Address(channel="telegram", to="7", account="work", thread="t"))
+    assert (envelope.channel, envelope.account, envelope.sender.id, envelope.place) == (
+        "telegram",
+        "work",
+        "7",
+        "7",
+    )
+    assert envelope.conversation.thread == "t"

@@ -4,7 +4,7 @@ from roost.core.addresses import Account, Address, ChatType
 from roost.core.deliveries import DeliveryKind
 from roost.core.effects import AddDelivery, AppendEntries
 from roost.core.errors import InvalidInput
-from roost.core.letters import Letter, Unsendable, answer_to, chosen, is_held_at, post
+from roost.core.letters import Letter, Unsendable, chosen, is_held_at, post
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.occasions import WEBHOOK
 from roost.core.principals import OWNER, person
@@ -96,17 +96,6 @@ def test_a_channel_that_could_be_any_or_none_is_asked_for(
 ) -> None:
     with pytest.raises(InvalidInput, match=words):
         chosen(there, channel, account)
-
-
-def test_an_answer_comes_from_the_place_itself() -> None:
-    envelope = answer_to(Address(channel="telegram", to="7", account="work", thread="t"))
-    assert (envelope.channel, envelope.account, envelope.sender.id, envelope.place) == (
-        "telegram",
-        "work",
-        "7",
-        "7",
-    )
-    assert envelope.conversation.thread == "t"
 
 
 def test_a_room_is_known_by_its_place_whichever_account_is_in_it_and_a_direct_chat_is_routed() -> None:

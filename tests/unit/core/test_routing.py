@@ -10,9 +10,11 @@ from roost.core.envelopes import Conversation, Envelope, Sender
 from roost.core.errors import InvalidInput
 from roost.core.identities import IdentityLink
 from roost.core.keys import KeyKind, SessionKey
-from roost.core.principals import OWNER, Principal, person
-from roost.core.routing import RoutingRules, route
+from roost.core.principals import OWNER, Principal, PrincipalKind, person
+from roost.core.routing import RoutingRules, apart, is_anothers, route
 from roost.core.scopes import DmScope, SessionScope
+from roost.core.sessions import Facts, SessionKind
+from roost.testing import builders
 
 ANN = person("telegram", "123")
 DEFAULTS = RoutingRules()
@@ -183,3 +185,49 @@ def test_a_route_names_the_rules_that_decided() -> None:
     assert route(direct(), ANN, rules).rule == "the default agent and session.identityLinks.alice"
     assert route(group("telegram", "1"), ANN, rules).rule == "the default agent and a group chat"
     assert route(direct(peer=None), OWNER, rules).key_rule == "a message of no peer"
+
+
+OPENED = Facts(kind=SessionKind.OTHER, channel="telegram", peer="123")
+NAMED = Principal(PrincipalKind.PERSON, "alice")
+
+
+@pytest.mark.requirement("P2")
+@pytest.mark.parametrize(
+    ("name", "writes", "facts", "anothers"),
+    [
+        ("agent:main:direct:123", ANN, OPENED, False),
+        ("agent:main:direct:123", person("discord", "123"), OPENED._replace(channel="discord"), True),
+        ("agent:main:direct:123", person("telegram", "7"), OPENED._replace(peer="7"), True),
+        ("agent:main:direct:123", OWNER, OPENED, False),
+        ("agent:main:direct:123", NAMED, OPENED, False),
+        ("agent:main:telegram:direct:123", OWNER, Facts(kind=SessionKind.OTHER), False),
+        ("agent:main:main", person("discord", "123"), OPENED._replace(channel="discord"), False),
+    ],
+    ids=[
+        "his own",
+        "his id elsewhere",
+        "another id",
+        "declared the owner since",
+        "linked since",
+        "of a channel",
+        "main",
+    ],
+)
+def test_a_session_named_after_an_id_is_of_who_opened_it(
+    name: str, writes: Principal, facts: Facts, *, anothers: bool
+) -> None:
+    session = builders.session(SessionKey.parse(name), owner=ANN)._replace(facts=OPENED)
+    assert is_anothers(session, writes, facts) is anothers
+
+
+@pytest.mark.requirement("P2", "P29")
+def test_who_finds_his_name_taken_gets_the_session_of_his_channel_and_the_reason_says_so() -> None:
+    rules = RoutingRules(dm_scope=DmScope.PER_PEER, links=(ALICE,))
+    envelope = direct(thread="7")
+    found = route(envelope, NAMED, rules)
+    other = apart(found, envelope, NAMED, rules)
+    assert str(found.key) == "agent:main:direct:alice:thread:7"
+    assert str(other.key) == "agent:main:telegram:direct:123:thread:7"
+    assert other.rule.endswith(
+        "session.identityLinks.alice, but agent:main:direct:alice:thread:7 is somebody else's"
+    )

@@ -1,9 +1,14 @@
+from dataclasses import replace
 from datetime import UTC, timedelta, timezone
 
 import pytest
 
-from roost.core.principals import person
-from roost.core.sessions import Facts, SessionKind
+from roost.core.addresses import Address
+from roost.core.entries import Entry
+from roost.core.messages import AssistantMessage, Provenance, ProvenanceKind, Text, UserMessage
+from roost.core.principals import OWNER, Principal, person
+from roost.core.runs import Request, Run
+from roost.core.sessions import Facts, Session, SessionKind
 from roost.core.workspacefiles import (
     FileCaps,
     FileState,
@@ -11,6 +16,7 @@ from roost.core.workspacefiles import (
     file_names,
     is_private,
     notes_file,
+    personal_names,
     shown_files,
 )
 from roost.testing import builders
@@ -26,10 +32,10 @@ def test_the_day_of_notes_is_the_day_where_the_owner_lives() -> None:
     assert notes_file(midnight, timezone(timedelta(hours=-5))) == "memory/2025-06-14.md"
 
 
-def test_the_owner_alone_is_shown_everything() -> None:
-    assert file_names(builders.session(), NOON, UTC) == (
-        "AGENTS.md",
-        "SOUL.md",
+def test_every_session_is_shown_the_rules_and_the_persona_and_the_owner_what_is_known_of_him() -> None:
+    session = builders.session()
+    assert file_names(session) == ("AGENTS.md", "SOUL.md")
+    assert personal_names(session, NOON, UTC) == (
         "USER.md",
         "MEMORY.md",
         "memory/2025-06-14.md",
@@ -37,18 +43,68 @@ def test_the_owner_alone_is_shown_everything() -> None:
     )
 
 
-@pytest.mark.requirement("P2")
-@pytest.mark.parametrize("kind", [SessionKind.GROUP, SessionKind.HOOK])
-def test_where_others_listen_nothing_about_the_owner_is_shown(kind: SessionKind) -> None:
-    listened_to = builders.session()._replace(facts=Facts(kind=kind))
-    stranger = builders.session(owner=person("telegram", "7"))
-    for session in (listened_to, stranger):
-        assert not is_private(session)
-        assert file_names(session, NOON, UTC) == ("AGENTS.md", "SOUL.md")
-
-
 def test_a_child_is_shown_the_rules_alone() -> None:
-    assert file_names(builders.session(parent=MAIN), NOON, UTC) == ("AGENTS.md",)
+    child = builders.session(parent=MAIN)
+    assert file_names(child) == ("AGENTS.md",)
+    assert personal_names(child, NOON, UTC) == ()
+
+
+GUEST = person("telegram", "7")
+ROOM = Address(channel="telegram", to="-100")
+HERE = builders.session()._replace(route=builders.CHAT)
+MINE = builders.run("r1", request=Request(reply_to=builders.CHAT))
+
+
+def said(by: Principal) -> Entry:
+    provenance = Provenance(kind=ProvenanceKind.HUMAN, principal=by)
+    body = UserMessage(content=(Text("hi"),), at=NOON, provenance=provenance)
+    return Entry(id="e1", session_id="gen-1", seq=1, body=body)
+
+
+def by(principal: Principal, run: Run = MINE) -> Run:
+    return replace(run, cause=replace(run.cause, principal=principal))
+
+
+@pytest.mark.requirement("P2")
+@pytest.mark.parametrize(
+    ("session", "run", "entries"),
+    [
+        (HERE._replace(facts=Facts(kind=SessionKind.GROUP)), MINE, ()),
+        (HERE._replace(facts=Facts(kind=SessionKind.HOOK)), MINE, ()),
+        (HERE._replace(owner=GUEST), by(GUEST), ()),
+        (HERE, by(GUEST), ()),
+        (HERE, MINE, (said(OWNER), said(GUEST))),
+        (HERE, replace(MINE, request=Request(reply_to=ROOM)), ()),
+    ],
+    ids=[
+        "a group",
+        "a hook",
+        "a person's",
+        "a guest speaks",
+        "a guest has spoken",
+        "the answer goes elsewhere",
+    ],
+)
+def test_where_another_speaks_has_spoken_or_listens_it_is_not_private(
+    session: Session, run: Run, entries: tuple[Entry, ...]
+) -> None:
+    assert not is_private(session, run, entries)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        MINE,
+        replace(MINE, request=Request()),
+        replace(
+            MINE, cause=replace(MINE.cause, kind=ProvenanceKind.SCHEDULE), request=Request(reply_to=ROOM)
+        ),
+    ],
+    ids=["in his chat", "on the page", "by a job that tells a room"],
+)
+def test_where_the_owner_is_alone_it_is_private(run: Run) -> None:
+    answer = said(GUEST)._replace(body=AssistantMessage(content=(Text("x"),), at=NOON))
+    assert is_private(HERE, run, (said(OWNER), answer))
 
 
 def test_a_file_that_fits_is_shown_whole_and_others_say_why_not() -> None:

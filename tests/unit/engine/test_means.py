@@ -43,7 +43,8 @@ def call(run: Run) -> LedgerRow:
 
 
 def limited(work: Work, hard: int, scope: BudgetScope = BudgetScope.DAY) -> Work:
-    return replace(work, budgets=Budgets(limits=(Limit(scope=scope, measure=Measure.TOKENS, hard=hard),)))
+    limits = (Limit(scope=scope, measure=Measure.TOKENS, hard=hard),)
+    return replace(work, budgets=Budgets(limits=limits, met=lambda session: session.route))
 
 
 async def test_without_limits_nothing_is_asked_for() -> None:

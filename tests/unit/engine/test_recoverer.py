@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import anyio
 import pytest
 
+from roost.core.admission import ChannelPolicy
 from roost.core.deliveries import DeliveryKind, DeliveryState
 from roost.core.effects import AddDelivery, OweCompletion, QueueRun
 from roost.core.errors import Fenced, StoreUnavailable
@@ -84,6 +87,8 @@ async def left_child(scene: Scene) -> None:
 @pytest.mark.requirement("D29", "P10")
 async def test_the_end_of_a_child_is_told_after_a_crash() -> None:
     scene = Scene()
+    door = ChannelPolicy(owner_ids=(f"{CHAT.channel}:{CHAT.to}",))
+    scene.rules = replace(scene.rules, doors={CHAT.channel: door})
     await left_child(scene)
     await recover(scene)
     assert await scene.store.completions(MAIN) == ()

@@ -6,13 +6,14 @@ from typing import TypeAlias
 
 from roost.core.addresses import Address
 from roost.core.admission import AdmissionRule
-from roost.core.arrivals import Arrival
+from roost.core.arrivals import Arrival, moved_to
 from roost.core.channels import ChannelAbilities
 from roost.core.commandlines import Line
 from roost.core.effects import Effects
 from roost.core.identities import Identity
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
+from roost.core.queries import SessionContext
 from roost.core.runs import Cause, Request, Run, RunState
 from roost.core.sessions import Overrides, Session
 from roost.core.threads import ThreadBinding
@@ -110,8 +111,15 @@ class Means:
         return self.rules.routing.threads.living(bound, asked.at)
 
     def part(self, asked: Asked) -> Part:
-        """What the next turn of this session would be played with."""
+        """What the next turn of this session would be played with, whoever spoke in it before."""
         return self.rules.cast(asked.session, self.turn(asked))
+
+    async def next_part(self, asked: Asked) -> Part:
+        """What the next turn would be played with, with the system text that it would see."""
+        found = await self.store.conversation(asked.session.session_id)
+        session = asked.session._replace(route=moved_to(asked.session, asked.arrival) or asked.session.route)
+        next_one = SessionContext(session=session, entries=found.entries if found else ())
+        return self.rules.part(next_one, self.turn(asked))
 
     def turn(self, asked: Asked) -> Run:
         """The turn that would be next, if this were a message."""

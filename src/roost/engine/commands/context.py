@@ -27,7 +27,7 @@ class _Tool:
 
 
 async def show_context(means: Means, asked: Asked) -> Answer:
-    part = means.part(asked)
+    part = await means.next_part(asked)
     match asked.argument.lower():
         case "" | "help":
             return saying(_EXPLAINED)

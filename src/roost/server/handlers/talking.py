@@ -85,7 +85,7 @@ class Talk:
         house, route = call.house, None
         if words.deliver:
             session = await house.store.session(words.key)
-            route = session.route if session else None
+            route = house.engine.rules.met_at(session) if session else None
         said = Addressed(
             key=words.key,
             principal=call.caller.principal,
