@@ -271,8 +271,11 @@ async def test_history_is_the_conversation_as_it_is_now_and_older_pages_go_on(op
         ("/new", ""),
         ("/think high look", "look"),
         ("look /think high here", "look here"),
+        ("/think high", ""),
         ("/model two look", "look"),
+        ("/model two", ""),
         ("/steer look", "look"),
+        ("/steer", ""),
     ],
 )
 async def test_a_picture_goes_on_with_what_a_command_leaves_of_a_message(

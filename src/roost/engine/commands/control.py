@@ -47,10 +47,10 @@ def _told(stopped: Stopped, asked: Asked) -> str:
 
 
 async def steer(means: Means, asked: Asked) -> Answer:
-    if not asked.argument:
+    said = asked.arrival.inbound.reworded(asked.argument)
+    if not said.content:
         raise InvalidInput("there is nothing to say", hint="write /steer <message>")
-    inbound = asked.arrival.inbound.reworded(asked.argument)
-    return lambda tree: Said(forward=replace(asked.arrival, inbound=inbound, mode=QueueMode.STEER))
+    return lambda tree: Said(forward=replace(asked.arrival, inbound=said, mode=QueueMode.STEER))
 
 
 async def compact(means: Means, asked: Asked) -> Answer:

@@ -140,10 +140,10 @@ class Desk:
 
     def _rest(self, asked: Asked) -> Arrival | None:
         """What was said besides a shortcut goes on as a message."""
-        if not asked.line.message or asked.line.command.form is not Form.SHORTCUT:
+        said = asked.arrival.inbound.reworded(asked.line.message)
+        if not said.content or asked.line.command.form is not Form.SHORTCUT:
             return None
-        inbound = asked.arrival.inbound.reworded(asked.line.message)
-        return replace(asked.arrival, inbound=inbound)
+        return replace(asked.arrival, inbound=said)
 
     def _deliveries(self, asked: Asked, text: str, at: int) -> Effects:
         address = asked.reply_to

@@ -50,10 +50,8 @@ def _described(spec: ModelSpec) -> str:
 
 
 def _model_set(asked: Asked, ref: str | None) -> Answer:
-    forward = None
-    if asked.line.message:
-        inbound = asked.arrival.inbound.reworded(asked.line.message)
-        forward = replace(asked.arrival, inbound=inbound)
+    said = asked.arrival.inbound.reworded(asked.line.message)
+    forward = replace(asked.arrival, inbound=said) if said.content else None
 
     def answer(tree: Tree) -> Said:
         text = (
@@ -78,10 +76,10 @@ async def think(means: Means, asked: Asked) -> Answer:
         raise InvalidInput(f"/think knows no {asked.argument!r}", hint=options)
     level = None if word in DEFAULT else word
     known = level is None or level in levels
-    if asked.line.message:
-        inbound = asked.arrival.inbound.reworded(asked.line.message)
+    said = asked.arrival.inbound.reworded(asked.line.message)
+    if said.content:
         request = replace(asked.arrival.request, thinking=level if known else None)
-        forward = replace(asked.arrival, inbound=inbound, request=request)
+        forward = replace(asked.arrival, inbound=said, request=request)
         text = None if known else f"The model {spec.ref} does not think at level {level}; {options}."
         return lambda tree: Said(text=text, forward=forward)
     if not known:
