@@ -141,6 +141,16 @@ class SpikeTables:
             key_text(key),
         )
 
+    async def merged_inputs(self, into: Sequence[str]) -> tuple[InboundRecord, ...]:
+        return await self._bodies(
+            InboundRecord,
+            """WITH RECURSIVE carriers (id) AS (
+                SELECT unnest($1::text[])
+                UNION SELECT i.id FROM inbound i JOIN carriers c ON i.body::jsonb ->> 'merged_into' = c.id
+            ) SELECT body FROM inbound WHERE state = 'merged' AND id IN (SELECT id FROM carriers) ORDER BY seq""",
+            list(into),
+        )
+
     async def insert_inbound(self, record: InboundRecord) -> None:
         message = record.inbound
         await self._sql.execute(
