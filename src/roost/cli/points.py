@@ -8,7 +8,10 @@ from roost.cli.rows import message_line
 from roost.cli.show import ago, as_json, say, table
 from roost.cli.where import HERE, Where, anywhere
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.recall import one_line
 from roost.protocol.families.points import DELETE, DIFF, LIST, LOAD, SAVE, Differing, Messages
+
+LINE = 160
 
 app = App(name="points", help="Save points: moments of a conversation to go back to.")
 
@@ -108,6 +111,7 @@ def _change(one: JsonObject) -> str:
 
 
 def _messages(sign: str, found: Messages) -> list[str]:
-    shown = [f"{sign} {message_line(row)}" for row in found["messages"]]
+    # A line each: what a tool gave would hide the rest. `--json` has it whole.
+    shown = [f"{sign} {one_line(message_line(row), LINE)}" for row in found["messages"]]
     more = found["count"] - len(shown)
     return [*([f"{sign} … {more} more"] if more else []), *shown]
