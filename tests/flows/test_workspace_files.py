@@ -11,9 +11,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from roost.app.bundling import bundle_session
+from roost.app.importing import import_packed
 from roost.app.opening import open_engine
 from roost.channels.loopback import LoopbackChannel
-from roost.config import load
+from roost.config import Loaded, load
 from roost.core.addresses import ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
 from roost.core.envelopes import Conversation, Sender
@@ -36,6 +38,10 @@ class Home:
     folder: Path
     endpoint: FakeOpenAI
     channel: LoopbackChannel = field(default_factory=LoopbackChannel)
+
+    @property
+    def loaded(self) -> Loaded:
+        return load({"ROOST_HOME": str(self.folder)})
 
     @property
     def workspace(self) -> Path:
@@ -63,9 +69,8 @@ class Home:
             group_policy=GroupPolicy.OPEN,
             require_mention=False,
         )
-        loaded = load({"ROOST_HOME": str(self.folder)})
         async with (
-            open_engine(loaded, [self.channel], {"loopback": door}) as engine,
+            open_engine(self.loaded, [self.channel], {"loopback": door}) as engine,
             engine.serving(Gateway(name="flow", holder="flow")),
         ):
             yield engine
@@ -129,6 +134,24 @@ async def test_the_owner_himself_is_not_shown_what_is_personal_where_a_group_lis
     home.configure({"scope": "global"})
     systems = await _systems(home, (ADA, chat(ADA)), (ADA, ROOM), (ADA, chat(ADA)))
     assert ["Ada is 40." in one for one in systems] == [True, False, True]
+
+
+@pytest.mark.requirement("P2")
+@pytest.mark.parametrize(("speaker", "personal"), [(ADA, True), (BOB, False)])
+async def test_a_shared_conversation_that_was_taken_elsewhere_knows_that_a_guest_spoke_in_it(
+    home: Home, tmp_path: Path, speaker: Sender, personal: bool
+) -> None:
+    home.configure({"dmScope": "main"})
+    await _systems(home, (speaker, chat(speaker)))
+    await bundle_session(home.loaded, "main", tmp_path / "bundle")
+    there = Home(tmp_path / "there", home.endpoint)
+    there.folder.mkdir()
+    there.configure({"dmScope": "main"})
+    await import_packed(there.loaded, tmp_path / "bundle", agent=None, fork=False, dry_run=False)
+    await _systems(there, (ADA, chat(ADA)))
+    messages = home.endpoint.requests[-1].body["messages"]
+    assert str(messages).count("'user'") == 2
+    assert ("Ada is 40." in home.system(-1)) is personal
 
 
 @pytest.mark.requirement("P2")

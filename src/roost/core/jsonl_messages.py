@@ -27,7 +27,7 @@ from roost.core.messages import (
     UserBlock,
     UserMessage,
 )
-from roost.core.principals import Principal
+from roost.core.principals import UNKNOWN, Principal
 
 MOST_DOLLARS = 1_000_000_000
 _COUNT_LIMIT = 2**63
@@ -124,7 +124,9 @@ def _assistant_blocks(content: str | Sequence[JsonValue]) -> tuple[AssistantBloc
 
 
 def _provenance(said: JsonObject, principal: Principal) -> Provenance:
-    """Where a line says it comes from. It is history: what may be done now is never read from it."""
+    """Where a line says it comes from. It is history: what may be done now is never read from it. That somebody else
+    than the owner spoke is believed; that the owner did is for the importer to say."""
+    anothers = principal.is_owner and said.get("fromOwner") is False
     match (said.get("kind"), said.get("sourceRole")):
         case ("external_user" | None, _):
             kind = ProvenanceKind.HUMAN
@@ -136,7 +138,7 @@ def _provenance(said: JsonObject, principal: Principal) -> Provenance:
             kind = ProvenanceKind.SYSTEM
     return Provenance(
         kind=kind,
-        principal=principal,
+        principal=UNKNOWN if anothers else principal,
         source_session=as_optional(said.get("sourceSessionKey")),
         source_channel=as_optional(said.get("sourceChannel")),
         source_tool=as_optional(said.get("sourceTool")),
@@ -171,7 +173,7 @@ def _stop(reason: JsonValue) -> StopReason:
 
 
 def message_to_json(message: Message) -> JsonObject:
-    """The message as a line holds it; the principal behind it is not exported."""
+    """The message as a line holds it; of the principal behind it only whether it was the owner."""
     match message:
         case UserMessage():
             sender: JsonObject = {} if message.sender is None else {"sender": message.sender}
@@ -251,7 +253,7 @@ def _usage_to_json(usage: Usage) -> JsonObject:
 
 
 def _provenance_to_json(provenance: Provenance) -> JsonObject:
-    named = {"kind": _exported_kind(provenance.kind)}
+    named: dict[str, JsonValue] = {"kind": _exported_kind(provenance.kind)}
     if provenance.source_session is not None:
         named["sourceSessionKey"] = provenance.source_session
     if provenance.source_channel is not None:
@@ -260,6 +262,8 @@ def _provenance_to_json(provenance: Provenance) -> JsonObject:
         named["sourceTool"] = provenance.source_tool
     if _from_child(provenance):
         named["sourceRole"] = "subagent"
+    if not provenance.principal.is_owner:
+        named["fromOwner"] = False
     return named
 
 

@@ -54,6 +54,10 @@ def person(channel: str, sender_id: str) -> Principal:
     return Principal(PrincipalKind.PERSON, f"{channel}:{sender_id}")
 
 
+UNKNOWN = person("", "unknown")
+"""Somebody who is not the owner, and is nobody who could speak here: no channel is without a name."""
+
+
 def node(device_id: str) -> Principal:
     """The principal of a node: the device itself, whoever approved it."""
     return Principal(PrincipalKind.NODE, device_id)

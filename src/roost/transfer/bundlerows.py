@@ -85,6 +85,7 @@ def session_to_json(session: Session, generations: Sequence[JsonObject], clean: 
         **masked_fields(texts, clean),
         "sessionId": session.session_id,
         "spawnedBy": None if parent is None else str(parent),
+        "ofOwner": session.owner.is_owner,
         "status": str(session.status),
         "createdAt": times.created,
         "updatedAt": times.updated,

@@ -15,6 +15,7 @@ from roost.core.jsonl_messages import as_object, as_optional, as_text
 from roost.core.jsonvalue import JsonObject
 from roost.core.keys import CHILD_KINDS, SessionKey
 from roost.core.ledger import LedgerRow
+from roost.core.principals import UNKNOWN, Principal
 from roost.core.sessions import Base, Lineage, Session
 from roost.ports import Store
 from roost.transfer.archives import Archive, opened_archive
@@ -216,10 +217,11 @@ class _Reading:
         for one in self._sessions:
             remarks = Remarks()
             place = self._place(one)
+            speaker = _speaker(one, place, remarks)
             generations = tuple(
                 found
                 for generation in one.generations
-                for found in self._generation(generation, place, remarks)
+                for found in self._generation(generation, speaker, remarks)
             )
             if all(generation.archived for generation in generations):
                 raise _damaged(f"{shown(str(one.key))} has no transcript")
@@ -244,7 +246,7 @@ class _Reading:
         return Place(key=key, owner=owner, lineage=lineage)
 
     def _generation(
-        self, one: BundledGeneration, place: Place, remarks: Remarks
+        self, one: BundledGeneration, speaker: Principal, remarks: Remarks
     ) -> tuple[ImportedGeneration, ...]:
         """The transcript, and the branches that were in its file."""
         now = self._options.now
@@ -254,7 +256,7 @@ class _Reading:
             ImportedGeneration(session_id=session_id, opened_at=opened_at, drafts=()),
         )
         if one.file is not None:
-            transcript = Transcript(session_id=session_id, principal=place.owner, now=now)
+            transcript = Transcript(session_id=session_id, principal=speaker, now=now)
             with self._archive.part(one.file) as stream:
                 found = read_transcript(read_lines(stream, self._options.limits), transcript, remarks)
         first = replace(
@@ -298,3 +300,11 @@ class _Reading:
             else row
             for row in usage
         )
+
+
+def _speaker(one: Bundled, place: Place, remarks: Remarks) -> Principal:
+    """Who spoke where a line says nothing else: never the owner in what was another's."""
+    if not place.owner.is_owner or one.said.get("ofOwner") is not False:
+        return place.owner
+    remarks.add("it was somebody else's there, and is the owner's here")
+    return UNKNOWN

@@ -22,7 +22,8 @@ from roost.core.principals import person
 IMPORTER = Importer(principal=person("telegram", "7"), fallback_id="line-3", previous_id="line-2")
 USER_LINE = (
     '{"type":"message","id":"e1","parentId":null,"timestamp":"2026-01-02T03:04:05.678Z","message":'
-    '{"role":"user","content":"hé","timestamp":1767323045678,"provenance":{"kind":"external_user"}}}'
+    '{"role":"user","content":"hé","timestamp":1767323045678,"provenance":'
+    '{"kind":"external_user","fromOwner":false}}}'
 )
 
 

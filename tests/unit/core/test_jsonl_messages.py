@@ -16,7 +16,7 @@ from roost.core.messages import (
     Usage,
     UserMessage,
 )
-from roost.core.principals import OWNER, person
+from roost.core.principals import OWNER, UNKNOWN, Principal, person
 
 GUEST = person("telegram", "7")
 
@@ -122,10 +122,34 @@ def test_one_text_of_a_user_is_written_plainly_and_more_as_blocks() -> None:
         (ProvenanceKind.SYSTEM, {"kind": "internal_system"}),
     ],
 )
-def test_provenance_is_exported_in_three_kinds_and_without_its_principal(
+def test_provenance_is_exported_in_three_kinds_and_of_its_principal_whether_it_is_the_owner(
     kind: ProvenanceKind, exported: JsonObject
 ) -> None:
-    assert message_to_json(user(Provenance(kind=kind, principal=GUEST)))["provenance"] == exported
+    assert message_to_json(user(Provenance(kind=kind, principal=OWNER)))["provenance"] == exported
+    assert message_to_json(user(Provenance(kind=kind, principal=GUEST)))["provenance"] == {
+        **exported,
+        "fromOwner": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "importer", "speaker"),
+    [
+        (False, OWNER, UNKNOWN),
+        (False, GUEST, GUEST),
+        (True, OWNER, OWNER),
+        (True, GUEST, GUEST),
+        (None, OWNER, OWNER),
+        (0, OWNER, OWNER),
+    ],
+)
+def test_what_another_said_is_never_read_as_the_owners(
+    said: JsonValue, importer: Principal, speaker: Principal
+) -> None:
+    line: JsonObject = {"role": "user", "content": "hi", "provenance": {"fromOwner": said}}
+    message = message_from_json(line, 0, importer)
+    assert isinstance(message, UserMessage)
+    assert message.provenance.principal == speaker
 
 
 @pytest.mark.requirement("D60")
@@ -153,6 +177,7 @@ def test_the_source_of_a_message_is_exported() -> None:
         "sourceSessionKey": "agent:a:main",
         "sourceChannel": "telegram",
         "sourceTool": "sessions_send",
+        "fromOwner": False,
     }
     assert read(written) == user(sent)
 

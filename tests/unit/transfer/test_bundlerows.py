@@ -11,7 +11,7 @@ from roost.core.jsonvalue import JsonObject, compact
 from roost.core.keys import SessionKey
 from roost.core.ledger import LedgerRow
 from roost.core.messages import Usage
-from roost.core.principals import OWNER, person
+from roost.core.principals import OWNER, Principal, person
 from roost.core.rights import Rights
 from roost.core.runs import RunKind
 from roost.core.sessions import Base, Generation, Lineage, OpenedBy, SessionStatus
@@ -107,6 +107,13 @@ def test_a_generation_comes_back_as_it_was() -> None:
             archived=True,
         )
     ]
+
+
+@pytest.mark.parametrize("owner", [OWNER, person("telegram", "7")])
+def test_of_its_owner_a_session_says_whether_it_is_the_gateways(owner: Principal) -> None:
+    said = again(session_to_json(builders.session(MAIN)._replace(owner=owner), (), same))
+    assert said["ofOwner"] is owner.is_owner
+    assert "telegram" not in compact(said)
 
 
 def test_a_generation_needs_an_id_and_nothing_else() -> None:

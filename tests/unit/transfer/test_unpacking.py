@@ -10,7 +10,8 @@ import pytest
 
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.keys import SessionKey
-from roost.core.principals import OWNER, person
+from roost.core.messages import UserMessage
+from roost.core.principals import OWNER, UNKNOWN, person
 from roost.core.queries import LedgerQuery
 from roost.core.sessions import Base, OpenedBy, SessionStatus
 from roost.stores.memory import MemoryStore
@@ -159,6 +160,30 @@ async def test_whose_it_is_follows_from_its_key(store: MemoryStore, tmp_path: Pa
     assert owners == [person("telegram", "7")] * 2
     calls = await store.ledger(LedgerQuery(), offset=0, limit=9)
     assert {row.principal for row in calls} == {person("telegram", "7")}
+
+
+@pytest.mark.parametrize(
+    ("key", "fork"), [("agent:main:direct:bob", None), ("agent:main:telegram:direct:7", lambda: "new")]
+)
+async def test_what_was_another_persons_and_is_the_owners_here_was_said_by_nobody_here(
+    store: MemoryStore, tmp_path: Path, key: str, fork: Callable[[], str] | None
+) -> None:
+    """A name that is linked to nobody here, and a fork, are the owner's."""
+
+    def anothers(index: dict[str, Any], files: dict[str, str]) -> None:
+        index.pop(CHILD), files.pop("c1.jsonl")
+        index[key] = {"ofOwner": False, "generations": [generation("g1")]}
+        index.pop(str(MAIN)), files.pop("g2.jsonl")
+
+    (item,) = (await unpack(store, bundle(tmp_path / "b", anothers, root=key), options(), AGENTS, fork)).items
+    assert item.remarks == ("it was somebody else's there, and is the owner's here",)
+    assert item.key is not None
+    session = await store.session(item.key)
+    assert session is not None
+    assert session.owner == OWNER
+    (entry,) = await store.entries(session.session_id)
+    assert isinstance(entry.body, UserMessage)
+    assert entry.body.provenance.principal == UNKNOWN
 
 
 async def test_it_goes_on_from_nothing_that_is_somebody_elses_here(
