@@ -30,6 +30,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 MOST = 10**12
 """Of a token or a millionth of a dollar in one call: a million of them can still be added up."""
 
+_READING: JsonValue = ["list", "read"]
 _ENDED = frozenset(
     {
         SessionStatus.DONE,
@@ -170,11 +171,10 @@ def status_from_json(said: JsonObject) -> SessionStatus:
     return status if status in _ENDED else SessionStatus.IDLE
 
 
-def terms_from_json(said: JsonObject) -> Terms | None:
-    if not said:
-        return None
+def terms_from_json(said: JsonObject) -> Terms:
+    """Where nothing is said, as narrow as terms can be."""
     level = as_count(said.get("level"))
-    allow = said.get("allow")
+    allow = said.get("allow", _READING)
     narrowed = Rights(
         allow=None if allow is None else frozenset(map(as_text, _listed(allow))),
         deny=frozenset(map(as_text, _listed(said.get("deny")))),

@@ -216,7 +216,7 @@ class _Reading:
         calls = self._calls()
         for one in self._sessions:
             remarks = Remarks()
-            place = self._place(one)
+            place = self._place(one, remarks)
             speaker = _speaker(one, place, remarks)
             generations = tuple(
                 found
@@ -235,14 +235,16 @@ class _Reading:
                 remarks=remarks,
             )
 
-    def _place(self, one: Bundled) -> Place:
+    def _place(self, one: Bundled, remarks: Remarks) -> Place:
         key = self._naming.key(one.key)
         parent = None if one.parent is None else self._rows[one.parent]
         owner = owner_of(key, self._options, None if parent is None else parent.owner)
         if parent is None:
             return Place(key=key, owner=owner)
-        terms = terms_from_json(as_object(one.said.get("terms")))
-        lineage = Lineage(parent=parent.key, depth=parent.lineage.depth + 1, terms=terms)
+        terms = as_object(one.said.get("terms"))
+        if not terms:
+            remarks.add("what it may do is not in the bundle: here it may read, in a sandbox")
+        lineage = Lineage(parent=parent.key, depth=parent.lineage.depth + 1, terms=terms_from_json(terms))
         return Place(key=key, owner=owner, lineage=lineage)
 
     def _generation(

@@ -154,15 +154,17 @@ def test_terms_come_back_as_narrow_as_they_were() -> None:
 
 
 def test_no_term_gives_a_right() -> None:
-    found = terms_from_json({"level": 9, "spawns": 9, "network": True, "sandboxed": False, "maxDepth": 9})
-    assert found is not None
-    assert found.rights == Rights()
+    said: JsonObject = {"allow": None, "level": 9, "spawns": 9, "network": True, "sandboxed": False}
+    found = terms_from_json({**said, "maxDepth": 9})
+    assert found == Terms()
     doubtful = terms_from_json({"allow": "all"})
-    assert doubtful is not None
     assert (doubtful.rights.allow, doubtful.rights.sandboxed, doubtful.rights.network) == (
         frozenset(),
         True,
         False,
     )
     assert doubtful.rights.level is Level.SELF
-    assert terms_from_json({}) is None
+    reading = Rights(
+        allow=frozenset({"list", "read"}), sandboxed=True, network=False, level=Level.SELF, spawns=0
+    )
+    assert terms_from_json({}) == Terms(rights=reading)

@@ -162,6 +162,23 @@ async def test_whose_it_is_follows_from_its_key(store: MemoryStore, tmp_path: Pa
     assert {row.principal for row in calls} == {person("telegram", "7")}
 
 
+@pytest.mark.parametrize("terms", [None, {}, "all"])
+async def test_a_child_of_which_no_terms_are_told_may_only_read_in_a_sandbox(
+    store: MemoryStore, tmp_path: Path, terms: object
+) -> None:
+    def untold(index: dict[str, Any], files: dict[str, str]) -> None:
+        index[CHILD]["terms"] = terms
+
+    report = await unpack(store, bundle(tmp_path / "b", untold), options(), AGENTS)
+    assert report.items[1].remarks == ("what it may do is not in the bundle: here it may read, in a sandbox",)
+    child = await store.session(SessionKey.parse(CHILD))
+    assert child is not None
+    assert child.lineage.terms is not None
+    rights = child.lineage.terms.rights
+    assert (rights.permits("read"), rights.permits("exec"), rights.permits("write")) == (True, False, False)
+    assert (rights.sandboxed, rights.network) == (True, False)
+
+
 @pytest.mark.parametrize(
     ("key", "fork"), [("agent:main:direct:bob", None), ("agent:main:telegram:direct:7", lambda: "new")]
 )
