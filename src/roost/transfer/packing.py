@@ -5,7 +5,7 @@ What was said while it is written may be in it or not. Runs, deliveries, save po
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from anyio import to_thread
@@ -42,14 +42,18 @@ async def pack(store: Store, root: SessionKey, out: BinaryIO, clean: Clean, now:
 
 
 async def _packed(packing: "_Packing", root: SessionKey, now: int) -> Packed:
-    rows = [row async for row in _family(packing.store, root)]
     index: dict[str, JsonValue] = {}
-    for row in rows:
-        index[packing.plain(row.key)] = await packing.session(row)
+    async for row in _family(packing.store, root):
+        if row.key == root or str(row.lineage.parent) in index:
+            written = await packing.session(row)
+            if written is not None:
+                index[packing.plain(row.key)] = written
+    if not index:
+        raise _missing(root)
     with packing.packer.part(INDEX) as write:
         await to_thread.run_sync(write, compact(index).encode())
     calls = await packing.calls(LedgerQuery(tree_of=root, until=now + 1))
-    packed = Packed(sessions=len(rows), transcripts=packing.transcripts, lines=packing.lines, calls=calls)
+    packed = Packed(sessions=len(index), transcripts=packing.transcripts, lines=packing.lines, calls=calls)
     said: JsonObject = {
         "madeAt": now,
         "root": str(root),
@@ -68,18 +72,31 @@ async def _family(store: Store, root: SessionKey) -> AsyncIterator[Session]:
     """Parents before their children."""
     top = await store.session(root)
     if top is None:
-        raise NotFound(f"no session {root}", hint="take the key from the list of sessions")
+        raise _missing(root)
     yield top
     parents = frozenset({root})
     while parents:
-        found: list[Session] = []
-        query = SessionQuery(parents=parents, archived=None, limit=PAGE)
-        while (page := await store.list_sessions(query)).rows:
-            found += page.rows
-            query = SessionQuery(parents=parents, archived=None, limit=PAGE, offset=query.offset + PAGE)
-        for row in sorted(found, key=lambda row: (row.times.created, str(row.key))):
+        found = await _children(store, parents)
+        for row in sorted(found.values(), key=lambda row: (row.times.created, str(row.key))):
             yield row
-        parents = frozenset(row.key for row in found)
+        parents = frozenset(found)
+
+
+async def _children(store: Store, parents: frozenset[SessionKey]) -> dict[SessionKey, Session]:
+    """All there are, each once. What goes on meanwhile moves to the first page: they are looked through until nothing
+    new is among them."""
+    found: dict[SessionKey, Session] = {}
+    known = -1
+    while known < len(found):
+        known, query = len(found), SessionQuery(parents=parents, archived=None, limit=PAGE)
+        while (page := await store.list_sessions(query)).rows:
+            found |= {row.key: row for row in page.rows}
+            query = replace(query, offset=query.offset + PAGE)
+    return found
+
+
+def _missing(root: SessionKey) -> NotFound:
+    return NotFound(f"no session {root}", hint="take the key from the list of sessions")
 
 
 class _Packing:
@@ -98,8 +115,11 @@ class _Packing:
             )
         return text
 
-    async def session(self, row: Session) -> JsonObject:
+    async def session(self, row: Session) -> JsonObject | None:
+        """None where it is gone meanwhile."""
         generations = await self.store.generations(row.key)
+        if not generations:
+            return None
         written = [await self._transcript(one, generations) for one in files_of(generations)]
         return session_to_json(row, written, self._clean)
 

@@ -3,24 +3,29 @@
 import io
 import json
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from roost.core.effects import DeleteSession
+from roost.core.effects import ChangeSession, DeleteSession
 from roost.core.errors import Conflict, NotFound
 from roost.core.keys import SessionKey
 from roost.core.ledger import LedgerRow
 from roost.core.messages import Usage
 from roost.core.principals import OWNER
+from roost.core.queries import Page, SessionQuery
 from roost.core.runs import RunKind
-from roost.core.sessions import Lineage
+from roost.core.sessions import Generation, Lineage, Session
 from roost.ports import Store
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
+from roost.transfer.options import ImportOptions
 from roost.transfer.packing import PAGE, Packed, pack
+from roost.transfer.report import Result
+from roost.transfer.unpacking import unpack
 
 
 @pytest.fixture
@@ -94,6 +99,64 @@ async def test_a_family_of_any_size_is_packed(store: MemoryStore) -> None:
     done, parts = await packed(store)
     assert (done.sessions, done.calls) == (PAGE + 2, PAGE + 1)
     assert len({json.loads(line)["id"] for line in parts["usage.jsonl"].splitlines()}) == PAGE + 1
+
+
+class Busy(MemoryStore):
+    """Something happens right after the sessions are first listed."""
+
+    def __init__(self, then: ChangeSession | DeleteSession) -> None:
+        super().__init__(FakeClock())
+        self._then = then
+        self._done = False
+
+    async def list_sessions(self, query: SessionQuery) -> Page[Session]:
+        page = await super().list_sessions(query)
+        if not self._done:
+            self._done = True
+            await self.change_session(self._then.key, lambda _: (self._then,))
+        return page
+
+
+async def unpacked(parts: bytes, folder: Path) -> int:
+    (folder / "bundle").write_bytes(parts)
+    options = ImportOptions(now=NOON)
+    report = await unpack(MemoryStore(FakeClock()), folder / "bundle", options, frozenset({"main"}))
+    return report.count(Result.IMPORTED)
+
+
+@pytest.mark.requirement("F12")
+async def test_what_goes_on_while_a_large_family_is_listed_is_in_it_once(tmp_path: Path) -> None:
+    """The last child of the list goes on after the first page was read, and so comes to be first."""
+    store = Busy(ChangeSession(key=child(str(PAGE - 1)), touched=NOON + 1))
+    await said(store, MAIN)
+    for number in range(PAGE + 1):
+        await said(store, child(str(number)), MAIN)
+    out = io.BytesIO()
+    assert (await pack(store, MAIN, out, same, NOON)).sessions == PAGE + 2
+    assert await unpacked(out.getvalue(), tmp_path) == PAGE + 2
+
+
+@pytest.mark.requirement("F12")
+async def test_what_is_removed_meanwhile_is_left_out_with_all_below_it(tmp_path: Path) -> None:
+    store = Busy(DeleteSession(key=child("one")))
+    await said(store, MAIN)
+    await said(store, child("one"), MAIN)
+    await said(store, child("two"), child("one"))
+    await said(store, child("three"), MAIN)
+    out = io.BytesIO()
+    assert (await pack(store, MAIN, out, same, NOON)).sessions == 2
+    assert await unpacked(out.getvalue(), tmp_path) == 2
+
+
+async def test_a_session_that_goes_before_anything_of_it_is_written_is_not_packed() -> None:
+    class Gone(MemoryStore):
+        async def generations(self, key: SessionKey) -> tuple[Generation, ...]:
+            return ()
+
+    store = Gone(FakeClock())
+    await said(store, MAIN)
+    with pytest.raises(NotFound, match="no session"):
+        await packed(store)
 
 
 async def test_a_conversation_of_any_length_is_packed(store: MemoryStore) -> None:
