@@ -202,12 +202,29 @@ async def test_bundles_with_a_session_that_she_was_in_go_and_are_named(tmp_path:
     for key, file in zip((EVES, GROUP, BOBS, EVES, EVES), files, strict=True):
         await bundle_session(loaded, str(key), file)
     hers, kitchen, _, moved, broken = files
-    moved.unlink()
+    moved.rename(tmp_path / "elsewhere")
     broken.write_bytes(b"what was that?")
     done = await erase(loaded, who(loaded, "loopback:evesid77"))
     assert {hers, kitchen} <= set(done.removed)
-    assert [one.path for one in done.unreached] == [broken]
+    assert [one.path for one in done.unreached] == [moved, broken]
     assert [file.exists() for file in files] == [False, False, True, False, True]
+    again = await erase(loaded, who(loaded, "loopback:evesid77"))
+    assert [one.path for one in again.unreached] == [moved, broken]
+
+
+@pytest.mark.requirement("F11")
+async def test_what_a_bundling_that_was_killed_left_goes_and_is_named(tmp_path: Path) -> None:
+    loaded = home(tmp_path)
+    await lived(tmp_path)
+    cut, odd = tmp_path / "cut", tmp_path / "a name of\u2028two\nlines"
+    for file in (cut, odd):
+        await bundle_session(loaded, str(EVES), file)
+    part = cut.rename(tmp_path / "cut.part")
+    done = await erase(loaded, who(loaded, "loopback:evesid77"))
+    assert {part, odd} <= set(done.removed)
+    assert done.unreached == ()
+    assert not any(one.exists() for one in (part, odd))
+    assert (await erase(loaded, who(loaded, "loopback:evesid77"))).unreached == ()
 
 
 @pytest.mark.requirement("F11")

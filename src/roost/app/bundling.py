@@ -1,7 +1,7 @@
 """Sessions as files to take elsewhere, made while work goes on, and remembered so that they can be found again."""
 
+import json
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from anyio import to_thread
@@ -18,7 +18,7 @@ from roost.core.keys import SessionKey
 from roost.transfer.exports import masking, opened_privately
 from roost.transfer.packing import Packed, pack
 
-# One path a line, of all that were made.
+# One path a line, of all that were made, as JSON.
 BUNDLES = "bundles"
 
 
@@ -28,7 +28,7 @@ async def bundle_session(loaded: Loaded, key: str, to: Path) -> tuple[SessionKey
     options = import_options(loaded, loaded.settings.agents.default.id)
     chosen = options.key(loaded.settings.agents.default.id, key)
     path = await to_thread.run_sync(_remembered, export_folder(loaded.sources.home), to)
-    part = path.with_name(f"{path.name}.part")
+    part = part_of(path)
     clean = masking(secret_scanner(loaded), seals_of(loaded))
     try:
         async with open_store(loaded) as store:
@@ -40,15 +40,39 @@ async def bundle_session(loaded: Loaded, key: str, to: Path) -> tuple[SessionKey
             f"{path} could not be written: {error.strerror}", hint="make room, or name another"
         ) from None
     finally:
-        await to_thread.run_sync(partial(part.unlink, missing_ok=True))
+        await to_thread.run_sync(_tidy, loaded, path)
     return chosen, packed
+
+
+def part_of(path: Path) -> Path:
+    """Where a bundle is until it is whole."""
+    return path.with_name(f"{path.name}.part")
+
+
+def _tidy(loaded: Loaded, path: Path) -> None:
+    part_of(path).unlink(missing_ok=True)
+    if not path.exists():
+        forget_bundle(loaded, path)
 
 
 def known_bundles(loaded: Loaded) -> tuple[Path, ...]:
     """All that were made, be they still there or not."""
     listed = export_folder(loaded.sources.home) / BUNDLES
     text = listed.read_text(encoding="utf-8") if listed.exists() else ""
-    return tuple(dict.fromkeys(Path(line) for line in text.splitlines()))
+    return tuple(dict.fromkeys(Path(json.loads(line)) for line in text.splitlines()))
+
+
+def forget_bundle(loaded: Loaded, path: Path) -> None:
+    """It is there no more."""
+    listed = export_folder(loaded.sources.home) / BUNDLES
+    left = listed.with_name(f"{BUNDLES}.new")
+    left.write_text("".join(_line(one) for one in known_bundles(loaded) if one != path), encoding="utf-8")
+    left.replace(listed)
+
+
+def _line(path: Path) -> str:
+    """Of ASCII: a name may hold whatever else would end a line."""
+    return f"{json.dumps(str(path))}\n"
 
 
 def _remembered(folder: Path, to: Path) -> Path:
@@ -58,5 +82,5 @@ def _remembered(folder: Path, to: Path) -> Path:
         raise Conflict(f"{path} is there already", hint="name a new file")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder / BUNDLES).open("a", encoding="utf-8") as out:
-        out.write(f"{path}\n")
+        out.write(_line(path))
     return path

@@ -8,14 +8,14 @@ from pathlib import Path
 from anyio import to_thread
 
 from roost.app.backups import database_of, known_backups
-from roost.app.bundling import known_bundles
+from roost.app.bundling import forget_bundle, known_bundles, part_of
 from roost.app.places import export_folder
 from roost.clock import SystemClock
 from roost.config import Loaded
 from roost.config.policies import identity_links
 from roost.core.channeltraits import KNOWN_CHANNELS
 from roost.core.erasing import Person
-from roost.core.errors import NotFound, RoostError
+from roost.core.errors import RoostError
 from roost.core.keys import SessionKey
 from roost.stores.sql.erasing import Without
 from roost.stores.sqlite.erasing import erase_in
@@ -111,15 +111,24 @@ class _Files:
 
     def _remove_bundle(self, path: Path, keys: frozenset[str]) -> None:
         try:
-            if keys.isdisjoint(map(str, keys_in(path, Limits()))):
-                return
-            path.unlink()
-        except NotFound:
-            return
+            if self._is_removed(path, keys):
+                forget_bundle(self._loaded, path)
         except (RoostError, OSError) as error:
             self._leave(path, error)
-        else:
-            self.removed.append(path)
+
+    def _is_removed(self, path: Path, keys: frozenset[str]) -> bool:
+        part = part_of(path)
+        if part.exists():
+            # Cut short, it cannot be read: whoever is in it, it goes.
+            part.unlink()
+            self.removed.append(part)
+            if not path.exists():
+                return True
+        if keys.isdisjoint(map(str, keys_in(path, Limits()))):
+            return False
+        path.unlink()
+        self.removed.append(path)
+        return True
 
     def _forget_transcripts(self) -> None:
         """All of them: the next gateway writes those that there are anew."""

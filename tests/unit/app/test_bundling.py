@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.app.bundling import bundle_session, known_bundles
+from roost.app.bundling import bundle_session, forget_bundle, known_bundles
 from roost.app.opening import open_held_store
 from roost.config import Loaded, load
 from roost.core.errors import Conflict, NotFound
@@ -64,3 +64,13 @@ async def test_no_file_is_overwritten_and_none_is_left_half_written(loaded: Load
     with pytest.raises(Conflict, match="could not be written"):
         await bundle_session(loaded, "main", tmp_path / "none" / "z")
     assert files_in(tmp_path) == ["x"]
+    assert known_bundles(loaded) == ()
+
+
+async def test_one_of_any_name_is_remembered_until_it_is_forgotten(loaded: Loaded, tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("x", "two\nlines", "or\u2028so")]
+    for file in files:
+        await bundle_session(loaded, "main", file)
+    assert known_bundles(loaded) == tuple(files)
+    forget_bundle(loaded, files[1])
+    assert known_bundles(loaded) == (files[0], files[2])
