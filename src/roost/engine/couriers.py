@@ -12,7 +12,7 @@ import anyio
 
 from roost.core import carrying
 from roost.core.backoff import restart_ms
-from roost.core.errors import Fenced, RoostError
+from roost.core.errors import Fenced, InvalidInput, RoostError
 from roost.core.exchanges import Exchange
 from roost.core.remotes import Taken, unknown
 from roost.core.snapshots import DecideExchange
@@ -64,7 +64,11 @@ class Couriers:
     async def _carry(self, exchange: Exchange) -> None:
         """To its end, which is kept."""
         decide = await self._end(exchange)
-        ended = await self._keep(exchange, decide)
+        try:
+            ended = await self._keep(exchange, decide)
+        except InvalidInput as error:
+            unkept = partial(carrying.failed, error=str(error), at=self._clock.now())
+            ended = await self._keep(exchange, unkept)
         _log.info("message %s to %s is %s", exchange.id, exchange.addressee, ended and ended.state)
 
     async def _end(self, exchange: Exchange) -> DecideExchange:
@@ -102,7 +106,8 @@ class Couriers:
         assert target is not None, "only what goes to another gateway is carried"
         remote = remotes.get(target.gateway)
         if remote is None:
-            raise unknown(target, remotes)
+            # Another gateway on this store may know it, and be carrying the message already.
+            raise Unreached(str(unknown(target, remotes)))
 
         async def taken(by: Taken) -> None:
             await self._keep(exchange, partial(carrying.taken, by=by))

@@ -156,12 +156,41 @@ async def test_a_refusal_is_the_end() -> None:
     assert len(office.asked) == 2
 
 
-async def test_a_gateway_that_is_no_longer_configured_is_the_end_too() -> None:
+async def test_a_gateway_that_is_not_configured_may_be_until_the_time_is_over() -> None:
     desk = Desk(Office("never"))
     await desk.post(gateway="lab")
     async with desk.serving():
         ended = await desk.ended()
-    assert (ended.state, "there is no gateway lab" in (ended.error or "")) == (ExchangeState.FAILED, True)
+    assert (ended.state, "there is no gateway lab" in (ended.error or "")) == (ExchangeState.EXPIRED, True)
+    assert desk.clock.now() >= NOON + HOUR
+
+
+async def test_who_does_not_know_a_gateway_ends_nothing_that_another_carries_there() -> None:
+    async def slow(_: Exchange, __: int, taken: Callable[[Taken], Awaitable[None]]) -> str | None:
+        await taken(Taken(key="agent:main:main", begun=True))
+        await desk.clock.sleep(60_000)
+        return "three"
+
+    desk = Desk(Office(slow))
+    ignorant = Couriers(desk.store, desk.clock, Rulebook(Rules(cast=no_cast)), lambda: 0.0)
+    await desk.post()
+    async with desk.serving(), anyio.create_task_group() as group:
+        group.start_soon(ignorant.serve)
+        ended = await desk.ended()
+        group.cancel_scope.cancel()
+    assert (ended.state, ended.first_reply) == (ExchangeState.REPLIED, "three")
+
+
+async def test_an_answer_that_cannot_be_kept_is_the_end_of_its_message_alone() -> None:
+    desk = Desk(Office("\ud800", Undelivered("\ud800"), "three"))
+    names = ("x-1", "x-2", "x-3")
+    for name in names:
+        await desk.post(name)
+    async with desk.serving():
+        reply, refusal, other = [await desk.ended(name) for name in names]
+    for broken in (reply, refusal):
+        assert (broken.state, "cannot be stored" in (broken.error or "")) == (ExchangeState.FAILED, True)
+    assert other.first_reply == "three"
 
 
 async def test_a_message_that_breaks_something_holds_up_no_other(caplog: pytest.LogCaptureFixture) -> None:
