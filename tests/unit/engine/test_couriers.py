@@ -10,7 +10,7 @@ from roost.core.effects import PutExchange
 from roost.core.errors import Fenced, Undelivered
 from roost.core.exchanges import Exchange, ExchangeState, Sent
 from roost.core.remotes import RemoteSession, Taken
-from roost.engine.couriers import BROKEN, MOST, Couriers
+from roost.engine.couriers import BROKEN, EACH, Couriers
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Housekeeping, Rules
 from roost.ports import Unreached
@@ -45,11 +45,14 @@ class Office:
 
 
 class Desk:
-    def __init__(self, office: Office) -> None:
+    def __init__(self, office: Office, **others: Office) -> None:
         self.clock = FakeClock()
         self.store = MemoryStore(self.clock)
-        rules = Rules(cast=no_cast, house=Housekeeping(remotes={"office": office}))  # type: ignore[arg-type]
-        self.couriers = Couriers(self.store, self.clock, Rulebook(rules), lambda: 0.0)
+        self.couriers = self.couriers_to(office=office, **others)
+
+    def couriers_to(self, **remotes: Office) -> Couriers:
+        rules = Rules(cast=no_cast, house=Housekeeping(remotes=remotes))  # type: ignore[arg-type]
+        return Couriers(self.store, self.clock, Rulebook(rules), lambda: 0.0)
 
     async def post(self, name: str = "x-1", gateway: str = "office", deadline: int = NOON + HOUR) -> None:
         if await self.store.session(MAIN) is None:
@@ -172,10 +175,9 @@ async def test_who_does_not_know_a_gateway_ends_nothing_that_another_carries_the
         return "three"
 
     desk = Desk(Office(slow))
-    ignorant = Couriers(desk.store, desk.clock, Rulebook(Rules(cast=no_cast)), lambda: 0.0)
     await desk.post()
     async with desk.serving(), anyio.create_task_group() as group:
-        group.start_soon(ignorant.serve)
+        group.start_soon(desk.couriers_to().serve)
         ended = await desk.ended()
         group.cancel_scope.cancel()
     assert (ended.state, ended.first_reply) == (ExchangeState.REPLIED, "three")
@@ -222,12 +224,30 @@ async def test_many_wait_for_a_place_and_all_are_answered() -> None:
 
     office = Office(wait)
     desk = Desk(office)
-    names = [f"x-{number}" for number in range(MOST + 3)]
+    names = [f"x-{number}" for number in range(EACH + 3)]
     for name in names:
         await desk.post(name)
     async with desk.serving():
         await anyio.wait_all_tasks_blocked()
-        assert len(office.asked) == MOST
+        assert len(office.asked) == EACH
         gate.set()
         assert {(await desk.ended(name)).state for name in names} == {ExchangeState.REPLIED}
     assert sorted(name for name, _ in office.asked) == sorted(names)
+
+
+async def test_one_gateway_that_takes_nothing_holds_up_no_message_to_another() -> None:
+    async def hang(*_: object) -> str | None:
+        await anyio.sleep_forever()
+        return None
+
+    office = Office(hang)
+    desk = Desk(office, lab=Office("three"))
+    for number in range(2 * EACH + 3):
+        await desk.post(f"x-{number}")
+    await desk.post("y", gateway="lab")
+    async with desk.serving():
+        await anyio.wait_all_tasks_blocked()
+        other = await desk.store.exchange("y")
+    assert other is not None
+    assert (other.state, other.first_reply) == (ExchangeState.REPLIED, "three")
+    assert len(office.asked) == EACH
