@@ -19,6 +19,7 @@ from roost.core.jsonvalue import JsonObject
 from roost.core.remotes import Taken
 from roost.core.secrets import Secret
 from roost.ports import Unreached
+from roost.protocol import turnedaway
 from roost.protocol.families.agents import WAIT
 from roost.protocol.families.chat import SEND
 from roost.protocol.frames import ErrorCode
@@ -75,7 +76,12 @@ async def _answer(client: Client, name: str, key: str, taken: Told) -> str | Non
 def _told(error: RoostError, gateway: str) -> RoostError:
     """An error of a client as the sender of a message is to read it."""
     match error:
-        case Refused(wire_code=ErrorCode.UNAVAILABLE) | Unreachable() | ConnectionLost():
+        case (
+            Unreachable()
+            | ConnectionLost()
+            | Refused(wire_code=ErrorCode.UNAVAILABLE)
+            | Refused(reason=turnedaway.RATE_LIMITED)
+        ):
             return Unreached(f"{gateway} cannot be reached: {error.message}")
         case Refused():
             return Undelivered(f"{gateway} refused it: {error.reason or error.wire_code}, {error.message}")

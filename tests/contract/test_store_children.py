@@ -112,22 +112,26 @@ async def test_who_stops_waiting_leaves_an_exchange_that_is_not_answered(store: 
 
 async def test_what_went_to_other_gateways_is_listed_until_it_is_over(store: Store, lease: Lease) -> None:
     await opened(store)
-    there = Sent(remote=RemoteSession(gateway="office", session='"phase":"done"'))
+    there, beside = (
+        Sent(remote=RemoteSession(gateway=name, session='"phase":"done"')) for name in ("office", "lab")
+    )
     first, second, third = (
         Exchange(
             id=f"x-{number}",
             requester=MAIN,
             target=MAIN,
-            request='"remote":{',
+            request='"remote":{"gateway":"lab"',
             created_at=NOON - number,
             max_turns=0,
             sent=sent,
         )
-        for number, sent in enumerate((there, Sent(), there))
+        for number, sent in enumerate((there, Sent(), beside))
     )
     await change(store, *(PutExchange(exchange=one) for one in (first, second, third)))
     assert await store.remote_exchanges(10) == (first, third)
     assert await store.remote_exchanges(1) == (first,)
+    assert await store.remote_exchanges(10, {"lab", "nobody"}) == (first,)
+    assert await store.remote_exchanges(10, {"lab", "office"}) == ()
     done = replace(first, phase=Phase.DONE, state=ExchangeState.REPLIED)
     assert await store.change_exchange("x-0", lambda exchange, _: (PutExchange(exchange=done),)) == done
     assert await store.remote_exchanges(10) == (third,)

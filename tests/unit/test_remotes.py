@@ -66,6 +66,7 @@ def refusing(code: str, details: dict[str, str]) -> Callable[[object], JsonObjec
     ("code", "details", "kind", "told"),
     [
         ("UNAVAILABLE", {}, Unreached, "office cannot be reached: no"),
+        ("INVALID_REQUEST", {"code": "AUTH_RATE_LIMITED"}, Unreached, "office cannot be reached: no"),
         ("FORBIDDEN", {}, Undelivered, "office refused it: FORBIDDEN, no"),
         ("FORBIDDEN", {"code": "MISSING_SCOPE"}, Undelivered, "office refused it: MISSING_SCOPE, no"),
     ],

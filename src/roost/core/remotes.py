@@ -55,11 +55,11 @@ def unknown(remote: RemoteSession, known: Collection[str]) -> NotFound:
     hint = (
         f"did you mean {close[0]}/{remote.session}?"
         if close
-        else "the owner can name one in `gateway.remotes`"
+        else "the owner can name one in `gateway.remotes`."
     )
     return NotFound(
         f"there is no gateway {remote.gateway}",
-        hint=f"{hint} a session of this gateway is named by all of its key, from agent: on",
+        hint=f"{hint} A session of this gateway is named by all of its key, from agent: on",
     )
 
 

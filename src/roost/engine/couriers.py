@@ -5,16 +5,18 @@ gateways serve one store each of them does: the other gateway answers it once, a
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 
 import anyio
 
 from roost.core import carrying
 from roost.core.backoff import restart_ms
-from roost.core.errors import Fenced, RoostError
+from roost.core.errors import Fenced, InvalidInput, RoostError
 from roost.core.exchanges import Exchange
-from roost.core.remotes import Taken, unknown
+from roost.core.remotes import RemoteSession, Taken, unknown
 from roost.core.snapshots import DecideExchange
 from roost.engine.intake import Intake, Source
 from roost.engine.keeping import until_kept
@@ -22,7 +24,8 @@ from roost.engine.rulebook import Rulebook
 from roost.ports import Clock, Store, Topic, TopicKind, Unreached
 from roost.ports.limits import OutOfTime, watched
 
-MOST = 64
+# Under way to one gateway: one that takes nothing must hold up no message to another.
+EACH = 64
 POLL_MS = 30_000
 BROKEN = "something broke in the gateway"
 
@@ -38,25 +41,32 @@ class Couriers:
 
     async def serve(self) -> None:
         """Carry whatever waits for it, until cancelled."""
-        under_way: set[str] = set()
+        under_way: dict[str, str] = {}
         topic = Topic(TopicKind.REMOTES)
-        intake = Intake[Exchange](self._store, self._clock, topic, most=MOST, poll_ms=POLL_MS)
+        intake = Intake[Exchange](self._store, self._clock, topic, most=sys.maxsize, poll_ms=POLL_MS)
 
-        async def waiting(room: int) -> tuple[Exchange, ...]:
-            found = await self._store.remote_exchanges(MOST)
-            return tuple(one for one in found if one.id not in under_way)[:room]
+        async def waiting(_: int) -> tuple[Exchange, ...]:
+            # As it is before the store is asked: what ends meanwhile may still be among what is found.
+            places = dict(under_way)
+            full = {gateway for gateway, count in Counter(places.values()).items() if count >= EACH}
+            most = len(places) + EACH
+            found = await self._store.remote_exchanges(most, full)
+            if len(found) == most:
+                intake.look_again()
+            return _fitting(found, places)
 
         async def carry(exchange: Exchange) -> None:
             with intake.underway():
                 try:
                     await self._carry(exchange)
                 finally:
-                    under_way.discard(exchange.id)
+                    del under_way[exchange.id]
+                    intake.look_again()
 
         async with anyio.create_task_group() as group:
 
             def begin(exchange: Exchange) -> None:
-                under_way.add(exchange.id)
+                under_way[exchange.id] = _remote(exchange).gateway
                 group.start_soon(carry, exchange)
 
             await intake.serve(Source(claim=waiting, begin=begin, unclaim=_nothing))
@@ -64,7 +74,11 @@ class Couriers:
     async def _carry(self, exchange: Exchange) -> None:
         """To its end, which is kept."""
         decide = await self._end(exchange)
-        ended = await self._keep(exchange, decide)
+        try:
+            ended = await self._keep(exchange, decide)
+        except InvalidInput as error:
+            unkept = partial(carrying.failed, error=str(error), at=self._clock.now())
+            ended = await self._keep(exchange, unkept)
         _log.info("message %s to %s is %s", exchange.id, exchange.addressee, ended and ended.state)
 
     async def _end(self, exchange: Exchange) -> DecideExchange:
@@ -98,11 +112,11 @@ class Couriers:
         return partial(carrying.answered, reply=reply, at=self._clock.now())
 
     async def _attempt(self, exchange: Exchange, left: int) -> str | None:
-        target, remotes = exchange.sent.remote, self._book.current.house.remotes
-        assert target is not None, "only what goes to another gateway is carried"
+        target, remotes = _remote(exchange), self._book.current.house.remotes
         remote = remotes.get(target.gateway)
         if remote is None:
-            raise unknown(target, remotes)
+            # Another gateway on this store may know it, and be carrying the message already.
+            raise Unreached(str(unknown(target, remotes)))
 
         async def taken(by: Taken) -> None:
             await self._keep(exchange, partial(carrying.taken, by=by))
@@ -113,6 +127,23 @@ class Couriers:
         write: Callable[[], Awaitable[Exchange | None]]
         write = partial(self._store.change_exchange, exchange.id, decide)
         return await until_kept(self._clock, write)
+
+
+def _remote(exchange: Exchange) -> RemoteSession:
+    remote = exchange.sent.remote
+    assert remote is not None, "only what goes to another gateway is carried"
+    return remote
+
+
+def _fitting(found: Iterable[Exchange], places: Mapping[str, str]) -> tuple[Exchange, ...]:
+    """Of those without a place the ones whose gateway has one left."""
+    taken, fitting = Counter(places.values()), list[Exchange]()
+    for one in found:
+        gateway = _remote(one).gateway
+        if one.id not in places and taken[gateway] < EACH:
+            taken[gateway] += 1
+            fitting.append(one)
+    return tuple(fitting)
 
 
 async def _nothing() -> None:

@@ -271,8 +271,8 @@ class Store(Jobs, Points, Imports, Protocol):
         """What a session sent and was sent, newest first."""
         ...
 
-    async def remote_exchanges(self, limit: int) -> tuple[Exchange, ...]:
-        """What was sent to sessions of other gateways and is not over, oldest first."""
+    async def remote_exchanges(self, limit: int, but_to: Collection[str] = ()) -> tuple[Exchange, ...]:
+        """What was sent to sessions of other gateways, but those named, and is not over, oldest first."""
         ...
 
     async def change_exchange(self, exchange_id: str, decide: DecideExchange) -> Exchange | None:

@@ -8,6 +8,7 @@ from roost.protocol.frames import ErrorCode, Failure
 from roost.protocol.handshake import POLICY_VIOLATION, TRY_AGAIN, Refusal
 
 BUSY_RETRY_MS = 5_000
+RATE_LIMITED = "AUTH_RATE_LIMITED"
 
 
 class Flaw(StrEnum):
@@ -71,7 +72,7 @@ def throttled(retry_after_ms: int) -> Refusal:
     return _refusal(
         ErrorCode.INVALID_REQUEST,
         "unauthorized: too many failed authentication attempts (retry later)",
-        {"code": "AUTH_RATE_LIMITED", "authReason": "rate_limited"},
+        {"code": RATE_LIMITED, "authReason": "rate_limited"},
         retry_after_ms,
     )
 

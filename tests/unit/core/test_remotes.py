@@ -61,7 +61,8 @@ def test_a_session_that_is_not_here_stands_among_hops_as_one_that_no_list_shows(
 
 
 @pytest.mark.parametrize(
-    ("gateway", "hint"), [("offce", "did you mean office/main?"), ("zzz", "in `gateway.remotes`")]
+    ("gateway", "hint"),
+    [("offce", "did you mean office/main? A session"), ("zzz", "in `gateway.remotes`. A session")],
 )
 def test_a_gateway_that_is_not_known_is_told_with_the_one_that_was_meant(gateway: str, hint: str) -> None:
     error = unknown(RemoteSession(gateway=gateway, session="main"), {"office", "lab"})

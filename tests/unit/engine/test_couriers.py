@@ -10,7 +10,7 @@ from roost.core.effects import PutExchange
 from roost.core.errors import Fenced, Undelivered
 from roost.core.exchanges import Exchange, ExchangeState, Sent
 from roost.core.remotes import RemoteSession, Taken
-from roost.engine.couriers import BROKEN, MOST, Couriers
+from roost.engine.couriers import BROKEN, EACH, Couriers
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Housekeeping, Rules
 from roost.ports import Unreached
@@ -45,11 +45,14 @@ class Office:
 
 
 class Desk:
-    def __init__(self, office: Office) -> None:
+    def __init__(self, office: Office, **others: Office) -> None:
         self.clock = FakeClock()
         self.store = MemoryStore(self.clock)
-        rules = Rules(cast=no_cast, house=Housekeeping(remotes={"office": office}))  # type: ignore[arg-type]
-        self.couriers = Couriers(self.store, self.clock, Rulebook(rules), lambda: 0.0)
+        self.couriers = self.couriers_to(office=office, **others)
+
+    def couriers_to(self, **remotes: Office) -> Couriers:
+        rules = Rules(cast=no_cast, house=Housekeeping(remotes=remotes))  # type: ignore[arg-type]
+        return Couriers(self.store, self.clock, Rulebook(rules), lambda: 0.0)
 
     async def post(self, name: str = "x-1", gateway: str = "office", deadline: int = NOON + HOUR) -> None:
         if await self.store.session(MAIN) is None:
@@ -156,12 +159,40 @@ async def test_a_refusal_is_the_end() -> None:
     assert len(office.asked) == 2
 
 
-async def test_a_gateway_that_is_no_longer_configured_is_the_end_too() -> None:
+async def test_a_gateway_that_is_not_configured_may_be_until_the_time_is_over() -> None:
     desk = Desk(Office("never"))
     await desk.post(gateway="lab")
     async with desk.serving():
         ended = await desk.ended()
-    assert (ended.state, "there is no gateway lab" in (ended.error or "")) == (ExchangeState.FAILED, True)
+    assert (ended.state, "there is no gateway lab" in (ended.error or "")) == (ExchangeState.EXPIRED, True)
+    assert desk.clock.now() >= NOON + HOUR
+
+
+async def test_who_does_not_know_a_gateway_ends_nothing_that_another_carries_there() -> None:
+    async def slow(_: Exchange, __: int, taken: Callable[[Taken], Awaitable[None]]) -> str | None:
+        await taken(Taken(key="agent:main:main", begun=True))
+        await desk.clock.sleep(60_000)
+        return "three"
+
+    desk = Desk(Office(slow))
+    await desk.post()
+    async with desk.serving(), anyio.create_task_group() as group:
+        group.start_soon(desk.couriers_to().serve)
+        ended = await desk.ended()
+        group.cancel_scope.cancel()
+    assert (ended.state, ended.first_reply) == (ExchangeState.REPLIED, "three")
+
+
+async def test_an_answer_that_cannot_be_kept_is_the_end_of_its_message_alone() -> None:
+    desk = Desk(Office("\ud800", Undelivered("\ud800"), "three"))
+    names = ("x-1", "x-2", "x-3")
+    for name in names:
+        await desk.post(name)
+    async with desk.serving():
+        reply, refusal, other = [await desk.ended(name) for name in names]
+    for broken in (reply, refusal):
+        assert (broken.state, "cannot be stored" in (broken.error or "")) == (ExchangeState.FAILED, True)
+    assert other.first_reply == "three"
 
 
 async def test_a_message_that_breaks_something_holds_up_no_other(caplog: pytest.LogCaptureFixture) -> None:
@@ -193,12 +224,30 @@ async def test_many_wait_for_a_place_and_all_are_answered() -> None:
 
     office = Office(wait)
     desk = Desk(office)
-    names = [f"x-{number}" for number in range(MOST + 3)]
+    names = [f"x-{number}" for number in range(EACH + 3)]
     for name in names:
         await desk.post(name)
     async with desk.serving():
         await anyio.wait_all_tasks_blocked()
-        assert len(office.asked) == MOST
+        assert len(office.asked) == EACH
         gate.set()
         assert {(await desk.ended(name)).state for name in names} == {ExchangeState.REPLIED}
     assert sorted(name for name, _ in office.asked) == sorted(names)
+
+
+async def test_one_gateway_that_takes_nothing_holds_up_no_message_to_another() -> None:
+    async def hang(*_: object) -> str | None:
+        await anyio.sleep_forever()
+        return None
+
+    office = Office(hang)
+    desk = Desk(office, lab=Office("three"))
+    for number in range(2 * EACH + 3):
+        await desk.post(f"x-{number}")
+    await desk.post("y", gateway="lab")
+    async with desk.serving():
+        await anyio.wait_all_tasks_blocked()
+        other = await desk.store.exchange("y")
+    assert other is not None
+    assert (other.state, other.first_reply) == (ExchangeState.REPLIED, "three")
+    assert len(office.asked) == EACH

@@ -1,6 +1,6 @@
 """Which rows a query means: the reference for what other databases say in SQL."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.exchanges import Completion, Exchange, Phase
@@ -76,8 +76,9 @@ def settled_delivery(delivery: Delivery, before: int) -> bool:
     return delivery.state.settled and max(delivery.created_at, delivery.ready_at) < before
 
 
-def under_way_beyond(exchange: Exchange) -> bool:
-    return exchange.sent.remote is not None and exchange.phase is not Phase.DONE
+def under_way_beyond(exchange: Exchange, but_to: Collection[str]) -> bool:
+    remote = exchange.sent.remote
+    return remote is not None and remote.gateway not in but_to and exchange.phase is not Phase.DONE
 
 
 def settled_exchange(exchange: Exchange, before: int) -> bool:

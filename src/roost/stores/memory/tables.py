@@ -1,7 +1,7 @@
 """What every database must do for the verbs, said in the plainest way."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from roost.core.addresses import Account, Address
@@ -306,8 +306,8 @@ class MemoryTables(FactTables, JobTables, PointTables):
         found = [one for one in self._exchanges if key in (one.requester, one.target)]
         return tuple(reversed(found))[:limit]
 
-    async def remote_exchanges(self, limit: int) -> tuple[Exchange, ...]:
-        return tuple([one for one in self._exchanges if under_way_beyond(one)][:limit])
+    async def remote_exchanges(self, limit: int, but_to: Collection[str]) -> tuple[Exchange, ...]:
+        return tuple([one for one in self._exchanges if under_way_beyond(one, but_to)][:limit])
 
     async def put_exchange(self, exchange: Exchange) -> None:
         self._exchanges.put(exchange.id, exchange)

@@ -138,4 +138,5 @@ SELECT body FROM exchanges WHERE requester = ? OR target = ? ORDER BY seq DESC L
 
 -- name: remote_exchanges
 SELECT body FROM exchanges WHERE tenant = ? AND strpos(body, '"remote":{') > 0 AND strpos(body, '"phase":"done"') = 0
+    AND substring(body FROM '"remote":\{"gateway":"([^"]+)"') NOT IN (SELECT value FROM json_each(?))
 ORDER BY seq LIMIT ?;

@@ -3,7 +3,7 @@
 Each row holds its whole value; the columns written beside it are what the statements look for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from roost.core.addresses import DEFAULT_ACCOUNT, Account, Address
 from roost.core.deliveries import Delivery, DeliveryState
@@ -15,7 +15,7 @@ from roost.core.runs import Run
 from roost.core.threads import ThreadBinding
 from roost.core.turntaking import asker
 from roost.stores.codec import encode, key_text, to_text
-from roost.stores.sql.rows import Rows, inbound_update
+from roost.stores.sql.rows import Rows, inbound_update, listed
 
 
 class WorkRows(Rows):
@@ -126,8 +126,8 @@ class WorkRows(Rows):
     async def exchanges_of(self, key: SessionKey, limit: int) -> tuple[Exchange, ...]:
         return await self._bodies("exchanges_of", (key_text(key), key_text(key), limit), Exchange)
 
-    async def remote_exchanges(self, limit: int) -> tuple[Exchange, ...]:
-        return await self._bodies("remote_exchanges", (self._tenant, limit), Exchange)
+    async def remote_exchanges(self, limit: int, but_to: Collection[str]) -> tuple[Exchange, ...]:
+        return await self._bodies("remote_exchanges", (self._tenant, listed(but_to), limit), Exchange)
 
     async def put_exchange(self, exchange: Exchange) -> None:
         requester, target = key_text(exchange.requester), key_text(exchange.target)

@@ -59,4 +59,5 @@ SELECT body FROM exchanges WHERE requester = ? OR target = ? ORDER BY rowid DESC
 -- name: remote_exchanges
 SELECT body FROM exchanges
 WHERE tenant = ? AND body ->> '$.sent.remote.gateway' IS NOT NULL AND body ->> '$.phase' IS NOT 'done'
+    AND body ->> '$.sent.remote.gateway' NOT IN (SELECT value FROM json_each(?))
 ORDER BY rowid LIMIT ?;

@@ -41,8 +41,8 @@ class RunVerbs(Verbs):
     async def exchanges_of(self, key: SessionKey, limit: int) -> tuple[Exchange, ...]:
         return await self._read(lambda tables: tables.exchanges_of(key, limit))
 
-    async def remote_exchanges(self, limit: int) -> tuple[Exchange, ...]:
-        return await self._read(lambda tables: tables.remote_exchanges(limit))
+    async def remote_exchanges(self, limit: int, but_to: Collection[str] = ()) -> tuple[Exchange, ...]:
+        return await self._read(lambda tables: tables.remote_exchanges(limit, but_to))
 
     async def change_exchange(self, exchange_id: str, decide: DecideExchange) -> Exchange | None:
         async def verb(unit: Unit) -> Exchange | None:
