@@ -24,6 +24,7 @@ from roost.core.runs import Request
 from roost.core.sessions import Base, Facts, Generation, Labels, Lineage, OpenedBy, Session, Times
 from roost.core.snapshots import Snapshot
 from roost.core.threads import UseThread
+from roost.core.turntaking import next_in_line
 from roost.core.whereabouts import has_place
 
 
@@ -45,7 +46,7 @@ class Opening:
 class Arrival:
     """`run_id` is fresh. `reset` is what the sender asked for (`/new`); `request` says how the run differs
     from an ordinary turn; `mode` is how this one message is queued, whatever the settings say; `thread` is the bound thread
-    it came by."""
+    it came by. `each_pays`: what is said to an agent is charged to whoever said it."""
 
     inbound: Inbound
     run_id: str
@@ -57,6 +58,7 @@ class Arrival:
     request: Request = field(default_factory=Request)
     mode: QueueMode | None = None
     thread: Address | None = None
+    each_pays: bool = False
 
     @property
     def human(self) -> bool:
@@ -79,9 +81,9 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
     if is_anothers(session, arrival.opening.owner, arrival.opening.facts):
         raise Overtaken(f"{session.key} was opened by somebody else", hint="say it again")
     stale = _stale(session, arrival)
-    active = snapshot.running is not None or bool(snapshot.queued)
+    active = snapshot.running is not None or next_in_line(snapshot.queued, at) is not None
     if stale and not active and not fresh:
-        fresh = open_stale(snapshot, stale, arrival.opening.session_id, at=at, reply_to=inbound.reply_to)
+        fresh = open_stale(snapshot, stale, arrival.opening.session_id, inbound)
     # A daily reset put off is still due: what was said meanwhile must not make the session look fresh.
     put_off = not fresh and stale is not None and stale.reason is not StaleReason.IDLE
     change = ChangeSession(
