@@ -35,3 +35,8 @@ def test_a_place_is_the_same_whether_or_not_it_is_said_who_writes_there() -> Non
     room, known = (Address(channel="slack", to="D7", person=one) for one in (None, "ada"))
     assert room == known
     assert (room.whose, known.whose) == ("D7", "ada")
+
+
+@pytest.mark.parametrize(("account", "named"), [("default", "slack"), ("work", "slack/work")])
+def test_an_address_is_served_by_its_account(account: str, named: str) -> None:
+    assert str(Address(channel="slack", to="c1", account=account).served_by) == named
