@@ -39,6 +39,17 @@ async def test_runs_that_were_claimed_unheard_wait_again_and_those_that_are_know
     assert await store.unclaim_runs(home.lease, {under_way, claim_of(taken)}) == ()
 
 
+async def test_a_place_is_sent_one_message_at_a_time_whether_or_not_it_is_said_who_writes_there(
+    home: Home,
+) -> None:
+    await opened(home.store)
+    for name, who in (("first", "ada"), ("second", None)):
+        address = Address(channel="telegram", to="D7", person=who)
+        await change(home.store, AddDelivery(delivery=builders.delivery(name, MAIN, address=address)))
+    (taken,) = await home.store.claim_deliveries(home.lease, 2)
+    assert (taken.id, taken.address.person) == ("first", "ada")
+
+
 async def test_messages_that_were_taken_unheard_are_to_be_sent_as_if_untried(home: Home) -> None:
     store = home.store
     for key, name in ((MAIN, "alice"), (SIDE, "bob")):

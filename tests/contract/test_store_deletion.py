@@ -268,6 +268,19 @@ async def test_a_thread_belongs_to_the_session_it_was_bound_to_last(store: Store
     assert await store.thread_binding(CHAT) is None
 
 
+async def test_a_thread_is_the_same_whether_or_not_it_is_said_who_writes_there(store: Store) -> None:
+    await opened(store)
+    known = replace(CHAT, person="ada")
+    bound = ThreadBinding(address=known, key=MAIN, bound_by=OWNER, bound_at=NOON, used_at=NOON)
+    await change(store, BindThread(binding=bound))
+    for address in (CHAT, known):
+        found = await store.thread_binding(address)
+        assert found == bound
+        assert found.address.person == "ada"
+    await change(store, UnbindThread(address=CHAT))
+    assert await store.thread_binding(known) is None
+
+
 async def test_a_thread_that_is_used_is_fresh_again_unless_it_went_elsewhere_meanwhile(store: Store) -> None:
     await opened(store)
     bound = ThreadBinding(address=CHAT, key=MAIN, bound_by=OWNER, bound_at=NOON, used_at=NOON, idle_ms=5)

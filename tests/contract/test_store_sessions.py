@@ -243,6 +243,14 @@ async def test_the_same_route_again_is_no_change(store: Store) -> None:
     assert await known(store) == before
 
 
+async def test_a_route_tells_whose_it_is_also_where_that_is_learnt_later(store: Store) -> None:
+    await opened(store, row=builders.session()._replace(route=CHAT))
+    await change(store, ChangeSession(key=MAIN, route=replace(CHAT, person="ada")))
+    route = (await known(store)).route
+    assert route is not None
+    assert route.person == "ada"
+
+
 async def test_a_route_of_no_session_is_refused(store: Store) -> None:
     with pytest.raises(NotFound):
         await store.record_route(NOWHERE, CHAT)

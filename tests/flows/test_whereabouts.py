@@ -66,6 +66,23 @@ async def test_a_guest_who_wrote_last_gets_neither_reports_nor_answers_of_the_ow
         assert len(await gate.bench.replies(BOB)) == 1
 
 
+@pytest.mark.requirement("P7")
+async def test_the_owner_is_told_in_a_chat_that_has_an_id_of_its_own(tmp_path: Path) -> None:
+    room = Conversation(chat_type=ChatType.DIRECT, peer="D024BE7LH")
+    at = Address(channel="loopback", to="D024BE7LH")
+    async with opened(tmp_path) as gate:
+        channel = gate.bench.channel
+        await channel.say("it is me", sender=ADA, chat=room)
+        await channel.wait_replies(at, 1)
+        await _told(gate)
+        await channel.wait_replies(at, 3)
+        assert sorted(channel.replies(at)) == ["hello", "private", "report"]
+        await gate.engine.reload(replace(gate.engine.rules, doors={"loopback": LOST_PHONE}))
+        session = await gate.bench.store.session(SessionKey.named("main", "main"))
+        assert session is not None
+        assert gate.engine.rules.met_at(session) is None
+
+
 @pytest.mark.requirement("P2")
 async def test_where_the_owner_was_never_met_nobody_is_told(tmp_path: Path) -> None:
     async with opened(tmp_path) as gate:

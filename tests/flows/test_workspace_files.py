@@ -16,12 +16,13 @@ from roost.app.importing import import_packed
 from roost.app.opening import open_engine
 from roost.channels.loopback import LoopbackChannel
 from roost.config import Loaded, load
-from roost.core.addresses import ChatType
+from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
 from roost.core.envelopes import Conversation, Sender
 from roost.core.leases import Gateway
 from roost.core.messages import ToolCall, Usage
 from roost.engine.gateway import Engine
+from roost.testing.fake_http import Asked, Reply
 from roost.testing.fake_openai import FakeOpenAI, reply_of
 from roost.testing.scripts import CallTool, Say, Spend
 from tests.flows.gateways import ADA, BOB, chat, place
@@ -29,6 +30,8 @@ from tests.flows.gateways import ADA, BOB, chat, place
 ZONE = "Pacific/Auckland"
 APART = MappingProxyType({"dmScope": "per-channel-peer"})
 ROOM = Conversation(chat_type=ChatType.GROUP, peer="room")
+SPAWN = ToolCall(id="spawn_1", name="sessions_spawn", arguments={"task": "count"})
+IN_ROOM = Address(channel="loopback", to="room")
 
 
 @dataclass
@@ -133,6 +136,38 @@ async def test_in_a_shared_conversation_no_turn_after_a_guest_spoke_is_shown_wha
 async def test_the_owner_himself_is_not_shown_what_is_personal_where_a_group_listens(home: Home) -> None:
     home.configure({"scope": "global"})
     systems = await _systems(home, (ADA, chat(ADA)), (ADA, ROOM), (ADA, chat(ADA)))
+    assert ["Ada is 40." in one for one in systems] == [True, False, True]
+
+
+def _spawning(request: Asked) -> Reply:
+    """Whoever has the persona spawns a child, waits for it and answers; the child answers at once."""
+    asked = json.dumps(request.body["messages"])
+    if "Be kind." not in asked or "counted" in asked:
+        return reply_of((Say("counted"),))
+    if SPAWN.id in asked:
+        return reply_of((CallTool(ToolCall(id="n2", name="sessions_yield", arguments={})),))
+    return reply_of((CallTool(SPAWN),))
+
+
+@pytest.mark.requirement("P2")
+async def test_a_turn_that_goes_on_for_a_group_is_not_shown_what_is_personal(tmp_path: Path) -> None:
+    async with FakeOpenAI(otherwise=_spawning) as endpoint:
+        home = Home(tmp_path, endpoint)
+        home.configure({"scope": "global"})
+        home.write(SOUL="Be kind.", USER="Ada is 40.")
+        async with home.serving() as engine:
+            await home.channel.say("hi", sender=ADA, chat=ROOM)
+            await home.channel.wait_replies(IN_ROOM, 1)
+            await engine.settled()
+    systems = [home.system(number) for number in range(len(home.endpoint.requests))]
+    assert sum("Be kind." in one for one in systems) == 3
+    assert not any("Ada is 40." in one for one in systems)
+
+
+@pytest.mark.requirement("P2")
+async def test_the_owner_keeps_his_files_in_a_chat_that_has_an_id_of_its_own(home: Home) -> None:
+    room = Conversation(chat_type=ChatType.DIRECT, peer="D024BE7LH")
+    systems = await _systems(home, (ADA, room), (BOB, replace(room, peer="D0BOB")), (ADA, room))
     assert ["Ada is 40." in one for one in systems] == [True, False, True]
 
 

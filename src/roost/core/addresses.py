@@ -1,6 +1,6 @@
 """Where a message came from and where its answer goes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -33,16 +33,23 @@ class Account(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """One place on one channel that can receive a message."""
+    """One place on one channel that can receive a message. `person` is the id of who writes there, of a direct chat that
+    has an id of its own; the place is the same without it."""
 
     channel: str
     to: str
     account: str = DEFAULT_ACCOUNT
     thread: str | None = None
+    person: str | None = field(default=None, compare=False)
 
     @property
     def served_by(self) -> Account:
         return Account(self.channel, self.account)
+
+    @property
+    def whose(self) -> str:
+        """The id of who is met there, if it is a direct chat."""
+        return self.person or self.to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

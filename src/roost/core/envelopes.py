@@ -106,11 +106,13 @@ def reply_address(envelope: Envelope) -> Address | None:
     """Where the answer goes, in the channel's own spelling; None where the channel named no place."""
     if envelope.place is None:
         return None
+    named = envelope.conversation.chat_type is ChatType.DIRECT and envelope.place != envelope.sender.id
     return Address(
         channel=envelope.channel,
         to=envelope.place,
         account=envelope.account,
         thread=envelope.conversation.thread or envelope.conversation.topic or None,
+        person=envelope.sender.id if named else None,
     )
 
 
@@ -119,7 +121,7 @@ def answer_to(to: Address) -> Envelope:
     return Envelope(
         channel=to.channel,
         account=to.account,
-        sender=Sender(id=to.to),
+        sender=Sender(id=to.whose),
         conversation=Conversation(chat_type=ChatType.DIRECT, peer=to.to, thread=to.thread),
         text="",
     )

@@ -11,10 +11,14 @@ from roost.core import admission
 from roost.core.addresses import Address
 from roost.core.admission import Admitted, ChannelPolicy
 from roost.core.envelopes import answer_to
+from roost.core.principals import Principal
 from roost.core.sessions import Session
 
 Met: TypeAlias = Callable[[Session], Address | None]
 """`met_at`, by the doors of the moment."""
+
+Doors: TypeAlias = Callable[[str], ChannelPolicy]
+"""Who is let in on a channel."""
 
 
 def nowhere(session: Session) -> Address | None:
@@ -27,10 +31,15 @@ def has_place(session: Session) -> bool:
     return session.facts.shared or session.lineage.parent is not None
 
 
-def met_at(session: Session, door: Callable[[str], ChannelPolicy]) -> Address | None:
+def met_at(session: Session, doors: Doors) -> Address | None:
     """The last chat, if whom the session belongs to would still be let in there as himself."""
     chat = session.route
     if chat is None or has_place(session):
         return chat
-    who = admission.decide(answer_to(chat), door(chat.channel))
-    return chat if isinstance(who, Admitted) and who.principal == session.owner else None
+    return chat if is_with(session.owner, chat, doors) else None
+
+
+def is_with(who: Principal, chat: Address, doors: Doors) -> bool:
+    """Whether it is somebody's direct chat, in which he would be let in as himself."""
+    found = admission.decide(answer_to(chat), doors(chat.channel))
+    return isinstance(found, Admitted) and found.principal == who

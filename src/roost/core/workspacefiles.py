@@ -12,9 +12,10 @@ from enum import StrEnum
 
 from roost.core.entries import Entry
 from roost.core.localtime import local
-from roost.core.messages import ProvenanceKind, UserMessage
+from roost.core.messages import UserMessage
 from roost.core.runs import Run
 from roost.core.sessions import Session, SessionKind
+from roost.core.whereabouts import Doors, is_with
 
 RULES = "AGENTS.md"
 PERSONA = "SOUL.md"
@@ -76,16 +77,16 @@ def _day(at: int, zone: tzinfo) -> date:
     return local(at, zone).date()
 
 
-def is_private(session: Session, run: Run, entries: Iterable[Entry]) -> bool:
+def is_private(session: Session, run: Run, entries: Iterable[Entry], doors: Doors) -> bool:
     """Whether nobody but the owner speaks here and hears the answer, or has spoken in what the model is shown."""
     own = session.owner.is_owner and run.cause.principal.is_owner
-    return own and not _is_overheard(session, run) and not any(map(_is_anothers, entries))
+    return own and not _is_overheard(session, run, doors) and not any(map(_is_anothers, entries))
 
 
-def _is_overheard(session: Session, run: Run) -> bool:
-    """Of all chats that share a session the owner is alone in the one that is its route."""
-    asked, chat = run.cause.kind is ProvenanceKind.HUMAN, run.request.reply_to
-    elsewhere = asked and chat is not None and chat != session.route
+def _is_overheard(session: Session, run: Run, doors: Doors) -> bool:
+    """An answer that goes to no chat is read on the owner's page; whoever asked, any chat that is not his is another's."""
+    chat = run.request.reply_to
+    elsewhere = chat is not None and not is_with(session.owner, chat, doors)
     return elsewhere or session.facts.kind in _LISTENED_TO
 
 

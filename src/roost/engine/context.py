@@ -134,7 +134,7 @@ class Context:
             counted=bool(counted),
             chars=chars,
             gains=near and self._plan(self._budget) is not None,
-            unflushed=is_private(session, self._work.run, self.entries)
+            unflushed=is_private(session, self._work.run, self.entries, self._work.doors)
             and may_flush(session, part.place, [tool.spec.name for tool in part.tools])
             and unflushed(self.entries),
         )

@@ -221,7 +221,7 @@ class Rules:
     def part(self, found: SessionContext, run: Run) -> Part:
         """What a run in a conversation works with."""
         part = self.cast(found.session, run)
-        return part.in_private() if is_private(found.session, run, found.entries) else part
+        return part.in_private() if is_private(found.session, run, found.entries, self.door) else part
 
     def met_at(self, session: Session) -> Address | None:
         return met_at(session, self.door)

@@ -121,6 +121,7 @@ class Runner:
             headway=Headway(cause=run.cause, moved_at=self._clock.now()),
             lent=lent,
             voice=voice,
+            doors=rules.door,
             budgets=budgets,
             recast=recast,
             notices=notices,

@@ -10,6 +10,7 @@ from roost.core.ledger import LedgerRow
 from roost.core.queries import SessionContext
 from roost.core.runs import Cause, Claim, Run
 from roost.core.sessions import Session
+from roost.core.whereabouts import Doors
 from roost.engine.rules import Part
 from roost.engine.toolnotices import ToolNotices
 from roost.engine.voice import Voice
@@ -50,6 +51,7 @@ class Work:
     headway: Headway
     lent: Lent
     voice: Voice
+    doors: Doors
     budgets: Budgets = field(default_factory=Budgets)
     recast: Recast | None = None
     notices: ToolNotices | None = None

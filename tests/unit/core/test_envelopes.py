@@ -200,6 +200,15 @@ def test_an_id_with_half_a_character_is_refused(make: Callable[[], object]) -> N
         make()
 
 
+def test_a_direct_chat_that_has_an_id_of_its_own_says_who_writes_there() -> None:
+    room = replace(DIRECT, conversation=Conversation(chat_type=ChatType.DIRECT, peer="D7"))
+    for message, person in ((room, room.sender.id), (DIRECT, None), (GROUP, None)):
+        address = reply_address(message)
+        assert address is not None
+        assert address.person == person
+        assert (answer_to(address).sender.id, answer_to(address).place) == (person or address.to, address.to)
+
+
 def test_an_answer_comes_from_the_place_itself() -> None:
     envelope = answer_to(Address(channel="telegram", to="7", account="work", thread="t"))
     assert (envelope.channel, envelope.account, envelope.sender.id, envelope.place) == (

@@ -42,6 +42,15 @@ def test_a_person_is_met_where_he_would_still_be_let_in_as_himself(
     assert met_at(of(owner), lambda channel: door) == (CHAT if met else None)
 
 
+@pytest.mark.parametrize(("person", "met"), [("1", True), ("2", False), (None, False)])
+def test_in_a_chat_that_has_an_id_of_its_own_it_is_asked_who_writes_there(
+    person: str | None, *, met: bool
+) -> None:
+    room = Address(channel="telegram", to="D7", person=person)
+    door = ChannelPolicy(owner_ids=("telegram:1",))
+    assert met_at(of(OWNER, room), lambda channel: door) == (room if met else None)
+
+
 def test_who_was_met_nowhere_is_met_nowhere() -> None:
     assert met_at(of(OWNER, None), lambda channel: OPEN) is None
     assert nowhere(of(OWNER)) is None

@@ -4,6 +4,7 @@ from datetime import UTC, timedelta, timezone
 import pytest
 
 from roost.core.addresses import Address
+from roost.core.admission import ChannelPolicy, DmPolicy
 from roost.core.entries import Entry
 from roost.core.messages import AssistantMessage, Provenance, ProvenanceKind, Text, UserMessage
 from roost.core.principals import OWNER, Principal, person
@@ -53,6 +54,15 @@ GUEST = person("telegram", "7")
 ROOM = Address(channel="telegram", to="-100")
 HERE = builders.session()._replace(route=builders.CHAT)
 MINE = builders.run("r1", request=Request(reply_to=builders.CHAT))
+PHONE = Address(channel="slack", to="D7", person="ada")
+
+
+def doors(channel: str) -> ChannelPolicy:
+    return ChannelPolicy(dm_policy=DmPolicy.OPEN, owner_ids=(f"loopback:{builders.CHAT.to}", "slack:ada"))
+
+
+def telling(chat: Address, kind: ProvenanceKind = ProvenanceKind.HUMAN) -> Run:
+    return replace(MINE, cause=replace(MINE.cause, kind=kind), request=Request(reply_to=chat))
 
 
 def said(by: Principal) -> Entry:
@@ -74,7 +84,8 @@ def by(principal: Principal, run: Run = MINE) -> Run:
         (HERE._replace(owner=GUEST), by(GUEST), ()),
         (HERE, by(GUEST), ()),
         (HERE, MINE, (said(OWNER), said(GUEST))),
-        (HERE, replace(MINE, request=Request(reply_to=ROOM)), ()),
+        *((HERE, telling(ROOM, kind), ()) for kind in ProvenanceKind),
+        (HERE, telling(replace(PHONE, person="bob"), ProvenanceKind.SUBAGENT), ()),
     ],
     ids=[
         "a group",
@@ -82,13 +93,14 @@ def by(principal: Principal, run: Run = MINE) -> Run:
         "a person's",
         "a guest speaks",
         "a guest has spoken",
-        "the answer goes elsewhere",
+        *(f"a room is answered: {kind}" for kind in ProvenanceKind),
+        "a guest is answered",
     ],
 )
 def test_where_another_speaks_has_spoken_or_listens_it_is_not_private(
     session: Session, run: Run, entries: tuple[Entry, ...]
 ) -> None:
-    assert not is_private(session, run, entries)
+    assert not is_private(session, run, entries, doors)
 
 
 @pytest.mark.parametrize(
@@ -96,15 +108,14 @@ def test_where_another_speaks_has_spoken_or_listens_it_is_not_private(
     [
         MINE,
         replace(MINE, request=Request()),
-        replace(
-            MINE, cause=replace(MINE.cause, kind=ProvenanceKind.SCHEDULE), request=Request(reply_to=ROOM)
-        ),
+        telling(PHONE),
+        telling(PHONE, ProvenanceKind.SCHEDULE),
     ],
-    ids=["in his chat", "on the page", "by a job that tells a room"],
+    ids=["in his chat", "on the page", "on another phone", "by a job that tells him there"],
 )
 def test_where_the_owner_is_alone_it_is_private(run: Run) -> None:
     answer = said(GUEST)._replace(body=AssistantMessage(content=(Text("x"),), at=NOON))
-    assert is_private(HERE, run, (said(OWNER), answer))
+    assert is_private(HERE, run, (said(OWNER), answer), doors)
 
 
 def test_a_file_that_fits_is_shown_whole_and_others_say_why_not() -> None:

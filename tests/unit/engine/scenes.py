@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
+from roost.core.admission import ChannelPolicy
 from roost.core.effects import AcceptInput, QueueRun
 from roost.core.inbound import InputMode
 from roost.core.leases import Gateway, Lease
@@ -116,6 +117,7 @@ class Scene:
             headway=Headway(cause=run.cause, moved_at=self.clock.now()),
             lent=nullcontext,
             voice=Voice.mute(run),
+            doors=lambda channel: ChannelPolicy(owner_ids=(CHAT.to,)),
         )
 
     async def bodies(self) -> list[object]:

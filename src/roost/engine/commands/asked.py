@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from roost.core.addresses import Address
 from roost.core.admission import AdmissionRule
-from roost.core.arrivals import Arrival, moved_to
+from roost.core.arrivals import Arrival
 from roost.core.channels import ChannelAbilities
 from roost.core.commandlines import Line
 from roost.core.effects import Effects
@@ -117,8 +117,7 @@ class Means:
     async def next_part(self, asked: Asked) -> Part:
         """What the next turn would be played with, with the system text that it would see."""
         found = await self.store.conversation(asked.session.session_id)
-        session = asked.session._replace(route=moved_to(asked.session, asked.arrival) or asked.session.route)
-        next_one = SessionContext(session=session, entries=found.entries if found else ())
+        next_one = SessionContext(session=asked.session, entries=found.entries if found else ())
         return self.rules.part(next_one, self.turn(asked))
 
     def turn(self, asked: Asked) -> Run:

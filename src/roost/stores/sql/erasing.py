@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import orjson
 
-from roost.core.addresses import Address, Origin
+from roost.core.addresses import Origin
 from roost.core.channeltraits import KNOWN_CHANNELS, Traits
 from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.erasing import ANYWHERE, ERASED, Person, blanked
@@ -156,7 +156,7 @@ class Without:
         if orjson.loads(str(row["body"])).get("kind") != DeliveryKind.LETTER:
             return
         to = decode(Delivery, str(row["body"])).address
-        if self._person.is_at(to.channel, to.to, self._traits):
+        if self._person.is_at(to.channel, to.whose, self._traits):
             self._theirs.letters.add(row["id"])
             self._theirs.letter_entries.add(entry_of(str(row["id"])))
 
@@ -292,5 +292,6 @@ class Without:
 
 def _chat(one: Identity) -> str:
     """How an address of theirs is written in a row."""
-    written = re.escape(encode(Address(channel=one.channel, to=one.id))[:-1])
-    return written if one.channel != ANYWHERE else written.replace('""', '"[^"]*"', 1)
+    channel = '"[^"]*"' if one.channel == ANYWHERE else re.escape(encode(one.channel))
+    who = re.escape(encode(one.id))
+    return rf'\{{"channel":{channel},(?:"to":{who}|[^{{}}]*"person":{who})'

@@ -260,13 +260,18 @@ def _same_but_hot(was: Session, now: Session) -> bool:
     return (
         now.labels == was.labels
         and now.origin == was.origin
-        and now.route == was.route
+        and _met(now) == _met(was)
         and now.overrides == was.overrides
         and now.session_id == was.session_id
         and now.summary.title == was.summary.title
         and now.times.archived == was.times.archived
         and now.times.pinned == was.times.pinned
     )
+
+
+def _met(session: Session) -> tuple[Address, str | None] | None:
+    """Its route and whose that is, which one address may be without."""
+    return (session.route, session.route.person) if session.route else None
 
 
 @sound

@@ -4,6 +4,7 @@ Each row holds its whole value; the columns written beside it are what the state
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from roost.core.addresses import DEFAULT_ACCOUNT, Account, Address
 from roost.core.deliveries import Delivery, DeliveryState
@@ -162,14 +163,14 @@ class WorkRows(Rows):
         await self._do("update_completion", values)
 
     async def binding(self, address: Address) -> ThreadBinding | None:
-        return await self._body("binding", (encode(address),), ThreadBinding)  # type: ignore[no-any-return]
+        return await self._body("binding", (_place(address),), ThreadBinding)  # type: ignore[no-any-return]
 
     async def put_binding(self, binding: ThreadBinding) -> None:
-        values = (encode(binding.address), key_text(binding.key), encode(binding), self._tenant)
+        values = (_place(binding.address), key_text(binding.key), encode(binding), self._tenant)
         await self._do("put_binding", values)
 
     async def delete_binding(self, address: Address) -> None:
-        await self._do("delete_binding", (encode(address),))
+        await self._do("delete_binding", (_place(address),))
 
     # -- deliveries ----------------------------------------------------------------------------------
 
@@ -191,7 +192,7 @@ class WorkRows(Rows):
             delivery.id,
             key_text(delivery.key),
             str(owner),
-            encode(delivery.address),
+            _place(delivery.address),
             delivery.state,
             delivery.ready_at,
             encode(delivery),
@@ -202,3 +203,8 @@ class WorkRows(Rows):
     async def update_delivery(self, delivery: Delivery) -> None:
         values = (delivery.state, delivery.ready_at, encode(delivery), delivery.id)
         await self._do("update_delivery", values)
+
+
+def _place(address: Address) -> str:
+    """What an address is found by: the same text for the same place."""
+    return encode(address if address.person is None else replace(address, person=None))

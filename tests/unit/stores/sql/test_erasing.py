@@ -287,7 +287,14 @@ async def test_a_child_that_she_had_spawned_forgets_its_task(rows: Rows) -> None
 
 
 @pytest.mark.requirement("F11")
-async def test_a_shared_session_forgets_where_it_met_her(rows: Rows) -> None:
+@pytest.mark.parametrize(
+    "route",
+    [
+        Address(channel="telegram", to="7"),
+        Address(channel="telegram", to="D7", account="work", thread="t", person="7"),
+    ],
+)
+async def test_a_shared_session_forgets_where_it_met_her(rows: Rows, route: Address) -> None:
     rows.add(
         "sessions",
         id=3,
@@ -296,7 +303,7 @@ async def test_a_shared_session_forgets_where_it_met_her(rows: Rows) -> None:
         title="mine",
         origin='{"provider":"telegram","sender":"telegram:7","to":"7"}',
         labels='{"label":"desk","display_name":"Eve"}',
-        route='{"channel":"telegram","to":"7"}',
+        route=encode(route),
     )
     main = (await left(rows))["sessions"][1]
     assert (main["origin"], main["route"]) == ("{}", None)
