@@ -24,6 +24,7 @@ from roost.core.runs import Request
 from roost.core.sessions import Base, Facts, Generation, Labels, Lineage, OpenedBy, Session, Times
 from roost.core.snapshots import Snapshot
 from roost.core.threads import UseThread
+from roost.core.turntaking import next_in_line
 from roost.core.whereabouts import has_place
 
 
@@ -79,9 +80,9 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
     if is_anothers(session, arrival.opening.owner, arrival.opening.facts):
         raise Overtaken(f"{session.key} was opened by somebody else", hint="say it again")
     stale = _stale(session, arrival)
-    active = snapshot.running is not None or bool(snapshot.queued)
+    active = snapshot.running is not None or next_in_line(snapshot.queued, at) is not None
     if stale and not active and not fresh:
-        fresh = open_stale(snapshot, stale, arrival.opening.session_id, at=at, reply_to=inbound.reply_to)
+        fresh = open_stale(snapshot, stale, arrival.opening.session_id, inbound)
     # A daily reset put off is still due: what was said meanwhile must not make the session look fresh.
     put_off = not fresh and stale is not None and stale.reason is not StaleReason.IDLE
     change = ChangeSession(

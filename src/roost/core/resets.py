@@ -6,11 +6,12 @@ What a person set stays on the row, pending inputs and queued runs stay queued, 
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from roost.core.addresses import Address
-from roost.core.effects import Effects, OpenGeneration
+from roost.core.effects import Effects, OpenGeneration, RequestStop
 from roost.core.errors import InvalidInput, NotFound
+from roost.core.inbound import Inbound
 from roost.core.lifecycle import Stale, StaleReason
 from roost.core.notices import notice, reset_line
+from roost.core.runs import StopRequest
 from roost.core.sessions import Base, Generation, OpenedBy
 from roost.core.snapshots import Snapshot
 
@@ -61,13 +62,20 @@ def open_generation(snapshot: Snapshot, reset: Reset) -> Effects:
     return (OpenGeneration(generation=generation),)
 
 
-def open_stale(
-    snapshot: Snapshot, stale: Stale, session_id: str, *, at: int, reply_to: Address | None
-) -> Effects:
-    """An automatic reset, told in one line before the answer. Never asked for while a run is active."""
+def end_begun(snapshot: Snapshot, request: StopRequest) -> Effects:
+    """Have what began in the current generation end, wherever it is, also what is parked; what waits for it goes on."""
+    begun = (run for run in (snapshot.running, *snapshot.queued) if run and run.started_at is not None)
+    return tuple(RequestStop(run_id=run.id, stop=request) for run in begun)
+
+
+def open_stale(snapshot: Snapshot, stale: Stale, session_id: str, said: Inbound) -> Effects:
+    """An automatic reset, told in one line before the answer to what was said. Never asked for while a run is active;
+    what stands aside ends."""
+    at = said.received_at
     reset = Reset(reason=_AUTOMATIC[stale.reason], session_id=session_id, at=at, rule=stale.rule.name)
-    told = notice(snapshot.key, reply_to, reset_line(stale), at=at, about=session_id)
-    return (*open_generation(snapshot, reset), *told)
+    ended = end_begun(snapshot, StopRequest(reason=RESET_REASON, by=said.principal, at=at))
+    told = notice(snapshot.key, said.reply_to, reset_line(stale), at=at, about=session_id)
+    return (*ended, *open_generation(snapshot, reset), *told)
 
 
 def way_back(current: Generation, last_seq: int) -> Base:

@@ -66,12 +66,6 @@ def stop_run(tree: Tree, run_id: str, request: StopRequest) -> Stopped:
     return _stopped(alone, request, runs=runs, inputs=inputs, told=None)
 
 
-def ask(snapshot: Snapshot, request: StopRequest) -> Effects:
-    """Have what began in the current generation end, wherever it is, also what is parked; what waits for it goes on."""
-    begun = (run for run in (snapshot.running, *snapshot.queued) if run and run.started_at is not None)
-    return tuple(RequestStop(run_id=run.id, stop=request) for run in begun)
-
-
 def kill(tree: Tree, children: Collection[SessionKey], request: StopRequest) -> Stopped:
     """Stop some of the sessions below, with all below them; whoever spawned them goes on and is told how they ended.
 

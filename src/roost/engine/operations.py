@@ -23,7 +23,7 @@ from roost.core.labels import namesakes, refuse_taken
 from roost.core.messages import AssistantMessage, ProvenanceKind, Text
 from roost.core.principals import Principal
 from roost.core.queries import SessionQuery
-from roost.core.resets import RESET_REASON, Reset, open_generation
+from roost.core.resets import RESET_REASON, Reset, end_begun, open_generation
 from roost.core.runs import Cause, Run, RunState, StopRequest
 from roost.core.sessions import Base, Generation, Labels, OpenedBy, Overrides, Session, Times
 from roost.core.snapshots import Decide, Snapshot
@@ -124,7 +124,7 @@ class Operations:
             ends[:] = (*below.runs, *((running.id,) if running else ()))
             return (
                 *below.effects,
-                *stopping.ask(tree.session, request),
+                *end_begun(tree.session, request),
                 *open_generation(tree.session, fresh),
             )
 

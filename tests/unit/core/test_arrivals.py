@@ -4,12 +4,21 @@ import pytest
 
 from roost.core.addresses import ChatType, Origin
 from roost.core.arrivals import Overtaken, begin
-from roost.core.effects import AddDelivery, Archive, ChangeSession, Effect, OpenGeneration, OpenSession
+from roost.core.effects import (
+    AddDelivery,
+    Archive,
+    ChangeSession,
+    Effect,
+    OpenGeneration,
+    OpenSession,
+    RequestStop,
+)
 from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER, Principal, person
 from roost.core.resets import Reset
+from roost.core.runs import Parked
 from roost.core.sessions import OpenedBy
 from roost.core.snapshots import Snapshot
 from roost.core.threads import UseThread
@@ -129,6 +138,17 @@ def test_a_daily_reset_waits_for_the_run_and_is_still_due_after_it(busy: Snapsho
     effects = begin(busy, samples.arrival())
     assert kinds(effects) == [ChangeSession]
     assert change(effects).interacted is None
+
+
+@pytest.mark.requirement("P9", "P20")
+def test_a_reset_does_not_wait_for_what_stands_aside() -> None:
+    own = Parked(at=YESTERDAY, setting="budgets.perPerson.cost", reason="used up", personal=True)
+    parked = replace(
+        samples.queued(principal=samples.BOB), parked=own, ready_at=NOON + 1, started_at=YESTERDAY
+    )
+    behind = samples.queued("q2", principal=samples.BOB)
+    effects = begin(replace(spoken_in(YESTERDAY), queued=(parked, behind)), samples.arrival())
+    assert kinds(effects) == [RequestStop, OpenGeneration, AddDelivery, ChangeSession]
 
 
 def test_speaking_during_a_run_ends_the_idle_window() -> None:

@@ -2,10 +2,12 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.effects import AddDelivery, OpenGeneration
+from roost.core.effects import AddDelivery, OpenGeneration, RequestStop
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.lifecycle import ResetMode, ResetRule, Stale, StaleReason
-from roost.core.resets import Reset, open_generation, open_stale, way_back
+from roost.core.principals import OWNER
+from roost.core.resets import RESET_REASON, Reset, end_begun, open_generation, open_stale, way_back
+from roost.core.runs import StopRequest
 from roost.core.sessions import Base, OpenedBy
 from roost.core.snapshots import Snapshot
 from tests import samples
@@ -13,6 +15,7 @@ from tests import samples
 RULE = ResetRule(mode=ResetMode.DAILY, setting="session.reset")
 CONTINUING = {OpenedBy.BACK, OpenedBy.FORK, OpenedBy.BRANCH}
 BASE = Base(session_id="s0", seq=12)
+STOP = StopRequest(reason=RESET_REASON, by=OWNER, at=samples.NOON)
 
 
 def asked(reason: OpenedBy = OpenedBy.NEW, base: Base | None = None) -> Reset:
@@ -78,8 +81,22 @@ def test_an_automatic_reset_records_its_rule_and_is_told_once(
     reason: StaleReason, opened_by: OpenedBy
 ) -> None:
     stale = Stale(reason=reason, boundary=1, rule=RULE)
-    opened, told = open_stale(samples.snapshot(), stale, "s2", at=samples.NOON, reply_to=samples.CHAT)
+    opened, told = open_stale(samples.snapshot(), stale, "s2", samples.inbound())
     assert isinstance(opened, OpenGeneration)
     assert (opened.generation.opened_by, opened.generation.rule) == (opened_by, RULE.name)
     assert isinstance(told, AddDelivery)
     assert "/back" in told.delivery.text
+
+
+def test_what_began_is_asked_to_end_also_when_it_waits_again() -> None:
+    begun = replace(samples.queued("q2"), started_at=samples.NOON)
+    busy = replace(samples.snapshot(), running=samples.run("r1"), queued=(samples.queued("q1"), begun))
+    ended = tuple(RequestStop(run_id=one, stop=STOP) for one in ("r1", "q2"))
+    assert end_begun(busy, STOP) == ended
+
+
+@pytest.mark.requirement("P20")
+def test_an_automatic_reset_ends_what_stands_aside() -> None:
+    aside = replace(samples.snapshot(), queued=(replace(samples.queued(), started_at=samples.NOON),))
+    stale = Stale(reason=StaleReason.DAILY, boundary=1, rule=RULE)
+    assert open_stale(aside, stale, "s2", samples.inbound())[0] == RequestStop(run_id="q1", stop=STOP)

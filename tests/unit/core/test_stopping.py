@@ -97,12 +97,6 @@ def test_one_run_can_be_stopped_with_what_waits_for_it_alone() -> None:
     assert (stopped.runs, stopped.ended, stopped.cleared) == ((), 1, (inbound("a"),))
 
 
-def test_what_began_is_asked_to_end_also_when_it_waits_again() -> None:
-    begun = replace(samples.queued("q2"), started_at=NOON)
-    session = replace(samples.snapshot(), running=RUNNING, queued=(WAITING, begun))
-    assert stopping.ask(session, STOP) == tuple(RequestStop(run_id=one, stop=STOP) for one in ("r1", "q2"))
-
-
 def test_an_exchange_that_waits_is_over() -> None:
     serving = samples.queued("x", kind=ProvenanceKind.INTER_SESSION, request=Request(exchange_id="x1"))
     snapshot = RunSnapshot(run=serving, session=samples.snapshot(), exchange=samples.exchange())

@@ -9,7 +9,7 @@ from roost.core.messages import ProvenanceKind
 from roost.core.notices import derived_id
 from roost.core.queuesettings import QueueMode
 from roost.core.queuetext import excerpt
-from roost.core.resets import RESET_REASON, Reset, open_generation, way_back
+from roost.core.resets import RESET_REASON, Reset, end_begun, open_generation, way_back
 from roost.core.runs import Cause, Request, Run, RunKind, RunState, StopRequest
 from roost.core.sessions import OpenedBy
 from roost.core.stopping import Stopped
@@ -91,7 +91,7 @@ async def fresh(means: Means, asked: Asked) -> Answer:
 
     def answer(tree: Tree) -> Said:
         request = _by_reset(asked)
-        below, begun = stopping.stop_below(tree, request), stopping.ask(tree.session, request)
+        below, begun = stopping.stop_below(tree, request), end_begun(tree.session, request)
         overrides = replace(overrides_of(tree), model=chosen.model) if chosen.model else None
         return Said(effects=(*below.effects, *begun), ends=below.runs, forward=forward, overrides=overrides)
 
@@ -121,7 +121,7 @@ async def back(means: Means, asked: Asked) -> Answer:
             text=text,
             effects=(
                 *below.effects,
-                *stopping.ask(tree.session, request),
+                *end_begun(tree.session, request),
                 *open_generation(tree.session, reset),
             ),
             ends=(*below.runs, *((running.id,) if running else ())),

@@ -1,0 +1,90 @@
+"""What a person may spend is their own affair: whoever has used it up keeps nobody else from anything."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from roost.core.budgets import BudgetScope, Period
+from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
+from roost.core.messages import UserMessage, text_of
+from roost.testing.clock import FakeClock
+from roost.testing.scripts import Say
+from tests.flows.gateways import ADA, BOB, Bench
+from tests.flows.test_budgets import (
+    DAY_MS,
+    MAIN,
+    SHARED,
+    USED_UP,
+    costing,
+    fake_time_bench,
+    tokens,
+    used,
+    waits,
+)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def bench(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Bench]:
+    async with fake_time_bench(request.param, tmp_path, clock) as bench:
+        yield bench
+        assert await bench.store.check() == ()
+
+
+async def park_bob(bench: Bench) -> None:
+    """Bob's second message waits for his own budget."""
+    await bench.say("one", BOB)
+    await bench.replies(BOB)
+    await bench.say("two", BOB)
+    assert USED_UP in (await bench.replies(BOB, 2))[1]
+    await waits(bench)
+
+
+@pytest.mark.requirement("P9", "P20")
+async def test_a_session_starts_afresh_though_one_persons_message_waits_for_ever(
+    bench: Bench, clock: FakeClock
+) -> None:
+    bench.change(
+        routing=SHARED,
+        budgets=(tokens(6_000, scope=BudgetScope.PERSON, period=Period.EVER),),
+        resets=ResetPolicy(base=ResetSetting(mode=ResetMode.DAILY)),
+    )
+    bench.model.add(costing("for bob", used(3_000)), (Say("good morning"),))
+    async with bench.serving():
+        await park_bob(bench)
+        clock.advance(DAY_MS)
+        await bench.say("hello", ADA)
+        assert (await bench.replies(ADA, 2))[1] == "good morning"
+        assert (await bench.replies(BOB, 3))[2].startswith("Not answered (the session was started afresh)")
+    assert await bench.store.active_runs(MAIN) == ()
+    assert len(bench.model.requests[-1].messages) == 1
+
+
+@pytest.mark.requirement("P3", "P20")
+async def test_what_a_person_says_when_their_waiting_message_ends_waits_anew(
+    bench: Bench, clock: FakeClock
+) -> None:
+    bench.change(
+        routing=SHARED,
+        budgets=(tokens(6_000, scope=BudgetScope.PERSON, period=Period.EVER),),
+        resets=ResetPolicy(base=ResetSetting(mode=ResetMode.DAILY)),
+    )
+    bench.model.add(costing("for bob", used(3_000)), (Say("at last"),))
+    async with bench.serving():
+        await park_bob(bench)
+        clock.advance(DAY_MS)
+        await bench.say("three", BOB)
+        replies = await bench.replies(BOB, 5)
+        assert [USED_UP in text for text in replies].count(True) == 2
+        assert [text.startswith("Not answered (") for text in replies].count(True) == 1
+        await waits(bench)
+    bench.change(budgets=())
+    async with bench.serving():
+        assert (await bench.replies(BOB, 6))[5] == "at last"
+    asked = bench.model.requests[-1].messages
+    assert [text_of(one) for one in asked if isinstance(one, UserMessage)][-1].endswith("three")
