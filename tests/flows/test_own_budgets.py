@@ -1,15 +1,21 @@
 """What a person may spend is their own affair: whoever has used it up keeps nobody else from anything."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
+from roost.core.addresses import Address, ChatType
+from roost.core.admission import GroupPolicy
 from roost.core.budgets import BudgetScope, Period
+from roost.core.envelopes import Conversation, Sender
 from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
 from roost.core.messages import UserMessage, text_of
+from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
 from roost.testing.clock import FakeClock
-from roost.testing.scripts import Say
+from roost.testing.scripts import Say, Until
 from tests.flows.gateways import ADA, BOB, Bench
 from tests.flows.test_budgets import (
     DAY_MS,
@@ -88,3 +94,25 @@ async def test_what_a_person_says_when_their_waiting_message_ends_waits_anew(
         assert (await bench.replies(BOB, 6))[5] == "at last"
     asked = bench.model.requests[-1].messages
     assert [text_of(one) for one in asked if isinstance(one, UserMessage)][-1].endswith("three")
+
+
+@pytest.mark.requirement("P20")
+async def test_in_a_group_nobodys_message_waits_for_anothers_budget(bench: Bench) -> None:
+    room, carol = Conversation(chat_type=ChatType.GROUP, peer="room"), Sender(id="carol", name="Carol")
+    door = replace(bench.rules.door("loopback"), group_policy=GroupPolicy.OPEN, require_mention=False)
+    bench.change(
+        doors={"loopback": door},
+        budgets=(tokens(6_000, scope=BudgetScope.PERSON),),
+        queue=QueuePolicy(base=QueueSettings(mode=QueueMode.COLLECT, debounce_ms=0)),
+    )
+    heard = anyio.Event()
+    bench.model.add((Until(heard), *costing("for bob", used(3_000))), (Say("for carol"),))
+    async with bench.serving():
+        await bench.channel.say("one", sender=BOB, chat=room)
+        await bench.model.asked(1)
+        await bench.channel.say("two", sender=BOB, chat=room)
+        await bench.channel.say("help", sender=carol, chat=room)
+        await bench.channel.wait_acknowledged()
+        heard.set()
+        replies = await bench.channel.wait_replies(Address(channel="loopback", to="room"), 3)
+    assert [text for text in replies if USED_UP not in text] == ["for bob", "for carol"]

@@ -46,7 +46,7 @@ class Opening:
 class Arrival:
     """`run_id` is fresh. `reset` is what the sender asked for (`/new`); `request` says how the run differs
     from an ordinary turn; `mode` is how this one message is queued, whatever the settings say; `thread` is the bound thread
-    it came by."""
+    it came by. `each_pays`: what is said to an agent is charged to whoever said it."""
 
     inbound: Inbound
     run_id: str
@@ -58,6 +58,7 @@ class Arrival:
     request: Request = field(default_factory=Request)
     mode: QueueMode | None = None
     thread: Address | None = None
+    each_pays: bool = False
 
     @property
     def human(self) -> bool:

@@ -219,17 +219,17 @@ def _by_person(inbound: Inbound) -> bool:
 
 
 def _one_voice(snapshot: Snapshot, arrival: Arrival, other: Principal) -> bool:
-    """Whether two messages carry the same authority: in a group, all who are not the owner count alike."""
+    """Whether two messages carry the same authority: in a group, all who are not the owner count alike, unless each
+    pays: nobody's message waits for another's budget."""
     own = arrival.inbound.principal
     facts = snapshot.session.facts if snapshot.session else arrival.opening.facts
     in_group = facts.chat_type in (ChatType.GROUP, ChatType.CHANNEL)
-    return own == other or (in_group and not own.is_owner and not other.is_owner)
+    alike = in_group and not arrival.each_pays
+    return own == other or (alike and not own.is_owner and not other.is_owner)
 
 
 def _joinable(snapshot: Snapshot, run: Run, arrival: Arrival) -> bool:
     if run.cause.kind is not ProvenanceKind.HUMAN or run.request.kind is not RunKind.TURN:
-        return False
-    if run.aside and run.cause.principal != arrival.inbound.principal:
         return False
     return run.request == _request(arrival) and _one_voice(snapshot, arrival, run.cause.principal)
 

@@ -176,6 +176,7 @@ class Inbox:
             queue=rules.queue,
             resets=rules.resets,
             thread=bound.address if bound else None,
+            each_pays=rules.each_pays,
         )
 
     def _addressed(self, said: Addressed, owner: Principal, rules: Rules) -> Arrival:
@@ -203,6 +204,7 @@ class Inbox:
             resets=rules.resets,
             request=said.request,
             mode=said.mode,
+            each_pays=rules.each_pays,
         )
 
     def _denial(self, envelope: Envelope, decision: Refused | PairingRequired) -> Denial:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from roost.core.addresses import Address
 from roost.core.admission import ChannelPolicy
 from roost.core.audit import Finding
-from roost.core.budgets import Limit
+from roost.core.budgets import BudgetScope, Limit
 from roost.core.casting import fallback_reason, helps
 from roost.core.catalogue import Catalogue
 from roost.core.commandaccess import CommandPolicy
@@ -212,6 +212,11 @@ class Rules:
 
     def door(self, channel: str) -> ChannelPolicy:
         return self.doors.get(channel, ChannelPolicy())
+
+    @property
+    def each_pays(self) -> bool:
+        """Whether what may be spent is limited by person."""
+        return any(limit.scope is BudgetScope.PERSON for limit in self.budgets)
 
     def part(self, found: SessionContext, run: Run) -> Part:
         """What a run in a conversation works with."""

@@ -24,7 +24,7 @@ from roost.core.principals import OWNER, Principal
 from roost.core.queueing import Disposition, QueuePlan, accept, carry_over, hand_over, plan
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
 from roost.core.resets import Reset
-from roost.core.runs import Cause, Outcome, Parked, Request, Run, RunKind, RunState
+from roost.core.runs import Cause, Outcome, Request, Run, RunKind, RunState
 from roost.core.sessions import OpenedBy
 from roost.core.snapshots import Snapshot
 from tests import samples
@@ -189,16 +189,16 @@ def test_an_asked_for_reset_ends_the_run_and_joins_nothing() -> None:
 
 
 @pytest.mark.requirement("P20")
-@pytest.mark.parametrize(("personal", "seats"), [(False, ("q1", "q1", "new")), (True, ("q1", "new", "new"))])
-def test_in_a_group_people_are_collected_but_not_with_the_owner_or_to_wait_for_anothers_budget(
-    personal: bool, seats: tuple[str, str, str]
+@pytest.mark.parametrize(("each_pays", "seats"), [(False, ("q1", "q1", "new")), (True, ("q1", "new", "new"))])
+def test_in_a_group_people_are_collected_but_not_with_the_owner_or_at_anothers_cost(
+    each_pays: bool, seats: tuple[str, str, str]
 ) -> None:
-    parked = Parked(at=NOON, setting="budgets.perPerson.cost", reason="used up", personal=personal)
-    queue = replace(IN_GROUP, queued=(replace(samples.queued(principal=ALICE), key=GROUP, parked=parked),))
+    queue = replace(IN_GROUP, queued=(replace(samples.queued(principal=ALICE), key=GROUP),))
 
     def joined(principal: Principal) -> str | None:
         message = inbound(key=GROUP, principal=principal, at=LATER)
-        return seat(plan(queue, arriving(message, QueueMode.COLLECT)))[0]
+        arrival = replace(arriving(message, QueueMode.COLLECT), each_pays=each_pays)
+        return seat(plan(queue, arrival))[0]
 
     assert (joined(ALICE), joined(BOB), joined(OWNER)) == seats
 
