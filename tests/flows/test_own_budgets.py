@@ -14,6 +14,8 @@ from roost.core.envelopes import Conversation, Sender
 from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
 from roost.core.messages import UserMessage, text_of
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
+from roost.core.runs import Parked
+from roost.ports import Topic, TopicKind
 from roost.testing.clock import FakeClock
 from roost.testing.scripts import Say, Until
 from tests.flows.gateways import ADA, BOB, Bench
@@ -116,3 +118,25 @@ async def test_in_a_group_nobodys_message_waits_for_anothers_budget(bench: Bench
         heard.set()
         replies = await bench.channel.wait_replies(Address(channel="loopback", to="room"), 3)
     assert [text for text in replies if USED_UP not in text] == ["for bob", "for carol"]
+
+
+@pytest.mark.requirement("P20")
+async def test_a_waiting_run_names_the_budget_that_it_waits_for_now(bench: Bench) -> None:
+    bench.change(routing=SHARED, budgets=(tokens(6_000, scope=BudgetScope.PERSON),))
+    bench.model.add(costing("for bob", used(3_000)))
+    async with bench.serving():
+        await park_bob(bench)
+    (first,) = await bench.store.active_runs(MAIN)
+    bench.change(budgets=(tokens(100),))
+
+    async def named() -> Parked | None:
+        (run,) = await bench.store.active_runs(MAIN)
+        return run.parked if run.parked and run.parked.setting == "budgets.perDay.tokens" else None
+
+    async with bench.serving():
+        with anyio.fail_after(60):
+            again = await bench.store.wait_for(Topic(TopicKind.SESSION, str(MAIN)), named)
+    assert "100 tokens" in again.reason
+    assert not again.personal
+    assert first.parked
+    assert (again.at, first.parked.setting) == (first.parked.at, "budgets.perPerson.tokens")

@@ -6,7 +6,7 @@ behind it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias, assert_never
 
@@ -104,10 +104,14 @@ def _granted(run: Run, verdict: Affordable, at: int, address: Address | None) ->
 
 def _parked(run: Run, refused: Unaffordable, at: int, address: Address | None) -> Waits:
     ready_at, limit = _awaited(run, refused.until), refused.account.limit
-    personal = limit.scope is BudgetScope.PERSON
+    parked = Parked(
+        at=run.parked.at if run.parked else at,
+        setting=limit.setting,
+        reason=_reason(refused),
+        personal=limit.scope is BudgetScope.PERSON,
+    )
     if run.parked is not None:
-        return Waits(ready_at=ready_at, parked=replace(run.parked, personal=personal))
-    parked = Parked(at=at, setting=limit.setting, reason=_reason(refused), personal=personal)
+        return Waits(ready_at=ready_at, parked=parked)
     text = notice(run.key, address, _line(refused), at=at, about=f"{run.id} parked")
     return Waits(ready_at=ready_at, parked=parked, effects=(_denial(run, refused, at), *text))
 

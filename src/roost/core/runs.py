@@ -145,8 +145,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parked:
-    """That a budget has kept a run waiting: since when, which one and why. Its user was told then. A `personal` budget
-    is that of whoever caused the run, and nobody else's."""
+    """That a budget keeps a run waiting: which one and why, and since when any has. Its user was told then. A `personal`
+    budget is that of whoever caused the run, and nobody else's."""
 
     at: int
     setting: str

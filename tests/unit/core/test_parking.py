@@ -117,17 +117,21 @@ def test_an_unknown_price_is_named_as_the_reason() -> None:
     assert ruling.parked.reason == "the price of the model is not known"
 
 
-def test_a_run_that_was_parked_before_is_parked_again_in_silence() -> None:
-    before = Parked(at=1, setting="budgets.perDay.cost", reason="before")
+def test_a_run_that_was_parked_before_is_parked_again_in_silence_and_its_row_names_what_it_waits_for_now() -> (
+    None
+):
+    before = Parked(at=1, setting="budgets.perPerson.cost", reason="before", personal=True)
     ruling = parked(replace(RUN, parked=before), TOKENS, spent=1_000)
-    assert ruling == Waits(ready_at=TOMORROW, parked=before)
+    reason = "the call would pass the limit of 1000 tokens by up to 100 tokens"
+    now = Parked(at=1, setting="budgets.perDay.tokens", reason=reason)
+    assert ruling == Waits(ready_at=TOMORROW, parked=now)
 
 
 def test_others_pass_only_while_it_is_the_persons_own_budget_that_is_used_up() -> None:
-    before = Parked(at=1, setting="budgets.perDay.cost", reason="before")
-    again = parked(replace(RUN, parked=before), COST, spent=750_000).parked
-    assert again == replace(before, personal=True)
-    assert parked(replace(RUN, parked=again), TOKENS, spent=1_000).parked == before
+    once = parked(RUN, TOKENS, spent=1_000).parked
+    again = parked(replace(RUN, parked=once), COST, spent=750_000).parked
+    back = parked(replace(RUN, parked=again), TOKENS, spent=1_000).parked
+    assert [one and one.personal for one in (once, again, back)] == [False, True, False]
 
 
 @pytest.mark.requirement("P20")
