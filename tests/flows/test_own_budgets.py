@@ -14,7 +14,7 @@ from roost.core.envelopes import Conversation, Sender
 from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
 from roost.core.messages import UserMessage, text_of
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
-from roost.core.runs import Parked
+from roost.core.runs import Parked, RunKind
 from roost.ports import Topic, TopicKind
 from roost.testing.clock import FakeClock
 from roost.testing.scripts import Say, Until
@@ -140,3 +140,18 @@ async def test_a_waiting_run_names_the_budget_that_it_waits_for_now(bench: Bench
     assert not again.personal
     assert first.parked
     assert (again.at, first.parked.setting) == (first.parked.at, "budgets.perPerson.tokens")
+
+
+@pytest.mark.requirement("P20")
+async def test_whoever_waits_for_their_budget_keeps_nobody_from_condensing(bench: Bench) -> None:
+    bench.change(routing=SHARED, budgets=(tokens(6_000, scope=BudgetScope.PERSON),))
+    bench.model.add(costing("for bob", used(3_000)))
+    async with bench.serving():
+        await park_bob(bench)
+        await bench.say("/compact", BOB)
+        assert "after your message that is kept for its budget" in (await bench.replies(BOB, 3))[2]
+        await bench.say("/compact", ADA)
+        assert (await bench.replies(ADA))[0] == "Condensing this conversation now."
+        await bench.replies(ADA, 2)
+    left = await bench.store.active_runs(MAIN)
+    assert [run.request.kind for run in left] == [RunKind.TURN, RunKind.COMPACTION]

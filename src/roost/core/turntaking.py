@@ -1,7 +1,7 @@
 """Which waiting runs may start now: fair between those who asked, within every limit."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeAlias
@@ -82,15 +82,19 @@ def _is_of(run: Run, gateway: str | None) -> bool:
     return gateway is None or (run.claim is not None and run.claim.gateway == gateway)
 
 
-def next_in_line(queued: Sequence[Run], now: int) -> Run | None:
-    """Whom the others of a session wait for, oldest first. One that stands aside keeps only its own person waiting."""
+def in_line(queued: Sequence[Run], now: int) -> Iterator[Run]:
+    """Who of a session come one after another, oldest first. One that stands aside keeps only its own person waiting."""
     aside: set[Principal] = set()
     for run in queued:
         if run.aside and run.ready_at > now:
             aside.add(run.cause.principal)
         if run.cause.principal not in aside:
-            return run
-    return None
+            yield run
+
+
+def next_in_line(queued: Sequence[Run], now: int) -> Run | None:
+    """Whom the others of a session wait for."""
+    return next(in_line(queued, now), None)
 
 
 def standing(left: Sequence[Run], now: int) -> SessionStatus:

@@ -22,6 +22,7 @@ from roost.core.sessions import Session
 from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.tools import Place, WorkspaceAccess
 from roost.core.transcript import active
+from roost.core.turntaking import in_line
 from roost.core.workspacefiles import notes_file
 
 FLUSH = "memory-flush"
@@ -79,18 +80,24 @@ class Condensing:
 
 
 def condense(snapshot: Snapshot, run: Run) -> Condensing:
-    """Queue this run. An answer under way ends for it; what answers nobody here is waited for."""
+    """Queue this run. An answer under way ends for it, unless it has to wait behind one that stands aside; what answers
+    nobody here is waited for."""
     if snapshot.session is None or not snapshot.session.summary.entries:
         raise InvalidInput("there is nothing to condense yet")
-    running = snapshot.running
-    if any(one and one.request.kind is RunKind.COMPACTION for one in (running, *snapshot.queued)):
+    running, at = snapshot.running, run.queued_at
+    own = (one for one in snapshot.queued if one.cause.principal == run.cause.principal)
+    before = (running, *in_line(snapshot.queued, at), *own)
+    if any(one and one.request.kind is RunKind.COMPACTION for one in before):
         raise Conflict("this conversation is being condensed already")
     queued = QueueRun(run=run)
+    if run not in in_line((*snapshot.queued, run), at):
+        words = "Condensing this conversation after your message that is kept for its budget."
+        return Condensing(effects=(queued,), words=words)
     if running is None:
         return Condensing(effects=(queued,), words="Condensing this conversation now.")
     if not running.request.kind.answers:
         return Condensing(effects=(queued,), words="Condensing this conversation after the run under way.")
-    stop = StopRequest(reason=CONDENSED, by=run.cause.principal, at=run.queued_at)
+    stop = StopRequest(reason=CONDENSED, by=run.cause.principal, at=at)
     return Condensing(
         effects=(RequestStop(run_id=running.id, stop=stop), queued),
         ends=(running.id,),
@@ -165,14 +172,14 @@ class Upkeep:
 
 
 def follow(snapshot: RunSnapshot, upkeep: Upkeep, at: int) -> Effects:
-    """Queue what is due behind everything that waits already; nothing that is waiting is queued twice.
+    """Queue what is due behind everything that waits already; nothing that is in line is queued twice.
 
     A child has done its work when its turn ends: its context is seen to only if it goes on.
     """
     run, session = snapshot.run, snapshot.session.session
     if session is None or snapshot.reset_away or session.lineage.parent is not None:
         return ()
-    waiting = {queued.request.kind for queued in snapshot.session.queued}
+    waiting = {queued.request.kind for queued in in_line(snapshot.session.queued, at)}
     return tuple(
         QueueRun(run=_upkeep_run(run, _request(kind, run, session, upkeep, at), at))
         for kind in due(upkeep.load, upkeep.settings)

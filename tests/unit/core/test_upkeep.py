@@ -8,7 +8,7 @@ from roost.core.effects import ChangeSession, QueueRun, RequestStop
 from roost.core.entries import Entry
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.messages import Body, Compaction, Notice, ProvenanceKind
-from roost.core.runs import Lane, Request, Run, RunKind
+from roost.core.runs import Lane, Parked, Request, Run, RunKind
 from roost.core.sessions import Counters, Overrides, Session, Summary
 from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.tools import Place, WorkspaceAccess
@@ -30,8 +30,15 @@ from roost.core.upkeep import (
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
 from roost.testing.clock import NOON
+from tests import samples
+from tests.samples import BOB
 
 FLUSH, COMPACTION = RunKind.FLUSH, RunKind.COMPACTION
+ASIDE = replace(
+    samples.queued(principal=BOB),
+    ready_at=NOON + 1,
+    parked=Parked(at=NOON, setting="budgets.perPerson.cost", reason="used up", personal=True),
+)
 EASY = Load(window=32_768, tokens=1_000, counted=True, chars=4_000, gains=True, unflushed=True)
 
 
@@ -122,6 +129,11 @@ def test_what_waits_already_is_not_queued_again() -> None:
     assert [run.request.kind for run in queued(snapshot(None, waiting))] == [FLUSH]
 
 
+def test_what_stands_aside_does_not_keep_the_others_context_from_being_seen_to() -> None:
+    kinds = [run.request.kind for run in queued(snapshot(None, replace(ASIDE, request=compaction_request())))]
+    assert kinds == [FLUSH, COMPACTION]
+
+
 def test_nothing_follows_in_a_session_that_is_gone_reset_or_a_child() -> None:
     seen = snapshot()
     assert queued(snapshot(builders.session(parent=MAIN))) == []
@@ -156,6 +168,7 @@ def test_the_settings_reach_the_thresholds() -> None:
 
 
 WISH = replace(builders.run("wish"), request=compaction_request())
+BOBS_WISH = replace(WISH, cause=replace(WISH.cause, principal=BOB))
 SPOKEN = Snapshot(key=MAIN, session=builders.session()._replace(summary=Summary(entries=1)))
 
 
@@ -169,6 +182,21 @@ def test_one_wish_at_a_time() -> None:
     for waiting in (replace(SPOKEN, running=WISH), replace(SPOKEN, queued=(WISH,))):
         with pytest.raises(Conflict, match="already"):
             condense(waiting, WISH)
+
+
+@pytest.mark.requirement("P20")
+def test_a_wish_that_stands_aside_keeps_only_its_own_person_from_another() -> None:
+    parked = replace(SPOKEN, queued=(replace(ASIDE, request=compaction_request()),))
+    assert condense(parked, WISH).effects == (QueueRun(run=WISH),)
+    with pytest.raises(Conflict, match="already"):
+        condense(parked, BOBS_WISH)
+
+
+@pytest.mark.requirement("P20")
+def test_who_waits_for_their_budget_ends_nobodys_answer_and_is_told_that_the_wish_waits() -> None:
+    wish = condense(replace(SPOKEN, running=builders.run("turn"), queued=(ASIDE,)), BOBS_WISH)
+    assert (wish.effects, wish.ends) == ((QueueRun(run=BOBS_WISH),), ())
+    assert "kept for its budget" in wish.words
 
 
 def test_an_answer_under_way_ends_for_it_and_what_answers_nobody_is_waited_for() -> None:
