@@ -159,5 +159,5 @@ async def test_an_answer_that_ends_while_the_page_reads_is_shown_once(stage: Sta
     await expect(page.locator(".said.agent:not(.speaking)")).to_contain_text("the end")
     reader.line.deliver_first()
     await expect(page.locator(".said.user")).to_have_count(1)
-    assert await page.locator(".speaking").count() == 0
-    assert await page.locator(".said.agent").count() == 1
+    await expect(page.locator(".speaking")).to_have_count(0)
+    await expect(page.locator(".said.agent")).to_have_count(1)

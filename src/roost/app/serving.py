@@ -225,7 +225,8 @@ def own_token(file: Path) -> Secret:
                 f"{file} is empty", hint="remove it: a token is made at the next start"
             ) from None
         return Secret(text)
-    token = secrets.token_urlsafe(TOKEN_BYTES)
+    # In digits: one that begins with a dash cannot be given to a command.
+    token = secrets.token_hex(TOKEN_BYTES)
     with os.fdopen(descriptor, "w", encoding="utf-8") as out:
         out.write(f"{token}\n")
     return Secret(token)

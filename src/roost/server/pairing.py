@@ -29,7 +29,8 @@ METHOD = "device-token"
 
 
 def new_token() -> str:
-    return secrets.token_urlsafe(TOKEN_BYTES)
+    # In digits: one that begins with a dash cannot be given to a command.
+    return secrets.token_hex(TOKEN_BYTES)
 
 
 class Pairing:
