@@ -29,8 +29,7 @@ METHOD = "device-token"
 
 
 def new_token() -> str:
-    # In digits: one that begins with a dash cannot be given to a command.
-    return secrets.token_hex(TOKEN_BYTES)
+    return secrets.token_urlsafe(TOKEN_BYTES)
 
 
 class Pairing:
