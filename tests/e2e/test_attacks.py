@@ -1,15 +1,14 @@
 """Attacks on a gateway over its port: paths for names, fields of the gateway's own, other gateways, and secrets."""
 
+import asyncio
 import json
 import logging
 import os
-import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import fields
 from itertools import product
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import anyio
@@ -28,6 +27,7 @@ from roost.server.auth import Admitted
 from tests.e2e.edges import ALL, Knocking, configured, knocking, owner, secret_of
 from tests.e2e.test_gateway import served
 from tests.flows.wiredoors import RPC_DOORS
+from tests.opening import Opened, in_own_process
 from tests.scale import examples
 
 UP = (
@@ -54,33 +54,6 @@ DRESSED: tuple[Callable[[str], str], ...] = (
 PATHS = [dress(f"{up}/{what}") for up, what, dress in product(UP, WHAT, DRESSED)]
 
 
-class Opened:
-    """The files that this process opens while it is watched."""
-
-    def __init__(self) -> None:
-        self._watching = False
-        self.paths: list[str] = []
-        sys.addaudithook(self._hear)
-
-    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self._watching and event == "open":
-            self.paths.append(str(arguments[0]))
-
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        self.paths.clear()
-        self._watching = True
-        try:
-            yield
-        finally:
-            self._watching = False
-
-
-@pytest.fixture(scope="session")
-def files() -> Opened:
-    return Opened()
-
-
 @asynccontextmanager
 async def browsing(port: int, token: str) -> AsyncIterator[httpx2.AsyncClient]:
     headers = {
@@ -92,16 +65,15 @@ async def browsing(port: int, token: str) -> AsyncIterator[httpx2.AsyncClient]:
         yield http
 
 
-@pytest.mark.requirement("S8")
-async def test_no_name_is_a_path(tmp_path: Path, files: Opened) -> None:
-    """Whatever is made of it, it opens no file, and as an id it is none."""
+async def ask_for_paths(tmp_path: Path) -> None:
+    opened = Opened()
     home = tmp_path / "home"
     home.mkdir()
     chosen = PATHS[:: len(PATHS) // examples(40, 500)]
     async with served(home) as gateway, owner(gateway) as caller:
         before = os.listdir(tmp_path)
         async with browsing(gateway.port, secret_of(gateway)) as http:
-            with files.watching():
+            with opened.during() as seen:
                 for path in chosen:
                     refused = await caller.call("sessions.resolve", {"sessionId": path})
                     assert "is no session id" in refused["error"]["message"], path
@@ -116,8 +88,18 @@ async def test_no_name_is_a_path(tmp_path: Path, files: Opened) -> None:
                     assert (await http.post("/tools/invoke", json=read)).status_code in (400, 404)
         assert os.listdir(tmp_path) == before
     # The workspace is walked part by part: a name there is one of its files.
-    outside = [one for one in files.paths if one == ".." or "../" in one or one.startswith("/etc")]
+    outside = [one for _, one in seen if one == ".." or "../" in one or one.startswith("/etc")]
     assert outside == []
+
+
+def names_are_no_paths(tmp_path: Path) -> None:
+    asyncio.run(ask_for_paths(tmp_path))
+
+
+@pytest.mark.requirement("S8")
+def test_no_name_is_a_path(tmp_path: Path) -> None:
+    """Whatever is made of it, it opens no file, and as an id it is none."""
+    in_own_process(names_are_no_paths, tmp_path)
 
 
 INTERNAL = sorted(

@@ -19,6 +19,7 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.core.messages import AssistantMessage, UserMessage
 from roost.core.queries import HistoryQuery, SessionQuery
+from roost.core.recovery import MOST_RECOVERIES
 from roost.core.runs import RunState
 from roost.core.schedules import Every, next_due
 from roost.engine.ids import FreshIds
@@ -190,18 +191,23 @@ async def settled(store: Store) -> None:
 
 
 async def judge_turns(store: Store, one: Job) -> int:
-    """Every time follows from the one before it, and was one turn: one question in its session, and one answer."""
+    """Every time follows from the one before it, and was one turn: one question in its session, and one answer, unless
+    its gateways were killed so often that it is given up."""
     rows = (await store.firings(one.id, limit=10_000)).rows[::-1]
     due = one.next_at
+    turns: list[tuple[str, type]] = []
     for row in rows:
         assert row.due_at == due
         assert row.run_id is not None
         run = await store.run(row.run_id)
         assert run is not None
-        assert (run.state, row.state) == (RunState.DONE, FiringState.OK)
+        given_up = run.progress.recoveries >= MOST_RECOVERIES and run.state is RunState.INTERRUPTED
+        ends = (RunState.INTERRUPTED, FiringState.ERROR) if given_up else (RunState.DONE, FiringState.OK)
+        assert (run.state, row.state) == ends, run
+        turns += [(run.id, UserMessage), *(() if given_up else ((run.id, AssistantMessage),))]
         due = next_due(one.plan.schedule, max(row.at, row.due_at), zones)
     assert one.plan.key is not None
     page = await store.history(HistoryQuery(key=one.plan.key, limit=10_000))
     said = [(entry.run_id, type(entry.body)) for entry in page.entries]
-    assert said == [(row.run_id, role) for row in rows for role in (UserMessage, AssistantMessage)]
+    assert said == turns
     return len(rows)

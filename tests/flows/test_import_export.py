@@ -1,8 +1,8 @@
 """An OpenClaw folder into a store and out again, through both embedded stores."""
 
+import asyncio
 import json
 import shutil
-import sys
 import tracemalloc
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -27,7 +27,8 @@ from roost.transfer.export import export_session
 from roost.transfer.lines import Limits
 from roost.transfer.openclaw import import_openclaw
 from roost.transfer.options import ImportOptions
-from roost.transfer.report import Item, Result
+from roost.transfer.report import ImportReport, Item, Result
+from tests.opening import Opened, in_own_process
 from tests.scale import count
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "openclaw"
@@ -288,35 +289,24 @@ def hostile(tmp_path: Path) -> Path:
     return folder
 
 
-class Opened:
-    """The files a process opens for reading or listing while it is `watching`."""
-
-    def __init__(self) -> None:
-        self.watching = False
-        self.seen: set[str] = set()
-        sys.addaudithook(self._hear)
-
-    def _hear(self, event: str, args: tuple[object, ...]) -> None:
-        if self.watching and event in ("open", "os.listdir", "os.scandir"):
-            self.seen.add(str(args[0]))
+READING = ("open", "os.listdir", "os.scandir")
 
 
-@pytest.fixture(scope="module")
-def opened() -> Opened:
-    return Opened()
+def read_hostile(hostile: Path) -> None:
+    async def read() -> ImportReport:
+        return await import_openclaw(MemoryStore(FakeClock(NOW)), hostile, OPTIONS)
+
+    asyncio.run(read())  # What is imported on the way is read here.
+    with Opened().during() as seen:
+        report = asyncio.run(read())
+    named = {name for what, name in seen if what in READING and not name.isdigit()}
+    assert named == {str(hostile), "sessions.json", "s.jsonl"}
+    assert report.count(Result.FAILED) == 0
 
 
 @pytest.mark.requirement("S8", "S25")
-async def test_a_hostile_folder_opens_no_file_but_its_own(hostile: Path, opened: Opened) -> None:
-    store = MemoryStore(FakeClock(NOW))
-    opened.seen = set()
-    opened.watching = True
-    try:
-        report = await import_openclaw(store, hostile, OPTIONS)
-    finally:
-        opened.watching = False
-    assert {name for name in opened.seen if not name.isdigit()} == {str(hostile), "sessions.json", "s.jsonl"}
-    assert report.count(Result.FAILED) == 0
+def test_a_hostile_folder_opens_no_file_but_its_own(hostile: Path) -> None:
+    in_own_process(read_hostile, hostile)
 
 
 @pytest.mark.requirement("S25")

@@ -4,8 +4,8 @@ from roost.core.jsonvalue import JsonObject
 from roost.protocol.events import HEALTH, PRESENCE, SHUTDOWN, TICK, Audience, WireEvent
 from roost.protocol.handshake import SERVICE_RESTART, TICK_MS
 from roost.server.house import House, Phase
+from roost.server.nodeplaces import note
 from roost.server.snapshots import health, presence
-from roost.server.whereabouts import note
 
 HEALTH_EVERY = 2
 PRESENCE_MS = 1_000

@@ -115,6 +115,8 @@ def _read(
 ) -> tuple[_Read, ...]:
     with opened_archive(path, options.limits) as archive:
         sessions = _in_order(_sessions(archive, options.limits), archive)
+        if fork is None:
+            _refuse_lone_child(sessions[0].key)
         naming = _naming(sessions, options.agent, fork)
         _refuse_unknown({naming.key(one.key).agent for one in sessions} - {""}, agents)
         return tuple(_Reading(archive, options, sessions, naming).all())
@@ -166,6 +168,15 @@ def _in_order(sessions: tuple[Bundled, ...], archive: Archive) -> tuple[Bundled,
     if len(set(ids)) != len(ids) or sorted(filter(None, files)) != sorted(archive.parts - {INDEX, USAGE}):
         raise _damaged("its transcripts are not those of its sessions")
     return tuple(placed)
+
+
+def _refuse_lone_child(root: SessionKey) -> None:
+    """Under its own key it would be a child whose rights nobody bounds."""
+    if root.kind in CHILD_KINDS:
+        raise InvalidInput(
+            f"{shown(str(root))} is a child, and the session it belongs to is not in the bundle",
+            hint="--fork imports it as a session of its own; or bundle the session it belongs to",
+        )
 
 
 def _refuse_unknown(wanted: set[str], agents: frozenset[str]) -> None:

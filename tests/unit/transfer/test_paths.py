@@ -1,15 +1,13 @@
 """Names of transcript files; S8 is proven here and in the flow."""
 
 import itertools
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from roost.core.errors import InvalidInput
 from roost.transfer.paths import Fate, TranscriptName, is_session_id, transcript_name, transcript_path
+from tests.opening import Opened, in_own_process
 
 ID = "0195a1c2-7d10-4a51-9c3e-2f4b6d8e0a01"
 
@@ -33,37 +31,10 @@ def traversals() -> list[str]:
     return list(dict.fromkeys([*walked, *inside, *deep, *others]))
 
 
-class Opened:
-    """What a process opens, lists or looks at while `watching`."""
-
-    def __init__(self) -> None:
-        self.watching = False
-        self.seen: list[str] = []
-        sys.addaudithook(self._hear)
-
-    def _hear(self, event: str, args: tuple[object, ...]) -> None:
-        if self.watching and (event == "open" or event.startswith(("os.", "shutil.", "pathlib."))):
-            self.seen.append(f"{event} {args[:1]}")
-
-    @contextmanager
-    def during(self) -> Iterator[list[str]]:
-        self.seen, self.watching = [], True
-        try:
-            yield self.seen
-        finally:
-            self.watching = False
-
-
-@pytest.fixture(scope="module")
-def opened() -> Opened:
-    return Opened()
-
-
-@pytest.mark.requirement("S8")
-def test_no_text_that_walks_out_of_a_folder_is_an_id_and_no_file_is_touched(opened: Opened) -> None:
+def refuse_all() -> None:
     texts = traversals()
     assert len(texts) >= 500
-    with opened.during() as seen:
+    with Opened().during() as seen:
         for text in texts:
             for session_id, topic in ((text, None), (ID, text)):
                 with pytest.raises(InvalidInput) as refused:
@@ -74,10 +45,19 @@ def test_no_text_that_walks_out_of_a_folder_is_an_id_and_no_file_is_touched(open
     assert seen == []
 
 
-def test_the_tracer_sees_a_file_that_is_opened(opened: Opened) -> None:
-    with opened.during() as seen:
+@pytest.mark.requirement("S8")
+def test_no_text_that_walks_out_of_a_folder_is_an_id_and_no_file_is_touched() -> None:
+    in_own_process(refuse_all)
+
+
+def read_this_file() -> None:
+    with Opened().during() as seen:
         Path(__file__).read_bytes()
-    assert seen
+    assert seen == [("open", __file__)]
+
+
+def test_the_tracer_sees_a_file_that_is_opened() -> None:
+    in_own_process(read_this_file)
 
 
 @pytest.mark.requirement("D09", "D36")

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from roost.core.errors import Conflict, InvalidInput
-from roost.core.keys import SessionKey
+from roost.core.keys import CHILD_KINDS, SessionKey
 from roost.core.messages import UserMessage
 from roost.core.principals import OWNER, UNKNOWN, person
 from roost.core.queries import LedgerQuery
@@ -215,14 +215,21 @@ async def test_it_goes_on_from_nothing_that_is_somebody_elses_here(
     assert first.base is None
 
 
-async def test_a_child_on_its_own_is_nobodys_child_here(store: MemoryStore, tmp_path: Path) -> None:
+async def test_a_child_on_its_own_becomes_a_session_or_nothing(store: MemoryStore, tmp_path: Path) -> None:
     def alone(index: dict[str, Any], files: dict[str, str]) -> None:
         del index[str(MAIN)], files["g1.jsonl"], files["g2.jsonl"]
 
-    await unpack(store, bundle(tmp_path / "b", alone, root=CHILD), options(), AGENTS)
-    child = await store.session(SessionKey.parse(CHILD))
-    assert child is not None
-    assert (child.lineage.parent, child.owner) == (None, OWNER)
+    path, numbers = bundle(tmp_path / "b", alone, root=CHILD), count(1)
+    with pytest.raises(InvalidInput, match="is a child") as refused:
+        await unpack(store, path, options(), AGENTS)
+    assert "--fork" in str(refused.value.hint)
+    assert await store.session(SessionKey.parse(CHILD)) is None
+    (item,) = (await unpack(store, path, options(), AGENTS, lambda: f"n{next(numbers)}")).items
+    assert item.key is not None
+    assert item.key.kind not in CHILD_KINDS
+    session = await store.session(item.key)
+    assert session is not None
+    assert (session.lineage.parent, session.owner) == (None, OWNER)
 
 
 async def test_an_empty_transcript_needs_no_file(store: MemoryStore, tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from roost.protocol.params import NoParams
 from roost.server.calls import Call
 from roost.server.handlers import devices as pairing
 from roost.server.handlers.talking import Talk, Words
+from roost.server.nodeplaces import elsewhere
 from roost.server.nodes import Wish
-from roost.server.whereabouts import elsewhere
 
 MOST_OF_TROUBLE = 4_000
 SAYING: Mapping[str, str] = {"agent.request": "message", "voice.transcript": "text"}

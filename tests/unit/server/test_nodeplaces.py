@@ -6,7 +6,7 @@ from pathlib import Path
 from roost.core.devices import Device, DeviceIdentity, Met
 from roost.core.grants import Role
 from roost.core.principals import node
-from roost.server.whereabouts import elsewhere, note
+from roost.server.nodeplaces import elsewhere, note
 from tests.flows.served import gates
 
 DEVICE = Device(
