@@ -361,7 +361,8 @@ class Store(Jobs, Points, Imports, Protocol):
 
     def watch(self, key: SessionKey | None, told: Told) -> AbstractContextManager[None]:
         """Within the context, `told` is called on the event loop with the key of each session that has news, or of
-        this one only: after the commit, and before whoever made it goes on. It must be quick, and raise nothing."""
+        this one only: after the commit, and before whoever made it goes on. It may be told again of what it knows. It must be quick, and
+        raise nothing."""
         ...
 
     # -- upkeep --------------------------------------------------------------------------------------
