@@ -101,8 +101,7 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
 
 
 def _stale(session: Session, arrival: Arrival) -> Stale | None:
-    kind = lifecycle.reset_type(session.key, session.facts)
-    rule = lifecycle.resolve(arrival.resets, kind, session.facts.channel)
+    rule = lifecycle.rule_for(arrival.resets, session.key, arrival.opening.facts)
     verdict = lifecycle.freshness(rule, session.times.interacted, arrival.inbound.received_at, arrival.zone)
     return verdict if isinstance(verdict, Stale) else None
 

@@ -119,6 +119,19 @@ def test_what_no_person_sent_neither_resets_nor_refreshes(kind: ProvenanceKind) 
     assert effects == (ChangeSession(key=MAIN, touched=NOON),)
 
 
+@pytest.mark.requirement("D43")
+@pytest.mark.parametrize(("channel", "afresh"), [("telegram", False), ("discord", True)])
+def test_the_channel_that_is_spoken_on_says_when_a_session_of_several_is_stale(
+    channel: str, afresh: bool
+) -> None:
+    """The session was opened elsewhere, as the main one is by the first client that ever spoke in it."""
+    facts = samples.DIRECT_FACTS._replace(channel="webchat")
+    known = replace(samples.snapshot(), session=samples.session(interacted=YESTERDAY)._replace(facts=facts))
+    resets = ResetPolicy(by_channel={"telegram": ResetSetting(mode=ResetMode.NONE)})
+    said = samples.arrival(facts=facts._replace(channel=channel))
+    assert (OpenGeneration in kinds(begin(known, replace(said, resets=resets)))) is afresh
+
+
 @pytest.mark.requirement("D42", "P9")
 def test_a_stale_session_starts_afresh_and_says_so_before_the_answer() -> None:
     effects = begin(spoken_in(YESTERDAY), samples.arrival())
