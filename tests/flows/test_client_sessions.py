@@ -143,7 +143,7 @@ async def test_sessions_are_listed_by_what_is_asked(opened: Opened) -> None:
         assert listed["totalCount"] >= 3
         rest = await client.call("sessions.list", {"limit": 2, "offset": 2})
         assert (rest["totalCount"], rest["nextOffset"], rest["hasMore"]) == (4, None, False)
-        helper = await client.call("sessions.list", {"agentId": "helper", "includeDerivedTitles": True})
+        helper = await client.call("sessions.list", {"agentId": "Helper", "includeDerivedTitles": True})
         assert [row["key"] for row in helper["sessions"]] == ["agent:helper:main"]
         assert helper["sessions"][0]["derivedTitle"] == "agent:helper:main"
         gate.bench.model.add((Say("words"),))

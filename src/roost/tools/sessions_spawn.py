@@ -233,7 +233,7 @@ def _wish(spec: ToolSpec, given: JsonObject) -> Wish:
         task=task,
         label=None if label is None else label[:LONGEST_LABEL],
         task_name=name,
-        agent=_text(arguments, "agentId"),
+        agent=arguments.agent(),
         model=_text(arguments, "model"),
         thinking=_text(arguments, "thinking"),
         limit_seconds=seconds if timed else None,

@@ -112,7 +112,7 @@ async def test_by_default_a_child_has_no_time_limit_and_is_kept(spawning: Spawni
 
 
 @pytest.mark.requirement("D22")
-@pytest.mark.parametrize(("asked", "agent"), [({}, "main"), ({"agentId": "ops"}, "ops")])
+@pytest.mark.parametrize(("asked", "agent"), [({}, "main"), ({"agentId": "Ops"}, "ops")])
 async def test_a_child_is_its_requesters_agent_or_one_that_is_allowed(
     spawning: Spawning, asked: dict[str, str], agent: str
 ) -> None:

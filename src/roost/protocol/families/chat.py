@@ -6,7 +6,7 @@ from pydantic import Field
 
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.method import Method
-from roost.protocol.params import Count, Name, Names, Params, Positive
+from roost.protocol.params import AgentId, Count, Name, Names, Params, Positive
 from roost.protocol.scopes import Scope
 
 MOST_MESSAGES = 1_000
@@ -38,7 +38,7 @@ class Relayed(Params):
 
 class SendParams(Params):
     session_key: Key
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     session_id: Name | None = None
     message: str
     thinking: str | None = None
@@ -53,7 +53,7 @@ class SendParams(Params):
 
 class HistoryParams(Params):
     session_key: Key
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     session_id: Name | None = None
     limit: Annotated[int, Field(ge=1, le=MOST_MESSAGES)] = 200
     max_bytes: Annotated[int, Field(ge=1024)] = 6 * 1024 * 1024
@@ -84,7 +84,7 @@ class Startup(History, total=False):
 
 
 class MetadataParams(Params):
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     session_key: Name | None = None
 
 
@@ -96,7 +96,7 @@ class Metadata(TypedDict):
 class AbortParams(Params):
     session_key: Key
     run_id: Name | None = None
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     preserve_side_runs: bool = False
 
 
@@ -108,7 +108,7 @@ class Aborted(TypedDict):
 
 class InjectParams(Params):
     session_key: Key
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     message: Name
     label: str | None = None
 
