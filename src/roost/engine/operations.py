@@ -181,7 +181,7 @@ class Operations:
         return session
 
     async def stop(self, caller: PersonCaller, key: SessionKey, run_id: str | None = None) -> tuple[str, ...]:
-        """Stop one run of a session, or all there is in it and below; the runs that were under way or waited."""
+        """Stop one turn of a session, or all there is in it and below; the runs that were under way or waited."""
         if await reach(self._store, Operation.STOP, caller, key, self._clock.now()) is None:
             return ()
         request = StopRequest(reason=STOPPED, by=caller.principal, at=self._clock.now())
@@ -192,7 +192,8 @@ class Operations:
                 stopping.stop(tree, request) if run_id is None else stopping.stop_run(tree, run_id, request)
             )
             ends[:] = done.runs
-            stopped[:] = [one.run.id for one in tree.runs if run_id in (None, one.run.id)]
+            named = [one.run.id for one in tree.runs] if run_id is None else [run_id]
+            stopped[:] = () if done.nothing else named
             return done.effects
 
         await self._store.change_tree(key, decide)

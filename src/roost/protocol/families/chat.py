@@ -148,7 +148,7 @@ METADATA = Method(
 )
 ABORT = Method(
     name="chat.abort",
-    about="Stops a run, or everything in a session.",
+    about="Stops a turn with all it spawned, or everything in a session.",
     params=AbortParams,
     result=Aborted,
     needs=Scope.WRITE,
