@@ -173,6 +173,11 @@ def _stopped(
         *(_end(one, request, told) for one in waiting),
         _clear(inputs, request, told),
         *(_settle(tree, one, child, request) for one, child in owed),
+        *(
+            _unanswered(one, request)
+            for one in tree.asked
+            if one.run.id in {child.batch for _, child in owed}
+        ),
     ]
     return Stopped(
         effects=tuple(effect for group in effects for effect in group),
@@ -185,9 +190,17 @@ def _stopped(
 
 def _end(snapshot: RunSnapshot, request: StopRequest, told: Address | None) -> Effects:
     outcome = killed(request, request.at)
-    ending = Ending(outcome=outcome, announce=lambda completion, written: announce_text(completion, None))
     ended = EndRun(run_id=snapshot.run.id, outcome=outcome)
-    return (ended, *a2a.advance(snapshot, ending), *let_down(snapshot.run, outcome, told))
+    return (ended, *_unanswered(snapshot, request), *let_down(snapshot.run, outcome, told))
+
+
+def _unanswered(snapshot: RunSnapshot, request: StopRequest) -> Effects:
+    """The exchange of a run that will not answer, also of one that yielded and whose children are stopped."""
+    ending = Ending(
+        outcome=killed(request, request.at),
+        announce=lambda completion, written: announce_text(completion, None),
+    )
+    return a2a.advance(snapshot, ending)
 
 
 def _waiting(snapshot: Snapshot, run_id: str | None = None) -> tuple[Lost, ...]:

@@ -138,6 +138,22 @@ def test_an_exchange_that_waits_is_over() -> None:
     assert (put.exchange.phase, put.exchange.error) == (Phase.DONE, "enough")
 
 
+@pytest.mark.parametrize(("batch", "ends"), [("x", True), ("another", False)])
+def test_an_exchange_whose_answer_waits_for_children_is_over_when_they_are_stopped(
+    batch: str, ends: bool
+) -> None:
+    request = Request(exchange_id="x1")
+    yielded = replace(
+        samples.run("x", kind=ProvenanceKind.INTER_SESSION, request=request),
+        outcome=Outcome(state=RunState.DONE, at=NOON, yielded=True),
+    )
+    asked = RunSnapshot(run=yielded, session=samples.snapshot(), exchange=samples.exchange())
+    session = replace(samples.snapshot(), children=(samples.completion("c-run", batch=batch),))
+    stopped = stopping.stop_below(Tree(session=session, asked=(asked,)), STOP)
+    over = [effect.exchange for effect in stopped.effects if isinstance(effect, PutExchange)]
+    assert [(one.phase, one.error) for one in over] == ([(Phase.DONE, "enough")] if ends else [])
+
+
 @pytest.mark.requirement("D51", "P27")
 def test_children_and_theirs_are_stopped_and_settled_as_killed_so_that_nobody_goes_on() -> None:
     child = replace(samples.completion("c-run"), child=CHILD)
