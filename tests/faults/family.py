@@ -14,6 +14,7 @@ from roost.core.visibility import Level
 from roost.engine.rules import Cast, Part
 from roost.engine.stops import Stops
 from roost.ports import Clock, Model, Store
+from roost.scanners.stdlib import StdlibScanner
 from roost.tools.access import Access
 from roost.tools.sessions_spawn import SessionsSpawn
 from roost.tools.sessions_yield import SessionsYield
@@ -39,7 +40,11 @@ def family(store: Store, clock: Clock, model: Model) -> tuple[Stops, Cast]:
     """Who plays the runs of one life of a gateway, and what ends them."""
     stops = Stops()
     access = Access(store, clock, SessionReach(agent="main", level=Level.TREE))
-    tools = (SessionsSpawn(access, RULES), SessionsYield(access), Subagents(access, stops.end))
+    tools = (
+        SessionsSpawn(access, RULES),
+        SessionsYield(access),
+        Subagents(access, StdlibScanner(), stops.end),
+    )
 
     def cast(session: Session, run: Run) -> Part:
         child = session.key.kind in CHILD_KINDS

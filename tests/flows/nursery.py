@@ -24,6 +24,7 @@ from roost.engine.ids import FreshIds
 from roost.engine.rules import Part
 from roost.engine.stops import Stops
 from roost.ports import Tool
+from roost.scanners.stdlib import StdlibScanner
 from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import CallTool, Script
 from roost.tools.access import Access
@@ -96,7 +97,7 @@ class Nursery:
         own: tuple[Tool, ...] = (
             SessionsSpawn(access, self.rules()),
             SessionsYield(access),
-            Subagents(access, self.stops.end),
+            Subagents(access, StdlibScanner(), self.stops.end),
         )
         tools = (*(own if left else ()), *self.more)
         return Part(

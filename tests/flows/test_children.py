@@ -5,19 +5,21 @@ from random import Random
 
 import pytest
 
+from roost.core import stopping
 from roost.core.addresses import Address
 from roost.core.deliveries import DeliveryKind
-from roost.core.exchanges import Completion, CompletionStatus, Phase
+from roost.core.exchanges import Completion, CompletionStatus, ExchangeState, Phase
 from roost.core.inbound import InboundState
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, UserMessage, text_of
 from roost.core.notices import derived_id
+from roost.core.principals import OWNER
 from roost.core.queries import SessionQuery
 from roost.core.recovery import MAX_AGE_MS
-from roost.core.runs import Run, RunKind, RunState
+from roost.core.runs import Run, RunKind, RunState, StopRequest
 from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
-from tests.flows.agents import spawn
+from tests.flows.agents import send, spawn
 from tests.flows.driver import Driver, Said, dm
 from tests.flows.storm import AGENTS, Storm
 from tests.scale import count, seeds
@@ -297,3 +299,20 @@ async def test_however_children_end_and_gateways_die_each_is_told_once(
 
 
 ENDS = (RunState.DONE, RunState.DONE, RunState.FAILED, RunState.TIMEOUT, RunState.KILLED)
+
+
+@pytest.mark.requirement("D51")
+async def test_an_answer_that_waits_for_children_is_not_waited_for_after_a_stop(
+    driver: Driver, clock: FakeClock
+) -> None:
+    ops = SessionKey.named("ops", "main")
+    sent = await send(driver, await asked(driver), ops, "look into it")
+    answering = await driver.started()
+    await driver.take(answering)
+    await spawn(driver, answering, "a part of it")
+    await driver.finish(answering, Said(yielded=True))
+    request = StopRequest(reason="enough", by=OWNER, at=clock.now())
+    await driver.store.change_tree(ops, lambda tree: stopping.stop(tree, request).effects)
+    found = await driver.store.exchange(sent.id)
+    assert found is not None
+    assert (found.state, found.phase, found.error) == (ExchangeState.FAILED, Phase.DONE, "enough")

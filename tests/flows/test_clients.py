@@ -6,12 +6,14 @@ import anyio
 import pytest
 
 from roost.core.messages import Image, Text, ToolCall, Usage, UserMessage, text_of
-from roost.core.models import FailureKind, ToolSpec
+from roost.core.models import FailureKind, ModelRequest, ToolSpec
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
+from roost.core.sessions import SessionStatus
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.ports import Report
-from roost.testing.scripts import CallTool, Fail, Hang, Say, Spend, Think, Until
+from roost.testing.scripts import CallTool, Fail, Hang, Say, Script, Spend, Think, Until
 from roost.testing.wires import Refused
+from tests.flows.nursery import Nursery, call, spawns, task_of
 from tests.flows.served import Opened, send
 
 MAIN = "agent:main:main"
@@ -312,6 +314,52 @@ async def test_what_a_message_must_be(opened: Opened) -> None:
         await client.event("chat", state="final")
         rows = (await client.call("sessions.get", {"key": "main"}))["messages"]
         assert rows[0]["content"][1] == {"type": "image", "data": "AAAA", "mimeType": "image/png"}
-        with pytest.raises(Refused, match="another one now"):
-            await client.call("chat.send", send("hi", "run-2", sessionId="old"))
         assert (await client.call("sessions.get", {"key": "nowhere"}))["messages"] == []
+
+
+async def test_an_id_from_before_a_reset_means_the_session_as_it_is(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.otherwise = (Say("seen"),)
+        await client.call("chat.send", send("hi", "run-1", sessionId="nobody has it yet"))
+        await client.event("chat", runId="run-1", state="final")
+        held = (await client.call("sessions.describe", {"key": "main"}))["session"]["sessionId"]
+        other = await client.call("sessions.create", {"key": "other"})
+        await client.call("sessions.reset", {"key": "main"})
+        await client.call("chat.send", send("still here", "run-2", sessionId=held))
+        await client.event("chat", runId="run-2", state="final")
+        for strange in ("old", other["sessionId"]):
+            with pytest.raises(Refused, match="never had that sessionId"):
+                await client.call("chat.send", send("hi", f"to-{strange}", sessionId=strange))
+        with pytest.raises(Refused, match="another one now"):
+            await client.call("sessions.reset", {"key": "main", "expectedSessionId": held})
+        shown = (await client.call("sessions.get", {"key": "main"}))["messages"]
+        assert [row["role"] for row in shown] == ["user", "assistant"]
+        assert shown[0]["content"] == "still here"
+
+
+@pytest.mark.requirement("D51")
+@pytest.mark.parametrize("by_name", [True, False])
+async def test_a_turn_that_waits_for_its_children_is_stopped_with_them_and_nobody_waits_for_it(
+    opened: Opened, by_name: bool
+) -> None:
+    async with opened() as (gate, client):
+
+        def act(request: ModelRequest) -> Script:
+            return [Hang()] if task_of(request) else [*spawns("a", "b"), call("sessions_yield")]
+
+        nursery = Nursery(gate.bench, act)
+        await gate.engine.reload(replace(gate.engine.rules, cast=nursery.cast))
+        await client.call("chat.send", send("go", "run-1"))
+        assert (await client.event("chat", runId="run-1", state="final"))["yielded"]
+        await gate.bench.model.asked(3)
+        if by_name:
+            done = await client.call("chat.abort", {"sessionKey": "main", "runId": "run-1"})
+            assert (done["aborted"], done["runIds"]) == (True, ["run-1"])
+        else:
+            await client.call("chat.send", send("/stop", "stop"))
+        waited = await client.call("agent.wait", {"runId": "run-1", "timeoutMs": 3_600_000})
+        assert waited["status"] == "timeout"
+        await gate.engine.settled()
+        assert [row.status for row in await nursery.descendants()] == [SessionStatus.KILLED] * 2
+        again = await client.call("chat.abort", {"sessionKey": "main", "runId": "run-1"})
+        assert (again["aborted"], again["runIds"]) == (False, [])

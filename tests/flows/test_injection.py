@@ -79,7 +79,7 @@ class Trap:
             SessionsSearch(access, scanner),
             SessionsSpawn(access, SPAWNING),
             SessionsYield(access),
-            Subagents(access, Stops().end),
+            Subagents(access, scanner, Stops().end),
         )
         bench.change(cast=self.cast)
         self.child = ScriptedModel(otherwise=(Say(FORGED),), clock=bench.clock)

@@ -7,6 +7,7 @@ import pytest
 from roost.core.effects import PutExchange
 from roost.core.entries import EntryDraft
 from roost.core.exchanges import Exchange
+from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
 from roost.core.messages import Compaction, ToolCall, Usage
 from roost.core.models import FailureKind, ModelRef
 from roost.core.queries import LedgerQuery
@@ -40,6 +41,24 @@ async def talk(gate: Gate, client: LocalClient, *texts: str) -> None:
         await client.call("chat.send", send(text, name))
         await client.event("chat", runId=name, state="final")
     await gate.engine.settled()
+
+
+@pytest.mark.requirement("D43")
+async def test_the_reset_of_a_channel_holds_in_a_session_that_a_client_opened(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        await talk(gate, client, "hello")
+        never = ResetPolicy(by_channel={"loopback": ResetSetting(mode=ResetMode.NONE)})
+        await gate.engine.reload(replace(gate.engine.rules, resets=never))
+        (here,) = (await client.call("sessions.explain", {"key": "main", "about": "reset"}))["reasons"]
+        assert "(default: daily at 04:00)" in here["text"]
+        await gate.bench.say("/explain reset")
+        (there,) = await gate.bench.replies()
+        assert "session.resetByChannel.loopback: none" in there
+        gate.bench.model.add((Say("hi"),))
+        await gate.bench.say("from a chat")
+        await gate.bench.replies(at_least=2)
+        (now,) = (await client.call("sessions.explain", {"key": "main", "about": "reset"}))["reasons"]
+        assert "session.resetByChannel.loopback: none" in now["text"]
 
 
 @pytest.mark.requirement("F9", "P29")

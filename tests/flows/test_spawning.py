@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import anyio
 import pytest
 
+from roost.core.exchanges import CompletionStatus
 from roost.core.leases import Gateway
 from roost.core.messages import ToolResult, text_of
 from roost.core.models import ModelRequest
@@ -342,3 +343,38 @@ async def test_a_child_may_not_spawn_below_the_last_level(nursery: Nursery) -> N
     told = nursery.bench.model.requests[-2]
     assert "There is no tool 'sessions_spawn' here" in text_of(told.messages[-1])
     assert [child.lineage.depth for child in await nursery.descendants()] == [1]
+
+
+@pytest.mark.requirement("D27")
+async def test_a_child_that_waits_for_its_own_without_yielding_reports_what_they_found(
+    nursery: Nursery,
+) -> None:
+    shared_out = anyio.Event()
+
+    def act(request: ModelRequest) -> Script:
+        if announcing(request):
+            return [Say("Result: 42")]
+        if "All 2 sub-agents have ended" in said_to(request):
+            return [Say("the answer is 42")]
+        begun = isinstance(newest(request), ToolResult)
+        match task_of(request):
+            case "child":
+                return [Say("I have begun and will report.")] if begun else spawns("one", "two")
+            case None:
+                return [Say("Begun.")] if begun else spawns("child")
+            case _:
+                return [Until(shared_out), Say("found")]
+
+    async def said() -> bool | None:
+        return True if (await nursery.descendants())[0].status is SessionStatus.DONE else None
+
+    nursery.act = act
+    async with nursery.engine().serving(GATEWAY):
+        await nursery.bench.say("go")
+        await nursery.bench.model.asked(6)
+        await nursery.bench.store.wait_for(Topic(TopicKind.RUNS), said)
+        (owed,) = await nursery.bench.store.completions(MAIN)
+        assert owed.status is CompletionStatus.PENDING
+        shared_out.set()
+        replies = await nursery.bench.replies(at_least=2)
+    assert [text.splitlines()[:2] for text in replies] == [["Begun."], ["Status: success", "Result: 42"]]

@@ -67,7 +67,7 @@ class Desk:
             SessionStatus(access, Models(find=self._model, of_agent=self._model_of)),
             SessionsSpawn(access, spawning),
             SessionsYield(access),
-            Subagents(access, self._stop),
+            Subagents(access, self._scanner, self._stop),
             Cron(self._store, self._clock, self._zones, tuple(one.id for one in self._settings.agents.list)),
             AgentsList(policies.delegation(agent), map(_known_agent, self._settings.agents.list)),
         )

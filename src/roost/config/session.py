@@ -164,7 +164,8 @@ class Session(Section):
     reset: Annotated[Reset | None, about("When a session starts afresh. Unset: daily at 4.")] = None
     reset_by_type: Annotated[ResetByType | None, about("Resets by kind of chat, over `reset`.")] = None
     reset_by_channel: Annotated[
-        FrozenMap[ChannelName, Reset], about("Resets by channel, in place of all others.")
+        FrozenMap[ChannelName, Reset],
+        about("Resets by the channel that is spoken on, in place of all others."),
     ] = FrozenMap()
     idle_minutes: Annotated[
         Positive | None, about("Idle reset only; counts when neither `reset` nor `resetByType` is given.")

@@ -1,7 +1,7 @@
 """A message at the door, and what it does to its session before it is queued.
 
-It opens the session, starts it afresh when that is due, and, if a person sent it, moves origin and interaction, and the
-route if it is that person's to move.
+It opens the session, starts it afresh when that is due, and, if a person sent it, moves origin, interaction and the name of
+a group, and the route if it is that person's to move.
 """
 
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ from datetime import tzinfo
 from roost.core import lifecycle
 from roost.core.addresses import Address, ChatType, Origin
 from roost.core.effects import Archive, ChangeSession, Effects, OpenSession
-from roost.core.envelopes import merge_origin
+from roost.core.envelopes import merge_labels, merge_origin
 from roost.core.errors import Conflict
 from roost.core.inbound import Inbound
 from roost.core.keys import SessionKey
@@ -88,6 +88,7 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
     put_off = not fresh and stale is not None and stale.reason is not StaleReason.IDLE
     change = ChangeSession(
         key=session.key,
+        labels=_renamed(session, arrival.opening.labels),
         origin=merge_origin(session.origin, arrival.opening.origin),
         route=moved_to(session, arrival),
         touched=at,
@@ -101,10 +102,15 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
 
 
 def _stale(session: Session, arrival: Arrival) -> Stale | None:
-    kind = lifecycle.reset_type(session.key, session.facts)
-    rule = lifecycle.resolve(arrival.resets, kind, session.facts.channel)
+    rule = lifecycle.rule_for(arrival.resets, session.key, arrival.opening.facts)
     verdict = lifecycle.freshness(rule, session.times.interacted, arrival.inbound.received_at, arrival.zone)
     return verdict if isinstance(verdict, Stale) else None
+
+
+def _renamed(session: Session, called: Labels) -> Labels | None:
+    """What a group is called now, if that is something else than before."""
+    labels = merge_labels(session.labels, called) if session.facts.shared else session.labels
+    return None if labels == session.labels else labels
 
 
 def opened(arrival: Arrival) -> OpenSession:

@@ -61,7 +61,7 @@ def child_end(snapshot: RunSnapshot, ending: Ending) -> Effects:
         return ()
     if snapshot.run.request.kind is RunKind.ANNOUNCE:
         return _announced(snapshot, completion, requester, ending)
-    if completion.status is not CompletionStatus.PENDING:
+    if not _pending(completion):
         return ()
     settled = replace(
         completion,
@@ -99,17 +99,25 @@ def discarded(snapshot: RunSnapshot, effects: Effects) -> Effects:
 
 
 def waits(snapshot: RunSnapshot, outcome: Outcome) -> bool:
-    """Whether a run that yielded will be gone on with. An announcement is a last word: it waits for nobody."""
-    if not outcome.yielded or snapshot.run.request.kind is RunKind.ANNOUNCE:
+    """Whether a run will be gone on with: one that yielded, or one that ends a task while children it gave parts of it to
+    are at work, so that what it said is no report yet. An announcement is a last word: it waits for nobody."""
+    if not outcome.succeeded or snapshot.run.request.kind is RunKind.ANNOUNCE:
         return False
-    return bool(snapshot.spawned) or _reports(snapshot)
+    if outcome.yielded:
+        return bool(snapshot.spawned) or _reports(snapshot)
+    owed = snapshot.completion
+    return owed is not None and _pending(owed) and any(map(_pending, snapshot.spawned))
+
+
+def _pending(completion: Completion) -> bool:
+    return completion.status is CompletionStatus.PENDING
 
 
 def yield_end(snapshot: RunSnapshot, ending: Ending) -> Effects:
     """A run yields after the last of its children has ended: it goes on at once, also if it heard of them before.
     What they said to it and it has not read takes it on by itself."""
     batch = snapshot.spawned
-    waiting = any(one.status is CompletionStatus.PENDING for one in batch)
+    waiting = any(map(_pending, batch))
     if not ending.outcome.yielded or waiting or not batch or _reports(snapshot):
         return ()
     return go_on(snapshot.run, batch, ending.outcome.at)
@@ -134,7 +142,7 @@ def _result(ending: Ending) -> str | None:
 def _pass_on(snapshot: RunSnapshot, settled: Completion, requester: Snapshot, ending: Ending) -> Effects:
     batch, at = snapshot.batch, ending.outcome.at
     if batch and batch.outcome and batch.outcome.yielded:
-        if any(one.status is CompletionStatus.PENDING for one in snapshot.siblings):
+        if any(map(_pending, snapshot.siblings)):
             return ()
         unheard = (one for one in snapshot.siblings if one.acknowledged_at is None)
         return go_on(batch, (*unheard, settled), at)

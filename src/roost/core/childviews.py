@@ -100,7 +100,7 @@ def shown(view: ChildView, key: str, now: int) -> JsonObject:
 
 def chosen(target: str, views: Sequence[ChildView], now: int) -> tuple[ChildView, ...]:
     """Those a name means: a number, a run id or the beginning of one, a key, a label, a task name, `last` or `all`."""
-    name = target.strip()
+    name = " ".join(target.split())
     if not name:
         raise InvalidInput("`target` is missing", hint="name a sub-agent as `subagents` lists them, or `all`")
     within = [view for view in views if view.recent(now, RECENT_MS)]
@@ -112,7 +112,7 @@ def chosen(target: str, views: Sequence[ChildView], now: int) -> tuple[ChildView
         number = int(name.removeprefix("#"))
         return tuple(view for view in within if view.number == number) or _nobody(name)
     exact = [view for view in within if name in (view.run.id, str(view.session.key), view.session.session_id)]
-    named = [view for view in within if name in (view.session.labels.label, view.terms.task_name)]
+    named = [view for view in within if name in (view.session.labels.label, view.terms.task_name, view.label)]
     begun = [view for view in within if view.run.id.startswith(name)]
     fitting = exact or named or begun
     if len(fitting) > 1:

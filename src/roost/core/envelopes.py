@@ -143,6 +143,17 @@ def labels_of(envelope: Envelope) -> Labels:
     )
 
 
+def merge_labels(old: Labels, new: Labels) -> Labels:
+    """What a chat is called after another message: new names win, missing ones leave the old; a room has no subject."""
+    return Labels(
+        label=old.label,
+        display_name=new.display_name or old.display_name,
+        subject=None if new.room else new.subject or old.subject,
+        room=None if new.subject else new.room or old.room,
+        space=new.space or old.space,
+    )
+
+
 def origin_of(envelope: Envelope) -> Origin:
     """Where a conversation was met, from one message of it."""
     conversation = envelope.conversation

@@ -57,10 +57,11 @@ def conclude(snapshot: RunSnapshot, end: End, ending: Ending) -> Effects:
 def finish(snapshot: RunSnapshot, ending: Ending) -> Effects:
     """End the run; what it did not take waits for the next one, and whoever waits for it is served.
 
-    A run that yields with nothing to wait for has ended: nobody would ever go on with it.
+    A run that yields with nothing to wait for has ended: nobody would ever go on with it. A task whose parts are still at
+    work has not, whether its run yielded or not.
     """
-    if ending.outcome.yielded and not children.waits(snapshot, ending.outcome):
-        ending = replace(ending, outcome=replace(ending.outcome, yielded=False))
+    outcome = ending.outcome
+    ending = replace(ending, outcome=replace(outcome, yielded=children.waits(snapshot, outcome)))
     effects = (
         EndRun(run_id=snapshot.run.id, outcome=ending.outcome),
         *hand_over(snapshot.session, snapshot.run, ending.outcome),

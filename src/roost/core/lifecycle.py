@@ -94,13 +94,18 @@ Freshness: TypeAlias = Fresh | Stale
 
 
 def reset_type(key: SessionKey, facts: Facts) -> ConversationType:
-    """Under which type of conversation a session's reset is configured."""
+    """Under which type of conversation the reset of what is said in a chat is configured."""
     if facts.thread is not None:
         return ConversationType.THREAD
     by_key = conversation_type(key)
     if by_key is ConversationType.DIRECT and facts.chat_type in (ChatType.GROUP, ChatType.CHANNEL):
         return ConversationType.GROUP
     return by_key
+
+
+def rule_for(policy: ResetPolicy, key: SessionKey, chat: Facts) -> ResetRule:
+    """The rule for what is said in a session: by the chat it is said in, unless the key itself names a channel."""
+    return resolve(policy, reset_type(key, chat), key.channel or chat.channel)
 
 
 def resolve(policy: ResetPolicy, kind: ConversationType, channel: str | None) -> ResetRule:

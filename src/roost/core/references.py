@@ -4,7 +4,7 @@ A reference is a request: whether the caller may have the session is decided aft
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from roost.core.channeltraits import KNOWN_CHANNELS, Traits
 from roost.core.errors import InvalidInput, NotFound
@@ -129,6 +129,13 @@ def _read(name: str, seen_from: Viewpoint) -> SessionKey:
         key = seen_from.traits.fold_key(SessionKey.parse(f"agent:{seen_from.agent}:{rest}"))
     if not is_listed(key, seen_from.scope):
         raise NotFound(f"no session is called {name}", hint=_TAKE_FROM_LIST)
+    key = _with_main_name(key, seen_from.main_name)
     if seen_from.scope is SessionScope.GLOBAL and key.is_main(seen_from.main_name):
         return seen_from.main
     return key
+
+
+def _with_main_name(key: SessionKey, main_name: str) -> SessionKey:
+    """The main session is meant in whichever case it is written: nobody wants another one beside it."""
+    is_meant = key.kind is KeyKind.NAMED and key.name.lower() == main_name.lower()
+    return replace(key, name=main_name) if is_meant else key

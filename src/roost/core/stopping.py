@@ -19,7 +19,7 @@ from roost.core.effects import (
     RequestStop,
     SettleCompletion,
 )
-from roost.core.endings import Ending
+from roost.core.endings import Ending, completes
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.inbound import Inbound
 from roost.core.keys import SessionKey
@@ -59,11 +59,31 @@ def stop_below(tree: Tree, request: StopRequest) -> Stopped:
 
 
 def stop_run(tree: Tree, run_id: str, request: StopRequest) -> Stopped:
-    """Stop one run of a session, with what waits for it; everything else goes on."""
-    runs = tuple(run for run in tree.runs if run.run.id == run_id)
-    inputs = _waiting(tree.session, run_id)
-    alone = replace(tree, session=replace(tree.session, children=()), below=())
-    return _stopped(alone, request, runs=runs, inputs=inputs, told=None)
+    """Stop one turn of a session, in whichever run it goes on, with what waits for it and all that it spawned. Everything
+    else goes on, also what a turn left behind that is over."""
+    runs = [one for one in tree.runs if one.run.key == tree.session.key and _of_turn(one.run, run_id)]
+    batches = [run for run in tree.batches if _of_turn(run, run_id)]
+    under_way = bool(runs) or any(run.outcome and run.outcome.yielded for run in batches)
+    spawned = {run.id for run in batches if under_way}
+    children = tuple(one for one in tree.session.children if one.batch in spawned)
+    branches = [branch for one in children if (branch := tree.branch(one.child)) is not None]
+    below = tuple(one for branch in branches for one in (branch.session, *branch.below))
+    inputs = (
+        *(lost for one in runs for lost in _waiting(tree.session, one.run.id)),
+        *(lost for one in below for lost in _waiting(one)),
+    )
+    return _stopped(
+        replace(tree, session=replace(tree.session, children=children), below=below),
+        request,
+        runs=(*runs, *(run for branch in branches for run in branch.runs)),
+        inputs=inputs,
+        told=None,
+    )
+
+
+def _of_turn(run: Run, run_id: str) -> bool:
+    """Whether it is that run, or goes on where that one yielded."""
+    return run_id in (run.id, completes(run))
 
 
 def kill(tree: Tree, children: Collection[SessionKey], request: StopRequest) -> Stopped:
@@ -153,6 +173,11 @@ def _stopped(
         *(_end(one, request, told) for one in waiting),
         _clear(inputs, request, told),
         *(_settle(tree, one, child, request) for one, child in owed),
+        *(
+            _unanswered(one, request)
+            for one in tree.asked
+            if one.run.id in {child.batch for _, child in owed}
+        ),
     ]
     return Stopped(
         effects=tuple(effect for group in effects for effect in group),
@@ -165,9 +190,17 @@ def _stopped(
 
 def _end(snapshot: RunSnapshot, request: StopRequest, told: Address | None) -> Effects:
     outcome = killed(request, request.at)
-    ending = Ending(outcome=outcome, announce=lambda completion, written: announce_text(completion, None))
     ended = EndRun(run_id=snapshot.run.id, outcome=outcome)
-    return (ended, *a2a.advance(snapshot, ending), *let_down(snapshot.run, outcome, told))
+    return (ended, *_unanswered(snapshot, request), *let_down(snapshot.run, outcome, told))
+
+
+def _unanswered(snapshot: RunSnapshot, request: StopRequest) -> Effects:
+    """The exchange of a run that will not answer, also of one that yielded and whose children are stopped."""
+    ending = Ending(
+        outcome=killed(request, request.at),
+        announce=lambda completion, written: announce_text(completion, None),
+    )
+    return a2a.advance(snapshot, ending)
 
 
 def _waiting(snapshot: Snapshot, run_id: str | None = None) -> tuple[Lost, ...]:

@@ -13,12 +13,14 @@ from roost.core.snapshots import RunSnapshot, Snapshot
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree:
     """`below` are the sessions below that have work, `runs` all runs of all of them that have not ended; `batches` are
-    the runs, ended or not, that spawned what the session is owed."""
+    the runs, ended or not, that spawned what the session is owed. `asked` are those of all of them that yielded and
+    still owe another session an answer."""
 
     session: Snapshot
     below: tuple[Snapshot, ...] = ()
     runs: tuple[RunSnapshot, ...] = ()
     batches: tuple[Run, ...] = ()
+    asked: tuple[RunSnapshot, ...] = ()
 
     def branch(self, key: SessionKey) -> "Tree | None":
         """The part that begins at one of the sessions below; None if that has no work."""
@@ -33,6 +35,7 @@ class Tree:
             session=top,
             below=tuple(one for one in self.below if one.key in kept - {key}),
             runs=tuple(run for run in self.runs if run.run.key in kept),
+            asked=tuple(run for run in self.asked if run.run.key in kept),
         )
 
 

@@ -12,10 +12,17 @@ DEFAULT_TRIGGERS = ("/new", "/reset")
 _SHORTEST_GUESS = 6
 
 
-GREETING = (
+_GREETING = (
     "[Gateway] The person has just started a new conversation. Greet them in one to three sentences, in your own voice, "
-    "and ask what you can do. Say nothing about this note or about how the gateway works."
+    "and ask what you can do."
 )
+_QUIETLY = "Say nothing about this note or about how the gateway works."
+
+
+def greeting(unusual: str | None = None) -> str:
+    """What has an agent greet who started afresh. A model that is not its usual one is worth a word."""
+    model = f" Mention that {unusual} answers here, which is not your usual model." if unusual else ""
+    return f"{_GREETING}{model} {_QUIETLY}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

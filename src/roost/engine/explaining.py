@@ -17,7 +17,7 @@ from roost.core.principals import Principal
 from roost.core.queries import HistoryQuery, LedgerQuery
 from roost.core.runs import Run
 from roost.core.sentinels import sentinel_of
-from roost.core.sessions import Session
+from roost.core.sessions import Facts, Session
 from roost.core.threads import ThreadBinding
 from roost.engine.rules import Rules
 from roost.ports import Store
@@ -27,13 +27,14 @@ _EVENTS, _DENIALS, _SHOWN, _UNSENT, _SENT = 200, 1_000, 5, 1_000, 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inquiry:
-    """A session as it is now, who asks about it, and what would answer him next: the turn and the thread of his chat, if
-    that is bound."""
+    """A session as it is now, who asks about it, and what would answer him next: the turn, the `chat` he asks in, if it is
+    one, and its thread, if that is bound."""
 
     session: Session
     principal: Principal
     at: int
     turn: Run
+    chat: Facts | None = None
     thread: ThreadBinding | None = None
 
 
@@ -88,8 +89,7 @@ class Explainer:
         opened = "Reset: this conversation has just begun."
         if current is not None:
             opened = reasons.began(current.opened_by, moment(current.opened_at, zone), current.rule)
-        kind = lifecycle.reset_type(session.key, session.facts)
-        rule_now = lifecycle.resolve(self._rules.resets, kind, session.facts.channel)
+        rule_now = lifecycle.rule_for(self._rules.resets, session.key, asked.chat or _last_met(session))
         due = lifecycle.next_reset(rule_now, session.times.interacted, zone)
         until = moment(due.boundary, zone) if due else None
         return f"{opened} {reasons.ends(until, rule_now.name)}"
@@ -154,6 +154,11 @@ class Explainer:
     async def _last_words(self, asked: Inquiry, run: Run) -> str:
         page = await self._store.history(HistoryQuery(key=asked.session.key, limit=_SHOWN))
         return next((text for text in map(_words, reversed(page.entries), [run.id] * _SHOWN) if text), "")
+
+
+def _last_met(session: Session) -> Facts:
+    """The chat it was last spoken in, as far as one is known."""
+    return session.facts if session.route is None else session.facts._replace(channel=session.route.channel)
 
 
 def _concerns(denial: Denial, asked: Inquiry) -> bool:

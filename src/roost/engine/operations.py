@@ -99,6 +99,8 @@ class Operations:
     ) -> Session:
         now = self._clock.now()
         found = await reach(self._store, change.operation, caller, key, now)
+        if change.archived:
+            self._refuse_main(key, "archive")
         await self._refuse_label(caller, key, change.label)
         opened = self._opened(self._owner(found, caller, key), key, Labels(), Overrides())
 
@@ -160,8 +162,7 @@ class Operations:
     ) -> Session | None:
         """Remove a session, after what runs in it was stopped; the one that was there."""
         session = await reach(self._store, Operation.DELETE, caller, key, self._clock.now())
-        if key.is_main(self._book.current.routing.main_name):
-            raise InvalidInput(f"Cannot delete the main session ({key}).", hint="reset it instead")
+        self._refuse_main(key, "delete")
         if session is None:
             return None
         await self._refuse_continued(caller, key)
@@ -180,7 +181,7 @@ class Operations:
         return session
 
     async def stop(self, caller: PersonCaller, key: SessionKey, run_id: str | None = None) -> tuple[str, ...]:
-        """Stop one run of a session, or all there is in it and below; the runs that were under way or waited."""
+        """Stop one turn of a session, or all there is in it and below; the runs that were under way or waited."""
         if await reach(self._store, Operation.STOP, caller, key, self._clock.now()) is None:
             return ()
         request = StopRequest(reason=STOPPED, by=caller.principal, at=self._clock.now())
@@ -191,7 +192,8 @@ class Operations:
                 stopping.stop(tree, request) if run_id is None else stopping.stop_run(tree, run_id, request)
             )
             ends[:] = done.runs
-            stopped[:] = [one.run.id for one in tree.runs if run_id in (None, one.run.id)]
+            named = [one.run.id for one in tree.runs] if run_id is None else [run_id]
+            stopped[:] = () if done.nothing else named
             return done.effects
 
         await self._store.change_tree(key, decide)
@@ -205,6 +207,11 @@ class Operations:
         draft = EntryDraft(id=self._new_id(), body=words)
         await self._store.change_session(key, lambda _: (AppendEntries(key=key, drafts=(draft,)),))
         return draft.id
+
+    def _refuse_main(self, key: SessionKey, what: str) -> None:
+        """Timers, hooks and other sessions must always find the main session."""
+        if key.is_main(self._book.current.routing.main_name):
+            raise InvalidInput(f"Cannot {what} the main session ({key}).", hint="reset it instead")
 
     async def _refuse_continued(self, caller: PersonCaller, key: SessionKey) -> None:
         if forks := await self._store.forks(key):

@@ -3,7 +3,7 @@
 A wait is only a view. Who stops waiting changes nothing, and may wait again.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from roost.core.endings import continuations, visible
 from roost.core.errors import NotFound
@@ -12,7 +12,8 @@ from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.principals import Principal
 from roost.core.queries import HistoryQuery
-from roost.core.runs import Run
+from roost.core.runs import Outcome, Run, RunState
+from roost.engine.stops import STOPPED
 from roost.ports import Clock, Store, Topic, TopicKind
 from roost.ports.limits import OutOfTime, watched
 
@@ -84,10 +85,12 @@ class Waits:
         """The run, or the one that goes on where it yielded."""
         run = await self._store.run(run_id)
         while run is not None and run.outcome is not None and run.outcome.yielded:
+            # Asked first: who is told of the last child goes on in the same moment.
+            owed = await self._store.completions(run.key)
             later = [await self._store.run(one) for one in continuations(run.id)]
             found = next((one for one in later if one and one.request.completes), None)
             if found is None:
-                break
+                return run if any(one.batch == run.id for one in owed) else _stopped(run, run.outcome)
             run = found
         return run
 
@@ -101,3 +104,9 @@ class Waits:
             if entry.run_id == run.id and isinstance(entry.body, AssistantMessage)
         )
         return visible(next(said, None))
+
+
+def _stopped(run: Run, outcome: Outcome) -> Run:
+    """A run that yielded and will not be gone on with: nobody but who stops it settles all it waits for."""
+    ended = replace(outcome, state=RunState.KILLED, yielded=False, error=STOPPED, code="stopped")
+    return replace(run, outcome=ended)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
@@ -12,6 +12,7 @@ from roost.core.jsonvalue import JsonValue
 P = TypeVar("P", bound=BaseModel)
 
 Name = Annotated[str, Field(min_length=1)]
+AgentId = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True, to_lower=True)]
 Names = Annotated[tuple[Name, ...], Field(strict=False)]
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]

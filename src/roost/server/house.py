@@ -92,7 +92,7 @@ class House:
 
     def key(self, text: str, agent: str | None = None) -> SessionKey:
         """The key a client means, in its full form. One of an agent that there is not is refused."""
-        return self._known(resolve(text, self._viewpoint(agent)).key)
+        return self.known(resolve(text, self._viewpoint(agent)).key)
 
     async def find(
         self, operation: Operation, caller: PersonCaller, text: str, agent: str | None = None
@@ -126,7 +126,8 @@ class House:
             traits=routing.traits,
         )
 
-    def _known(self, key: SessionKey) -> SessionKey:
+    def known(self, key: SessionKey) -> SessionKey:
+        """A key, unless its agent is none that there is."""
         agents = self.engine.rules.commands.agents
         if key.agent and key.agent not in agents:
             raise InvalidInput(f"unknown agent id {key.agent!r}", hint=f"there are: {', '.join(agents)}")

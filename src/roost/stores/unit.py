@@ -152,12 +152,16 @@ class Unit:
         session = await self.snapshot(key)
         below = tuple([await self.snapshot(one) for one in await self.tables.working_below(key)])
         active = [run for one in (session, *below) for run in (one.running, *one.queued) if run is not None]
-        spawning = [await self.tables.run(one) for one in sorted({one.batch for one in session.children})]
+        owed = {child.batch for one in (session, *below) for child in one.children}
+        found = [await self.tables.run(one) for one in sorted(owed)]
+        batches = [run for run in found if run is not None]
+        waiting = [run for run in batches if run.outcome and run.outcome.yielded and run.request.exchange_id]
         return Tree(
             session=session,
             below=below,
             runs=tuple([await self.run_snapshot(run) for run in active]),
-            batches=tuple(run for run in spawning if run is not None),
+            batches=tuple(run for run in batches if run.key == key),
+            asked=tuple([await self.run_snapshot(run) for run in waiting]),
         )
 
     async def claimed_run(self, claim: Claim) -> Run:

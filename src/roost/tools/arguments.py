@@ -10,6 +10,8 @@ from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.models import ToolSpec
 
+LONGEST_AGENT = 64
+
 _UNDERSCORE = re.compile(r"_+([a-z0-9])")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,15}")
 
@@ -57,6 +59,13 @@ class Arguments:
 
     def text_or(self, name: str, default: str) -> str:
         return self.text(name) if name in self._given else default
+
+    def agent(self) -> str | None:
+        """The id of an agent, which nobody has to spell in lower case."""
+        agent = self.text_or("agentId", "").strip().lower()
+        if len(agent) > LONGEST_AGENT:
+            raise InvalidInput(f"`agentId` is longer than {LONGEST_AGENT} characters", hint="give less of it")
+        return agent or None
 
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of texts, or a single one; empty when it was left out."""

@@ -30,7 +30,7 @@ RESULT_BYTES = 160 << 10
 _FRAME_BYTES = 4 << 10
 _MOST_MINUTES = 60 * 24 * 366 * 10
 _MOST_ROWS = 1_000_000
-_LONGEST_AGENT, _LONGEST_SEARCH = 64, 512
+_LONGEST_KIND, _LONGEST_SEARCH = 64, 512
 _MINUTE = 60_000
 _MOST_UNKNOWN = 10
 
@@ -137,7 +137,7 @@ class SessionsList:
             scope=self._access.scope(Operation.LIST, invocation),
             hidden=self._access.reach.hidden,
             kinds=frozenset(kind for kind in SessionKind if kind in kinds) if kinds else None,
-            agent=_short(arguments, "agentId", _LONGEST_AGENT),
+            agent=arguments.agent(),
             label=_short(arguments, "label", _LONGEST_SEARCH),
             search=_short(arguments, "search", _LONGEST_SEARCH),
             active_since=self._access.clock.now() - minutes * _MINUTE if minutes else None,
@@ -203,7 +203,7 @@ def _short(arguments: Arguments, name: str, longest: int) -> str | None:
 
 
 def _unknown_kinds(given: Sequence[str]) -> JsonObject:
-    unknown = [kind[:_LONGEST_AGENT] for kind in given if kind not in set(SessionKind)][:_MOST_UNKNOWN]
+    unknown = [kind[:_LONGEST_KIND] for kind in given if kind not in set(SessionKind)][:_MOST_UNKNOWN]
     return {"unknownKinds": unknown, "knownKinds": [*map(str, SessionKind)]} if unknown else {}
 
 

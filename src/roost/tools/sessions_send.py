@@ -168,6 +168,8 @@ class SessionsSend:
             return found.session.key
         reach, viewpoint = access.reach, access.reach.viewpoint(invocation)
         if wanted.agent:
+            if wanted.agent not in self._rules.agents:
+                raise await access.absent(Operation.SEND, wanted.agent, invocation)
             key = main_key(wanted.agent, reach.main_name, reach.scope)
         else:
             key = resolve(wanted.session, viewpoint).key
@@ -284,7 +286,7 @@ def _alone(arguments: Arguments, name: str, others: tuple[str, ...]) -> None:
 
 
 def _wanted(arguments: Arguments) -> _Wanted:
-    session, agent = (arguments.text_or(name, "").strip() for name in ("sessionKey", "agentId"))
+    session, agent = arguments.text_or("sessionKey", "").strip(), arguments.agent() or ""
     label = read_label(arguments.text_or("label", "")) or ""
     if session and (label or agent):
         raise InvalidInput(

@@ -10,6 +10,7 @@ from roost.core.effects import Effect, Effects, OweCompletion
 from roost.core.errors import Conflict, Forbidden, InvalidInput, RoostError
 from roost.core.exchanges import Cleanup
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.labels import read_label
 from roost.core.models import ToolSpec
 from roost.core.snapshots import Snapshot
 from roost.core.spawning import child_name, run_of, spawn
@@ -24,7 +25,6 @@ from roost.tools.gathering import Gathering
 from roost.tools.outcomes import found, looked_up
 
 LONGEST_TASK = 100_000
-LONGEST_LABEL = 200
 MOST_SECONDS = 7 * 86_400
 REFUSED = "spawn_refused"
 
@@ -228,12 +228,11 @@ def _wish(spec: ToolSpec, given: JsonObject) -> Wish:
         )
     timed = arguments.has("runTimeoutSeconds")
     seconds = arguments.whole("runTimeoutSeconds", 0, least=0, most=MOST_SECONDS)
-    label = _text(arguments, "label")
     return Wish(
         task=task,
-        label=None if label is None else label[:LONGEST_LABEL],
+        label=read_label(arguments.text_or("label", "")),
         task_name=name,
-        agent=_text(arguments, "agentId"),
+        agent=arguments.agent(),
         model=_text(arguments, "model"),
         thinking=_text(arguments, "thinking"),
         limit_seconds=seconds if timed else None,

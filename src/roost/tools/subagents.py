@@ -10,13 +10,14 @@ from roost.core.endings import visible
 from roost.core.errors import InvalidInput
 from roost.core.exchanges import CompletionStatus
 from roost.core.figures import counted
-from roost.core.jsonvalue import JsonValue
+from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind
 from roost.core.marking import STEER_TOOL
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.models import ToolSpec
 from roost.core.notices import derived_id
 from roost.core.queries import HistoryQuery, SessionQuery
+from roost.core.redaction import SecretScanner, redact
 from roost.core.runs import StopRequest
 from roost.core.spawning import active, run_of
 from roost.core.steering import Steered, Word, steer
@@ -82,8 +83,9 @@ class Subagents:
         ),
     )
 
-    def __init__(self, access: Access, stop: Stop) -> None:
+    def __init__(self, access: Access, scanner: SecretScanner, stop: Stop) -> None:
         self._access = access
+        self._scanner = scanner
         self._store = access.store
         self._stop = stop
 
@@ -188,11 +190,11 @@ class Subagents:
         told = dict(shown(view, key, self._access.clock.now()))
         if not view.at_work and view.run.outcome and view.run.outcome.error:
             told["error"] = view.run.outcome.error
-        elif view.owed is not CompletionStatus.PENDING and (result := await self._result(view)):
-            told["result"] = result
+        elif view.owed is not CompletionStatus.PENDING:
+            told |= await self._result(view)
         return told
 
-    async def _result(self, view: ChildView) -> str | None:
+    async def _result(self, view: ChildView) -> JsonObject:
         """The last thing it said; data, as all that other sessions say."""
         query = HistoryQuery(
             key=view.session.key, session_id=view.session.session_id, tools=False, limit=LOOKED_BACK
@@ -200,8 +202,13 @@ class Subagents:
         for entry in reversed((await self._store.history(query)).entries):
             said = visible(text_of(entry.body)) if isinstance(entry.body, AssistantMessage) else None
             if said:
-                return said[:RESULT_CHARS]
-        return None
+                shown, redacted = redact(said, self._scanner)
+                return {
+                    "result": shown[:RESULT_CHARS],
+                    **({"contentTruncated": True} if len(shown) > RESULT_CHARS else {}),
+                    **({"contentRedacted": True} if redacted else {}),
+                }
+        return {}
 
     # -- acting --------------------------------------------------------------------------------------
 

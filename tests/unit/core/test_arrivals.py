@@ -19,7 +19,7 @@ from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER, Principal, person
 from roost.core.resets import Reset
 from roost.core.runs import Parked
-from roost.core.sessions import OpenedBy
+from roost.core.sessions import Facts, Labels, OpenedBy, SessionKind
 from roost.core.snapshots import Snapshot
 from roost.core.threads import UseThread
 from tests import samples
@@ -102,6 +102,22 @@ def test_a_group_is_met_in_its_room_whoever_speaks() -> None:
 
 
 @pytest.mark.requirement("D53")
+@pytest.mark.requirement("D38")
+def test_a_group_is_called_what_it_is_called_now_and_a_direct_chat_stays_as_it_is() -> None:
+    named = Labels(label="ours", display_name="Kitchen", subject="Kitchen")
+    said = samples.arrival()
+    said = replace(
+        said, opening=replace(said.opening, labels=Labels(display_name="Garden", subject="Garden"))
+    )
+    known = samples.session()._replace(labels=named)
+    group = known._replace(facts=Facts(kind=SessionKind.GROUP, chat_type=ChatType.GROUP))
+    moved = change(begin(replace(samples.snapshot(), session=group), said))
+    assert moved.labels == Labels(label="ours", display_name="Garden", subject="Garden")
+    again = group._replace(labels=moved.labels)
+    assert change(begin(replace(samples.snapshot(), session=again), said)).labels is None
+    assert change(begin(replace(samples.snapshot(), session=known), said)).labels is None
+
+
 def test_the_origin_follows_what_each_message_says_of_it() -> None:
     met = Origin(label="Ann", provider="telegram")
     arrival = samples.arrival()
@@ -117,6 +133,19 @@ def test_the_origin_follows_what_each_message_says_of_it() -> None:
 def test_what_no_person_sent_neither_resets_nor_refreshes(kind: ProvenanceKind) -> None:
     effects = begin(spoken_in(YESTERDAY), samples.arrival(samples.inbound(kind=kind)))
     assert effects == (ChangeSession(key=MAIN, touched=NOON),)
+
+
+@pytest.mark.requirement("D43")
+@pytest.mark.parametrize(("channel", "afresh"), [("telegram", False), ("discord", True)])
+def test_the_channel_that_is_spoken_on_says_when_a_session_of_several_is_stale(
+    channel: str, afresh: bool
+) -> None:
+    """The session was opened elsewhere, as the main one is by the first client that ever spoke in it."""
+    facts = samples.DIRECT_FACTS._replace(channel="webchat")
+    known = replace(samples.snapshot(), session=samples.session(interacted=YESTERDAY)._replace(facts=facts))
+    resets = ResetPolicy(by_channel={"telegram": ResetSetting(mode=ResetMode.NONE)})
+    said = samples.arrival(facts=facts._replace(channel=channel))
+    assert (OpenGeneration in kinds(begin(known, replace(said, resets=resets)))) is afresh
 
 
 @pytest.mark.requirement("D42", "P9")

@@ -350,3 +350,23 @@ def test_a_yielded_run_waits_for_its_children_and_for_what_they_said(
     assert not waits(ended, replace(yielded, yielded=False))
     last_word = samples.run(request=Request(kind=RunKind.ANNOUNCE))
     assert not waits(replace(ended, run=last_word), yielded)
+
+
+@pytest.mark.parametrize(
+    ("at_work", "state", "expected"),
+    [
+        (CompletionStatus.PENDING, RunState.DONE, True),
+        (CompletionStatus.PENDING, RunState.FAILED, False),
+        (CompletionStatus.OK, RunState.DONE, False),
+    ],
+)
+def test_a_task_waits_for_the_children_it_was_shared_among(
+    at_work: CompletionStatus, state: RunState, expected: bool
+) -> None:
+    shared = replace(spawned(), spawned=(sibling(at_work),))
+    outcome = Outcome(state=state, at=NOON)
+    assert waits(shared, outcome) is expected
+    assert not waits(replace(shared, completion=None), outcome)
+    assert not waits(announcing(shared), outcome)
+    told_before = replace(shared, completion=announcing(shared).completion)
+    assert not waits(told_before, outcome)

@@ -91,7 +91,8 @@ def test_a_child_at_work_has_no_end_yet() -> None:
 ONE = view(1, label="first")
 TWO = replace(view(2, name="second"), owed=PENDING)
 OLD = view(3, label="old", at=NOON - RECENT_MS - 1)
-ALL = (ONE, TWO, OLD)
+LONG = "what it is called goes on for more characters than a list shows"
+ALL = (view(4, label="a long name"), view(5, label=LONG), ONE, TWO, OLD)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +106,8 @@ ALL = (ONE, TWO, OLD)
         ("s1", [1]),
         ("first", [1]),
         (" second ", [2]),
+        ("a  long\nname", [4]),
+        (LONG[:48], [5]),
         ("last", [2]),
         ("all", [2]),
         ("*", [2]),

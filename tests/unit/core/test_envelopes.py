@@ -12,6 +12,7 @@ from roost.core.envelopes import (
     Sender,
     answer_to,
     labels_of,
+    merge_labels,
     merge_origin,
     origin_of,
     reply_address,
@@ -218,3 +219,18 @@ def test_an_answer_comes_from_the_place_itself() -> None:
         "7",
     )
     assert envelope.conversation.thread == "t"
+
+
+@pytest.mark.requirement("D38")
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        (Labels(), Labels(label="l", display_name="A", subject="A", space="S")),
+        (Labels(display_name="B", subject="B"), Labels(label="l", display_name="B", subject="B", space="S")),
+        (Labels(display_name="#c", room="#c"), Labels(label="l", display_name="#c", room="#c", space="S")),
+        (Labels(space="T"), Labels(label="l", display_name="A", subject="A", space="T")),
+    ],
+)
+def test_a_chat_is_called_by_its_newest_names(new: Labels, expected: Labels) -> None:
+    assert merge_labels(Labels(label="l", display_name="A", subject="A", space="S"), new) == expected
+    assert merge_labels(Labels(room="#c"), Labels(subject="B")) == Labels(subject="B")

@@ -18,6 +18,7 @@ from roost.core.lifecycle import (
     next_reset,
     reset_type,
     resolve,
+    rule_for,
 )
 from roost.core.sessions import Facts, SessionKind
 from tests import samples
@@ -207,3 +208,40 @@ def test_the_type_of_a_conversation_comes_from_its_facts_and_its_key(
     key: SessionKey, facts: Facts, expected: ConversationType
 ) -> None:
     assert reset_type(key, facts) is expected
+
+
+@pytest.mark.requirement("D43")
+@pytest.mark.parametrize(
+    ("key", "chat", "setting"),
+    [
+        # A client writes into a room: it is still the room's rule.
+        (
+            "agent:main:discord:channel:9",
+            Facts(kind=SessionKind.GROUP, channel="webchat", chat_type=ChatType.CHANNEL),
+            "session.resetByChannel.discord",
+        ),
+        (
+            "agent:main:main",
+            Facts(kind=SessionKind.MAIN, channel="discord"),
+            "session.resetByChannel.discord",
+        ),
+        ("agent:main:main", Facts(kind=SessionKind.MAIN, channel="webchat"), "session.reset"),
+        (
+            "global",
+            Facts(kind=SessionKind.MAIN, channel="telegram", chat_type=ChatType.GROUP),
+            "session.resetByType.group",
+        ),
+        (
+            "agent:main:subagent:x",
+            Facts(kind=SessionKind.OTHER, channel="telegram", thread="7"),
+            "session.resetByType.thread",
+        ),
+    ],
+)
+def test_the_chat_that_is_spoken_in_says_which_rule_holds(key: str, chat: Facts, setting: str) -> None:
+    policy = ResetPolicy(
+        base=ResetSetting(),
+        by_type={GROUP: ResetSetting(), ConversationType.THREAD: ResetSetting()},
+        by_channel={"discord": ResetSetting()},
+    )
+    assert rule_for(policy, SessionKey.parse(key), chat).setting == setting

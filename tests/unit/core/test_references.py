@@ -90,6 +90,8 @@ def test_openclaw_tui_is_among_the_names_of_clients() -> None:
         ("acp:u1", "agent:ops:acp:u1"),
         ("group:-100", "agent:ops:group:-100"),
         ("agent:main:main", "agent:main:main"),
+        ("AGENT:Main:MAIN", "agent:main:main"),
+        ("agent:main:Main:thread:T1", "agent:main:main:thread:T1"),
         ("Agent:MAIN:Notes", "agent:main:Notes"),
         ("openai-user:Ann", "agent:ops:openai-user:Ann"),
     ],

@@ -97,12 +97,61 @@ def test_one_run_can_be_stopped_with_what_waits_for_it_alone() -> None:
     assert (stopped.runs, stopped.ended, stopped.cleared) == ((), 1, (inbound("a"),))
 
 
+@pytest.mark.parametrize(
+    ("batch", "outcome", "stops"),
+    [
+        # It yielded, and its children are all there is of it.
+        ("r0", Outcome(state=RunState.DONE, at=NOON, yielded=True), True),
+        # It is over: what it left behind was not waited for.
+        ("r0", Outcome(state=RunState.DONE, at=NOON), False),
+        ("another", Outcome(state=RunState.DONE, at=NOON, yielded=True), False),
+    ],
+)
+def test_a_turn_is_stopped_with_what_it_waits_for(batch: str, outcome: Outcome, stops: bool) -> None:
+    owed = replace(samples.completion("c-run", batch=batch), child=CHILD)
+    session = replace(samples.snapshot(), children=(owed,))
+    whole = tree(of_child("c-run"), session=session, under=(below(),))
+    stopped = stopping.stop_run(
+        replace(whole, batches=(replace(samples.run(batch), outcome=outcome),)), "r0", STOP
+    )
+    assert stopped.runs == (("c-run",) if stops else ())
+    assert (stopped.children, stopped.nothing) == ((1, False) if stops else (0, True))
+    assert bool(of(stopped.effects, AcknowledgeCompletion)) is stops
+
+
+def test_a_turn_is_stopped_in_the_run_in_which_it_goes_on() -> None:
+    goes_on = samples.run("c1", request=Request(completes="r0"))
+    deep = replace(samples.completion("d-run", batch="c1"), child=CHILD)
+    waiting = (pending(inbound("a"), "c1"), pending(inbound("b"), "q9"))
+    session = replace(samples.snapshot(), children=(deep,), pending=waiting)
+    whole = tree(goes_on, of_child("d-run"), session=session, under=(below(),))
+    stopped = stopping.stop_run(replace(whole, batches=(goes_on,)), "r0", STOP)
+    assert (set(stopped.runs), stopped.children) == ({"c1", "d-run"}, 1)
+    assert stopped.cleared == (inbound("a"),)
+
+
 def test_an_exchange_that_waits_is_over() -> None:
     serving = samples.queued("x", kind=ProvenanceKind.INTER_SESSION, request=Request(exchange_id="x1"))
     snapshot = RunSnapshot(run=serving, session=samples.snapshot(), exchange=samples.exchange())
     stopped = stopping.stop(Tree(session=samples.snapshot(), runs=(snapshot,)), STOP)
     (put,) = (effect for effect in stopped.effects if isinstance(effect, PutExchange))
     assert (put.exchange.phase, put.exchange.error) == (Phase.DONE, "enough")
+
+
+@pytest.mark.parametrize(("batch", "ends"), [("x", True), ("another", False)])
+def test_an_exchange_whose_answer_waits_for_children_is_over_when_they_are_stopped(
+    batch: str, ends: bool
+) -> None:
+    request = Request(exchange_id="x1")
+    yielded = replace(
+        samples.run("x", kind=ProvenanceKind.INTER_SESSION, request=request),
+        outcome=Outcome(state=RunState.DONE, at=NOON, yielded=True),
+    )
+    asked = RunSnapshot(run=yielded, session=samples.snapshot(), exchange=samples.exchange())
+    session = replace(samples.snapshot(), children=(samples.completion("c-run", batch=batch),))
+    stopped = stopping.stop_below(Tree(session=session, asked=(asked,)), STOP)
+    over = [effect.exchange for effect in stopped.effects if isinstance(effect, PutExchange)]
+    assert [(one.phase, one.error) for one in over] == ([(Phase.DONE, "enough")] if ends else [])
 
 
 @pytest.mark.requirement("D51", "P27")

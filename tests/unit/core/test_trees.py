@@ -24,6 +24,7 @@ TREE = Tree(
     session=samples.snapshot(),
     below=(below(GRANDCHILD, CHILD), below(CHILD, MAIN), below(SIBLING, MAIN)),
     runs=tuple(running(key) for key in (MAIN, CHILD, GRANDCHILD, SIBLING)),
+    asked=tuple(running(key) for key in (MAIN, GRANDCHILD, SIBLING)),
 )
 
 
@@ -33,6 +34,7 @@ def test_a_branch_is_a_session_below_with_all_that_hangs_under_it() -> None:
     assert branch.session.key == CHILD
     assert [one.key for one in branch.below] == [GRANDCHILD]
     assert [one.run.key for one in branch.runs] == [CHILD, GRANDCHILD]
+    assert [one.run.key for one in branch.asked] == [GRANDCHILD]
 
 
 def test_a_session_without_work_is_no_branch() -> None:

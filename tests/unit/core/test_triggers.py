@@ -2,7 +2,7 @@ import pytest
 
 from roost.core.catalogue import Catalogue
 from roost.core.models import ModelRef, ModelSpec
-from roost.core.triggers import NamedModel, Trigger, find_trigger, take_model
+from roost.core.triggers import NamedModel, Trigger, find_trigger, greeting, take_model
 
 
 def spec(provider: str, model: str) -> ModelSpec:
@@ -102,3 +102,10 @@ def test_a_model_that_is_not_allowed_is_text() -> None:
     assert take_model("opus hi", some) == NamedModel(model=None, rest="opus hi")
     assert take_model("openai", some).model == "openai/gpt-5"
     assert take_model("claude-", some).model == "anthropic/claude-sonnet-4"
+
+
+@pytest.mark.requirement("D44")
+def test_a_greeting_asks_for_few_words_and_names_a_model_only_if_it_is_another() -> None:
+    assert "one to three sentences" in greeting()
+    assert "model" not in greeting()
+    assert "p/m answers here" in greeting("p/m")

@@ -6,8 +6,19 @@ import pytest
 
 from roost.core import recovery
 from roost.core.announce import announcement
-from roost.core.effects import AcceptInput, Effect, Effects, KillInput, MergeInput, QueueRun
+from roost.core.effects import (
+    AcceptInput,
+    AcknowledgeCompletion,
+    Effect,
+    Effects,
+    KillInput,
+    MergeInput,
+    OweCompletion,
+    QueueRun,
+    SettleCompletion,
+)
 from roost.core.errors import NotFound
+from roost.core.exchanges import CompletionStatus
 from roost.core.inbound import InboundState, InputMode, Source
 from roost.core.models import FailureKind
 from roost.core.notices import derived_id
@@ -18,11 +29,12 @@ from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.engine.feed import Feed
 from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner
-from roost.engine.stops import Stops
+from roost.engine.stops import STOPPED, Stops
 from roost.engine.waits import Waited, Waits
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
 from roost.testing.scripts import Fail, Hang, Say, Until, calls
+from tests import samples
 from tests.unit.engine.scenes import HOME, Scene, call, everything
 
 
@@ -184,7 +196,8 @@ async def test_a_run_that_yielded_is_over_with_the_one_that_goes_on_in_its_place
     await scene.store.take_inputs(run.claim, lambda records: (builders.said("e1", "go"),))
     yielded = builders.done("r1", at=scene.clock.now())
     yielded = replace(yielded, outcome=replace(yielded.outcome, yielded=True))
-    await scene.store.finish_run(run.claim, lambda snapshot: (yielded,))
+    owed = samples.completion("c1", batch="r1")
+    await scene.store.finish_run(run.claim, lambda snapshot: (yielded, OweCompletion(completion=owed)))
     first = await scene.waits.for_message("r1", 0)
     assert not first.over
     scene.model.add((Say("all children are back"),))
@@ -192,8 +205,30 @@ async def test_a_run_that_yielded_is_over_with_the_one_that_goes_on_in_its_place
     async def go_on() -> None:
         request = Request(kind=RunKind.CONTINUATION, reply_to=CHAT, completes="r1")
         later = builders.run(derived_id("continuation", "r1"), at=scene.clock.now(), request=request)
-        await scene.decide(QueueRun(run=later))
+        settled = SettleCompletion(child_run="c1", status=CompletionStatus.OK, at=scene.clock.now())
+        known = AcknowledgeCompletion(child_run="c1", at=scene.clock.now())
+        await scene.decide(settled, known, QueueRun(run=later))
         (claimed,) = await scene.store.claim_runs(scene.lease, everything)
         await scene.play(claimed)
 
     assert (await waited(scene, "r1", go_on)).reply == "all children are back"
+
+
+async def test_a_run_that_yielded_is_over_when_all_it_waits_for_was_stopped() -> None:
+    scene = Waiting()
+    run = await scene.claimed()
+    assert run.claim is not None
+    await scene.store.take_inputs(run.claim, lambda records: (builders.said("e1", "go"),))
+    yielded = builders.done("r1", at=scene.clock.now())
+    yielded = replace(yielded, outcome=replace(yielded.outcome, yielded=True))
+    owed = samples.completion("c1", batch="r1")
+    await scene.store.finish_run(run.claim, lambda snapshot: (yielded, OweCompletion(completion=owed)))
+
+    async def stop() -> None:
+        settled = SettleCompletion(child_run="c1", status=CompletionStatus.KILLED, at=scene.clock.now())
+        await scene.decide(settled, AcknowledgeCompletion(child_run="c1", at=scene.clock.now()))
+
+    found = await waited(scene, "r1", stop)
+    assert found.run is not None
+    assert found.run.outcome is not None
+    assert (found.run.outcome.state, found.run.outcome.error) == (RunState.KILLED, STOPPED)

@@ -118,7 +118,7 @@ async def test_every_filter_holds(house: House) -> None:
     assert await keys(house, agentId="ops") == [str(OPS), str(GRANDCHILD), str(cron)]
     assert await keys(house, search="GARDEN") == [str(SIDE)]
     assert await keys(house, active_minutes="2") == [str(ALICES), str(OPS), str(SIDE)]
-    assert await keys(house, agentId="main", search="subagent", kinds="other") == [str(CHILD)]
+    assert await keys(house, agentId=" Main", search="subagent", kinds="other") == [str(CHILD)]
 
 
 async def test_a_kind_that_does_not_exist_matches_nothing_and_is_named(house: House) -> None:

@@ -64,6 +64,7 @@ async def exchange_of(house: House, told: dict[str, Any]) -> Exchange:
         ({"sessionKey": "side"}, SIDE),
         ({"sessionKey": str(OPS)}, OPS),
         ({"agentId": "ops"}, OPS),
+        ({"agentId": "Ops "}, OPS),
         ({"sessionKey": str(CHILD)}, CHILD),
         ({"sessionKey": "main"}, MAIN),
         ({"agentId": "new"}, NEW),
@@ -147,6 +148,7 @@ async def test_a_wrong_call_is_an_input_error_and_sends_nothing(
         ),
         ({"sessionKey": "nowhere"}, "error", "no such session"),
         ({"agentId": "stranger"}, "error", "no such session"),
+        ({"agentId": "no agent"}, "error", "no such session"),
         ({"sessionKey": "agent:"}, "error", "agent:"),
     ],
 )

@@ -111,8 +111,16 @@ async def test_by_default_a_child_has_no_time_limit_and_is_kept(spawning: Spawni
     assert (owed.cleanup, run.request.longest_ms) == (Cleanup.KEEP, None)
 
 
+async def test_a_label_is_spelled_as_everywhere(spawning: Spawning) -> None:
+    told = await spawning.spawn(task="count", label=" the\n counter ")
+    row = await spawning.house.store.session(SessionKey.parse(told["childSessionKey"]))
+    assert row is not None
+    assert row.labels.label == "the counter"
+    assert "at most 512" in await spawning.refused(task="count", label="x" * 513)
+
+
 @pytest.mark.requirement("D22")
-@pytest.mark.parametrize(("asked", "agent"), [({}, "main"), ({"agentId": "ops"}, "ops")])
+@pytest.mark.parametrize(("asked", "agent"), [({}, "main"), ({"agentId": "Ops"}, "ops")])
 async def test_a_child_is_its_requesters_agent_or_one_that_is_allowed(
     spawning: Spawning, asked: dict[str, str], agent: str
 ) -> None:

@@ -19,7 +19,7 @@ from roost.tools.sessions_spawn import SessionsSpawn
 from roost.tools.subagents import Subagents
 from tests.contract.scenes import change, known_run, started
 from tests.unit.tools.calls import nowhere, text_of
-from tests.unit.tools.houses import SIDE, House
+from tests.unit.tools.houses import SCANNER, SIDE, House
 from tests.unit.tools.test_sessions_spawn import RULES
 
 
@@ -44,7 +44,7 @@ class Nest:
             self.house.clock.advance(1)
 
     async def ask(self, call_id: str = "c1", **arguments: Any) -> dict[str, Any]:
-        tool = Subagents(self.house.access, lambda run, reason: self.stopped.append(run))
+        tool = Subagents(self.house.access, SCANNER, lambda run, reason: self.stopped.append(run))
         outcome = await tool.run(replace(self.house.invocation(arguments), call_id=call_id), nowhere)
         text = text_of(outcome)
         return dict(json.loads(text)) if text.startswith("{") else {"refused": text}
@@ -103,6 +103,17 @@ async def test_a_wait_returns_what_was_said_or_what_went_wrong(nest: Nest) -> No
     assert said["children"][0]["result"] == "it is 5"
     broken = await nest.ask(action="wait", target="b")
     assert broken["children"][0]["error"] == "it broke"
+
+
+@pytest.mark.requirement("P24")
+async def test_what_a_child_said_is_told_without_its_secrets_and_not_without_end(nest: Nest) -> None:
+    child = await nest.end(0)
+    secret = "sk-" + "a1B2" * 8
+    await nest.house.store.append(child, (answered("e1", f"the key is {secret} " + "x" * 5_000),))
+    (told,) = (await nest.ask(action="wait", target="a"))["children"]
+    assert secret not in told["result"]
+    assert told["result"].startswith("the key is sk-")
+    assert (len(told["result"]), told["contentRedacted"], told["contentTruncated"]) == (4_000, True, True)
 
 
 async def test_a_child_that_said_nothing_has_no_result(nest: Nest) -> None:

@@ -4,7 +4,9 @@ from roost.core import stopping, visibility
 from roost.core.childviews import MOST_CHILDREN, RECENT_MS
 from roost.core.entries import Entry
 from roost.core.errors import Forbidden, InvalidInput, NotFound
+from roost.core.exchanges import CompletionStatus
 from roost.core.figures import age, counted, moment, thousands
+from roost.core.keys import SessionKey
 from roost.core.listing import title_of, words_of
 from roost.core.messages import AssistantMessage, ToolResult, UserMessage, text_of
 from roost.core.prose import clean
@@ -27,7 +29,7 @@ async def subagents(means: Means, asked: Asked) -> Answer:
     children = await _children(means, asked)
     match action.lower():
         case "" | "list":
-            return saying(_listed(means, asked, children))
+            return saying(_listed(means, asked, children, await _awaited(means, asked)))
         case "info":
             return saying(await _info(means, asked, _chosen(rest, children)))
         case "log":
@@ -46,12 +48,23 @@ async def _children(means: Means, asked: Asked) -> tuple[Session, ...]:
     return tuple(sorted(page.rows, key=lambda row: (row.times.created, str(row.key))))
 
 
-def _listed(means: Means, asked: Asked, children: tuple[Session, ...]) -> str:
+async def _awaited(means: Means, asked: Asked) -> frozenset[SessionKey]:
+    """Those whose end is still to come, be it that they wait for others."""
+    owed = await means.store.completions(asked.key)
+    return frozenset(one.child for one in owed if one.status is CompletionStatus.PENDING)
+
+
+def _status(row: Session, awaited: frozenset[SessionKey]) -> str:
+    return "waiting" if row.key in awaited and row.status not in _AT_WORK else str(row.status)
+
+
+def _listed(means: Means, asked: Asked, children: tuple[Session, ...], awaited: frozenset[SessionKey]) -> str:
+    at_work = {row.key for row in children if row.status in _AT_WORK} | awaited
     shown = [
-        f"#{number} {_title(means, row)}: {row.status}, {age(asked.at - row.times.updated)}, "
+        f"#{number} {_title(means, row)}: {_status(row, awaited)}, {age(asked.at - row.times.updated)}, "
         f"{thousands(row.counters.input + row.counters.output)} tokens"
         for number, row in enumerate(children, start=1)
-        if row.status in _AT_WORK or asked.at - row.times.updated <= RECENT_MS
+        if row.key in at_work or asked.at - row.times.updated <= RECENT_MS
     ]
     if not shown:
         return f"No sub-agents at work or in the last 30 minutes ({len(children)} before)."
@@ -90,7 +103,7 @@ async def _info(means: Means, asked: Asked, child: Session) -> str:
     lines = (
         _title(means, child),
         f"Session: {child.key}, id {child.session_id}",
-        f"Status: {child.status}, spawned {moment(child.times.created, means.rules.zone)}",
+        f"Status: {_status(child, await _awaited(means, asked))}, spawned {moment(child.times.created, means.rules.zone)}",
         f"Model: {child.summary.model or 'none yet'}",
         f"Tokens: {thousands(spent.input)} in, {thousands(spent.output)} out",
     )

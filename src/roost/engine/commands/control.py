@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from roost.core import stopping
-from roost.core.errors import InvalidInput
+from roost.core.errors import InvalidInput, RoostError
 from roost.core.figures import counted, moment
 from roost.core.messages import ProvenanceKind
 from roost.core.notices import derived_id
@@ -14,7 +14,7 @@ from roost.core.runs import Cause, Request, Run, RunKind, RunState, StopRequest
 from roost.core.sessions import OpenedBy
 from roost.core.stopping import Stopped
 from roost.core.trees import Tree
-from roost.core.triggers import GREETING, take_model
+from roost.core.triggers import greeting, take_model
 from roost.core.upkeep import compaction_request, condense
 from roost.engine.commands.asked import Answer, Asked, Means, Said, overrides_of
 from roost.engine.stops import STOPPED
@@ -87,7 +87,8 @@ async def fresh(means: Means, asked: Asked) -> Answer:
     if first.content:
         forward = replace(forward, inbound=first)
     else:
-        forward = replace(forward, request=Request(kind=RunKind.GREETING, prompt=GREETING))
+        prompt = greeting(_unusual(means, asked, chosen.model or asked.session.overrides.model))
+        forward = replace(forward, request=Request(kind=RunKind.GREETING, prompt=prompt))
 
     def answer(tree: Tree) -> Said:
         request = _by_reset(asked)
@@ -96,6 +97,18 @@ async def fresh(means: Means, asked: Asked) -> Answer:
         return Said(effects=(*below.effects, *begun), ends=below.runs, forward=forward, overrides=overrides)
 
     return answer
+
+
+def _unusual(means: Means, asked: Asked, model: str | None) -> str | None:
+    """The model that answers, if without being asked for it would be another."""
+    if model is None:
+        return None
+    unset = asked.session._replace(overrides=replace(asked.session.overrides, model=None))
+    try:
+        usual = means.rules.cast(unset, means.turn(asked)).spec.ref
+    except RoostError:
+        return model
+    return None if str(usual) == model else model
 
 
 async def back(means: Means, asked: Asked) -> Answer:

@@ -15,6 +15,7 @@ async def explain(means: Means, asked: Asked) -> Answer:
         principal=asked.speaker.principal,
         at=asked.at,
         turn=means.turn(asked),
+        chat=asked.arrival.opening.facts,
         thread=await means.thread(asked),
     )
     explainer = Explainer(means.store, means.rules)

@@ -4,7 +4,7 @@ from typing import Literal, TypedDict
 
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.method import Method
-from roost.protocol.params import Count, Name, NoParams, Params
+from roost.protocol.params import AgentId, Count, Name, NoParams, Params
 from roost.protocol.scopes import Scope
 
 
@@ -15,7 +15,7 @@ class AgentParams(Params):
     idempotency_key: Name
     session_key: str | None = None
     session_id: str | None = None
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     provider: str | None = None
     model: str | None = None
     thinking: str | None = None
@@ -33,13 +33,13 @@ class WaitParams(Params):
 
 
 class IdentityParams(Params):
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     session_key: str | None = None
 
 
 class ModelsParams(Params):
     view: Literal["default", "configured", "provider-config", "all"] = "default"
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     session_key: Name | None = None
     provider: Name | None = None
     include_details: bool = False
@@ -55,7 +55,7 @@ class Models(TypedDict):
 
 class CommandsParams(Params):
     session_key: Name | None = None
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     provider: Name | None = None
     scope: Literal["text", "native", "both"] = "both"
     include_args: bool = False

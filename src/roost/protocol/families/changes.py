@@ -5,7 +5,7 @@ from typing import Literal, TypedDict
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.sessions import KeyParams
 from roost.protocol.method import Method
-from roost.protocol.params import Count, Name, Params, Positive
+from roost.protocol.params import AgentId, Count, Name, Params, Positive
 from roost.protocol.scopes import Scope
 
 # What whoever may write in a session may set on it; everything else is the administrator's.
@@ -21,7 +21,7 @@ class CreateParams(Params):
 
     key: Name | None = None
     idempotency_key: Name | None = None
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     label: Name | None = None
     display_name: Name | None = None
     title_source: str | None = None
@@ -118,7 +118,7 @@ class SendParams(KeyParams):
 class AbortParams(Params):
     key: Name | None = None
     run_id: Name | None = None
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     clear_queued: bool = False
 
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.method import Method
-from roost.protocol.params import Count, Name, Names, Params, Positive
+from roost.protocol.params import AgentId, Count, Name, Names, Params, Positive
 from roost.protocol.scopes import Scope
 
 MOST_MESSAGES = 1_000
@@ -38,7 +38,7 @@ class Relayed(Params):
 
 class SendParams(Params):
     session_key: Key
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     session_id: Name | None = None
     message: str
     thinking: str | None = None
@@ -53,7 +53,7 @@ class SendParams(Params):
 
 class HistoryParams(Params):
     session_key: Key
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     session_id: Name | None = None
     limit: Annotated[int, Field(ge=1, le=MOST_MESSAGES)] = 200
     max_bytes: Annotated[int, Field(ge=1024)] = 6 * 1024 * 1024
@@ -84,7 +84,7 @@ class Startup(History, total=False):
 
 
 class MetadataParams(Params):
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     session_key: Name | None = None
 
 
@@ -96,7 +96,7 @@ class Metadata(TypedDict):
 class AbortParams(Params):
     session_key: Key
     run_id: Name | None = None
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     preserve_side_runs: bool = False
 
 
@@ -108,7 +108,7 @@ class Aborted(TypedDict):
 
 class InjectParams(Params):
     session_key: Key
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     message: Name
     label: str | None = None
 
@@ -120,7 +120,7 @@ class Injected(TypedDict):
 
 SEND = Method(
     name="chat.send",
-    about="Says something in a session. `idempotencyKey` names the run; the same key again is the same message. A chat command in it can do what the caller's scopes allow by a call. With `systemInputProvenance` it is another gateway's session that says it: it counts as no person's word, and nothing in it is a command.",
+    about="Says something in a session. `idempotencyKey` names the run; the same key again is the same message. A `sessionId` from before a reset means the session as it is; one of another session is refused. A chat command in it can do what the caller's scopes allow by a call. With `systemInputProvenance` it is another gateway's session that says it: it counts as no person's word, and nothing in it is a command.",
     params=SendParams,
     result=dict[str, JsonValue],
     needs=Scope.WRITE,
@@ -148,7 +148,7 @@ METADATA = Method(
 )
 ABORT = Method(
     name="chat.abort",
-    about="Stops a run, or everything in a session.",
+    about="Stops a turn with all it spawned, or everything in a session.",
     params=AbortParams,
     result=Aborted,
     needs=Scope.WRITE,

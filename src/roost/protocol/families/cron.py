@@ -7,7 +7,7 @@ from pydantic import Field
 from roost.core.jobs import Missed, Overlap, Wake
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.method import Method
-from roost.protocol.params import Count, Name, NoParams, Params, Positive
+from roost.protocol.params import AgentId, Count, Name, NoParams, Params, Positive
 from roost.protocol.scopes import Scope
 
 MOST = 200
@@ -67,7 +67,7 @@ class PatchParams(Params):
     """What is given is changed."""
 
     name: Name | None = None
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     session_key: Name | None = None
     description: str | None = None
     enabled: bool | None = None
@@ -109,7 +109,7 @@ class RunsParams(JobParams):
     """The history of one job, or with the `scope` `all` of every one, also of those that are gone."""
 
     scope: Literal["job", "all"] = "job"
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     limit: Annotated[int, Field(ge=1, le=MOST)] = 50
     offset: Count = 0
     sort_dir: Literal["desc"] = "desc"
@@ -122,7 +122,7 @@ class ListParams(Params):
     query: str = ""
     enabled: Literal["all", "enabled", "disabled"] | None = None
     schedule_kind: Literal["all", "at", "every", "cron"] = "all"
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     sort_by: Literal["nextRunAtMs", "updatedAtMs", "name"] = "nextRunAtMs"
     sort_dir: Literal["asc", "desc"] = "asc"
     compact: bool = False
@@ -133,7 +133,7 @@ class WakeParams(Params):
     mode: WakeMode
     text: Name
     session_key: Name | None = None
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
 
 
 class JobFacts(TypedDict):

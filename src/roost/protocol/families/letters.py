@@ -5,7 +5,7 @@ from typing import Annotated, Literal, TypedDict
 from pydantic import Field
 
 from roost.protocol.method import Method
-from roost.protocol.params import Name, Params
+from roost.protocol.params import AgentId, Name, Params
 from roost.protocol.scopes import Scope
 
 LONGEST_MESSAGE = 100_000
@@ -69,7 +69,7 @@ class ActionParams(Params):
     action: Literal["send"]
     params: ActionSend
     account_id: Name | None = None
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     session_key: str | None = None
     session_id: str | None = None
     sender_is_owner: bool | None = None

@@ -8,7 +8,7 @@ from roost.core.commands import Aspect
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.families.sessions import KeyParams
 from roost.protocol.method import Method
-from roost.protocol.params import Count, Name, Params
+from roost.protocol.params import AgentId, Count, Name, Params
 from roost.protocol.scopes import Scope
 
 MOST_ROWS = 1_000
@@ -62,7 +62,7 @@ class DenialsParams(Params):
     """Among the newest thousand; of one session, those whose caller it was."""
 
     key: Name | None = None
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     limit: Rows = 100
 
 
@@ -75,7 +75,7 @@ class LedgerParams(Params):
     """With `tree`, the calls of a session's descendants too. Times are UTC milliseconds."""
 
     key: Name | None = None
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     tree: bool = False
     since: Count | None = None
     until: Count | None = None

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.method import Method
-from roost.protocol.params import Count, Name, Names, Params, Positive
+from roost.protocol.params import AgentId, Count, Name, Names, Params, Positive
 from roost.protocol.scopes import Scope
 
 DEFAULT_ROWS, MOST_ROWS = 100, 1_000
@@ -24,7 +24,7 @@ class Filter(Params):
     configured_agents_only: bool = False
     label: Name | None = None
     spawned_by: Name | None = None
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     search: str | None = None
     archived: bool | Literal["all"] = False
 
@@ -57,7 +57,7 @@ class Listed(TypedDict):
 
 class KeyParams(Params):
     key: Name
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
 
 
 class DescribeParams(KeyParams):
@@ -79,7 +79,7 @@ class ResolveParams(Params):
     session_id: Name | None = None
     label: Name | None = None
     reference: Reference | None = None
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     spawned_by: Name | None = None
     include_global: bool = True
     include_unknown: bool = False
@@ -115,7 +115,7 @@ class UsageParams(Params):
     """Days are those of UTC."""
 
     key: Name | None = None
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     start_date: str | None = None
     end_date: str | None = None
     range: Literal["7d", "30d", "90d", "1y", "all"] | None = None

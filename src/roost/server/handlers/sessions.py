@@ -1,5 +1,7 @@
 """Finding sessions, reading about them, and hearing of them."""
 
+from dataclasses import replace
+
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.figures import MINUTE_MS
 from roost.core.jsonvalue import JsonObject, JsonValue
@@ -26,6 +28,7 @@ from roost.server.fanout import Fanout
 from roost.server.handlers.catalogue import defaults
 
 _MOST_CHARS = 100_000
+MOST_NAMESAKES = 5
 _KINDS = frozenset(SessionKind)
 
 
@@ -56,9 +59,11 @@ def _query(call: Call, params: sessions.ListParams, limit: int) -> SessionQuery:
     hidden = {KeyKind.UNKNOWN: not params.include_unknown, KeyKind.GLOBAL: not params.include_global}
     if params.exclude_subagents:
         hidden |= {KeyKind.SUBAGENT: True, KeyKind.ACP: True}
-    now = call.house.clock.now()
+    now, seen = call.house.clock.now(), scope(Operation.LIST, call.caller)
+    if params.configured_agents_only:
+        seen = replace(seen, agents=frozenset({"", *call.house.engine.rules.commands.agents}))
     return SessionQuery(
-        scope=scope(Operation.LIST, call.caller),
+        scope=seen,
         kinds=_KINDS - {SessionKind.CRON} if params.exclude_cron else None,
         agent=params.agent_id,
         label=params.label,
@@ -89,29 +94,49 @@ async def resolve(call: Call, params: sessions.ResolveParams) -> Resolved:
         session = await _meant(call, params)
     except NotFound:
         session = None
+    parent = None if params.spawned_by is None else call.house.key(params.spawned_by)
+    if session is not None and parent not in (None, session.lineage.parent):
+        session = None
     if session is None and params.allow_missing:
         return Resolved(ok=False)
     if session is None:
         given = (params.key, params.session_id, params.label, params.reference and params.reference.key)
         raise NotFound(f"No session found: {next(filter(None, given), '')}")
+    call.house.known(session.key)
     return Resolved(ok=True, key=str(session.key), agentId=_agent(call, session.key))
 
 
 async def _meant(call: Call, params: sessions.ResolveParams) -> Session | None:
     house, caller = call.house, call.caller
-    name = params.key or (params.reference.key if params.reference else None)
-    if name is not None:
-        return await house.find(Operation.STATUS, caller, name, params.agent_id)
+    given = [
+        one for one in (params.key, params.session_id, params.label, params.reference) if one is not None
+    ]
+    if len(given) != 1:
+        raise InvalidInput(
+            "invalid sessions.resolve params: exactly one of key, sessionId, label, reference is needed"
+        )
     if params.session_id is not None:
         return await house.by_id(Operation.STATUS, caller, params.session_id)
-    if params.label is None:
-        raise InvalidInput("invalid sessions.resolve params: one of key, sessionId, label is needed")
+    if params.label is not None:
+        return await _labelled(call, params.label, params.agent_id)
+    name = params.reference.key if params.reference else params.key or ""
+    return await house.find(Operation.STATUS, caller, name, params.agent_id)
+
+
+async def _labelled(call: Call, label: str, agent: str | None) -> Session | None:
     query = SessionQuery(
-        scope=scope(Operation.LIST, caller), label=params.label, agent=params.agent_id, archived=None, limit=2
+        scope=scope(Operation.LIST, call.caller),
+        label=label,
+        agent=agent,
+        archived=None,
+        limit=MOST_NAMESAKES,
     )
-    rows = (await house.store.list_sessions(query)).rows
+    rows = (await call.house.store.list_sessions(query)).rows
     if len(rows) > 1:
-        raise InvalidInput(f"Multiple sessions found with label: {params.label}", hint="name one by its key")
+        keys = ", ".join(sorted(str(row.key) for row in rows))
+        raise InvalidInput(
+            f"Multiple sessions found with label: {label} ({keys})", hint="name one by its key"
+        )
     return rows[0] if rows else None
 
 

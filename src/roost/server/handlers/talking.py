@@ -140,12 +140,13 @@ class Talk:
         return run is None or run.state.ended
 
     async def _refuse_other(self, call: Call, key: SessionKey, session_id: str | None) -> None:
-        """A client that names a generation means only that one."""
+        """An id that a session had before a reset means the session as it is now."""
         if session_id is None:
             return
         session = await reach(call.house.store, Operation.SEND, call.caller, key, call.house.clock.now())
-        if session is not None and session.session_id != session_id:
-            raise InvalidInput(f"session {key} is another one now", hint="read its history again")
+        named = await call.house.store.session_by_id(session_id)
+        if (session or named) is not None and (named is None or named.key != key):
+            raise InvalidInput(f"session {key} never had that sessionId", hint="read its history again")
 
     # -- agent ---------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from roost.core.tools import ToolOutcome
 from roost.core.visibility import PersonCaller
 from roost.engine.invoking import Wish, invoke
 from roost.ports import Tool
-from roost.protocol.params import Name, Params, read_params
+from roost.protocol.params import AgentId, Name, Params, read_params
 from roost.protocol.scopes import Scope, holds
 from roost.protocol.traces import trace_of
 from roost.server.auth import Admitted
@@ -37,7 +37,7 @@ class InvokeParams(Params):
     args: Annotated[dict[str, AnyJson], Field(default_factory=dict)]
     action: str | None = None
     session_key: Name | None = None
-    agent_id: Name | None = None
+    agent_id: AgentId | None = None
     idempotency_key: str | None = None
 
 

@@ -42,6 +42,15 @@ async def test_one_that_waits_for_its_budget_is_at_work_however_long(room: Room)
     assert "parked" in await room.ask("/subagents")
 
 
+async def test_one_that_waits_for_children_of_its_own_is_at_work_however_long(room: Room) -> None:
+    first, _ = await two(room)
+    paused = ChangeSession(key=first, status=SessionStatus.DONE)
+    await room.store.change_session(first, lambda snapshot: (paused,))
+    room.scene.clock.advance(31 * 60_000)
+    assert f"#1 {first}: waiting, 31m ago" in await room.ask("/subagents")
+    assert "Status: waiting" in await room.ask("/subagents info 1")
+
+
 @pytest.mark.parametrize("handle", ["#1", "1", "gen-one", "agent:main:subagent:one"])
 async def test_one_child_is_told_of_by_number_key_or_id(room: Room, handle: str) -> None:
     first, _ = await two(room)

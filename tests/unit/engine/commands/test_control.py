@@ -4,13 +4,15 @@ from roost.core import queueing
 from roost.core.addresses import Address
 from roost.core.deliveries import DeliveryKind, DeliveryState
 from roost.core.effects import QueueRun
+from roost.core.errors import NotFound
 from roost.core.inbound import InboundState, InputMode
 from roost.core.messages import Text
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
-from roost.core.runs import Request, RunKind, RunState
-from roost.core.sessions import OpenedBy
+from roost.core.runs import Request, Run, RunKind, RunState
+from roost.core.sessions import OpenedBy, Session
+from roost.engine.rules import Part
 from roost.engine.stops import STOPPED
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -140,6 +142,26 @@ async def test_a_first_message_may_name_its_model_too(room: Room) -> None:
     await room.accepted("/new scripted/thinker")
     assert (await room.session()).overrides.model == "scripted/thinker"
     assert len(await room.store.generations(MAIN)) == 1
+
+
+@pytest.mark.requirement("D44")
+async def test_a_greeting_mentions_a_model_that_is_not_the_usual_one(room: Room) -> None:
+    async def prompt(text: str) -> str:
+        accepted = await room.accepted(text)
+        run = await room.store.run(accepted.record.run_id or "")
+        assert run is not None
+        return run.request.prompt or ""
+
+    assert "usual model" not in await prompt("/new")
+    assert "usual model" not in await prompt("/new scripted/one")
+    assert "scripted/thinker answers here, which is not your usual model" in await prompt("/new thinker")
+    assert "scripted/thinker answers here" in await prompt("/reset")
+
+    def nobody(session: Session, run: Run) -> Part:
+        raise NotFound("there is no model", hint="configure one")
+
+    room.change(cast=nobody)
+    assert "scripted/thinker answers here" in await prompt("/new")
 
 
 async def test_a_configured_word_starts_afresh_too(room: Room) -> None:
