@@ -130,7 +130,7 @@ RPC_DOORS: tuple[RpcDoor, ...] = (
         method="chat.send",
         operation=Operation.SEND,
         params=lambda name: {**saying("sessionKey")(name), "sessionId": "another"},
-        but="is another one now",
+        but="has no id another",
     ),
     RpcDoor(
         method="chat.send",

@@ -140,12 +140,16 @@ class Talk:
         return run is None or run.state.ended
 
     async def _refuse_other(self, call: Call, key: SessionKey, session_id: str | None) -> None:
-        """A client that names a generation means only that one."""
+        """A client may know a conversation by the id it had before it started afresh, not one by another's id."""
         if session_id is None:
             return
-        session = await reach(call.house.store, Operation.SEND, call.caller, key, call.house.clock.now())
-        if session is not None and session.session_id != session_id:
-            raise InvalidInput(f"session {key} is another one now", hint="read its history again")
+        store = call.house.store
+        session = await reach(store, Operation.SEND, call.caller, key, call.house.clock.now())
+        if session is None or session.session_id == session_id:
+            return
+        known = await store.session_by_id(session_id)
+        if known is None or known.key != key:
+            raise InvalidInput(f"session {key} has no id {session_id}", hint="read its history again")
 
     # -- agent ---------------------------------------------------------------------------------------
 
