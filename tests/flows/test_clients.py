@@ -158,6 +158,33 @@ async def test_a_command_is_answered_without_a_run(opened: Opened) -> None:
         assert final["message"]["content"][0]["text"] == "just words"
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("how are you? /whoami", "You are the owner"),
+        ("/think high how are you?", "does not think at level high"),
+        ("/model scripted/one how are you?", "Model: scripted/one"),
+    ],
+)
+async def test_a_command_inside_a_message_is_answered_beside_it(
+    opened: Opened, words: str, told: str
+) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("well"),))
+        await client.call("chat.send", send(words, "run-1"))
+        final = await client.event("chat", runId="run-1", state="final")
+        assert final["message"]["content"][0]["text"] == "well"
+        (aside,) = [chat for chat in client.told("chat") if chat["runId"] != "run-1"]
+        assert aside["state"] == "final"
+        assert told in aside["message"]["content"][0]["text"]
+        await client.call("chat.send", send(words, "run-1"))
+        assert [chat["runId"] for chat in client.told("chat") if chat["runId"] != "run-1"] == [aside["runId"]]
+        (request,) = gate.bench.model.requests
+        heard = request.messages[-1]
+        assert isinstance(heard, UserMessage)
+        assert text_of(heard) == "how are you?"
+
+
 async def test_a_tool_is_shown_to_who_began_the_run_and_to_who_listens(opened: Opened) -> None:
     async with opened() as (gate, client):
         gate.bench.tools = (Counts(),)
@@ -285,7 +312,7 @@ async def test_a_picture_goes_on_with_what_a_command_leaves_of_a_message(
     async with opened() as (gate, client):
         gate.bench.model.add((Say("seen"),))
         await client.call("chat.send", send(words, "run-1", attachments=[picture]))
-        await client.event("chat", state="final")
+        await client.event("chat", runId="run-1", state="final")
         (request,) = gate.bench.model.requests
         heard = request.messages[-1]
         assert isinstance(heard, UserMessage)

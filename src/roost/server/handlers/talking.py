@@ -112,6 +112,8 @@ class Talk:
         if isinstance(accepted, TurnedAway):
             self._withdraw(call, send)
             raise InvalidInput(NOT_TAKEN)
+        if accepted.aside:
+            await self._fanout.injected(words.key, accepted.record.inbound.id, accepted.aside)
         if accepted.record.run_id != said.run_id:
             house.sends.withdraw(send)
             if not accepted.duplicate:
