@@ -1,6 +1,7 @@
 """What clients of the protocol live through, over each store."""
 
 from dataclasses import replace
+from typing import Any
 
 import anyio
 import pytest
@@ -359,3 +360,36 @@ async def test_who_knows_a_conversation_by_an_earlier_id_goes_on_in_the_one_of_n
         assert [row["content"] for row in after["messages"] if row["role"] == "user"] == ["again"]
         with pytest.raises(Refused, match="has no id"):
             await client.call("chat.send", send("hi", "run-3", sessionId=other))
+
+
+async def test_what_waits_for_its_turn_is_shown_with_the_conversation(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        settings = QueueSettings(mode=QueueMode.FOLLOWUP, debounce_ms=0, cap=30)
+        await gate.engine.reload(replace(gate.engine.rules, queue=QueuePolicy(base=settings)))
+        gate.bench.model.add((Hang(),))
+        await client.call("chat.send", send("first", "run-1"))
+        await gate.bench.model.asked(1)
+        secret = f"sk-{'a1' * 15}"
+        for number in range(2, 24):
+            await client.call("chat.send", send(f"{number} {secret}", f"run-{number}"))
+
+        async def waiting(**more: object) -> dict[str, Any]:
+            shown = await client.call("chat.history", {"sessionKey": "main", **more})
+            assert [row["content"] for row in shown["messages"]] == ["first"]
+            found: dict[str, Any] = shown["pendingInputs"]
+            return found
+
+        newest = await waiting()
+        assert (newest["total"], newest["nextBefore"]) == (22, 3)
+        assert [one["runId"] for one in newest["items"]] == [f"run-{number}" for number in range(4, 24)]
+        last = newest["items"][-1]
+        assert (last["state"], last["message"]["role"]) == ("queued", "user")
+        assert last["message"]["content"] == "23 sk-a1a…a1a1"
+        assert last["acceptedAt"] == last["message"]["timestamp"]
+        older = await waiting(pendingBefore=newest["nextBefore"])
+        assert [one["runId"] for one in older["items"]] == ["run-2", "run-3"]
+        assert "nextBefore" not in older
+        assert (await waiting(pendingBefore=99))["nextBefore"] == 3
+        await client.call("chat.abort", {"sessionKey": "main"})
+        await client.event("chat", runId="run-1", state="aborted")
+        assert (await waiting())["items"] == []
