@@ -91,7 +91,7 @@ def _unbuilt(settings: Settings) -> Iterator[tuple[Loc, str]]:
             ("tools", "sessions_spawn", "attachments", "enabled"),
             "a spawn hands no files to its child; nothing changes",
         )
-    modes = {
+    modes: dict[Loc, DelegationMode] = {
         ("agents", "defaults"): settings.agents.defaults.subagents.delegation_mode,
         **{("agents", "list", agent.id): agent.subagents.delegation_mode for agent in settings.agents.list},
     }

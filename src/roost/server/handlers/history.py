@@ -85,7 +85,7 @@ class Reading:
 
     async def inject(self, call: Call, params: chat.InjectParams) -> Injected:
         house = call.house
-        key = house.key(params.session_key, params.agent_id)
+        key = await house.meant(Operation.PATCH, call.caller, params.session_key, params.agent_id)
         text = f"[{params.label}]\n\n{params.message}" if params.label else params.message
         entry_id = await house.engine.operations.note(call.caller, key, text)
         await self._fanout.injected(key, entry_id, text)

@@ -50,7 +50,7 @@ class Talk:
         relay = params.system_input_provenance
         _refuse_empty(params.message, images)
         words = Words(
-            key=call.house.key(params.session_key, params.agent_id),
+            key=await call.house.meant(Operation.SEND, call.caller, params.session_key, params.agent_id),
             text=params.message,
             name=params.idempotency_key,
             images=images,
@@ -66,7 +66,7 @@ class Talk:
     async def sessions_send(self, call: Call, params: changes.SendParams) -> dict[str, JsonValue]:
         _refuse_empty(params.message, ())
         words = Words(
-            key=call.house.key(params.key, params.agent_id),
+            key=await call.house.meant(Operation.SEND, call.caller, params.key, params.agent_id),
             text=params.message,
             name=params.idempotency_key or call.house.new_id(),
             request=_request(params.thinking, None, params.timeout_ms),
@@ -188,7 +188,7 @@ class Talk:
 
     async def _agent_key(self, call: Call, params: agents.AgentParams) -> SessionKey:
         if params.session_key:
-            return call.house.key(params.session_key, params.agent_id)
+            return await call.house.meant(Operation.SEND, call.caller, params.session_key, params.agent_id)
         if params.session_id:
             return (await call.house.by_id(Operation.SEND, call.caller, params.session_id)).key
         return call.house.key("main", params.agent_id)
@@ -215,14 +215,16 @@ class Talk:
     # -- stopping ------------------------------------------------------------------------------------
 
     async def chat_abort(self, call: Call, params: chat.AbortParams) -> chat.Aborted:
-        key = call.house.key(params.session_key, params.agent_id)
+        key = await call.house.meant(Operation.STOP, call.caller, params.session_key, params.agent_id)
         stopped = await self._abort(call, key, params.run_id)
         return chat.Aborted(ok=True, aborted=bool(stopped), runIds=list(stopped))
 
     async def sessions_abort(self, call: Call, params: changes.AbortParams) -> changes.Aborted:
-        key = None if params.key is None else call.house.key(params.key, params.agent_id)
-        if key is None and params.run_id is None:
+        if params.key is None and params.run_id is None:
             raise InvalidInput("invalid sessions.abort params: one of key, runId is needed")
+        key = None
+        if params.key is not None:
+            key = await call.house.meant(Operation.STOP, call.caller, params.key, params.agent_id)
         stopped = await self._abort(call, key, params.run_id)
         if not stopped:
             return changes.Aborted(ok=True, abortedRunId=None, status="no-active-run")
