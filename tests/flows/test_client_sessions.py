@@ -184,6 +184,18 @@ async def test_sessions_are_listed_by_what_is_asked(opened: Opened) -> None:
         assert await client.call("sessions.describe", {"key": "nowhere"}) == {"session": None}
 
 
+@pytest.mark.requirement("D56")
+async def test_a_preview_shows_what_was_meant_for_people(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("<think>how?</think>Like this."),), (Say("NO_REPLY"),))
+        for name in ("run-1", "run-2"):
+            await client.call("chat.send", send("<think> is a tag", name))
+            await client.event("chat", runId=name, state="final")
+        (shown,) = (await client.call("sessions.preview", {"keys": ["main"]}))["previews"]
+        said = [one["text"] for one in shown["items"]]
+        assert said == ["<think> is a tag", "Like this.", "<think> is a tag"]
+
+
 async def test_condensing_is_asked_for_like_anything_else(opened: Opened) -> None:
     async with opened() as (gate, client):
         await client.call("sessions.create", {"key": "main"})
