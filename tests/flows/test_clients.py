@@ -330,6 +330,8 @@ async def test_what_a_message_must_be(opened: Opened) -> None:
             (send("hi", "r", sessionKey="agent:nobody:main"), "unknown agent id"),
             (send("hi", "r", sessionKey="cli"), "name of a client"),
             (send("hi", "r", attachments=[{"content": "x", "mimeType": "text/plain"}]), "not supported"),
+            (send("hi", "r", attachments=[{"content": "!", "mimeType": "image/png"}]), "no base64"),
+            (send("hi", "r", thinking="hard"), "invalid thinking: hard"),
             ({"key": "main", "message": ""}, "invalid chat.send params"),
         ):
             with pytest.raises(Refused, match=problem):

@@ -11,6 +11,7 @@ from roost.core.keys import SessionKey
 from roost.core.messages import Image
 from roost.core.queuesettings import QueueMode
 from roost.core.runs import Request, Run
+from roost.core.thinking import ThinkingLevel
 from roost.core.visibility import Operation
 from roost.engine.inbox import TurnedAway
 from roost.engine.reaching import reach
@@ -18,6 +19,7 @@ from roost.engine.waits import Waited
 from roost.ports import Accepted
 from roost.protocol.families import agents, changes, chat
 from roost.protocol.frames import ErrorCode, Failure
+from roost.protocol.pictures import picture
 from roost.server.calls import Call, Unanswered
 from roost.server.endings import NOT_TAKEN, Ending, Fate, ending
 from roost.server.fanout import Fanout
@@ -262,10 +264,12 @@ def _image(attachment: chat.Attachment) -> Image:
     mime = attachment.mime_type or ""
     if not mime.startswith("image/"):
         raise InvalidInput(f"attachments of type {mime or 'unknown'} are not supported", hint="send pictures")
-    return Image(mime=mime, data=attachment.content.partition(",")[2] or attachment.content)
+    return picture(mime, attachment.content.partition(",")[2] or attachment.content)
 
 
 def _request(thinking: str | None, model: str | None, timeout_ms: int | None) -> Request:
+    if thinking and thinking not in tuple(ThinkingLevel):
+        raise InvalidInput(f"invalid thinking: {thinking}", hint=f"use one of {', '.join(ThinkingLevel)}")
     return Request(thinking=thinking or None, model=model, longest_ms=timeout_ms or None)
 
 
