@@ -95,6 +95,7 @@ def in_context() -> Iterator[Planted]:
     yield Planted(f"https://hooks.slack.com/services/T0001/B0002/{mixed(24)}", mixed(24))
     yield Planted(f"https://discord.com/api/webhooks/123456789012345678/{mixed(60)}", mixed(60))
     yield Planted(f"bot 123456789:AA{mixed(33)} started", f"AA{mixed(33)}")
+    yield Planted(f"https://api.telegram.org/bot123456789:AA{mixed(33)}/getMe", f"AA{mixed(33)}")
     for name in ("OPENAI_API_KEY", "export MY_TOKEN", "app.secret", "DB_PASSWORD"):
         yield Planted(f"{name}={key}", key)
         yield Planted(f"{name}: '{key}'", key)

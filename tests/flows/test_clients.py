@@ -1,6 +1,7 @@
 """What clients of the protocol live through, over each store."""
 
 from dataclasses import replace
+from typing import Any
 
 import anyio
 import pytest
@@ -160,6 +161,33 @@ async def test_a_command_is_answered_without_a_run(opened: Opened) -> None:
         assert final["message"]["content"][0]["text"] == "just words"
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("how are you? /whoami", "You are the owner"),
+        ("/think high how are you?", "does not think at level high"),
+        ("/model scripted/one how are you?", "Model: scripted/one"),
+    ],
+)
+async def test_a_command_inside_a_message_is_answered_beside_it(
+    opened: Opened, words: str, told: str
+) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("well"),))
+        await client.call("chat.send", send(words, "run-1"))
+        final = await client.event("chat", runId="run-1", state="final")
+        assert final["message"]["content"][0]["text"] == "well"
+        (aside,) = [chat for chat in client.told("chat") if chat["runId"] != "run-1"]
+        assert aside["state"] == "final"
+        assert told in aside["message"]["content"][0]["text"]
+        await client.call("chat.send", send(words, "run-1"))
+        assert [chat["runId"] for chat in client.told("chat") if chat["runId"] != "run-1"] == [aside["runId"]]
+        (request,) = gate.bench.model.requests
+        heard = request.messages[-1]
+        assert isinstance(heard, UserMessage)
+        assert text_of(heard) == "how are you?"
+
+
 async def test_a_tool_is_shown_to_who_began_the_run_and_to_who_listens(opened: Opened) -> None:
     async with opened() as (gate, client):
         gate.bench.tools = (Counts(),)
@@ -287,7 +315,7 @@ async def test_a_picture_goes_on_with_what_a_command_leaves_of_a_message(
     async with opened() as (gate, client):
         gate.bench.model.add((Say("seen"),))
         await client.call("chat.send", send(words, "run-1", attachments=[picture]))
-        await client.event("chat", state="final")
+        await client.event("chat", runId="run-1", state="final")
         (request,) = gate.bench.model.requests
         heard = request.messages[-1]
         assert isinstance(heard, UserMessage)
@@ -304,6 +332,8 @@ async def test_what_a_message_must_be(opened: Opened) -> None:
             (send("hi", "r", sessionKey="agent:nobody:main"), "unknown agent id"),
             (send("hi", "r", sessionKey="cli"), "name of a client"),
             (send("hi", "r", attachments=[{"content": "x", "mimeType": "text/plain"}]), "not supported"),
+            (send("hi", "r", attachments=[{"content": "!", "mimeType": "image/png"}]), "no base64"),
+            (send("hi", "r", thinking="hard"), "invalid thinking: hard"),
             ({"key": "main", "message": ""}, "invalid chat.send params"),
         ):
             with pytest.raises(Refused, match=problem):
@@ -363,3 +393,36 @@ async def test_a_turn_that_waits_for_its_children_is_stopped_with_them_and_nobod
         assert [row.status for row in await nursery.descendants()] == [SessionStatus.KILLED] * 2
         again = await client.call("chat.abort", {"sessionKey": "main", "runId": "run-1"})
         assert (again["aborted"], again["runIds"]) == (False, [])
+
+
+async def test_what_waits_for_its_turn_is_shown_with_the_conversation(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        settings = QueueSettings(mode=QueueMode.FOLLOWUP, debounce_ms=0, cap=30)
+        await gate.engine.reload(replace(gate.engine.rules, queue=QueuePolicy(base=settings)))
+        gate.bench.model.add((Hang(),))
+        await client.call("chat.send", send("first", "run-1"))
+        await gate.bench.model.asked(1)
+        secret = f"sk-{'a1' * 15}"
+        for number in range(2, 24):
+            await client.call("chat.send", send(f"{number} {secret}", f"run-{number}"))
+
+        async def waiting(**more: object) -> dict[str, Any]:
+            shown = await client.call("chat.history", {"sessionKey": "main", **more})
+            assert [row["content"] for row in shown["messages"]] == ["first"]
+            found: dict[str, Any] = shown["pendingInputs"]
+            return found
+
+        newest = await waiting()
+        assert (newest["total"], newest["nextBefore"]) == (22, 3)
+        assert [one["runId"] for one in newest["items"]] == [f"run-{number}" for number in range(4, 24)]
+        last = newest["items"][-1]
+        assert (last["state"], last["message"]["role"]) == ("queued", "user")
+        assert last["message"]["content"] == "23 sk-a1a…a1a1"
+        assert last["acceptedAt"] == last["message"]["timestamp"]
+        older = await waiting(pendingBefore=newest["nextBefore"])
+        assert [one["runId"] for one in older["items"]] == ["run-2", "run-3"]
+        assert "nextBefore" not in older
+        assert (await waiting(pendingBefore=99))["nextBefore"] == 3
+        await client.call("chat.abort", {"sessionKey": "main"})
+        await client.event("chat", runId="run-1", state="aborted")
+        assert (await waiting())["items"] == []

@@ -209,6 +209,21 @@ async def test_a_caller_names_no_session_but_by_user(opened: Opened) -> None:
         assert await gate.house.store.session(gate.house.key("main")) is None
 
 
+async def test_a_header_names_the_agent_and_none_the_model(opened: Opened) -> None:
+    async with opened() as (gate, _), gate.browser() as http:
+        await enable(gate)
+        gate.bench.model.otherwise = (Say("hello"),)
+        for headers, status in (
+            ({"x-openclaw-agent-id": "Helper"}, 200),
+            ({"x-openclaw-agent-id": "nobody"}, 400),
+            ({"x-openclaw-model": "scripted/two"}, 400),
+        ):
+            answer = await http.post(COMPLETIONS, json=asked("hi", user="ann"), headers=headers)
+            assert answer.status_code == status
+        (session,) = (await gate.house.store.list_sessions(SessionQuery())).rows
+        assert session.key.agent == "helper"
+
+
 @pytest.mark.requirement("S10")
 async def test_the_session_of_somebody_else_is_not_there(opened: Opened) -> None:
     async with opened() as (gate, client), gate.browser("alice-token") as http:

@@ -85,6 +85,17 @@ async def test_a_second_person_in_the_main_conversation_is_told_to_the_owner_onc
         assert await bench.replies(BOB) == ("noted", "noted")
 
 
+@pytest.mark.parametrize("words", ["/new me too", "/steer me too", "me too /help", "stop"])
+async def test_a_second_person_who_begins_with_a_command_is_told_of_too(bench: Bench, words: str) -> None:
+    bench.change(house=replace(bench.rules.house, joined=second_person))
+    bench.model.otherwise = (Say("noted"),)
+    async with bench.serving():
+        await bench.say("hello")
+        await bench.replies()
+        await bench.say(words, BOB)
+        assert await bench.replies(at_least=2) == ("noted", SHARED_LINE)
+
+
 @asynccontextmanager
 async def _two_channels(bench: Bench) -> AsyncIterator[tuple[Engine, LoopbackChannel]]:
     other = LoopbackChannel(name="other")

@@ -137,6 +137,17 @@ RPC_DOORS: tuple[RpcDoor, ...] = (
         operation=Operation.SEND,
         params=lambda name: {**saying("sessionKey")(name), "deliver": True, "message": "/status"},
     ),
+    RpcDoor(method="chat.send", operation=Operation.SEND, params=saying("sessionKey"), by_id=True),
+    RpcDoor(method="sessions.send", operation=Operation.SEND, params=saying("key"), by_id=True),
+    RpcDoor(
+        method="sessions.patch", operation=Operation.PATCH, params=by("key", thinkingLevel="low"), by_id=True
+    ),
+    RpcDoor(
+        method="chat.inject",
+        operation=Operation.PATCH,
+        params=by("sessionKey", message="x"),
+        by_id=True,
+    ),
     RpcDoor(method="agent", operation=Operation.SEND, params=saying("sessionKey")),
     RpcDoor(method="agent", operation=Operation.SEND, params=saying("sessionId"), by_id=True),
     RpcDoor(method="sessions.patch", operation=Operation.PATCH, params=by("key", thinkingLevel="low")),

@@ -1,5 +1,6 @@
 """`roost sessions`: the conversations there are, and what was said in them."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from cyclopts import App, Parameter
@@ -9,13 +10,16 @@ from roost.cli.points import app as points
 from roost.cli.rows import message_line, sessions_table
 from roost.cli.show import as_json, facts, say, told
 from roost.cli.where import HERE, Where, anywhere, now_of
+from roost.client import Client
 from roost.core.errors import NotFound
 from roost.core.jsonvalue import JsonValue
 from roost.protocol.families.changes import DELETE, PATCH, RESET
 from roost.protocol.families.chat import HISTORY
-from roost.protocol.families.sessions import DESCRIBE, LIST
+from roost.protocol.families.sessions import DESCRIBE, LIST, MOST_ROWS, RESOLVE, Listed
 
 app = App(name="sessions", help="The conversations there are.")
+
+SHOWN = 50
 
 Key = Annotated[str, Parameter(help="A key from the list, main, or a session id.")]
 
@@ -28,24 +32,41 @@ async def list_sessions(
     agent: Annotated[str | None, Parameter(help="Only those of this agent.")] = None,
     search: Annotated[str | None, Parameter(help="Only those with this in key, names or title.")] = None,
     archived: Annotated[bool, Parameter(help="The archived ones instead.", negative="")] = False,
-    limit: Annotated[int, Parameter(help="At most so many.")] = 50,
+    limit: Annotated[
+        int | None, Parameter(help="At most so many. Without it 50, and with --json all.")
+    ] = None,
     where: Where = HERE,
 ) -> int:
     """The newest first."""
     given: dict[str, JsonValue] = {"activeMinutes": active, "agentId": agent, "search": search}
     params: dict[str, JsonValue] = {name: value for name, value in given.items() if value is not None}
-    asked = {**params, "archived": archived, "limit": limit, "includeDerivedTitles": True}
+    asked = {**params, "archived": archived, "limit": limit or SHOWN, "includeDerivedTitles": True}
     async with anywhere(where) as client:
+        if where.json and limit is None:
+            as_json(await every(client, asked))
+            return 0
         found = await client.call(LIST, asked)
     if where.json:
         as_json(found)
     elif found["sessions"]:
         sessions_table(found["sessions"], found["ts"])
         if found["hasMore"]:
-            say(f"… and more: --limit {limit * 2}")
+            say(f"… and more: --limit {2 * (limit or SHOWN)}")
     else:
         say('no sessions yet; begin one with `roost agent --message "hello"`')
     return 0
+
+
+async def every(client: Client, asked: Mapping[str, JsonValue], page: int = MOST_ROWS) -> Listed:
+    """A page after another: one that is used meanwhile comes to the front, and is told once."""
+    found = await client.call(LIST, {**asked, "limit": page})
+    rows = {row["key"]: row for row in found["sessions"]}
+    while (offset := found["nextOffset"]) is not None:
+        found = await client.call(LIST, {**asked, "limit": page, "offset": offset})
+        rows |= {row["key"]: row for row in found["sessions"]}
+    found["count"] = found["totalCount"] = len(rows)
+    found["sessions"] = list(rows.values())
+    return found
 
 
 @app.command
@@ -106,7 +127,9 @@ async def archive(
 ) -> int:
     """Put one away: it is listed no more, and nothing of it is removed."""
     async with anywhere(where) as client:
-        found = await client.call(PATCH, {"key": key, "archived": not undo})
+        # What is not there would be opened by a change.
+        meant = await client.call(RESOLVE, {"key": key})
+        found = await client.call(PATCH, {"key": meant["key"], "archived": not undo})
     _done(where, found, f"{found['key']} is {'back' if undo else 'archived'}")
     return 0
 

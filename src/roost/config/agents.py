@@ -72,7 +72,7 @@ class Subagents(Section):
         about("Agents that may be named in a spawn, `*` for all. Unset: the caller only.", Takes.AT_ONCE),
     ] = None
     require_agent_id: Annotated[Flag, about("Whether a spawn must name its agent.")] = False
-    delegation_mode: Annotated[DelegationMode, about("How strongly the prompt speaks for delegating.")] = (
+    delegation_mode: Annotated[DelegationMode, about("Changes nothing: no prompt speaks for delegating.")] = (
         DelegationMode.SUGGEST
     )
 

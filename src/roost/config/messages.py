@@ -44,9 +44,9 @@ class Commands(Section):
         FrozenMap[Text, Texts] | None,
         about("Senders who may use commands, by channel or `*`. Unset: whoever the channel admits."),
     ] = None
-    restart: Annotated[Flag, about("Whether the owner may restart the gateway by `/restart`.")] = True
-    config: Annotated[Flag, about("Whether `/config` exists.")] = False
-    debug: Annotated[Flag, about("Whether `/debug` exists.")] = False
-    bash: Annotated[Flag, about("Whether `/bash` exists.")] = False
-    plugins: Annotated[Flag, about("Whether `/plugins` exists.")] = False
-    mcp: Annotated[Flag, about("Whether `/mcp` exists.")] = False
+    restart: Annotated[Flag, about("Changes nothing: there is no `/restart`.")] = True
+    config: Annotated[Flag, about("Changes nothing: there is no `/config`.")] = False
+    debug: Annotated[Flag, about("Changes nothing: there is no `/debug`.")] = False
+    bash: Annotated[Flag, about("Changes nothing: there is no `/bash`.")] = False
+    plugins: Annotated[Flag, about("Changes nothing: there is no `/plugins`.")] = False
+    mcp: Annotated[Flag, about("Changes nothing: there is no `/mcp`.")] = False

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from roost.config.agents import DelegationMode
 from roost.config.gateway import AuthMode
 from roost.config.problems import path_text
 from roost.config.section import Loc
@@ -28,6 +29,7 @@ def remarks_on(settings: Settings) -> tuple[Remark, ...]:
         *_resets(settings.session),
         *_maintenance(settings.session),
         *_heartbeats(settings),
+        *_unbuilt(settings),
     )
     return tuple(Remark(path=path_text(loc), text=text) for loc, text in found)
 
@@ -77,3 +79,22 @@ def _heartbeats(settings: Settings) -> Iterator[tuple[Loc, str]]:
     for agent in settings.agents.list:
         if not agent.heartbeat.isolated_session:
             yield ("agents", "list", agent.id, "heartbeat", "isolatedSession"), text
+
+
+def _unbuilt(settings: Settings) -> Iterator[tuple[Loc, str]]:
+    """What other files may ask for and is not there."""
+    for name in ("config", "debug", "bash", "plugins", "mcp"):
+        if getattr(settings.commands, name):
+            yield ("commands", name), f"there is no /{name} here; nothing changes"
+    if settings.tools.sessions_spawn.attachments.enabled:
+        yield (
+            ("tools", "sessions_spawn", "attachments", "enabled"),
+            "a spawn hands no files to its child; nothing changes",
+        )
+    modes: dict[Loc, DelegationMode] = {
+        ("agents", "defaults"): settings.agents.defaults.subagents.delegation_mode,
+        **{("agents", "list", agent.id): agent.subagents.delegation_mode for agent in settings.agents.list},
+    }
+    asked = next((loc for loc, mode in modes.items() if mode is not DelegationMode.SUGGEST), None)
+    if asked is not None:
+        yield (*asked, "subagents", "delegationMode"), "no prompt speaks for delegating; nothing changes"

@@ -77,7 +77,9 @@ class SpawnAttachments(Section):
 
 
 class SpawnTool(Section):
-    attachments: Annotated[SpawnAttachments, about("Files handed to a child.")] = SpawnAttachments()
+    attachments: Annotated[SpawnAttachments, about("Changes nothing: no files are handed to a child.")] = (
+        SpawnAttachments()
+    )
 
 
 class Tools(ToolRules):

@@ -17,7 +17,7 @@ STOP_WORDS = frozenset({"stop", "abort"})
 _LINE = re.compile(
     r"/(?P<word>[A-Za-z][A-Za-z-]*)(?:@[^\s:@]+)?(?:[^\S\n]*:|(?=\s)|\Z)(?P<rest>.*)", re.DOTALL
 )
-_MENTION = re.compile(r"\A(?:<@[^>\s]+>|@[^\s:,]+)[\s:,]+(?=/)")
+_MENTION = re.compile(r"\A(?:<@[^>\s]+>|@[^\s:,]+)[\s:,]+")
 _FIRST_WORD = re.compile(r"(?P<word>\S+)\s*(?P<rest>.*)", re.DOTALL)
 
 
@@ -41,7 +41,7 @@ class Line:
 
 
 def unmentioned(text: str) -> str:
-    """The text without the agent's name before a command."""
+    """The text without the agent's name before it."""
     return _MENTION.sub("", text.strip(), count=1)
 
 

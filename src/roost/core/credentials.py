@@ -215,6 +215,7 @@ _SHAPED = (
     Rule(name="mailgun", pattern=r"\b(key-[0-9a-f]{32})\b", anchors=("key-",)),
     Rule(name="twilio", pattern=r"\b(SK[0-9a-f]{32})\b", anchors=("SK",)),
     Rule(name="telegram", pattern=rf"\b[0-9]{{6,16}}:({_URL}{{20,}})", check=Check.RANDOM),
+    Rule(name="telegram-address", pattern=rf"\bbot[0-9]{{6,16}}:({_URL}{{20,}})", anchors=("bot",)),
     Rule(name="discord", pattern=rf"\b([MNO]{_URL}{{23,27}}\.{_URL}{{6}}\.{_URL}{{27,}})"),
     Rule(
         name="slack-webhook",

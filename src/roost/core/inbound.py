@@ -79,7 +79,9 @@ class InboundRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """The stored message; `duplicate` when it had been accepted before and nothing was written."""
+    """The stored message; `duplicate` when it had been accepted before and nothing was written. `aside` is what was said
+    to a command in a message that goes on without it."""
 
     record: InboundRecord
     duplicate: bool
+    aside: str | None = None

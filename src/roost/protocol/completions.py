@@ -13,6 +13,7 @@ from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.messages import Image, Usage
 from roost.protocol.params import read_params
+from roost.protocol.pictures import picture
 
 NAME = "openclaw"
 PREFIXES = (NAME, "roost")
@@ -144,7 +145,7 @@ def _image(part: ImagePart) -> Image:
     mime = head.removeprefix("data:").removesuffix(";base64")
     if head != f"data:{mime};base64" or not mime.startswith("image/") or not data:
         raise InvalidInput("a picture must be in the message itself", hint="send it as data:image/…;base64,…")
-    return Image(mime=mime, data=data)
+    return picture(mime, data)
 
 
 def agent_of(model: str, default: str) -> str | None:

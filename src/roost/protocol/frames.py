@@ -1,5 +1,6 @@
 """Frames: one JSON object each, read from a client and written to one."""
 
+import json
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
@@ -7,6 +8,7 @@ from typing import TypeAlias
 import orjson
 
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
+from roost.core.keytext import SURROGATE
 
 INVALID_ID = "invalid"
 _KNOWN = frozenset({"type", "id", "method", "params", "traceparent", "expectedProfileId"})
@@ -55,11 +57,29 @@ class NotJson:
 Read: TypeAlias = Request | Malformed | NotJson
 
 
+def parse(text: str | bytes) -> JsonValue:
+    """The JSON that somebody sent; raises `ValueError`. Of a character that was cut in half its place is left."""
+    try:
+        value: JsonValue = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return _without_halves(text)
+    return value
+
+
+def _without_halves(text: str | bytes) -> JsonValue:
+    try:
+        whole = SURROGATE.sub("\ufffd", compact(json.loads(text)))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    value: JsonValue = orjson.loads(whole)
+    return value
+
+
 def read(text: str | bytes) -> Read:
     """What a client sent."""
     try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
+        value = parse(text)
+    except ValueError:
         return NotJson()
     if not isinstance(value, dict):
         return Malformed("must be object")

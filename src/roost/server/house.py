@@ -94,6 +94,18 @@ class House:
         """The key a client means, in its full form. One of an agent that there is not is refused."""
         return self.known(resolve(text, self._viewpoint(agent)).key)
 
+    async def meant(
+        self, operation: Operation, caller: PersonCaller, text: str, agent: str | None = None
+    ) -> SessionKey:
+        """As `key`, but a session that is there and may be done this to is also meant by its id."""
+        reference = resolve(text, self._viewpoint(agent))
+        if isinstance(reference, ByKeyOrId) and await self.store.session(reference.key) is None:
+            try:
+                return (await self.by_id(operation, caller, reference.session_id)).key
+            except NotFound:
+                pass
+        return self._known(reference.key)
+
     async def find(
         self, operation: Operation, caller: PersonCaller, text: str, agent: str | None = None
     ) -> Session | None:

@@ -12,6 +12,7 @@ from roost.app.serving import Served
 from roost.cli import devices, digging
 from roost.cli.main import main
 from roost.protocol.families.own import Cleaned
+from roost.protocol.families.sessions import MOST_ROWS
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "openclaw"
 
@@ -221,11 +222,21 @@ def test_a_gateway_is_asked_by_its_address_and_token(
     told("agent", "-m", "hello", *there)
     assert as_json(told, "status", *there)["sessions"]["count"] == 1
     assert as_json(told, "sessions", *there)["sessions"][0]["key"] == "agent:main:main"
+    assert as_json(told, "sessions", *there)["limitApplied"] == MOST_ROWS
+    assert as_json(told, "sessions", "--limit", "7", *there)["limitApplied"] == 7
     assert as_json(told, "sessions", "--active", "5", *there)["count"] == 1
     called = json.loads(told("gateway", "call", "sessions.list", '{"activeMinutes": 5}', *there))
     assert called["sessions"][0]["key"] == "agent:main:main"
     for command in (["status"], ["sessions", "--json"], ["gateway", "call", "sessions.list"]):
         told(*command, "--url", served.url, "--token", "wrong", code=1)
+
+
+def test_what_is_not_there_is_not_archived(served: Served, told: Told) -> None:
+    told("agent", "-m", "hello")
+    told("sessions", "archive", "typo", code=1)
+    name = as_json(told, "sessions")["sessions"][0]["sessionId"]
+    assert "agent:main:main is archived" in told("sessions", "archive", name)
+    assert [row["key"] for row in as_json(told, "sessions", "--archived")["sessions"]] == ["agent:main:main"]
 
 
 def test_what_was_exported_is_taken_in_elsewhere(

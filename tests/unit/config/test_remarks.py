@@ -56,3 +56,21 @@ def test_an_open_gateway_is_remarked() -> None:
 def test_a_setting_of_retention_that_does_nothing_is_remarked() -> None:
     [remark] = _remarks({"session": {"maintenance": {"coldStorage": {"enabled": True}}}})
     assert remark.startswith("session.maintenance.coldStorage.enabled: ")
+
+
+def test_what_is_asked_for_and_not_there_is_remarked() -> None:
+    found = _remarks(
+        {
+            "commands": {"config": True, "bash": True, "restart": False},
+            "tools": {"sessions_spawn": {"attachments": {"enabled": True}}},
+            "agents": {"list": [{"id": "a"}, {"id": "b", "subagents": {"delegationMode": "prefer"}}]},
+        }
+    )
+    assert [remark.partition(":")[0] for remark in found] == [
+        "commands.config",
+        "commands.bash",
+        "tools.sessions_spawn.attachments.enabled",
+        "agents.list.b.subagents.delegationMode",
+    ]
+    [remark] = _remarks({"agents": {"defaults": {"subagents": {"delegationMode": "prefer"}}}})
+    assert remark.startswith("agents.defaults.subagents.delegationMode: ")

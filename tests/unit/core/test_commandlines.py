@@ -90,11 +90,12 @@ def test_a_lone_stop_word_is_marked_as_bare(text: str) -> None:
     [
         ("@roost /status", "/status"),
         ("<@U123>: /new x", "/new x"),
-        ("@roost hello", "@roost hello"),
+        ("@roost stop!", "stop!"),
+        ("@roost", "@roost"),
         ("hello @roost /status", "hello @roost /status"),
     ],
 )
-def test_a_leading_mention_is_taken_off_a_command(text: str, left: str) -> None:
+def test_a_leading_mention_is_taken_off(text: str, left: str) -> None:
     assert unmentioned(text) == left
 
 

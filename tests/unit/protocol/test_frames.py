@@ -16,9 +16,14 @@ def test_a_request_may_leave_out_its_parameters() -> None:
     assert traced == Request(id="1", method="m", params=[1], traceparent="t")
 
 
-@pytest.mark.parametrize("text", ["", "{", "hello", '{"a":"\\ud800"}', b"\xff"])
+@pytest.mark.parametrize("text", ["", "{", "hello", "NaN", '{"a":"\\ud800"', "[" * 100_000, b"\xff"])
 def test_what_is_no_json_is_told_apart(text: str | bytes) -> None:
     assert frames.read(text) == NotJson()
+
+
+def test_of_half_a_character_its_place_is_left() -> None:
+    read = frames.read(r'{"type":"req","id":"1","method":"m","params":{"a":"\ud83d!","b":"\ud83d\ude00"}}')
+    assert read == Request(id="1", method="m", params={"a": "\ufffd!", "b": "😀"})
 
 
 @pytest.mark.parametrize(

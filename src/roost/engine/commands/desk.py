@@ -17,6 +17,7 @@ from roost.core.effects import AddDelivery, AnswerInput, ChangeSession, Effects,
 from roost.core.envelopes import Envelope
 from roost.core.errors import RoostError
 from roost.core.identities import Identity
+from roost.core.inbound import InboundState
 from roost.core.ledger import Denial
 from roost.core.notices import derived_id
 from roost.core.trees import Tree
@@ -99,24 +100,27 @@ class Desk:
             return _failing(error)
 
     async def _commit(self, asked: Asked, answer: Answer) -> Accepted:
-        inbound, ends = asked.arrival.inbound, dict[str, str]()
+        inbound, ends, words = asked.arrival.inbound, dict[str, str](), list[str | None]()
 
         def decide(tree: Tree) -> Effects:
             ends.clear()
             if asked.line.bare and not (tree.runs or tree.session.children):
-                return queueing.accept(tree.session, asked.arrival)
+                return self._onward(tree, asked.arrival, ends)
             try:
                 said = answer(tree)
             except RoostError as error:
                 said = Said(text=_sentences(error))
             ends.update(dict.fromkeys(said.ends, STOPPED))
+            words[:] = [said.text]
             return self._effects(tree, asked, said, ends)
 
         accepted = await self._means.store.accept_command(inbound, decide)
-        if not accepted.duplicate:
-            for run_id, reason in ends.items():
-                self._stops.end(run_id, reason)
-        return accepted
+        if accepted.duplicate:
+            return accepted
+        for run_id, reason in ends.items():
+            self._stops.end(run_id, reason)
+        went_on = accepted.record.state is not InboundState.ANSWERED
+        return replace(accepted, aside=words[-1]) if words and went_on else accepted
 
     def _effects(self, tree: Tree, asked: Asked, said: Said, ends: dict[str, str]) -> Effects:
         key, at, arrival = asked.key, asked.at, said.forward or self._rest(asked)
@@ -131,12 +135,16 @@ class Desk:
             )
             effects = (*said.effects, *kept) if not absent else (*kept, *said.effects)
         else:
-            plan = queueing.plan(tree.session, arrival)
-            if plan.interrupts is not None:
-                ends[plan.interrupts] = queueing.INTERRUPTED
-            effects = (*said.effects, *plan.effects)
+            effects = (*said.effects, *self._onward(tree, arrival, ends))
         changed = () if said.overrides is None else (ChangeSession(key=key, overrides=said.overrides),)
         return (*effects, *changed, *self._deliveries(asked, text, at))
+
+    def _onward(self, tree: Tree, arrival: Arrival, ends: dict[str, str]) -> Effects:
+        """What follows from a message that goes on to the agent."""
+        rules, plan = self._means.rules, queueing.plan(tree.session, arrival)
+        if plan.interrupts is not None:
+            ends[plan.interrupts] = queueing.INTERRUPTED
+        return (*plan.effects, *rules.house.joined(tree.session, arrival.inbound, rules.met_at))
 
     def _rest(self, asked: Asked) -> Arrival | None:
         """What was said besides a shortcut goes on as a message."""

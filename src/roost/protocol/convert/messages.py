@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import assert_never
 
 from roost.core.entries import Entry
+from roost.core.inbound import InboundRecord
 from roost.core.jsonl_messages import message_to_json
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.messages import (
@@ -63,6 +64,28 @@ def message_row(
 
 
 _INJECTED: JsonObject = {"model": INJECTED, "provider": GATEWAY}
+
+
+def waiting_row(
+    record: InboundRecord, run_name: str | None, most_chars: int, scanner: SecretScanner
+) -> JsonObject:
+    """What was said and no run has read yet: its words only, for its pictures come with it when one has."""
+    inbound = record.inbound
+    said = UserMessage(
+        content=tuple(block for block in inbound.content if isinstance(block, Text)),
+        at=inbound.received_at,
+        provenance=inbound.provenance,
+        sender=inbound.sender_name,
+    )
+    message = message_row(Entry("", 0, inbound.id, said), run_name, most_chars, scanner)
+    named: dict[str, JsonValue] = {} if run_name is None else {"runId": run_name}
+    return {
+        "id": inbound.id,
+        **named,
+        "message": message,
+        "acceptedAt": inbound.received_at,
+        "state": "queued",
+    }
 
 
 def generation_row(generation: Generation) -> JsonObject:

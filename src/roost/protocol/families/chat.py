@@ -127,7 +127,7 @@ SEND = Method(
 )
 HISTORY = Method(
     name="chat.history",
-    about="The conversation as it is now; older pages go on into those before it.",
+    about="The conversation as it is now; older pages go on into those before it. `pendingInputs` are what waits to be read, the newest 20; `nextBefore` of them goes on as `pendingBefore`.",
     params=HistoryParams,
     result=History,
     needs=Scope.READ,

@@ -68,7 +68,7 @@ async def compact(call: Call, params: changes.CompactParams) -> Compacted:
 
 
 async def patch(call: Call, params: changes.PatchParams) -> Changed:
-    key = call.house.key(params.key, params.agent_id)
+    key = await call.house.meant(Operation.PATCH, call.caller, params.key, params.agent_id)
     change = _change(call, params)
     expected = params.expected_session_id or params.expected_lifecycle_revision
     session = await call.house.engine.operations.change(call.caller, key, change, expected)
@@ -89,7 +89,8 @@ async def reset(call: Call, params: changes.ResetParams) -> Changed:
 
 
 async def delete(call: Call, params: changes.DeleteParams) -> Deleted:
-    house, key = call.house, call.house.key(params.key, params.agent_id)
+    house = call.house
+    key = await house.meant(Operation.DELETE, call.caller, params.key, params.agent_id)
     if params.archived_only:
         session = await house.find(Operation.DELETE, call.caller, params.key, params.agent_id)
         if session is not None and session.times.archived is None:

@@ -1,18 +1,21 @@
 """What was said in a session."""
 
-from roost.core.jsonvalue import JsonObject
+from roost.core.inbound import InboundRecord
+from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.queries import HistoryPage, HistoryQuery
 from roost.core.sessions import Session
 from roost.core.visibility import Operation
-from roost.protocol.convert.messages import past
+from roost.protocol.convert.messages import past, waiting_row
 from roost.protocol.convert.turns import Turn
 from roost.protocol.families import chat
 from roost.protocol.families.chat import History, Injected, Startup
 from roost.server.calls import Call
 from roost.server.fanout import Fanout
 from roost.server.handlers.catalogue import agent_rows, command_rows, defaults, model_rows
+from roost.server.house import House
 
 NO_INPUTS: JsonObject = {"items": [], "total": 0}
+MOST_WAITING = 20
 
 
 class Reading:
@@ -49,7 +52,7 @@ class Reading:
             sessionKey=str(session.key),
             sessionId=session.session_id,
             messages=read.rows,
-            pendingInputs=NO_INPUTS,
+            pendingInputs=await self._waiting(call, session, params),
             hasMore=more,
             totalMessages=session.summary.entries,
             defaults=defaults(call),
@@ -63,13 +66,26 @@ class Reading:
             found["inFlightRun"] = _under_way(turn)
         return found
 
+    async def _waiting(self, call: Call, session: Session, params: chat.HistoryParams) -> JsonObject:
+        """What was said and no run has read yet, oldest first; of more than fit the newest, before a place if one is given."""
+        house = call.house
+        records = await house.store.pending_inputs(session.key)
+        before = len(records) + 1 if params.pending_before is None else params.pending_before
+        shown = records[: before - 1][-MOST_WAITING:]
+        first = min(before, len(records) + 1) - len(shown)
+        items: list[JsonValue] = [
+            waiting_row(one, _name(house, one), params.max_chars, house.scanner) for one in shown
+        ]
+        earlier: dict[str, JsonValue] = {"nextBefore": first} if first > 1 else {}
+        return {"items": items, "total": len(records), **earlier}
+
     async def startup(self, call: Call, params: chat.HistoryParams) -> Startup:
         read = await self.history(call, params)
         return Startup(**read, models=model_rows(call), commands=command_rows(), agents=agent_rows(call))
 
     async def inject(self, call: Call, params: chat.InjectParams) -> Injected:
         house = call.house
-        key = house.key(params.session_key, params.agent_id)
+        key = await house.meant(Operation.PATCH, call.caller, params.session_key, params.agent_id)
         text = f"[{params.label}]\n\n{params.message}" if params.label else params.message
         entry_id = await house.engine.operations.note(call.caller, key, text)
         await self._fanout.injected(key, entry_id, text)
@@ -79,6 +95,12 @@ class Reading:
         only = params.session_id or (None if params.offset else session.session_id)
         query = HistoryQuery(key=session.key, session_id=only, limit=params.limit + params.offset)
         return await call.house.store.history(query)
+
+
+def _name(house: House, record: InboundRecord) -> str | None:
+    """What its client calls it."""
+    own = record.inbound.source.idempotency_key
+    return own or (house.sends.name(record.run_id) if record.run_id else None)
 
 
 def _under_way(turn: Turn) -> JsonObject:

@@ -7,6 +7,7 @@ from roost.core.figures import MINUTE_MS
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import AssistantMessage, UserMessage, text_of
+from roost.core.prose import clean
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.redaction import redact
 from roost.core.sessions import Session, SessionKind
@@ -162,9 +163,15 @@ async def _preview(call: Call, name: str, params: sessions.PreviewParams) -> Jso
             "text": redact(text, call.house.scanner)[0][: params.max_chars],
         }
         for body in (entry.body for entry in page.entries)
-        if isinstance(body, UserMessage | AssistantMessage) and (text := text_of(body).strip())
+        if isinstance(body, UserMessage | AssistantMessage) and (text := _said(body))
     ]
     return {"key": str(session.key), "status": "ok" if items else "empty", "items": items}
+
+
+def _said(body: UserMessage | AssistantMessage) -> str:
+    """What was meant for people, as a list shows it."""
+    text = text_of(body).strip()
+    return clean(text) if isinstance(body, AssistantMessage) else text
 
 
 async def get(call: Call, params: sessions.GetParams) -> Got:

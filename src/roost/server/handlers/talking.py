@@ -11,6 +11,7 @@ from roost.core.keys import SessionKey
 from roost.core.messages import Image
 from roost.core.queuesettings import QueueMode
 from roost.core.runs import Request, Run
+from roost.core.thinking import ThinkingLevel
 from roost.core.visibility import Operation
 from roost.engine.inbox import TurnedAway
 from roost.engine.reaching import reach
@@ -18,6 +19,7 @@ from roost.engine.waits import Waited
 from roost.ports import Accepted
 from roost.protocol.families import agents, changes, chat
 from roost.protocol.frames import ErrorCode, Failure
+from roost.protocol.pictures import picture
 from roost.server.calls import Call, Unanswered
 from roost.server.endings import NOT_TAKEN, Ending, Fate, ending
 from roost.server.fanout import Fanout
@@ -50,7 +52,7 @@ class Talk:
         relay = params.system_input_provenance
         _refuse_empty(params.message, images)
         words = Words(
-            key=call.house.key(params.session_key, params.agent_id),
+            key=await call.house.meant(Operation.SEND, call.caller, params.session_key, params.agent_id),
             text=params.message,
             name=params.idempotency_key,
             images=images,
@@ -66,7 +68,7 @@ class Talk:
     async def sessions_send(self, call: Call, params: changes.SendParams) -> dict[str, JsonValue]:
         _refuse_empty(params.message, ())
         words = Words(
-            key=call.house.key(params.key, params.agent_id),
+            key=await call.house.meant(Operation.SEND, call.caller, params.key, params.agent_id),
             text=params.message,
             name=params.idempotency_key or call.house.new_id(),
             request=_request(params.thinking, None, params.timeout_ms),
@@ -112,6 +114,8 @@ class Talk:
         if isinstance(accepted, TurnedAway):
             self._withdraw(call, send)
             raise InvalidInput(NOT_TAKEN)
+        if accepted.aside:
+            await self._fanout.injected(words.key, accepted.record.inbound.id, accepted.aside)
         if accepted.record.run_id != said.run_id:
             house.sends.withdraw(send)
             if not accepted.duplicate:
@@ -140,12 +144,15 @@ class Talk:
         return run is None or run.state.ended
 
     async def _refuse_other(self, call: Call, key: SessionKey, session_id: str | None) -> None:
-        """An id that a session had before a reset means the session as it is now."""
+        """A client may know a conversation by the id it had before it started afresh, not one by another's id."""
         if session_id is None:
             return
-        session = await reach(call.house.store, Operation.SEND, call.caller, key, call.house.clock.now())
-        named = await call.house.store.session_by_id(session_id)
-        if (session or named) is not None and (named is None or named.key != key):
+        store = call.house.store
+        session = await reach(store, Operation.SEND, call.caller, key, call.house.clock.now())
+        if session is None or session.session_id == session_id:
+            return
+        known = await store.session_by_id(session_id)
+        if known is None or known.key != key:
             raise InvalidInput(f"session {key} never had that sessionId", hint="read its history again")
 
     # -- agent ---------------------------------------------------------------------------------------
@@ -183,7 +190,7 @@ class Talk:
 
     async def _agent_key(self, call: Call, params: agents.AgentParams) -> SessionKey:
         if params.session_key:
-            return call.house.key(params.session_key, params.agent_id)
+            return await call.house.meant(Operation.SEND, call.caller, params.session_key, params.agent_id)
         if params.session_id:
             return (await call.house.by_id(Operation.SEND, call.caller, params.session_id)).key
         return call.house.key("main", params.agent_id)
@@ -210,14 +217,16 @@ class Talk:
     # -- stopping ------------------------------------------------------------------------------------
 
     async def chat_abort(self, call: Call, params: chat.AbortParams) -> chat.Aborted:
-        key = call.house.key(params.session_key, params.agent_id)
+        key = await call.house.meant(Operation.STOP, call.caller, params.session_key, params.agent_id)
         stopped = await self._abort(call, key, params.run_id)
         return chat.Aborted(ok=True, aborted=bool(stopped), runIds=list(stopped))
 
     async def sessions_abort(self, call: Call, params: changes.AbortParams) -> changes.Aborted:
-        key = None if params.key is None else call.house.key(params.key, params.agent_id)
-        if key is None and params.run_id is None:
+        if params.key is None and params.run_id is None:
             raise InvalidInput("invalid sessions.abort params: one of key, runId is needed")
+        key = None
+        if params.key is not None:
+            key = await call.house.meant(Operation.STOP, call.caller, params.key, params.agent_id)
         stopped = await self._abort(call, key, params.run_id)
         if not stopped:
             return changes.Aborted(ok=True, abortedRunId=None, status="no-active-run")
@@ -255,10 +264,12 @@ def _image(attachment: chat.Attachment) -> Image:
     mime = attachment.mime_type or ""
     if not mime.startswith("image/"):
         raise InvalidInput(f"attachments of type {mime or 'unknown'} are not supported", hint="send pictures")
-    return Image(mime=mime, data=attachment.content.partition(",")[2] or attachment.content)
+    return picture(mime, attachment.content.partition(",")[2] or attachment.content)
 
 
 def _request(thinking: str | None, model: str | None, timeout_ms: int | None) -> Request:
+    if thinking and thinking not in tuple(ThinkingLevel):
+        raise InvalidInput(f"invalid thinking: {thinking}", hint=f"use one of {', '.join(ThinkingLevel)}")
     return Request(thinking=thinking or None, model=model, longest_ms=timeout_ms or None)
 
 

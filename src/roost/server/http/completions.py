@@ -23,6 +23,8 @@ from roost.server.http.streams import DONE, Emit, EventStream, event, while_ther
 
 MOST = 20 * 1024 * 1024
 CHOSEN_KEY = "x-openclaw-session-key"
+CHOSEN_MODEL = "x-openclaw-model"
+CHOSEN_AGENT = "x-openclaw-agent-id"
 _UNFIT = 502
 
 
@@ -49,10 +51,10 @@ class Completions:
         admitted = await self._entry.admit(request, Scope.WRITE)
         if CHOSEN_KEY in request.headers:
             raise InvalidInput("a caller does not choose its session", hint="name one of its own with `user`")
+        if CHOSEN_MODEL in request.headers:
+            raise InvalidInput("a caller does not choose an agent's model", hint="set it on the agent")
         wanted = read_wanted(await read_json(request, MOST))
-        agent = agent_of(wanted.model, self._house.engine.rules.routing.default_agent)
-        if agent is None or agent not in self._agents:
-            raise InvalidInput(f"there is no model {wanted.model[:200]!r}", hint=f"say `{NAME}/<agent>`")
+        agent = self._agent(wanted.model, request.headers.get(CHOSEN_AGENT))
         name = request.headers.get("idempotency-key") or None
         question = Question(
             house=self._house,
@@ -69,6 +71,18 @@ class Completions:
     @property
     def _agents(self) -> tuple[str, ...]:
         return self._house.engine.rules.commands.agents
+
+    def _agent(self, model: str, chosen: str | None) -> str:
+        """The agent that a header names, else the one that is asked for as a model."""
+        agent = agent_of(model, self._house.engine.rules.routing.default_agent)
+        if agent is None or agent not in self._agents:
+            raise InvalidInput(f"there is no model {model[:200]!r}", hint=f"say `{NAME}/<agent>`")
+        named = (chosen or agent).strip().lower()
+        if named not in self._agents:
+            raise InvalidInput(
+                f"there is no agent {named[:200]!r}", hint=f"there are: {', '.join(self._agents)}"
+            )
+        return named
 
     def _key(self, agent: str, user: str | None, name: str | None, principal: Principal) -> SessionKey:
         """Below the caller's own principal; the owner's own names stand alone. A question with a name and no user has a

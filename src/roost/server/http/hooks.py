@@ -3,14 +3,13 @@
 import logging
 from collections import deque
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
 from roost.core.entrance import Attempts
-from roost.core.errors import InvalidInput, RoostError
+from roost.core.errors import RoostError
 from roost.core.hooks import Action, Call, Proof, Replayed, Unproven
-from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.jsonvalue import JsonObject
 from roost.engine.hooks import Hooks, Taken
 from roost.server.endings import ending
 from roost.server.house import House, Phase
@@ -23,6 +22,7 @@ from roost.server.http.pages import (
     UNAUTHORIZED,
     Json,
     Turned,
+    as_json,
     read_body,
     turned_away,
 )
@@ -69,7 +69,7 @@ class HookPage:
         proof = self._proven(hooks, call, address)
         self._count(now, hooks.rules.per_minute)
         try:
-            return await hooks.take(name, _json(body), proof)
+            return await hooks.take(name, as_json(body), proof)
         except Replayed as error:
             self._throttle.count(address, now, LIMIT)
             _log.warning("hook %s: a call from %s was refused: %s", name, address, error.message)
@@ -98,14 +98,6 @@ class HookPage:
             wait = self._calls[0] + MINUTE_MS - now
             raise Turned(BUSY, f"more than {most} calls a minute", "rate_limited", retry_ms=wait)
         self._calls.append(now)
-
-
-def _json(body: bytes) -> JsonValue:
-    try:
-        value: JsonValue = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        raise InvalidInput("the body is not JSON", hint="send one JSON object") from None
-    return value
 
 
 def _told(taken: Taken) -> JsonObject:

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 import anyio
-import orjson
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Send
@@ -13,7 +12,7 @@ from starlette.types import Scope as Asgi
 
 from roost.core.errors import Forbidden, InvalidInput, NotFound, RoostError
 from roost.core.jsonvalue import JsonObject, JsonValue
-from roost.protocol.frames import encode
+from roost.protocol.frames import encode, parse
 
 BODY_S = 30
 UNAUTHORIZED, FORBIDDEN, NOT_FOUND, TOO_LARGE, BAD, BUSY, AWAY = 401, 403, 404, 413, 400, 429, 503
@@ -99,12 +98,14 @@ async def read_body(request: Request, most: int) -> bytes:
 
 
 async def read_json(request: Request, most: int) -> JsonValue:
-    body = await read_body(request, most)
+    return as_json(await read_body(request, most))
+
+
+def as_json(body: bytes) -> JsonValue:
     try:
-        value: JsonValue = orjson.loads(body)
-    except orjson.JSONDecodeError:
+        return parse(body)
+    except ValueError:
         raise InvalidInput("the body is not JSON", hint="send one JSON object") from None
-    return value
 
 
 async def _read(request: Request, most: int) -> bytes:

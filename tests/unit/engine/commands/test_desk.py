@@ -8,7 +8,7 @@ from roost.core.commandlines import Line
 from roost.core.commands import COMMANDS, Command
 from roost.core.deliveries import DeliveryKind, DeliveryState
 from roost.core.identities import Identity
-from roost.core.inbound import InboundState
+from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import Text
 from roost.core.principals import OWNER
@@ -132,6 +132,22 @@ async def test_a_mention_before_a_command_in_a_group_is_taken_off(room: Room) ->
     accepted = await room.inbox.receive(envelope)
     assert not isinstance(accepted, TurnedAway)
     assert accepted.record.answer is not None
+
+
+async def test_a_mention_before_a_word_of_its_own_is_taken_off(room: Room) -> None:
+    room.change(triggers=("tabula rasa",))
+
+    async def mentioned(text: str) -> InboundRecord:
+        accepted = await room.inbox.receive(replace(room.envelope(text, group="g1"), mentions_bot=True))
+        assert not isinstance(accepted, TurnedAway)
+        return accepted.record
+
+    first = await mentioned("@roost hello")
+    assert first.inbound.content == (Text("@roost hello"),)
+    assert "Stopped 0 runs and 1 queued." in ((await mentioned("@roost Stop!")).answer or "")
+    began = (await room.session(GROUP)).session_id
+    await mentioned("<@U1>, tabula rasa")
+    assert (await room.session(GROUP)).session_id != began
 
 
 async def test_a_command_neither_resets_a_stale_session_nor_keeps_it_fresh(room: Room) -> None:
