@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 from roost.cli.show import as_json, due, facts, part, say, table, told
-from roost.cli.where import HERE, Where, gateway, now_of
+from roost.cli.where import HERE, Where, answer, gateway, now_of
 from roost.core.errors import InvalidInput
 from roost.core.figures import span
 from roost.core.jobwords import read_moment, read_span
@@ -107,7 +107,7 @@ async def add(
     """Set a job."""
     async with gateway(where) as client:
         job, now = await client.call(ADD, {"name": name, **wish.params()}), await now_of(client)
-    _told(where, job, f"{job['id']} is due {due(part(job['state'], 'nextRunAtMs'), now)}")
+    answer(where, job, f"{job['id']} is due {due(part(job['state'], 'nextRunAtMs'), now)}")
     return 0
 
 
@@ -161,7 +161,7 @@ async def edit(
     patch = {**wish.params(), **({} if name is None else {"name": name})}
     async with gateway(where) as client:
         row, now = await client.call(UPDATE, {"id": job, "patch": patch}), await now_of(client)
-    _told(where, row, f"{job} is due {due(part(row['state'], 'nextRunAtMs'), now)}")
+    answer(where, row, f"{job} is due {due(part(row['state'], 'nextRunAtMs'), now)}")
     return 0
 
 
@@ -170,7 +170,7 @@ async def rm(job: Id, *, where: Where = HERE) -> int:
     """Remove one; what is running runs on."""
     async with gateway(where) as client:
         found = await client.call(REMOVE, {"id": job})
-    _told(where, found, f"{job} is gone")
+    answer(where, found, f"{job} is gone")
     return 0
 
 
@@ -184,7 +184,7 @@ async def pause(
     """Let it rest."""
     async with gateway(where) as client:
         row = await client.call(UPDATE, {"id": job, "patch": {"enabled": undo}})
-    _told(where, row, f"{job} goes on" if undo else f"{job} rests")
+    answer(where, row, f"{job} goes on" if undo else f"{job} rests")
     return 0
 
 
@@ -193,7 +193,7 @@ async def run(job: Id, *, where: Where = HERE) -> int:
     """Do it now."""
     async with gateway(where) as client:
         found = await client.call(RUN, {"id": job})
-    _told(where, found, f"{job} has begun" if found["enqueued"] else f"{job} was not begun")
+    answer(where, found, f"{job} has begun" if found["enqueued"] else f"{job} was not begun")
     return 0 if found["enqueued"] else 1
 
 
@@ -226,13 +226,6 @@ async def runs(
     else:
         say("nothing was due yet")
     return 0
-
-
-def _told(where: Where, found: object, words: str) -> None:
-    if where.json:
-        as_json(found)
-    else:
-        say(words)
 
 
 def _line(row: JobRow, now: int) -> tuple[object, ...]:

@@ -8,7 +8,7 @@ from roost.cli.digging import cleanup, export, search, tree
 from roost.cli.points import app as points
 from roost.cli.rows import message_line, sessions_table
 from roost.cli.show import as_json, facts, say, told
-from roost.cli.where import HERE, Where, anywhere, now_of
+from roost.cli.where import HERE, Where, answer, anywhere, now_of
 from roost.core.errors import NotFound
 from roost.core.jsonvalue import JsonValue
 from roost.protocol.families.changes import DELETE, PATCH, RESET
@@ -93,7 +93,7 @@ async def reset(key: Key, *, where: Where = HERE) -> int:
     """Begin anew under the same key; what was said stays in the history."""
     async with anywhere(where) as client:
         found = await client.call(RESET, {"key": key, "reason": "reset"})
-    _done(where, found, f"{found['key']} begins anew")
+    answer(where, found, f"{found['key']} begins anew")
     return 0
 
 
@@ -107,7 +107,7 @@ async def archive(
     """Put one away: it is listed no more, and nothing of it is removed."""
     async with anywhere(where) as client:
         found = await client.call(PATCH, {"key": key, "archived": not undo})
-    _done(where, found, f"{found['key']} is {'back' if undo else 'archived'}")
+    answer(where, found, f"{found['key']} is {'back' if undo else 'archived'}")
     return 0
 
 
@@ -126,19 +126,12 @@ async def delete(
         found = await client.call(DELETE, {"key": key})
     if not found["deleted"]:
         raise _unknown(key)
-    _done(where, found, f"{found['key']} is gone")
+    answer(where, found, f"{found['key']} is gone")
     return 0
 
 
 def _unknown(key: str) -> NotFound:
     return NotFound(f"no session {key}", hint="`roost sessions list` shows those there are")
-
-
-def _done(where: Where, found: object, words: str) -> None:
-    if where.json:
-        as_json(found)
-    else:
-        say(words)
 
 
 for further in (search, tree, export, cleanup):
