@@ -105,6 +105,8 @@ def cell(value: object) -> str:
             return "yes" if value else "no"
         case str():
             return value
+        case list() if all(isinstance(one, str) for one in value):
+            return ", ".join(map(str, value)) or "-"
         case list() | dict():
             return json.dumps(value, ensure_ascii=False)
         case _:

@@ -21,7 +21,17 @@ def test_what_others_wrote_does_nothing_to_the_terminal(capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(None, "-"), (True, "yes"), (False, "no"), ("a", "a"), ([1], "[1]"), (5, "5")]
+    ("value", "shown"),
+    [
+        (None, "-"),
+        (True, "yes"),
+        (False, "no"),
+        ("a", "a"),
+        ([1], "[1]"),
+        (["a", "b"], "a, b"),
+        ([], "-"),
+        (5, "5"),
+    ],
 )
 def test_values_are_shown_as_people_write_them(value: object, shown: str) -> None:
     assert cell(value) == shown
