@@ -1,6 +1,7 @@
 """Talking on the page, in a real browser."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,24 @@ async def test_an_answer_is_streamed_as_markdown_and_kept(stage: Stage, visitor:
     await page.reload()
     await expect(page.locator(".said.agent:not(.speaking)")).to_contain_text("That is all.")
     await expect(page.locator(".said.user")).to_contain_text("tell me about wrens")
+
+
+async def test_boxes_numbers_and_columns_are_as_they_were_written(stage: Stage, visitor: Visitor) -> None:
+    rows = f"| name | worth |\n|---|---:|\n| alphabet | 1 |\n| {'word ' * 60} | 2 |\n"
+    stage.model.when("a list", says(f"- [x] done\n- [ ] open\n\n5. five\n6. six\n\n{rows}"))
+    await visitor.open("boxes")
+    await visitor.say("a list")
+    answer = visitor.page.locator(".said.agent:not(.speaking)")
+    boxes = answer.get_by_role("checkbox")
+    await expect(boxes).to_have_count(2)
+    assert [await boxes.nth(place).is_checked() for place in (0, 1)] == [True, False]
+    await expect(boxes.first).to_be_disabled()
+    await expect(answer.locator("ol")).to_have_attribute("start", "5")
+    worth = answer.locator("th").nth(1)
+    await expect(worth).to_have_css("text-align", re.compile("right$"))
+    # A word of a narrow column stays on its line.
+    one_line = "head => head.getClientRects()[0].height < 2 * parseFloat(getComputedStyle(head).lineHeight)"
+    assert await worth.evaluate(one_line)
 
 
 SHIFTS = """() => {

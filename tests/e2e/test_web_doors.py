@@ -20,6 +20,19 @@ async def test_a_token_in_the_fragment_is_taken_and_erased(visitor: Visitor, sta
     assert stage.token not in page.url
 
 
+async def test_an_address_with_a_token_signs_in_where_the_page_is_open_already(
+    browser: Browser, stage: Stage
+) -> None:
+    context, visitor = await visit(browser, stage.address)
+    page = visitor.page
+    await page.goto(stage.address)
+    await expect(page.get_by_label("The gateway's token")).to_be_visible()
+    await page.goto(f"{stage.address}#token={stage.token}")
+    await expect(page.locator(".sidebar")).to_be_visible()
+    assert stage.token not in page.url
+    await context.close()
+
+
 async def test_a_typed_token_lets_in_and_a_wrong_one_is_said_to_be_wrong(
     browser: Browser, stage: Stage
 ) -> None:

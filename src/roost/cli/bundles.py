@@ -10,6 +10,7 @@ from roost.app.importing import import_packed
 from roost.cli.imports import tell
 from roost.cli.show import as_json, say
 from roost.cli.where import LOCAL, Local
+from roost.core.figures import counted
 
 
 async def bundle(
@@ -34,7 +35,8 @@ async def bundle(
         )
     else:
         say(
-            f"{chosen} → {file}: {packed.sessions} sessions, {packed.transcripts} transcripts, {packed.calls} calls"
+            f"{chosen} → {file}: {counted(packed.sessions, 'session')}, "
+            f"{counted(packed.transcripts, 'transcript')}, {counted(packed.calls, 'call')}"
         )
     return 0
 

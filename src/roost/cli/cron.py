@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 from roost.cli.show import as_json, due, facts, part, say, table, told
-from roost.cli.where import HERE, Where, gateway, now_of
+from roost.cli.where import HERE, Where, answer, gateway, now_of
 from roost.core.errors import InvalidInput
 from roost.core.figures import span
 from roost.core.jobwords import read_moment, read_span
@@ -63,6 +63,8 @@ class Wish:
     def _schedule(self) -> JsonObject | None:
         if sum(one is not None for one in (self.at, self.every, self.cron)) > 1:
             raise InvalidInput("a job has one schedule", hint="give --at, --every or --cron")
+        if self.tz is not None and self.cron is None:
+            raise InvalidInput("--tz is the place of --cron", hint="give --cron too")
         if self.at is not None:
             return {"kind": "at", "at": self.at}
         if self.every is not None:
@@ -72,6 +74,10 @@ class Wish:
         return {"kind": "cron", "expr": self.cron, **({} if self.tz is None else {"tz": self.tz})}
 
     def _payload(self) -> JsonObject | None:
+        if self.message is not None and self.event is not None:
+            raise InvalidInput("a job is a turn or an event", hint="give -m or --event")
+        if self.message is None and (self.model, self.thinking, self.timeout) != (None, None, None):
+            raise InvalidInput("--model, --thinking and --timeout are those of a turn", hint="give -m too")
         if self.event is not None:
             return {"kind": "systemEvent", "text": self.event}
         if self.message is None:
@@ -105,9 +111,14 @@ async def add(
     where: Where = HERE,
 ) -> int:
     """Set a job."""
+    params = wish.params()
+    if "schedule" not in params:
+        raise InvalidInput("a job needs a time", hint="give --at, --every or --cron")
+    if "payload" not in params:
+        raise InvalidInput("a job needs something to do", hint="give -m or --event")
     async with gateway(where) as client:
-        job, now = await client.call(ADD, {"name": name, **wish.params()}), await now_of(client)
-    _told(where, job, f"{job['id']} is due {due(part(job['state'], 'nextRunAtMs'), now)}")
+        job, now = await client.call(ADD, {"name": name, **params}), await now_of(client)
+    answer(where, job, f"{job['id']} is due {due(part(job['state'], 'nextRunAtMs'), now)}")
     return 0
 
 
@@ -159,9 +170,11 @@ async def edit(
 ) -> int:
     """Change what is given."""
     patch = {**wish.params(), **({} if name is None else {"name": name})}
+    if not patch:
+        raise InvalidInput("nothing is to be changed", hint="`roost cron edit --help` lists what can be")
     async with gateway(where) as client:
         row, now = await client.call(UPDATE, {"id": job, "patch": patch}), await now_of(client)
-    _told(where, row, f"{job} is due {due(part(row['state'], 'nextRunAtMs'), now)}")
+    answer(where, row, f"{job} is due {due(part(row['state'], 'nextRunAtMs'), now)}")
     return 0
 
 
@@ -170,7 +183,7 @@ async def rm(job: Id, *, where: Where = HERE) -> int:
     """Remove one; what is running runs on."""
     async with gateway(where) as client:
         found = await client.call(REMOVE, {"id": job})
-    _told(where, found, f"{job} is gone")
+    answer(where, found, f"{job} is gone")
     return 0
 
 
@@ -184,7 +197,7 @@ async def pause(
     """Let it rest."""
     async with gateway(where) as client:
         row = await client.call(UPDATE, {"id": job, "patch": {"enabled": undo}})
-    _told(where, row, f"{job} goes on" if undo else f"{job} rests")
+    answer(where, row, f"{job} goes on" if undo else f"{job} rests")
     return 0
 
 
@@ -193,7 +206,7 @@ async def run(job: Id, *, where: Where = HERE) -> int:
     """Do it now."""
     async with gateway(where) as client:
         found = await client.call(RUN, {"id": job})
-    _told(where, found, f"{job} has begun" if found["enqueued"] else f"{job} was not begun")
+    answer(where, found, f"{job} has begun" if found["enqueued"] else f"{job} was not begun")
     return 0 if found["enqueued"] else 1
 
 
@@ -226,13 +239,6 @@ async def runs(
     else:
         say("nothing was due yet")
     return 0
-
-
-def _told(where: Where, found: object, words: str) -> None:
-    if where.json:
-        as_json(found)
-    else:
-        say(words)
 
 
 def _line(row: JobRow, now: int) -> tuple[object, ...]:

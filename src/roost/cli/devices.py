@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from roost.cli.show import as_json, objects, part, say, table
-from roost.cli.where import HERE, Where, gateway
+from roost.cli.where import HERE, Where, answer, gateway
 from roost.core.jsonvalue import JsonObject, JsonValue
 
 app = App(name="devices", help="Devices that may connect.")
@@ -62,8 +62,5 @@ async def remove(
 async def _do(where: Where, method: str, params: JsonObject, words: str) -> int:
     async with gateway(where) as client:
         found = await client.call(method, params)
-    if where.json:
-        as_json(found)
-    else:
-        say(words)
+    answer(where, found, words)
     return 0

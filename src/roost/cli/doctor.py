@@ -9,10 +9,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from roost.cli.show import as_json, objects, table
+from roost.cli.status import address_of
 from roost.cli.where import HERE, Where, anywhere
 from roost.config import Loaded
 from roost.config.gateway import TOKEN_FILE
 from roost.core.errors import RoostError
+from roost.core.figures import counted
 from roost.core.fleet import SAME
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.families.agents import MODELS
@@ -99,7 +101,7 @@ def _failing(stands: JsonObject) -> Iterator[Finding]:
 
 
 def _running(stands: JsonObject, models: Sequence[JsonObject]) -> Finding:
-    said = f"version {stands.get('runtimeVersion')}, {len(models)} models"
+    said = f"{'' if address_of(stands) else 'none runs; '}version {stands.get('runtimeVersion')}, {counted(len(models), 'model')}"
     if all(row.get("provider") == "demo" for row in models):
         return Finding(
             about="gateway",

@@ -70,11 +70,11 @@ async def call(
 ) -> int:
     """Ask the gateway that runs for anything it can; the answer is JSON."""
     async with gateway(where) as client:
-        as_json(await client.call(method, _object(params)))
+        as_json(await client.call(method, read_object(params)))
     return 0
 
 
-def _object(text: str) -> JsonObject:
+def read_object(text: str) -> JsonObject:
     try:
         found = json.loads(text)
     except ValueError as error:

@@ -35,6 +35,10 @@ PARTS = MappingProxyType(
         ),
         "denials": ("roost.cli.happened:denials", "What was refused, and why."),
         "db": ("roost.cli.db:app", "The store as a whole: migrate, check, copy, back up."),
+        "deliveries": (
+            "roost.cli.deliveries:app",
+            "Messages that did not arrive, or may not have: list, retry, dismiss.",
+        ),
         "devices": ("roost.cli.devices:app", "Devices that may connect: list, approve, reject, remove."),
         "doctor": ("roost.cli.doctor:doctor", "What is wrong here, and what to do about it."),
         "erase": ("roost.cli.erase:forget", "Forget one person, in the store and its backups."),
@@ -52,6 +56,7 @@ PARTS = MappingProxyType(
         "ledger": ("roost.cli.happened:ledger", "What each call of a model cost."),
         "logs": ("roost.cli.logs:logs", "The last lines of the gateway's log."),
         "models": ("roost.cli.models:models", "The models there are."),
+        "nodes": ("roost.cli.nodes:app", "Devices that lend what they can do: list, show, invoke."),
         "onboard": (
             "roost.cli.onboard:onboard",
             "Set up a model, who shares a conversation, and who you are.",
@@ -61,7 +66,8 @@ PARTS = MappingProxyType(
         "send": ("roost.cli.send:send", "A message to a session, or to a place on a channel."),
         "sessions": (
             "roost.cli.sessions:app",
-            "Sessions: list, show, history, search, tree, export, import, replay, reset, archive, delete, cleanup.",
+            "Sessions: list, show, history, search, tree, points, export, import, replay, bundle, unbundle, reset, "
+            "archive, delete, cleanup.",
         ),
         "status": ("roost.cli.status:status", "How things stand."),
         "timeline": ("roost.cli.happened:timeline", "What was said in a session, through every reset."),

@@ -20,7 +20,7 @@ def sessions_table(rows: Iterable[JsonObject], now: int, *, numbered: bool = Fal
                 row.get("status") or "idle",
                 ago(row.get("updatedAt"), now),
                 _tokens(row.get("totalTokens")),
-                _short(row.get("label") or row.get("displayName") or row.get("derivedTitle")),
+                short(row.get("label") or row.get("displayName") or row.get("derivedTitle")),
             )
             for number, row in enumerate(rows, 1)
         ],
@@ -47,7 +47,7 @@ def _tokens(value: JsonValue) -> str | None:
     return thousands(value) if isinstance(value, int) else None
 
 
-def _short(value: JsonValue) -> str | None:
+def short(value: JsonValue) -> str | None:
     if not isinstance(value, str):
         return None
     line = " ".join(value.split())

@@ -9,7 +9,7 @@ from roost.cli.digging import cleanup, export, search, tree
 from roost.cli.points import app as points
 from roost.cli.rows import message_line, sessions_table
 from roost.cli.show import as_json, facts, say, told
-from roost.cli.where import HERE, Where, anywhere, now_of
+from roost.cli.where import HERE, Where, answer, anywhere, now_of
 from roost.client import Client
 from roost.core.errors import NotFound
 from roost.core.jsonvalue import JsonValue
@@ -114,7 +114,7 @@ async def reset(key: Key, *, where: Where = HERE) -> int:
     """Begin anew under the same key; what was said stays in the history."""
     async with anywhere(where) as client:
         found = await client.call(RESET, {"key": key, "reason": "reset"})
-    _done(where, found, f"{found['key']} begins anew")
+    answer(where, found, f"{found['key']} begins anew")
     return 0
 
 
@@ -130,7 +130,7 @@ async def archive(
         # What is not there would be opened by a change.
         meant = await client.call(RESOLVE, {"key": key})
         found = await client.call(PATCH, {"key": meant["key"], "archived": not undo})
-    _done(where, found, f"{found['key']} is {'back' if undo else 'archived'}")
+    answer(where, found, f"{found['key']} is {'back' if undo else 'archived'}")
     return 0
 
 
@@ -149,19 +149,12 @@ async def delete(
         found = await client.call(DELETE, {"key": key})
     if not found["deleted"]:
         raise _unknown(key)
-    _done(where, found, f"{found['key']} is gone")
+    answer(where, found, f"{found['key']} is gone")
     return 0
 
 
 def _unknown(key: str) -> NotFound:
     return NotFound(f"no session {key}", hint="`roost sessions list` shows those there are")
-
-
-def _done(where: Where, found: object, words: str) -> None:
-    if where.json:
-        as_json(found)
-    else:
-        say(words)
 
 
 for further in (search, tree, export, cleanup):

@@ -5,7 +5,7 @@ from roost.cli.show import as_json, facts, objects, part, say, table
 from roost.cli.where import HERE, Where, anywhere
 from roost.client import Client
 from roost.core.figures import duration
-from roost.core.jsonvalue import JsonValue
+from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.sessions import LIST, Listed
 from roost.protocol.families.status import STATUS
 
@@ -18,7 +18,7 @@ async def status(*, where: Where = HERE) -> int:
 
 async def tell(client: Client, where: Where) -> int:
     found = await client.call(STATUS)
-    recent = await client.call(LIST, {"limit": 5})
+    recent = await client.call(LIST, {"limit": 5, "includeDerivedTitles": True})
     if where.json:
         as_json(found)
     else:
@@ -26,10 +26,19 @@ async def tell(client: Client, where: Where) -> int:
     return 0
 
 
+def address_of(found: JsonObject) -> str | None:
+    """Where the gateway that answered listens; nowhere, if it is one within the command."""
+    here = next((one for one in objects(found.get("gateways")) if one.get("self")), {})
+    address = here.get("address")
+    return address if isinstance(address, str) and address else None
+
+
 def _show(found: dict[str, JsonValue], recent: Listed) -> None:
     uptime = found.get("uptimeMs")
+    gateways = objects(found.get("gateways"))
     facts(
         [
+            ("gateway", address_of(found) or "none runs: this is one within the command"),
             ("version", found.get("runtimeVersion")),
             ("process", found.get("pid")),
             ("up", duration(uptime) if isinstance(uptime, int) else None),
@@ -38,7 +47,6 @@ def _show(found: dict[str, JsonValue], recent: Listed) -> None:
             ("model", part(found, "sessions", "defaults", "model")),
         ]
     )
-    gateways = objects(found.get("gateways"))
     if len(gateways) > 1:
         table(
             ("gateway", "address", "channels", "this one"),

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 import roost
 from roost import __version__
+from roost.cli.show import as_json, say
 from roost.client import Client, Refused, Trust, Unreachable, Untrusted
 from roost.client.errors import Starting
 from roost.client.handshake import Introduction
@@ -85,6 +86,14 @@ async def anywhere(where: Where) -> AsyncIterator[Client]:
                 raise
             client = await stack.enter_async_context(roost.open(loaded))
         yield client
+
+
+def answer(where: Local, found: object, words: str) -> None:
+    """What came of it: words for people, JSON for programs."""
+    if where.json:
+        as_json(found)
+    else:
+        say(words)
 
 
 async def now_of(client: Client) -> int:

@@ -39,7 +39,9 @@ def test_the_first_run_asks_nothing_and_works(told: Told) -> None:
     assert "one conversation" in told("agent", "--message", "what is a session?")
     assert "agent:main:main" in told("sessions", "list", "--active", "5", "--limit", "1")
     assert "assistant: A session is" in told("sessions", "history", "main")
-    assert "agent:main:main" in told("status")
+    shown = told("status")
+    assert "none runs" in shown
+    assert "what is a session?" in shown
 
 
 def test_programs_read_json(served: Served, told: Told) -> None:
@@ -139,7 +141,7 @@ def test_what_is_wrong_here_is_found_and_mended(home: Path, told: Told) -> None:
     (home / "roost.json").chmod(0o644)
     assert "can be read by others" in told("doctor", code=1)
     assert "private now" in told("doctor", "--fix")
-    assert "demo model" in told("doctor")
+    assert "none runs; version 0.1.0.dev0, 1 model: only the demo model" in told("doctor")
     (home / "roost.json").write_text("{ nonsense: 1 }")
     assert "nonsense" in told("doctor", code=1)
 
@@ -232,20 +234,32 @@ def test_a_gateway_is_asked_by_its_address_and_token(
 
 
 def test_what_is_not_there_is_not_archived(served: Served, told: Told) -> None:
-    told("agent", "-m", "hello")
+    told("agent", "-m", "hello", "--session", "side")
     told("sessions", "archive", "typo", code=1)
     name = as_json(told, "sessions")["sessions"][0]["sessionId"]
-    assert "agent:main:main is archived" in told("sessions", "archive", name)
-    assert [row["key"] for row in as_json(told, "sessions", "--archived")["sessions"]] == ["agent:main:main"]
+    assert "agent:main:side is archived" in told("sessions", "archive", name)
+    assert [row["key"] for row in as_json(told, "sessions", "--archived")["sessions"]] == ["agent:main:side"]
 
 
-def test_what_was_exported_is_taken_in_elsewhere(
-    told: Told, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+@pytest.fixture
+def elsewhere(
+    home: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], None]:
+    """Go to another home, whose port nobody serves either."""
+
+    def go() -> None:
+        there = tmp_path_factory.mktemp("elsewhere")
+        shutil.copy(home / "roost.json", there)
+        monkeypatch.setenv("ROOST_HOME", str(there))
+
+    return go
+
+
+def test_what_was_exported_is_taken_in_elsewhere(told: Told, elsewhere: Callable[[], None]) -> None:
     told("agent", "-m", "what is a session?")
     file = Path(told("sessions", "export", "main").split()[-1].rstrip("."))
     before = as_json(told, "sessions", "history", "main")["messages"]
-    monkeypatch.setenv("ROOST_HOME", str(tmp_path_factory.mktemp("elsewhere")))
+    elsewhere()
     folder = file if file.is_dir() else file.parent
     assert "nothing was kept" in told("sessions", "import", str(folder), "--dry-run")
     assert as_json(told, "sessions", "import", str(folder), "--key", "main")["complete"] is True
@@ -280,16 +294,18 @@ def test_save_points_are_made_compared_loaded_and_forgotten(served: Served, told
 
 
 def test_a_session_is_taken_elsewhere_in_one_file(
-    told: Told, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    told: Told, home: Path, tmp_path: Path, elsewhere: Callable[[], None]
 ) -> None:
     file = tmp_path / "x.zip"
     told("agent", "-m", "what is a session?")
-    assert f"agent:main:main → {file}: 1 sessions" in told("sessions", "bundle", "main", str(file))
+    assert f"agent:main:main → {file}: 1 session, 1 transcript, 1 call" in told(
+        "sessions", "bundle", "main", str(file)
+    )
     told("sessions", "bundle", "main", str(file), code=1)
     assert as_json(told, "sessions", "bundle", "main", f"{file}2")["lines"] == 3
     told("sessions", "unbundle", str(file), code=1)
     assert "forked x.zip → agent:main:explicit:imported-" in told("sessions", "unbundle", str(file), "--fork")
-    monkeypatch.setenv("ROOST_HOME", str(tmp_path / "elsewhere"))
+    elsewhere()
     assert "nothing was kept" in told("sessions", "unbundle", str(file), "--dry-run")
     assert as_json(told, "sessions", "unbundle", str(file))["entries"] == 2
     assert "assistant: A session is" in told("sessions", "history", "main")

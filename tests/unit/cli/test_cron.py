@@ -83,5 +83,28 @@ def test_what_is_given_is_asked_for_and_nothing_else() -> None:
         "channel": "telegram",
         "to": "7",
     }
-    with pytest.raises(InvalidInput, match="one schedule"):
-        Wish(at="20m", every="1h").params()
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        (Wish(at="20m", every="1h"), "one schedule"),
+        (Wish(every="1h", tz="Europe/Berlin"), "--cron too"),
+        (Wish(message="go", event="gone"), "-m or --event"),
+        (Wish(event="gone", model="a/b"), "-m too"),
+        (Wish(timeout="5m"), "-m too"),
+    ],
+)
+def test_what_would_count_for_nothing_is_refused(wish: Wish, said: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        wish.params()
+    assert said in str(refused.value)
+
+
+def test_what_is_missing_is_named_as_it_is_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["add", "x", "-m", "go"], ["add", "x", "--every", "5m"], ["edit", "x"]):
+        assert main(["cron", *words]) == 1
+    time, work, change = capsys.readouterr().err.splitlines()
+    assert "--at, --every or --cron" in time
+    assert "-m or --event" in work
+    assert "nothing is to be changed" in change

@@ -9,10 +9,10 @@ import pytest
 from roost.app.opening import open_store
 from roost.app.serving import Served
 from roost.cli.main import main
-from roost.cli.where import Where, gateway
+from roost.cli.where import Where, anywhere, gateway
 from roost.client import Refused, Unreachable, Untrusted
 from roost.config import load
-from roost.core.errors import InvalidInput
+from roost.core.errors import InvalidInput, LeaseHeld
 from roost.core.leases import Gateway
 from roost.ports import Store
 from tests import postgres
@@ -70,6 +70,12 @@ def test_an_address_for_all_is_reached_from_here(home: Path, capsys: pytest.Capt
         assert main(["gateway", "health"]) == 3
         assert ("[::1]" if ":" in bound else "127.0.0.1") in capsys.readouterr().err
         (home / "roost.json").write_text(text)
+
+
+async def test_a_command_beside_another_is_told_how_both_can_work(home: Path) -> None:
+    with pytest.raises(LeaseHeld, match="roost gateway run"):
+        async with anywhere(Where()), anywhere(Where()):
+            pass
 
 
 async def test_a_gateway_on_another_port_is_found_by_its_lease(home: Path) -> None:

@@ -69,11 +69,17 @@ function reread(): void {
 
 export function start(): void {
   credential.fromFragment();
-  link.start();
+  // Opened where the page is already, an address with a token changes the fragment and loads nothing.
+  window.addEventListener("hashchange", () => credential.fromFragment() && enter());
+  enter();
 }
 
 export function signIn(token: string): void {
   credential.keep(token.trim());
+  enter();
+}
+
+function enter(): void {
   pairing.value = null;
   link.start();
 }

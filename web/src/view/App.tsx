@@ -42,7 +42,7 @@ function Place() {
   const at = place.value;
   switch (at.at) {
     case "tree":
-      return <TreePage key={at.key} root={at.key} />;
+      return <TreePage key={at.key} root={at.key || mainKey.value} />;
     case "operations":
       return <Operations part={at.part} />;
     case "chat": {

@@ -4,7 +4,9 @@ import DOMPurify from "dompurify";
 import { Lexer, Marked, type Token, type Tokens } from "marked";
 
 const TAGS = ["a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "input", "li", "mark", "ol", "p", "pre", "span", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"];
-const ATTRIBUTES = ["href", "class", "start", "type", "checked", "disabled", "align"];
+/** Their values are no addresses. */
+const PLAIN = ["start", "checked", "align"];
+const ATTRIBUTES = ["href", "class", ...PLAIN];
 const CLASSES = /^(?:hljs[\w-]*|language-[\w+#.-]+|function_|class_|inherited__)$/;
 const LINKS = /^(?:https?:|mailto:)/i;
 
@@ -24,7 +26,11 @@ purifier.addHook("afterSanitizeAttributes", (node) => {
     node.setAttribute("target", "_blank");
     node.setAttribute("rel", "noopener noreferrer nofollow");
   }
-  if (node.tagName === "INPUT") node.setAttribute("disabled", "");
+  if (node.tagName === "INPUT") {
+    node.setAttribute("type", "checkbox");
+    node.setAttribute("disabled", "");
+    node.setAttribute("aria-label", node.hasAttribute("checked") ? "done" : "open");
+  }
   const classes = [...node.classList].filter((name) => CLASSES.test(name));
   if (classes.length > 0) node.className = classes.join(" ");
   else node.removeAttribute("class");
@@ -35,6 +41,7 @@ export function sanitised(html: string): DocumentFragment {
   return purifier.sanitize(html, {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ATTRIBUTES,
+    ADD_URI_SAFE_ATTR: PLAIN,
     ALLOWED_URI_REGEXP: LINKS,
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,

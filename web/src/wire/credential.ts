@@ -10,11 +10,12 @@ export interface Credential {
   bootstrapToken?: string;
 }
 
-/** Takes `#token=…` out of the address, and out of the history, before anything else can read it. */
-export function fromFragment(): void {
+/** Takes `#token=…` out of the address, and out of the history, before anything else can read it; whether there was one. */
+export function fromFragment(): boolean {
   const given = new URLSearchParams(location.hash.slice(1)).get("token");
   if (location.search || given !== null) history.replaceState(null, "", location.pathname + (given === null ? location.hash : ""));
   if (given) keep(given);
+  return Boolean(given);
 }
 
 export function current(): Credential {

@@ -59,5 +59,7 @@ def _refuse_second_owner(gateway: Gateway, leases: tuple[Lease, ...], now: int) 
             raise LeaseHeld(
                 f"the store belongs to gateway {owner.name} ({owner.holder})"
                 + (f" at {owner.address}" if owner.address else ""),
-                hint="go through that gateway, or stop it and try again",
+                hint="go through that gateway, or stop it and try again"
+                if owner.address
+                else "it is a command or a program: end it, or have `roost gateway run` serve them all",
             )
