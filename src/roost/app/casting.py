@@ -21,7 +21,7 @@ from roost.core.terms import Terms
 from roost.core.toolpolicy import Removed, effective_tools
 from roost.core.tools import Place
 from roost.core.visibility import Level
-from roost.core.workspacefiles import file_names, notes_file, personal_names
+from roost.core.workspacefiles import WorkspaceFile, file_names, notes_file, personal_names
 from roost.engine.rules import Answerer, Briefing, Part
 from roost.models.demo import SPEC as DEMO
 from roost.models.registry import Registry
@@ -65,9 +65,9 @@ class Director:
         spawns = spawns_of(agent, session)
         caps = policies.file_caps(self._settings).within(casting.player.spec.context_window)
         shared, at = file_names(session), run.started_at or run.queued_at
+        everything = workspace_files(place, (*shared, *personal_names(session, at, self._zone)), caps)
 
-        def briefing(*names: str) -> Briefing:
-            files = workspace_files(place, names, caps)
+        def briefing(files: tuple[WorkspaceFile, ...]) -> Briefing:
             text = system_text(
                 agent.id,
                 workspace=place.workspace,
@@ -77,7 +77,7 @@ class Director:
             )
             return Briefing(system=text, files=files)
 
-        common = briefing(*shared)
+        common = briefing(everything[: len(shared)])
         return Part(
             model=self._models.model(casting.player.spec),
             spec=casting.player.spec,
@@ -97,7 +97,7 @@ class Director:
                 for one in casting.fallbacks
             ),
             files=common.files,
-            personal=briefing(*shared, *personal_names(session, at, self._zone)),
+            personal=briefing(everything),
             rights=Rights(
                 allow=frozenset(tool.spec.name for tool in tools),
                 sandboxed=place.sandboxed,
@@ -130,7 +130,8 @@ class Director:
         sandboxed = configured or terms.rights.sandboxed
         home = self._loaded.sources.home
         folder = Path(agent.workspace) if agent.workspace else home / "workspace" / agent.id
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         workspace = str(_within(folder, terms.folder))
         if not sandboxed:
             return Place(workspace=workspace)

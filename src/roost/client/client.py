@@ -105,7 +105,7 @@ class Client:
         """
         name = name or str(uuid.uuid4())
         turn = Turn(name)
-        with self.events() as heard:
+        with self._feed.listening(wanted=turn.is_told_by) as heard:
             sent = await self.call(
                 SEND, {"sessionKey": session, "message": message, "idempotencyKey": name, **(more or {})}
             )

@@ -1,7 +1,7 @@
 """What a client is told without asking, and those in its process who hear it."""
 
 import math
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -29,19 +29,27 @@ class Gap:
 
 
 Heard: TypeAlias = Event | Gap
+Wanted: TypeAlias = Callable[[Event], bool]
+
+
+def _everything(event: Event) -> bool:
+    return True
 
 
 class Listener:
-    """One who hears; what waits for it is bounded, and what does not fit becomes a gap."""
+    """One who hears what it wants; what waits for it is bounded, and what does not fit becomes a gap."""
 
-    def __init__(self, most: int = MOST_WAITING) -> None:
+    def __init__(self, most: int = MOST_WAITING, wanted: Wanted = _everything) -> None:
         streams = anyio.create_memory_object_stream[Heard](math.inf)
         self._to: MemoryObjectSendStream[Heard] = streams[0]
         self._from: MemoryObjectReceiveStream[Heard] = streams[1]
         self._most = most
+        self._wanted = wanted
         self._cut = False
 
     def tell(self, heard: Heard) -> None:
+        if isinstance(heard, Event) and not self._wanted(heard):
+            return
         waiting = self._to.statistics().current_buffer_used
         if waiting < self._most:
             self._cut = isinstance(heard, Gap)
@@ -70,8 +78,8 @@ class Feed:
         self._over = False
 
     @contextmanager
-    def listening(self, most: int = MOST_WAITING) -> Iterator[Listener]:
-        listener = Listener(most)
+    def listening(self, most: int = MOST_WAITING, wanted: Wanted = _everything) -> Iterator[Listener]:
+        listener = Listener(most, wanted)
         self._listeners.add(listener)
         if self._over:
             listener.close()

@@ -46,10 +46,11 @@ class Turn:
         self._name = name
         self.text = ""
 
+    def is_told_by(self, event: Event) -> bool:
+        return event.payload.get("runId") == self._name
+
     def hear(self, event: Event) -> Piece | None:
-        """What an event says of this run; raises `TurnFailed` for an end without an answer."""
-        if event.payload.get("runId") != self._name:
-            return None
+        """What an event of this run says; raises `TurnFailed` for an end without an answer."""
         if event.name == CHAT:
             return self._chat(event.payload)
         if event.name == AGENT and event.payload.get("stream") == "item":

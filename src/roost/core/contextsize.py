@@ -1,6 +1,7 @@
 """How large a context is: what its provider counted last, and an estimate of what came since."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from roost.core.cutnotes import is_cut_note, projection_of
 from roost.core.entries import Entry
@@ -11,11 +12,14 @@ from roost.core.pruning import chars_of, project
 from roost.core.tokens import estimate, estimate_message
 from roost.core.transcript import Prompt, active, build_prompt
 
+STANDING_TEXTS = 256
+_standing: Callable[[str], int] = lru_cache(STANDING_TEXTS)(estimate)
+
 
 def overhead_tokens(system: str, tools: Sequence[ToolSpec]) -> int:
     """What stands before every conversation: the system text and the descriptions of the tools."""
-    described = (estimate(f"{tool.name} {tool.description} {compact(tool.parameters)}") for tool in tools)
-    return estimate(system) + sum(described)
+    described = (_standing(f"{tool.name} {tool.description} {compact(tool.parameters)}") for tool in tools)
+    return _standing(system) + sum(described)
 
 
 def known_tokens(entries: Sequence[Entry]) -> int | None:

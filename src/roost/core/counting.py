@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from roost.core.jsonvalue import compact
+from roost.core.contextsize import overhead_tokens
 from roost.core.messages import AssistantMessage, Message, Text, Usage
 from roost.core.models import ModelRequest
 from roost.core.pricing import cost_micros
-from roost.core.tokens import estimate, estimate_message
+from roost.core.tokens import estimate_message
 
 _CHARS_PER_TOKEN = 4
 
@@ -37,9 +37,6 @@ def _length(message: Message) -> int:
 
 
 def estimated(request: ModelRequest, answer: AssistantMessage) -> Usage:
-    told = estimate(request.system) + sum(map(estimate_message, request.messages))
-    told += sum(
-        estimate(f"{tool.name} {tool.description} {compact(tool.parameters)}") for tool in request.tools
-    )
+    told = overhead_tokens(request.system, request.tools) + sum(map(estimate_message, request.messages))
     said = estimate_message(answer)
     return Usage(input=told, output=said, total=told + said)

@@ -108,7 +108,7 @@ def personal_names(session: Session, at: int, zone: tzinfo) -> tuple[str, ...]:
 
 
 def shown_files(found: Sequence[FoundFile], caps: FileCaps) -> tuple[WorkspaceFile, ...]:
-    """The files within their caps; what comes first is cut last."""
+    """The files within their caps; what comes first is cut last, and shown the same whatever comes after it."""
     left = caps.total
     shown = []
     for file in found:

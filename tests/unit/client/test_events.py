@@ -23,6 +23,16 @@ async def test_what_does_not_fit_becomes_one_gap() -> None:
     assert await heard_after(Feed(), 2, *map(event, range(9))) == [event(0), event(1), Gap()]
 
 
+async def test_what_is_not_wanted_takes_no_room_and_hides_no_gap() -> None:
+    feed = Feed()
+    with feed.listening(1, wanted=lambda one: one.payload["ts"] == 3) as listener:
+        for told in (event(1), event(2), event(3), event(4)):
+            feed.tell(told)
+        feed.tell(Gap())
+        feed.end()
+        assert [item async for item in listener] == [event(3), Gap()]
+
+
 async def test_a_gap_that_waits_already_is_not_doubled() -> None:
     assert await heard_after(Feed(), 2, event(1), Gap(), event(2)) == [event(1), Gap()]
 

@@ -42,7 +42,8 @@ def test_tools_are_told_of() -> None:
 
 
 def test_other_runs_and_other_events_say_nothing_of_it() -> None:
-    assert Turn("other").hear(chat("final")) is None
+    assert not Turn("other").is_told_by(chat("final"))
+    assert Turn("r").is_told_by(chat("final"))
     assert Turn("r").hear(Event(name="tick", payload={"runId": "r"})) is None
 
 

@@ -115,6 +115,9 @@ UPDATE sessions SET started_at = ?, updated_at = ?, interacted_at = ?, status = 
     cache_read = ?, cache_write = ?, cost_micros = ?, compactions = ?
 WHERE id = ?;
 
+-- name: mark_session
+UPDATE sessions SET status = ?, version = ?, events = ? WHERE id = ?;
+
 -- name: delete_session
 DELETE FROM sessions WHERE id = ?;
 

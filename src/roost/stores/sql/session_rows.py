@@ -1,6 +1,7 @@
 """Sessions and generations in SQL."""
 
 from collections.abc import Sequence
+from operator import is_
 from typing import Any
 
 from roost.core.addresses import Address, ChatType, Origin
@@ -111,6 +112,10 @@ class SessionRows(Rows):
 
     async def update_session(self, was: Session, now: Session) -> None:
         number = await self._number(now.key)
+        if _same_but_marks(was, now):
+            # Without the columns that a list is ordered by: naming them writes its indexes anew.
+            await self._do("mark_session", (now.status, now.version, now.events, number))
+            return
         if _same_but_hot(was, now):
             await self._write_all("touch_session", [(*_hot(now), number)])
             return
@@ -255,6 +260,11 @@ def _hot(session: Session) -> tuple[Binding, ...]:
     )
 
 
+def _same_but_marks(was: Session, now: Session) -> bool:
+    """Whether only how far it is has changed; by identity, as equal routes may differ in whose they are."""
+    return all(map(is_, was[:_MARKS], now[:_MARKS]))
+
+
 def _same_but_hot(was: Session, now: Session) -> bool:
     """Whether only what an append moves has changed; the title is searched, so it counts as cold."""
     return (
@@ -307,6 +317,7 @@ _KINDS = {str(kind): kind for kind in SessionKind}
 _CHATS: dict[str | None, ChatType | None] = {None: None, **{str(kind): kind for kind in ChatType}}
 _STATUSES = {str(status): status for status in SessionStatus}
 _TOP = Lineage()
+_MARKS = Session._fields.index("status")
 
 
 def _lineage(parent: str, depth: int, terms: str | None) -> Lineage:

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -13,6 +14,7 @@ from roost.stores.sqlite.connection import (
     refuse_unsafe_engine,
     translated,
 )
+from roost.stores.sqlite.rows import SQL
 from tests.scale import examples
 
 
@@ -28,6 +30,26 @@ def test_a_new_file_is_durable_marked_and_can_shrink(path: Path) -> None:
     connection = open_writer(path)
     pragmas = ("journal_mode", "synchronous", "foreign_keys", "auto_vacuum", "application_id")
     assert [connection.pragma(name) for name in pragmas] == ["wal", 2, 1, 2, APPLICATION_ID]
+    connection.close()
+
+
+@pytest.mark.parametrize("opened", [open_writer, open_reader])
+def test_a_statement_is_planned_once_for_all_values(
+    path: Path, opened: Callable[[Path], apsw.Connection]
+) -> None:
+    connection, asked = opened(path), list[int]()
+
+    def allow(action: int, *_: object) -> int:
+        """Asked of what a statement will do, whenever one is planned."""
+        asked.append(action)
+        return apsw.SQLITE_OK
+
+    connection.authorizer = allow
+    connection.execute(SQL["generation"], ("one",)).fetchall()
+    planned = len(asked)
+    connection.execute(SQL["generation"], ("another",)).fetchall()
+    assert planned
+    assert len(asked) == planned
     connection.close()
 
 
