@@ -21,10 +21,10 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 def environment(folder: Path) -> Mapping[str, str]:
-    """As installed: with compiled modules, which are made in the first round."""
+    """As installed: with compiled modules; those that are not are compiled in the first round."""
     around = dict(from_environment().environ)
     around.pop("PYTHONDONTWRITEBYTECODE", None)
-    return {**around, "PYTHONPYCACHEPREFIX": str(folder / "compiled"), "ROOST_HOME": str(folder / "home")}
+    return {**around, "ROOST_HOME": str(folder / "home")}
 
 
 def cpu_of(arguments: Sequence[str], environ: Mapping[str, str]) -> float:

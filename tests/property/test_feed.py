@@ -25,6 +25,7 @@ from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
 from tests.contract.scenes import opened
 from tests.scale import examples
+from tests.waiting import until_all_wait
 
 ME = PersonCaller(principal=OWNER)
 MODEL = ModelRef("scripted", "one")
@@ -79,7 +80,7 @@ class Listener:
             found: list[FeedItem] = []
             async with anyio.create_task_group() as group:
                 group.start_soon(self._take, found)
-                await anyio.wait_all_tasks_blocked()
+                await until_all_wait()
                 group.cancel_scope.cancel()
             if not found:
                 return

@@ -13,6 +13,7 @@ from roost.core.errors import InvalidInput, StoreUnavailable
 from roost.ports import Channel, Receive
 from roost.testing import builders
 from roost.testing.builders import CHAT
+from tests.waiting import until_all_wait
 
 BOUND = 60
 ALICE = Sender(id="alice", name="Alice")
@@ -98,7 +99,7 @@ async def test_speaking_waits_while_too_much_is_unacknowledged() -> None:
     with anyio.fail_after(BOUND):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(lambda: channel.say("three", sender=ALICE))
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             assert [envelope.text for envelope in channel.unacknowledged] == ["one", "two"]
             async with running(channel, take):
                 await channel.wait_acknowledged()
@@ -117,12 +118,12 @@ async def test_a_message_refused_too_often_waits_and_holds_up_no_other() -> None
     await channel.say("bad", sender=ALICE)
     await channel.say("good", sender=ALICE)
     async with running(channel, receive):
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert received == ["bad"] * (REDELIVERIES + 1) + ["good"]
         assert [envelope.text for envelope in channel.unacknowledged] == ["bad"]
         received.clear()
         channel.redeliver()
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert received == ["bad"] * (REDELIVERIES + 1)
 
 
@@ -130,7 +131,7 @@ async def test_the_next_run_is_given_what_the_last_one_refused() -> None:
     channel = LoopbackChannel()
     await channel.say("hello", sender=ALICE)
     async with running(channel, refuse):
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
     async with running(channel, take):
         await channel.wait_acknowledged()
 
@@ -161,7 +162,7 @@ async def test_a_message_given_to_two_runs_is_acknowledged_by_the_first() -> Non
 
     async with running(channel, receive), running(channel, receive):
         await channel.wait_acknowledged()
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         await channel.say("next", sender=ALICE)
         await channel.wait_acknowledged()
     assert received[:2] == ["hello", "hello"]

@@ -25,6 +25,7 @@ from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import Fail, Hang, Say, Spend
 from tests.flows.gateways import SPEC
 from tests.unit.engine.scenes import HOME, Scene, everything
+from tests.waiting import until_all_wait
 
 SPARE = replace(SPEC, ref=ModelRef("spare", "two"))
 
@@ -36,7 +37,7 @@ async def test_what_was_said_when_the_run_was_ended_is_kept_as_broken_off() -> N
     assert played.left_off(StopReason.ABORTED, "stopped") is None
     async with anyio.create_task_group() as group:
         group.start_soon(played.play)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         group.cancel_scope.cancel()
     partial = played.left_off(StopReason.ABORTED, "stopped")
     assert partial is not None
@@ -159,10 +160,10 @@ async def test_a_model_that_falls_silent_has_failed_and_the_next_one_is_asked() 
 
     async with anyio.create_task_group() as group:
         group.start_soon(ask)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         for _ in range(7):
             scene.clock.advance(1_000)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
     assert answers == ["whole"]
     assert "transient, scripted/one said nothing for 7 s" in work.part.reason
 

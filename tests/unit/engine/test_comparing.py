@@ -8,6 +8,7 @@ from roost.core.leases import Gateway, Lease
 from roost.engine.comparing import LOOK_MS, compare
 from roost.stores.memory import MemoryStore
 from roost.testing.clock import FakeClock
+from tests.waiting import until_all_wait
 
 
 class Crowd(MemoryStore):
@@ -31,14 +32,14 @@ async def test_a_difference_is_told_and_logged_once_and_its_end_is_told(
     with caplog.at_level(logging.WARNING):
         async with anyio.create_task_group() as group:
             group.start_soon(compare, store, clock, lease, lambda *said: told.append(said))
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             store.others = (other,)
             for _ in range(2):
                 clock.advance(LOOK_MS)
-                await anyio.wait_all_tasks_blocked()
+                await until_all_wait()
             store.others = ()
             clock.advance(LOOK_MS)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             group.cancel_scope.cancel()
     words = "gateway one goes by another configuration than two"
     assert told == [(SAME, None), (SAME, words), (SAME, None)]

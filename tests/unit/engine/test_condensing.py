@@ -17,6 +17,7 @@ from roost.testing.builders import HUMAN, MAIN
 from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import Fail, Hang, Say
 from tests.unit.engine.scenes import HOME, Scene
+from tests.waiting import until_all_wait
 
 GOOD = "\n".join(f"## {section}\nNone." for section in SECTIONS)
 
@@ -82,7 +83,7 @@ async def test_a_summariser_that_hangs_is_given_up() -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(condense)
         for _ in range(6):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             scene.clock.advance(1_000)
     assert summaries[0].startswith(EXCERPTS)
 

@@ -19,6 +19,7 @@ from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
 from tests.contract.scenes import change, opened
 from tests.unit.engine.timing import no_cast
+from tests.waiting import until_all_wait
 
 pytestmark = pytest.mark.requirement("F6")
 
@@ -77,7 +78,7 @@ class Desk:
             assert found is not None
             if found.state.ended:
                 return found
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             self.clock.advance(2_000)
         raise AssertionError("it did not end")
 
@@ -102,9 +103,9 @@ async def test_a_message_is_carried_as_soon_as_it_is_there_and_its_receipts_are_
     office = Office(answer)
     desk = Desk(office)
     async with desk.serving():
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         await desk.post()
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         found = await desk.store.exchange("x-1")
     assert found is not None
     assert (found.state, found.first_reply) == (ExchangeState.REPLIED, "three")
@@ -228,7 +229,7 @@ async def test_many_wait_for_a_place_and_all_are_answered() -> None:
     for name in names:
         await desk.post(name)
     async with desk.serving():
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert len(office.asked) == EACH
         gate.set()
         assert {(await desk.ended(name)).state for name in names} == {ExchangeState.REPLIED}
@@ -246,7 +247,7 @@ async def test_one_gateway_that_takes_nothing_holds_up_no_message_to_another() -
         await desk.post(f"x-{number}")
     await desk.post("y", gateway="lab")
     async with desk.serving():
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         other = await desk.store.exchange("y")
     assert other is not None
     assert (other.state, other.first_reply) == (ExchangeState.REPLIED, "three")

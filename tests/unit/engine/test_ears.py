@@ -11,6 +11,7 @@ from roost.engine.ears import MOST_CHARACTERS, MOST_WAITING, PACE_MS, Ears
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
+from tests.waiting import until_all_wait
 
 ANCHOR = Anchor(EventKind.RUN_STARTED, "r")
 MARK = ToolBegan(key=MAIN, run_id="r", call=ToolCall(id="c", name="exec", arguments={}))
@@ -128,22 +129,22 @@ async def test_waiting_ends_with_news_or_when_a_piece_is_due() -> None:
 
     async with anyio.create_task_group() as group:
         group.start_soon(wait, "news")
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert ended == []
         listener.hear(piece("a"))
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert ended == ["news"]
         assert listener.texts() == ["a"]
         listener.hear(piece("b", 1))
         group.start_soon(wait, "due")
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert ended == ["news"]
         listener.clock.advance(PACE_MS)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert ended == ["news", "due"]
         assert listener.texts() == ["b"]
         listener.hear(piece("c", 2))
         group.start_soon(wait, "news again")
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         listener.hear(MARK)
     assert ended[-1] == "news again"

@@ -23,6 +23,7 @@ from roost.testing.builders import CHAT, MAIN
 from roost.testing.scripts import Hang, Say, Script, Until, calls
 from tests.contract.scenes import opened
 from tests.unit.engine.scenes import Doing, Scene, call
+from tests.waiting import until_all_wait
 
 SIDE = SessionKey.named("main", "side")
 ME = PersonCaller(principal=OWNER)
@@ -120,9 +121,9 @@ async def test_words_come_apart_by_the_pace_and_nothing_is_lost_between() -> Non
         group.start_soon(listen)
         group.start_soon(scene.run, feed, script)
         for gate in gates:
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             scene.clock.advance(10)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             gate.set()
     assert "".join(text for _, text in heard).split() == ["word"] * 40
     times = [at for at, _ in heard[:-1]]
@@ -135,7 +136,7 @@ async def test_who_comes_in_the_middle_hears_the_whole_and_who_never_listens_hol
     feed, release = scene.feed(), anyio.Event()
     async with anyio.create_task_group() as group, feed.subscribe(MAIN, ME):
         group.start_soon(scene.run, feed, (Say("The be"), Until(release), Say("ginning.")))
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         async with feed.subscribe(MAIN, ME) as late:
             assert isinstance(await anext(late), RunBegan)
             await anext(late)
@@ -180,7 +181,7 @@ async def test_a_listener_that_breaks_does_not_touch_the_run_and_leaves_nothing_
 
     async with anyio.create_task_group() as group:
         group.start_soon(broken)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         await scene.run(feed, (Say("Hello"),))
     gc.collect()
     assert [ref() for ref in kept] == [None, None]

@@ -24,6 +24,7 @@ from roost.testing.clock import FakeClock
 from roost.testing.scripts import Hang, Say, Script
 from tests.flows.gateways import ADA, BOB, Bench, chat, place
 from tests.unit.engine.scenes import HOME
+from tests.waiting import until_all_wait
 
 
 @pytest.fixture
@@ -39,9 +40,9 @@ def bench(clock: FakeClock) -> Bench:
 async def test_the_lease_is_renewed_while_the_gateway_serves(bench: Bench, clock: FakeClock) -> None:
     async with bench.engine().serving(HOME) as lease:
         for _ in range(5):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             clock.advance(RENEW_MS)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         (held,) = await bench.store.gateways()
         assert held.epoch == lease.epoch
         assert held.expires_at == clock.now() + LEASE_MS
@@ -51,7 +52,7 @@ async def test_work_goes_on_after_the_lease_was_renewed(bench: Bench, clock: Fak
     bench.model.add((Say("still here"),))
     async with bench.engine().serving(HOME):
         for _ in range(5):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             clock.advance(RENEW_MS)
         await bench.say("hi")
         with anyio.fail_after(60):
@@ -76,7 +77,7 @@ async def test_the_lease_is_released_at_the_end_however_it_ends(bench: Bench, cl
 async def test_a_gateway_that_lost_its_lease_ends_and_says_so(bench: Bench, clock: FakeClock) -> None:
     async def lose_it() -> None:
         async with bench.engine().serving(HOME):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             await bench.store.acquire_lease(HOME)
             clock.advance(RENEW_MS)
             await anyio.sleep_forever()
@@ -156,7 +157,7 @@ async def test_the_lease_is_renewed_while_channels_are_asked_about_what_was_cut_
     async def pass_time() -> None:
         await channel.asked.wait()
         for _ in range(3 * LEASE_MS // RENEW_MS):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             clock.advance(RENEW_MS)
 
     async with anyio.create_task_group() as group:
@@ -170,7 +171,7 @@ async def test_the_lease_is_renewed_while_channels_are_asked_about_what_was_cut_
 async def test_a_gateway_without_channels_serves_all_the_same(bench: Bench, clock: FakeClock) -> None:
     engine = Engine(bench.store, clock, lambda: "id", bench.rules, [], jitter=lambda: 0.0)
     async with engine.serving(HOME):
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
 
 
 async def test_it_is_settled_once_all_is_answered_and_sent(bench: Bench) -> None:
@@ -239,9 +240,9 @@ def condition(engine: Engine, name: str) -> tuple[Condition, str | None]:
 
 async def pass_time(clock: FakeClock, milliseconds: int, step: int = 250) -> None:
     for _ in range(milliseconds // step):
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         clock.advance(step)
-    await anyio.wait_all_tasks_blocked()
+    await until_all_wait()
 
 
 PARTS = {
@@ -261,7 +262,7 @@ async def test_a_store_that_is_away_for_a_while_ends_nothing(verb: str, clock: F
     engine = bench.engine()
     async with engine.serving(HOME):
         await bench.say("hi")
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert condition(engine, PARTS[verb]) == (Condition.RETRYING, "the disk is full")
         await pass_time(clock, 8_000)
         with anyio.fail_after(60):
@@ -316,7 +317,7 @@ async def test_a_channel_that_breaks_is_begun_again_and_the_others_do_not_notice
         await bench.say("hi")
         with anyio.fail_after(60):
             assert await bench.replies() == ("from the other",)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert condition(engine, "channel shaky") == (Condition.RETRYING, "reset by peer")
         assert condition(engine, "channel loopback") == (Condition.OK, None)
         await shaky.say("hi", sender=BOB, chat=chat(BOB))

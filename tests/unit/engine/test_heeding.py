@@ -10,6 +10,7 @@ from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
 from tests.contract.scenes import change, started
 from tests.unit.engine.scenes import HOME
+from tests.waiting import until_all_wait
 
 
 async def test_a_run_that_was_asked_to_end_elsewhere_ends_here_and_no_other_does() -> None:
@@ -21,7 +22,7 @@ async def test_a_run_that_was_asked_to_end_elsewhere_ends_here_and_no_other_does
         async with anyio.create_task_group() as group:
             group.start_soon(heed, store, stops)
             with stops.around("unknown") as other, stops.around(claim.id) as stop:
-                await anyio.wait_all_tasks_blocked()
+                await until_all_wait()
                 await change(store, RequestStop(run_id="r-1", stop=request), key=MAIN)
                 await anyio.sleep_forever()
             group.cancel_scope.cancel()

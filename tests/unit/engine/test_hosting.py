@@ -14,6 +14,7 @@ from roost.stores.memory import MemoryStore
 from roost.testing.clock import FakeClock
 from tests.flows.gateways import ADA, chat
 from tests.unit.engine.scenes import HOME
+from tests.waiting import until_all_wait
 
 ONE, TWO = Account("one"), Account("two")
 
@@ -52,11 +53,11 @@ class Stage:
 
     async def pass_look(self) -> None:
         self.clock.advance(LOOK_MS)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
 
     async def say(self, account: Account, text: str) -> None:
         await self.channels[account].say(text, sender=ADA, chat=chat(ADA))
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
 
 
 async def test_where_one_gateway_owns_the_store_it_serves_all_and_looks_once() -> None:
@@ -65,7 +66,7 @@ async def test_where_one_gateway_owns_the_store_it_serves_all_and_looks_once() -
     lease = await stage.store.acquire_lease(HOME)
     async with anyio.create_task_group() as group:
         group.start_soon(stage.serve, lease, group)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         await stage.say(ONE, "hi")
         await stage.pass_look()
         assert (stage.looks, stage.hosting.unserved()) == (1, frozenset())
@@ -79,7 +80,7 @@ async def test_a_channel_is_taken_when_it_is_free_and_given_up_when_it_is_not() 
     lease = await store.acquire_lease(HOME)
     async with anyio.create_task_group() as group:
         group.start_soon(stage.serve, lease, group)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert stage.hosting.unserved() == {ONE, TWO}
         await stage.say(TWO, "early")
         store.free = frozenset({TWO})
@@ -99,7 +100,7 @@ async def test_a_store_that_is_away_for_a_moment_cuts_no_channel_off() -> None:
     lease = await store.acquire_lease(HOME)
     async with anyio.create_task_group() as group:
         group.start_soon(stage.supervisor.keep, "channels", partial(stage.serve, lease, group))
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         store.away = True
         await stage.pass_look()
         assert [one.error for one in stage.supervisor.health().parts if one.error] == ["away"]
@@ -115,7 +116,7 @@ async def test_what_was_left_is_not_taken_again() -> None:
     lease = await store.acquire_lease(HOME)
     async with anyio.create_task_group() as group:
         group.start_soon(stage.serve, lease, group)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         await stage.hosting.leave(lease)
         await stage.pass_look()
         await stage.say(ONE, "anybody?")
@@ -142,7 +143,7 @@ async def test_what_is_left_while_it_is_asked_for_is_not_taken() -> None:
     lease = await store.acquire_lease(HOME)
     async with anyio.create_task_group() as group:
         group.start_soon(stage.serve, lease, group)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         await stage.hosting.leave(lease)
         store.answer.set()
         await stage.pass_look()

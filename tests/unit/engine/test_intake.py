@@ -11,6 +11,7 @@ from roost.engine.intake import Intake, Source
 from roost.ports import Topic, TopicKind
 from roost.stores.memory import MemoryStore
 from roost.testing.clock import FakeClock
+from tests.waiting import until_all_wait
 
 RUNS = Topic(TopicKind.RUNS)
 POLL_MS = 500
@@ -50,13 +51,13 @@ class Work:
     async def serving(self) -> AsyncIterator[None]:
         async with anyio.create_task_group() as group:
             group.start_soon(self.intake.serve, self.source)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             yield
             group.cancel_scope.cancel()
 
     async def news(self) -> None:
         self.store.topics.wake([RUNS])
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
 
 
 async def test_no_more_is_asked_for_than_there_is_room_and_more_as_soon_as_there_is() -> None:
@@ -66,7 +67,7 @@ async def test_no_more_is_asked_for_than_there_is_room_and_more_as_soon_as_there
         await work.news()
         assert work.asked == [2]
         work.end()
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert (work.begun, work.asked) == (["a", "b", "c"], [2, 1])
 
 
@@ -75,14 +76,14 @@ async def test_a_job_that_waits_lends_its_place_and_goes_on_when_others_have_it(
     async with work.serving():
         with work.intake.underway():
             with work.intake.lent():
-                await anyio.wait_all_tasks_blocked()
+                await until_all_wait()
                 assert work.begun == ["a", "b"]
             await work.news()
             assert work.begun == ["a", "b"]
         await work.news()
         assert work.begun == ["a", "b"]
         work.end()
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert work.begun == ["a", "b", "c"]
 
 
@@ -91,7 +92,7 @@ async def test_while_nothing_is_new_nothing_is_asked() -> None:
     async with work.serving():
         assert work.asked == [3]
         work.end()
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert work.asked == [3]
         await work.news()
         assert work.asked == [3, 3]
@@ -101,10 +102,10 @@ async def test_without_news_it_looks_again_after_a_while() -> None:
     work = Work()
     async with work.serving():
         work.waiting.append("late")
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert work.begun == []
         work.clock.advance(POLL_MS)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert work.begun == ["late"]
 
 
@@ -115,7 +116,7 @@ async def test_news_that_comes_during_a_claim_is_not_missed() -> None:
         await work.news()
         work.waiting.append("meanwhile")
         work.answer.set()
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert work.begun == ["meanwhile"]
 
 
@@ -125,7 +126,7 @@ async def test_what_was_claimed_is_begun_even_when_it_ends_just_then() -> None:
     work.answer = anyio.Event()
     async with anyio.create_task_group() as group:
         group.start_soon(work.intake.serve, work.source)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         group.cancel_scope.cancel()
         work.answer.set()
     assert work.begun == ["a"]
@@ -143,7 +144,7 @@ async def test_after_it_is_closed_nothing_is_begun_and_what_is_under_way_is_wait
         work.intake.close()
         with work.intake.underway(), work.intake.lent():
             pass
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert (work.begun, rested.is_set()) == (["a", "b"], False)
         work.end()
         await rested.wait()
@@ -162,10 +163,10 @@ async def test_what_is_being_asked_for_when_it_is_closed_is_waited_for_too() -> 
     async with work.serving(), anyio.create_task_group() as group:
         work.intake.close()
         group.start_soon(rest)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert not rested.is_set()
         work.answer.set()
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert (work.begun, rested.is_set()) == (["a"], False)
         work.end()
         await rested.wait()

@@ -5,6 +5,7 @@ import pytest
 from roost.core.errors import Fenced, StoreUnavailable
 from roost.engine.keeping import until_kept
 from roost.testing.clock import FakeClock
+from tests.waiting import until_all_wait
 
 
 class Writes:
@@ -31,7 +32,7 @@ async def test_a_write_is_tried_again_until_the_store_takes_it() -> None:
 
         group.start_soon(keep)
         for wait in (250, 500, 1_000):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             assert kept == []
             clock.advance(wait)
     assert kept == ["kept"]

@@ -7,6 +7,7 @@ from roost.engine.leasing import holding
 from roost.stores.memory import MemoryStore
 from roost.testing.clock import FakeClock
 from tests.unit.engine.scenes import HOME
+from tests.waiting import until_all_wait
 
 
 async def test_a_lease_is_renewed_while_it_is_held_and_let_go_after() -> None:
@@ -14,9 +15,9 @@ async def test_a_lease_is_renewed_while_it_is_held_and_let_go_after() -> None:
     store = MemoryStore(clock)
     async with holding(store, clock, HOME):
         for _ in range(2 * LEASE_MS // RENEW_MS):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             clock.advance(RENEW_MS)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         (lease,) = await store.gateways()
         assert lease.live(clock.now())
     (lease,) = await store.gateways()
@@ -29,7 +30,7 @@ async def test_a_lease_that_is_lost_ends_what_is_done_under_it() -> None:
 
     async def work() -> None:
         async with holding(store, clock, HOME):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             await store.acquire_lease(HOME)
             clock.advance(RENEW_MS)
             await anyio.sleep_forever()

@@ -12,6 +12,7 @@ from roost.engine.rulebook import Rulebook
 from roost.testing.builders import Names
 from roost.testing.clock import NOON
 from tests.unit.engine.scenes import Scene
+from tests.waiting import until_all_wait
 
 TO = Address(channel="loopback", to="alice")
 
@@ -41,7 +42,7 @@ async def test_who_waits_too_long_is_told_how_far_it_is() -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(send)
             while not found:
-                await anyio.wait_all_tasks_blocked()
+                await until_all_wait()
                 scene.clock.advance(LONGEST_WAIT_MS)
     assert [part.state for part in found[0].parts] == [DeliveryState.INTENT]
 
@@ -58,7 +59,7 @@ async def test_the_same_letter_at_the_same_time_is_sent_once() -> None:
             group.start_soon(send)
             group.start_soon(send)
             while len(found) < 2:
-                await anyio.wait_all_tasks_blocked()
+                await until_all_wait()
                 scene.clock.advance(LONGEST_WAIT_MS)
     assert found[0] == found[1]
     assert len(await scene.store.deliveries(DeliveryState.INTENT, 10)) == 1

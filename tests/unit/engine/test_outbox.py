@@ -21,6 +21,7 @@ from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
 from roost.testing.clock import FakeClock
 from tests.unit.engine.scenes import HOME, Scene
+from tests.waiting import until_all_wait
 
 ELSEWHERE = Address(channel="loopback", to="bob")
 
@@ -36,7 +37,7 @@ async def serving(scene: Scene, channel: LoopbackChannel) -> AsyncIterator[None]
     async with anyio.create_task_group() as group:
         group.start_soon(outbox(scene, channel).serve, lease, group)
         yield
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         group.cancel_scope.cancel()
 
 
@@ -101,13 +102,13 @@ async def test_a_send_that_failed_for_now_is_tried_again_after_a_wait() -> None:
     channel.answer_next(Postponed(ready_at=0, error="busy"))
     await put(scene, builders.delivery("d1", text="hello"))
     async with serving(scene, channel):
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         put_off = await found(scene, "d1")
         assert (put_off.state, put_off.error) == (DeliveryState.INTENT, "busy")
         wait = put_off.ready_at - scene.clock.now()
         assert wait > POLL_MS
         scene.clock.advance(POLL_MS)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert channel.replies(CHAT) == ()
         scene.clock.advance(wait)
         with anyio.fail_after(60):
@@ -121,7 +122,7 @@ async def test_a_send_that_hangs_keeps_no_other_chat_waiting() -> None:
         async with serving(scene, channel):
             await held.wait()
             await put(scene, builders.delivery("quick", address=ELSEWHERE))
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             assert (await found(scene, "quick")).state is DeliveryState.SENDING
 
 
@@ -133,7 +134,7 @@ async def test_no_more_is_under_way_than_fits_and_the_rest_follows() -> None:
     )
     async with serving(scene, channel):
         with channel.held_before_arrival():
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             assert len(await scene.store.deliveries(DeliveryState.SENDING, 100)) == AT_ONCE
     assert len(await scene.store.deliveries(DeliveryState.CONFIRMED, 100)) == len(names)
 
@@ -149,7 +150,7 @@ async def test_a_send_that_breaks_is_uncertain_and_ends_nothing() -> None:
     scene = Scene()
     await put(scene, builders.delivery("d1"))
     async with serving(scene, Broken()):
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         broken = await found(scene, "d1")
         assert broken.state is DeliveryState.UNCERTAIN
         assert "ZeroDivisionError" in (broken.error or "")
@@ -176,9 +177,9 @@ async def test_a_claim_that_is_answered_after_the_poll_is_not_lost() -> None:
     scene.store = store = SlowToTell(scene.clock)
     await put(scene, builders.delivery("d1"))
     async with serving(scene, channel):
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         scene.clock.advance(POLL_MS)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         store.told.set()
         with anyio.fail_after(60):
             await channel.wait_replies(CHAT)
@@ -208,11 +209,11 @@ async def test_a_send_that_is_never_answered_is_given_up_as_uncertain() -> None:
         async with serving(scene, channel):
             await held.wait()
             for _ in range(LONGEST_SEND_MS // 5_000):
-                await anyio.wait_all_tasks_blocked()
+                await until_all_wait()
                 assert (await found(scene, "d1")).state is DeliveryState.SENDING
                 scene.clock.advance(5_000)
                 await renewed(scene)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             given_up = await found(scene, "d1")
             assert given_up.state is DeliveryState.UNCERTAIN
             assert "60 s" in (given_up.error or "")
@@ -243,9 +244,9 @@ async def test_what_became_of_a_send_is_kept_once_the_store_can_keep_it() -> Non
     await put(scene, builders.delivery("d1"))
     async with serving(scene, channel):
         for _ in range(3):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             scene.clock.advance(500)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert (await found(scene, "d1")).state is DeliveryState.CONFIRMED
     assert len(channel.replies(CHAT)) == 1
 
@@ -255,7 +256,7 @@ async def test_a_send_that_is_no_longer_ours_ends_nothing() -> None:
     scene.store = Failing(scene.clock, Fenced("taken over"))
     await put(scene, builders.delivery("d1"), builders.delivery("d2", address=ELSEWHERE))
     async with serving(scene, channel):
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert (await found(scene, "d2")).state is DeliveryState.CONFIRMED
     assert (await found(scene, "d1")).state is DeliveryState.SENDING
 
@@ -270,7 +271,7 @@ async def test_a_gateway_that_was_stopped_after_its_claim_does_not_send_what_its
     await put(scene, builders.delivery("d1", text="once"))
     with pytest.RaisesGroup(Fenced, flatten_subgroups=True):
         async with serving(scene, channel):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             scene.clock.advance(LEASE_MS)
             await handed_over(scene, channel)
             store.told.set()
@@ -308,14 +309,14 @@ async def test_a_gateway_that_was_slow_and_kept_its_lease_sends_once_the_store_s
     scene.store = store = Away(scene.clock)
     await put(scene, builders.delivery("d1", text="once"))
     async with serving(scene, channel):
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         scene.clock.advance(RENEW_MS + 1)
         store.told.set()
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert channel.replies(CHAT) == ()
         for _ in range(3):
             scene.clock.advance(500)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
         assert channel.replies(CHAT) == ("once",)
     assert (await found(scene, "d1")).state is DeliveryState.CONFIRMED
 
@@ -328,12 +329,12 @@ async def test_what_was_claimed_as_the_gateway_ended_and_never_sent_waits_again(
     lease = await scene.store.acquire_lease(HOME)
 
     async def tell() -> None:
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         store.told.set()
 
     async with anyio.create_task_group() as outer, anyio.create_task_group() as group:
         group.start_soon(outbox(scene, channel).serve, lease, group)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         outer.start_soon(tell)
         group.cancel_scope.cancel()
     assert (await found(scene, "d1")).state is DeliveryState.INTENT

@@ -16,6 +16,7 @@ from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
 from tests.unit.engine.scenes import HOME, Scene
+from tests.waiting import until_all_wait
 
 LOOPBACK = Account("loopback")
 
@@ -148,7 +149,7 @@ async def test_a_channel_that_hangs_when_asked_is_waited_for_once_and_not_for_lo
                 await reconciler(scene, {LOOPBACK: hanging}).reconcile()
 
         group.start_soon(attempt)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         scene.clock.advance(LONGEST_ASK_MS)
     assert hanging.asked == 1
     assert len(await scene.store.deliveries(DeliveryState.UNCERTAIN, 10)) == 3
@@ -189,14 +190,14 @@ async def test_a_channel_that_does_not_know_is_asked_again_more_and_more_rarely_
         serve = reconciler(scene, {LOOPBACK: channel}).serve
         group.start_soon(serve, lambda: looked.append(channel.asked))
         for _ in range(sum(QUICK_MS) // EVERY_MS):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             scene.clock.advance(EVERY_MS)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert looked == [1, 2, 2, 3, 3, 3, 3, 4]
         assert (await found(scene, "d1")).state is DeliveryState.UNCERTAIN
         channel.knows = True
         scene.clock.advance(15_000)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert (await found(scene, "d1")).state is DeliveryState.CONFIRMED
         group.cancel_scope.cancel()
 

@@ -19,6 +19,7 @@ from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
 from tests.unit.engine.scenes import HOME, Scene
+from tests.waiting import until_all_wait
 
 
 async def recover(scene: Scene) -> None:
@@ -112,10 +113,10 @@ async def test_what_another_gateway_left_is_taken_over_when_its_lease_has_run_ou
     async with anyio.create_task_group() as group:
         group.start_soon(recoverer.take_over, lease)
         for _ in range(2):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             assert not await store.deliveries(DeliveryState.UNCERTAIN, 10)
             scene.clock.advance(LEASE_MS // 2)
             lease = await store.renew_lease(lease)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert await store.deliveries(DeliveryState.UNCERTAIN, 10)
         group.cancel_scope.cancel()

@@ -5,6 +5,7 @@ import anyio
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Rules
 from tests.unit.engine.scenes import Scene
+from tests.waiting import until_all_wait
 
 OLD = Rules(cast=Scene().cast)
 NEW = replace(OLD, most_steps=7)
@@ -35,16 +36,16 @@ async def test_an_edition_is_out_of_use_when_it_and_all_before_it_are_read_no_mo
     first, second = anyio.Event(), anyio.Event()
     async with anyio.create_task_group() as group:
         group.start_soon(read, "first", first)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert book.replace(NEW) == 0
         group.start_soon(read, "second", second)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert book.replace(OLD) == 1
         group.start_soon(wait, 0)
         group.start_soon(wait, 1)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         second.set()
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert seen == ["second"]
         first.set()
     assert sorted(seen[1:]) == ["first", "out of use 0", "out of use 1"]
@@ -67,9 +68,9 @@ async def test_who_waits_for_other_rules_hears_when_they_are_in_force() -> None:
 
     async with anyio.create_task_group() as group:
         group.start_soon(listen)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         book.replace(OLD)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert heard == []
         book.replace(NEW)
     assert heard == [NEW]

@@ -24,6 +24,7 @@ from roost.testing.builders import CHAT, MAIN
 from roost.testing.clock import NOON
 from roost.testing.scripts import Fail, Hang, Say, Script, Until, calls
 from tests.unit.engine.scenes import HOME, Doing, Failing, Scene, call, outcome, runner
+from tests.waiting import until_all_wait
 
 
 async def waiting(scene: Scene) -> tuple[Delivery, ...]:
@@ -128,10 +129,10 @@ async def test_a_model_that_says_nothing_for_too_long_is_given_up_long_before_th
     async with anyio.create_task_group() as group:
         group.start_soon(runner(scene).run, run)
         await scene.model.asked(1)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         for _ in range(8):
             scene.clock.advance(1_000)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
     ended = await scene.store.run(run.id)
     assert ended is not None
     assert ended.state is RunState.FAILED
@@ -146,7 +147,7 @@ async def test_a_run_past_its_deadline_or_its_longest_time_is_given_up(limit: di
     run = await scene.claimed(request=replace(Request(reply_to=CHAT), **limit))  # type: ignore[arg-type]
     async with anyio.create_task_group() as group:
         group.start_soon(runner(scene).run, run)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         scene.clock.advance(1000)
     assert await outcome(scene, run) == (RunState.TIMEOUT, "timeout")
     assert [delivery.kind for delivery in await waiting(scene)] == [DeliveryKind.NOTICE]
@@ -167,7 +168,7 @@ async def test_a_run_in_which_nothing_happens_is_given_up() -> None:
     run = await scene.claimed()
     async with anyio.create_task_group() as group:
         group.start_soon(runner(scene).run, run)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         scene.clock.advance(500)
     assert (await outcome(scene, run))[0] is RunState.TIMEOUT
 
@@ -235,7 +236,7 @@ async def test_a_run_that_was_stopped_keeps_what_it_had_said_and_sends_nothing()
     run = await scene.claimed()
     async with anyio.create_task_group() as group:
         group.start_soon(runner(scene, stops).run, run)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert stops.end(run.id, "enough")
     assert await outcome(scene, run) == (RunState.KILLED, "stopped")
     assert [text_of(body) for body in await scene.bodies() if isinstance(body, AssistantMessage)] == ["half"]
@@ -288,7 +289,7 @@ async def test_what_was_said_before_a_failure_is_kept_as_broken_off_and_who_aske
     run = await scene.claimed(request=Request(reply_to=CHAT, deadline=scene.clock.now() + 1000))
     async with anyio.create_task_group() as group:
         group.start_soon(runner(scene).run, run)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         scene.clock.advance(1000)
     assert (await outcome(scene, run))[0] is state
     (kept,) = [body for body in await scene.bodies() if isinstance(body, AssistantMessage)]
@@ -326,7 +327,7 @@ async def test_the_end_of_a_run_is_kept_once_the_store_can_keep_it() -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(runner(scene).run, run)
         for _ in range(3):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             scene.clock.advance(500)
     assert await outcome(scene, run) == (RunState.DONE, None)
     assert [delivery.text for delivery in await waiting(scene)] == ["Hello."]

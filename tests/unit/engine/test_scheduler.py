@@ -23,6 +23,7 @@ from roost.testing import builders
 from roost.testing.clock import FakeClock
 from roost.testing.scripts import Hang, Say, Until
 from tests.unit.engine.scenes import HOME, Scene
+from tests.waiting import until_all_wait
 
 
 @asynccontextmanager
@@ -60,7 +61,7 @@ async def test_runs_of_different_sessions_are_under_way_at_once_up_to_the_ceilin
     for name in ("a", "b", "c"):
         await ask(scene, name)
     async with serving(scene, ceiling=2):
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert len(scene.model.requests) == 2
         release.set()
         with anyio.fail_after(60):
@@ -95,7 +96,7 @@ async def test_one_session_has_one_run_at_a_time() -> None:
     await scene.hear("a")
     await scene.hear("b")
     async with serving(scene):
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert len(scene.model.requests) == 1
         release.set()
         with anyio.fail_after(60):
@@ -108,7 +109,7 @@ async def test_a_run_that_waits_for_its_moment_is_started_when_it_comes() -> Non
     await ask(scene, "later", ready_in=2 * POLL_MS)
     async with serving(scene):
         for _ in range(2):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             assert scene.model.requests == []
             scene.clock.advance(POLL_MS)
         with anyio.fail_after(60):
@@ -135,9 +136,9 @@ async def test_a_claim_that_is_answered_after_the_poll_is_not_lost() -> None:
     scene.model.add((Say("found"),))
     await ask(scene, "a")
     async with serving(scene):
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         scene.clock.advance(POLL_MS)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         store.told.set()
         with anyio.fail_after(60):
             await scene.model.asked(1)
@@ -193,7 +194,7 @@ async def test_a_session_that_stays_held_is_left_to_the_next_look() -> None:
     scene.model.add((Hang(),))
     await ask(scene, "a")
     async with serving(scene):
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert store.looks == 0
         scene.clock.advance(POLL_MS)
         with anyio.fail_after(60):

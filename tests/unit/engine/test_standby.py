@@ -11,6 +11,7 @@ from roost.stores.sqlite import SqliteStore
 from roost.testing.clock import FakeClock
 from roost.testing.scripts import Say
 from tests.flows.gateways import Bench
+from tests.waiting import until_all_wait
 
 FIRST = Gateway(name="first", holder="p1")
 SECOND = Gateway(name="second", holder="p2")
@@ -30,9 +31,9 @@ class Waiting:
 
 async def passes(clock: FakeClock, milliseconds: int) -> None:
     for _ in range(milliseconds // LOOK_MS):
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         clock.advance(LOOK_MS)
-    await anyio.wait_all_tasks_blocked()
+    await until_all_wait()
 
 
 @pytest.mark.requirement("P30")
@@ -96,7 +97,7 @@ async def test_a_gateway_that_stood_by_serves_what_the_owner_left(tmp_path: Path
         async with anyio.create_task_group() as group:
             group.start_soon(stand_by)
             while not told:
-                await anyio.wait_all_tasks_blocked()
+                await until_all_wait()
             clock.advance(LEASE_MS)
     assert "first" in str(told[0])
     for store in stores:

@@ -22,6 +22,7 @@ from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
 from tests.contract.scenes import change, opened
+from tests.waiting import until_all_wait
 
 SIDE = SessionKey.named("main", "side")
 ADA = person("loopback", "ada")
@@ -65,7 +66,7 @@ async def ready(feed: SessionFeed | ListFeed) -> list[FeedItem | ListItem]:
 
     async with anyio.create_task_group() as group:
         group.start_soon(take)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         group.cancel_scope.cancel()
     return found
 

@@ -7,6 +7,7 @@ from roost.core.errors import Fenced, StoreUnavailable
 from roost.core.health import STEADY_MS, Condition, PartHealth
 from roost.engine.supervisor import ENDED, Supervisor, leaves
 from roost.testing.clock import FakeClock
+from tests.waiting import until_all_wait
 
 
 class Part:
@@ -44,17 +45,17 @@ async def test_a_part_that_breaks_is_begun_again_after_growing_waits(
     part = Part(ZeroDivisionError("a"), StoreUnavailable("b"), ExceptionGroup("tasks", [OSError("c")]))
     async with anyio.create_task_group() as group:
         group.start_soon(supervisor.keep, "it", part)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         began = clock.now()
         for number, (wait, error) in enumerate([(250, "a"), (500, "b"), (1_000, "c")], start=1):
             health = told(supervisor)
             assert (health.condition, health.since) == (Condition.RETRYING, began)
             assert (health.failures, health.error) == (number, error)
             clock.advance(wait - 1)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             assert part.begun == number
             clock.advance(1)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             assert part.begun == number + 1
         clock.advance(STEADY_MS)
         assert told(supervisor).condition is Condition.OK
@@ -70,9 +71,9 @@ async def test_a_wait_can_be_bounded(supervisor: Supervisor, clock: FakeClock) -
     async with anyio.create_task_group() as group:
         group.start_soon(keep)
         for _ in range(5):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             clock.advance(400)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert part.begun == 6
         group.cancel_scope.cancel()
 
@@ -85,10 +86,10 @@ async def test_a_part_that_ends_by_itself_is_begun_again(supervisor: Supervisor,
 
     async with anyio.create_task_group() as group:
         group.start_soon(supervisor.keep, "it", ends)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert told(supervisor).error == ENDED
         clock.advance(250)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         group.cancel_scope.cancel()
     assert len(times) == 2
 
@@ -102,7 +103,7 @@ async def test_work_with_an_end_is_done_until_it_succeeds(supervisor: Supervisor
 
     async with anyio.create_task_group() as group:
         group.start_soon(supervisor.finish, "it", once)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         clock.advance(250)
     assert told(supervisor).error == "full"
 
@@ -125,7 +126,7 @@ async def test_parts_are_told_one_by_one(supervisor: Supervisor) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(supervisor.keep, "well", Part())
         group.start_soon(supervisor.keep, "ill", Part(OSError("gone")))
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         health = supervisor.health()
         assert {part.name: part.condition for part in health.parts} == {
             "well": Condition.OK,

@@ -14,6 +14,7 @@ from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.clock import FakeClock
 from tests.unit.engine.scenes import HOME, Scene
+from tests.waiting import until_all_wait
 
 HOOK = SessionKey.parse("agent:main:hook:old")
 CHILD = SessionKey.parse("agent:main:subagent:old")
@@ -65,9 +66,9 @@ async def test_it_sweeps_soon_and_then_every_few_minutes(store: Counting, clock:
     async with anyio.create_task_group() as group:
         group.start_soon(sweeping(store, clock, Retention()).serve)
         for wait in (FIRST_MS, EVERY_MS, EVERY_MS):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             clock.advance(wait)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         group.cancel_scope.cancel()
     assert [at - began for at in store.swept_at] == [FIRST_MS, FIRST_MS + EVERY_MS, FIRST_MS + 2 * EVERY_MS]
 

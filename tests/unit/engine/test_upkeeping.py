@@ -13,6 +13,7 @@ from roost.engine.upkeeping import FLUSH_STEPS, NOTHING_TO_GAIN, Compacting, Flu
 from roost.engine.work import Work
 from roost.testing.scripts import Fail, Hang, Say, calls
 from tests.unit.engine.scenes import HOME, Doing, Scene, call
+from tests.waiting import until_all_wait
 
 FLUSH = Request(kind=RunKind.FLUSH, prompt="save it")
 DUE = ContextSettings(flush_from_chars=0)
@@ -69,7 +70,7 @@ async def test_saving_notes_that_hangs_is_given_up() -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(play)
         for _ in range(24):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             scene.clock.advance(5_000)
     assert "too long" in str(problem(ended[0]))
 

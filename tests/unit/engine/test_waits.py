@@ -36,6 +36,7 @@ from roost.testing.builders import CHAT, MAIN
 from roost.testing.scripts import Fail, Hang, Say, Until, calls
 from tests import samples
 from tests.unit.engine.scenes import HOME, Scene, call, everything
+from tests.waiting import until_all_wait
 
 
 class Waiting(Scene):
@@ -61,7 +62,7 @@ async def waited(scene: Waiting, name: str, meanwhile: Callable[[], Awaitable[No
     with anyio.fail_after(60):
         async with anyio.create_task_group() as group:
             group.start_soon(wait)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             assert found == []
             await meanwhile()
     return found[0]
@@ -92,9 +93,9 @@ async def test_a_wait_that_is_over_first_says_how_far_the_message_is_and_may_be_
     async with anyio.create_task_group() as group:
         group.start_soon(scene.play, run)
         group.start_soon(wait)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         scene.clock.advance(1_000)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         (first,) = found
         assert not first.over
         assert first.run is not None
@@ -151,7 +152,7 @@ async def test_a_wait_survives_the_end_of_the_gateway_that_ran_it() -> None:
     async def die_and_recover() -> None:
         async with anyio.create_task_group() as life:
             life.start_soon(scene.play, run)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             life.cancel_scope.cancel()
         lease = await scene.store.acquire_lease(HOME)
         decided = Recovery(now=scene.clock.now(), announce=announcement)

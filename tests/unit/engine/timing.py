@@ -16,6 +16,7 @@ from roost.engine.rules import CommandRules, Housekeeping, Rules, TimerRules
 from roost.engine.timers import Timers
 from roost.stores.memory import MemoryStore
 from roost.testing.clock import FakeClock
+from tests.waiting import until_all_wait
 
 MOST_STEPS = 2_000
 
@@ -65,7 +66,7 @@ class Watch:
                 return
             self.clock.advance(step)
             self.lease = await self.store.renew_lease(self.lease)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
         raise AssertionError("it did not come to pass")
 
     async def fired(self, job_id: str = "j1") -> int:

@@ -5,6 +5,7 @@ from anyio.lowlevel import checkpoint
 from roost.core.errors import Fenced
 from roost.ports.limits import OutOfTime, if_within, watched
 from roost.testing.clock import FakeClock
+from tests.waiting import until_all_wait
 
 
 async def test_work_in_time_gives_its_answer() -> None:
@@ -35,7 +36,7 @@ async def test_work_that_is_out_of_time_is_cancelled() -> None:
             cancelled.append(True)
 
     async def hurry() -> None:
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         clock.advance(1000)
 
     async with anyio.create_task_group() as group:
@@ -79,10 +80,10 @@ async def test_progress_gives_more_time() -> None:
     async def progress() -> None:
         nonlocal moved_at
         for _ in range(3):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             clock.advance(900)
             moved_at = clock.now()
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         enough.set()
 
     async with anyio.create_task_group() as group:
@@ -104,6 +105,6 @@ async def test_an_answer_may_be_done_without() -> None:
 
     async with anyio.create_task_group() as group:
         group.start_soon(wait)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         clock.advance(1000)
     assert answers == ["here", None]

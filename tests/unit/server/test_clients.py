@@ -15,6 +15,7 @@ from roost.protocol.scopes import Scope
 from roost.server.auth import Admitted
 from roost.server.clients import Clients, Connected, Outgoing
 from roost.testing.builders import MAIN
+from tests.waiting import until_all_wait
 
 
 def never(_: bytes) -> bool:
@@ -88,7 +89,7 @@ async def test_that_all_have_gone_can_be_waited_for() -> None:
     with anyio.fail_after(60):
         async with anyio.create_task_group() as group:
             group.start_soon(clients.all_gone)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             clients.remove(one)
             clients.remove(one)
     assert (len(clients), clients.listeners(MAIN)) == (0, False)
@@ -113,9 +114,9 @@ async def test_frames_are_waited_for_in_order() -> None:
     with anyio.fail_after(60):
         async with anyio.create_task_group() as group:
             group.start_soon(read)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             outgoing.put(b"1")
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             outgoing.close(1000, "")
     assert found == [b"1", None]
 
@@ -170,7 +171,7 @@ async def test_who_has_been_sent_everything_is_sent_the_next_at_once_again() -> 
                 pass
 
         group.start_soon(write)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         wire.room = True
         outgoing.put(b"2")
         outgoing.close(1000, "")

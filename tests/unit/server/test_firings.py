@@ -16,6 +16,7 @@ from roost.testing.builders import MAIN
 from tests.contract.scenes import opened
 from tests.flows.served import gates
 from tests.unit.server.test_clients import connected, sent
+from tests.waiting import until_all_wait
 
 STATES = {"started": ["started"], "ok": ["started", "finished"], "skipped": ["finished"]}
 
@@ -36,7 +37,7 @@ async def listening(folder: Path) -> AsyncIterator[tuple[House, Connected]]:
             await opened(house.store)
             await put(house, "old", "ok")
             group.start_soon(Firings(house).serve)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             yield house, client
             group.cancel_scope.cancel()
 

@@ -28,6 +28,7 @@ from tests.e2e.edges import CLIENT
 from tests.e2e.edges import Device as Signing
 from tests.flows.served import gates
 from tests.unit.protocol.test_handshake import CONNECT
+from tests.waiting import until_all_wait
 
 
 class Scene:
@@ -73,7 +74,7 @@ async def test_who_was_wrong_too_often_waits_before_he_is_looked_at(tmp_path: Pa
         async with anyio.create_task_group() as group:
             for token in ("wrong", "right"):
                 group.start_soon(partial(scene.ask, token, host="10.0.0.1"))
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             assert len(scene.found) == 3
             scene.clock.advance(SLOWED_MS)
         assert {type(one) for one in scene.found[3:]} == {Admitted, Refusal}
@@ -92,7 +93,7 @@ async def test_who_was_never_wrong_comes_in_at_once_however_many_others_guess(tm
         for host in hosts:
             for _ in range(SLOWED_EACH):
                 group.start_soon(partial(scene.ask, "wrong", host=host))
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert len(scene.found) == len(hosts)
         assert isinstance(await scene.ask("right", host="127.0.0.1"), Admitted)
         group.cancel_scope.cancel()
@@ -154,10 +155,10 @@ class Watched:
 
     async def passes(self, milliseconds: int) -> None:
         """Time, in steps that no pause is longer than."""
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         for _ in range(0, milliseconds, CHECKED_EVERY_MS):
             self.clock.advance(CHECKED_EVERY_MS)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
 
 
 @asynccontextmanager
@@ -216,9 +217,9 @@ async def test_who_comes_in_while_the_store_is_asked_is_judged_by_its_next_answe
         await scene.passes(CHECKED_EVERY_MS)
         late = Admitted(principal=OWNER, method="device-token", scopes=(), device="d-2", proof="p")
         group.start_soon(scene.stay, "late", late)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         answered.set()
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert scene.ended == {"device": REVOKED}
         await scene.passes(CHECKED_EVERY_MS)
         assert scene.ended == {"device": REVOKED, "late": REVOKED}
@@ -233,16 +234,16 @@ async def test_a_crowd_from_one_place_does_not_stand_in_the_way_of_another(tmp_p
         async with anyio.create_task_group() as group:
             for _ in range(SLOWED_EACH + 30):
                 group.start_soon(partial(scene.ask, "wrong", host="10.0.0.1"))
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             assert len(scene.found) == 30
             assert scene.code() == "AUTH_RATE_LIMITED"
             group.start_soon(partial(scene.ask, "right", host="10.0.0.2"))
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             scene.clock.advance(SLOWED_MS)
         assert sum(isinstance(one, Admitted) for one in scene.found) == 1
         async with anyio.create_task_group() as group:
             group.start_soon(partial(scene.ask, "right", host="10.0.0.1"))
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             scene.clock.advance(SLOWED_MS)
         assert isinstance(scene.found[-1], Admitted)
 

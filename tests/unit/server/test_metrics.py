@@ -12,6 +12,7 @@ from roost.core.workload import Workload
 from roost.server.metrics import REMEMBERED, Lag, Meters
 from roost.testing import builders
 from roost.testing.clock import FakeClock
+from tests.waiting import until_all_wait
 
 
 def test_the_worst_of_a_while_is_remembered_and_then_forgotten() -> None:
@@ -61,8 +62,8 @@ async def test_the_event_loop_is_looked_at(looks: int) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(meters.watch, clock)
         for _ in range(looks):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             clock.advance(500)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         group.cancel_scope.cancel()
     assert f"roost_event_loop_lag_seconds_count {looks}.0" in await _text(meters)

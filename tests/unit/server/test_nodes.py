@@ -26,6 +26,7 @@ from roost.server.clients import Clients, Connected
 from roost.server.nodes import KEPT_BYTES, KEPT_MS, MOST_OF_ONE, REMEMBERED, Nodes, Wish
 from roost.testing.clock import FakeClock
 from tests.unit.server.test_clients import connected
+from tests.waiting import until_all_wait
 
 SNAP = Wish(node_id="d", command="snap", params=None, limit_ms=1_000, name="w")
 
@@ -52,7 +53,7 @@ async def asking(nodes: Nodes, wish: Wish, request_id: str) -> AsyncIterator[Non
 
     async with anyio.create_task_group() as group:
         group.start_soon(ask)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         yield
     if failed:
         raise failed[0]
@@ -106,7 +107,7 @@ async def test_so_much_is_asked_of_one_node_at_a_time() -> None:
     async with anyio.create_task_group() as group:
         for number in range(MOST_OF_ONE):
             group.start_soon(partial(nodes.invoke, replace(SNAP, name=f"w{number}"), f"r{number}"))
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         with pytest.raises(Conflict):
             await nodes.invoke(replace(SNAP, name="one more"), "r")
         group.cancel_scope.cancel()
@@ -192,7 +193,7 @@ async def test_a_small_answer_is_told_again_and_of_a_large_one_only_that_it_came
         async with anyio.create_task_group() as group:
             for _ in range(2):
                 group.start_soon(ask, replace(SNAP, name=name))
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             assert nodes.answered(client, name, answer)
     assert told == [small, small, large, large]
     assert await nodes.invoke(replace(SNAP, name="small"), "again") == small

@@ -16,6 +16,7 @@ from roost.testing.scripts import Hang
 from roost.testing.wires import LocalWire, Refused, visiting
 from tests.flows.served import gates, send
 from tests.unit.protocol.test_handshake import CONNECT
+from tests.waiting import until_all_wait
 
 
 async def test_who_says_nothing_is_sent_away_in_time(tmp_path: Path) -> None:
@@ -24,7 +25,7 @@ async def test_who_says_nothing_is_sent_away_in_time(tmp_path: Path) -> None:
             clock = FakeClock()
             gate.house.clock = clock
             async with visiting(gate.door) as silent, gate.client() as welcome:
-                await anyio.wait_all_tasks_blocked()
+                await until_all_wait()
                 clock.advance(HANDSHAKE_MS)
                 await silent.wire.ended.wait()
                 assert silent.wire.closed == (1008, "handshake timeout")
@@ -62,7 +63,7 @@ async def test_who_does_not_read_is_not_waited_for(tmp_path: Path) -> None:
             }
             wire.ask("connect", connect)
             while not len(gate.house.clients):
-                await anyio.wait_all_tasks_blocked()
+                await until_all_wait()
             (client,) = gate.house.clients
             assert isinstance(client.outgoing, Outgoing)
             client.outgoing.put(b"x" * (60 << 20))
@@ -91,7 +92,7 @@ async def test_who_waits_in_silence_makes_room_and_who_asks_does_not(tmp_path: P
             gate.door._authenticator = Slow()
             async with visiting(gate.door) as asking:
                 asking.wire.ask("connect", CONNECT)
-                await anyio.wait_all_tasks_blocked()
+                await until_all_wait()
                 async with visiting(gate.door) as late:
                     await late.wire.ended.wait()
                     assert late.wire.closed == (1013, "too many connections; retry shortly")

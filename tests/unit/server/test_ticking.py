@@ -8,6 +8,7 @@ from roost.server.house import Phase
 from roost.server.ticking import announce, say_goodbye, tick
 from roost.testing.clock import FakeClock
 from tests.flows.served import gates
+from tests.waiting import until_all_wait
 
 
 async def test_it_ticks_for_everyone_and_tells_readers_how_it_does(tmp_path: Path) -> None:
@@ -22,7 +23,7 @@ async def test_it_ticks_for_everyone_and_tells_readers_how_it_does(tmp_path: Pat
             ):
                 group.start_soon(tick, gate.house)
                 for _ in range(2):
-                    await anyio.wait_all_tasks_blocked()
+                    await until_all_wait()
                     clock.advance(30_000)
                 await reader.event("health", ok=True)
                 assert len(reader.told("tick")) == 2
@@ -57,7 +58,7 @@ async def test_readers_are_told_of_devices_that_come_and_go_and_of_nobody_who_is
                     reader.events.clear()
                     hers = await alice.event("presence")
                     assert len(hers["presence"]) == 2
-                await anyio.wait_all_tasks_blocked()
+                await until_all_wait()
                 clock.advance(1_000)
                 told = await reader.event("presence")
                 assert "d-1" not in [one.get("deviceId") for one in told["presence"]]

@@ -5,6 +5,7 @@ from roost.core.errors import StoreUnavailable
 from roost.core.keys import SessionKey
 from roost.ports import Topic, TopicKind
 from roost.stores.topics import Topics
+from tests.waiting import until_all_wait
 
 RUNS, DELIVERIES = Topic(TopicKind.RUNS), Topic(TopicKind.DELIVERIES)
 BOUND = 60
@@ -38,12 +39,12 @@ async def test_news_of_the_topic_and_of_no_other_asks_again() -> None:
     with anyio.fail_after(BOUND):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(wait)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             topics.wake([DELIVERIES, Topic(TopicKind.SESSION, "agent:main:main")])
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             assert check.asked == 1
             topics.wake([RUNS])
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             assert (check.asked, found) == (2, [])
             topics.wake([RUNS])
     assert found == ["found"]
@@ -88,7 +89,7 @@ async def test_one_that_stops_waiting_does_not_take_others_along() -> None:
     with anyio.fail_after(BOUND):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(wait)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             with anyio.move_on_after(0):
                 await topics.wait_for(RUNS, Answers(None))
             topics.wake([RUNS])
@@ -107,7 +108,7 @@ async def test_at_the_end_everybody_who_waits_is_told() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(wait, RUNS)
             tasks.start_soon(wait, DELIVERIES)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             topics.close()
     assert len(told) == 2
     assert topics._waiters == {}

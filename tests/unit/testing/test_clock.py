@@ -5,6 +5,7 @@ import pytest
 
 from roost.ports import Clock
 from roost.testing.clock import NOON, FakeClock
+from tests.waiting import until_all_wait
 
 BOUND = 60
 
@@ -34,12 +35,12 @@ async def test_sleepers_wake_in_order_of_their_time() -> None:
         async with anyio.create_task_group() as tasks:
             for milliseconds in (30, 10, 20, 10):
                 tasks.start_soon(sleep, milliseconds)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             clock.advance(9)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             assert woken == []
             clock.advance(11)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             assert woken == [10, 10, 20]
             clock.advance(10)
     assert woken == [10, 10, 20, 30]

@@ -20,6 +20,7 @@ from roost.tools.sessions_send import SessionsSend
 from tests.contract.scenes import change
 from tests.unit.tools.calls import nowhere, text_of
 from tests.unit.tools.houses import ALICE, ALICES, CHILD, EVERYONE, OPS, SCANNER, SIDE, House, id_of
+from tests.waiting import until_all_wait
 
 NEW = SessionKey.named("new", "main")
 
@@ -267,9 +268,9 @@ async def test_a_wait_that_is_over_says_what_it_waited_for_and_leaves_the_messag
     async with anyio.create_task_group() as group:
         group.start_soon(ask)
         for milliseconds in (60_000, 29_999):
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             house.clock.advance(milliseconds)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         assert told == []
         house.clock.advance(1)
     (over,) = told
@@ -308,7 +309,7 @@ async def test_a_target_that_is_deleted_ends_the_wait(house: House) -> None:
 
     async with anyio.create_task_group() as group:
         group.start_soon(ask)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         (run,) = await house.store.active_runs(SIDE)
         exchange = run.request.exchange_id
         assert exchange is not None
@@ -353,7 +354,7 @@ async def test_a_reply_ends_the_wait(house: House) -> None:
 
     async with anyio.create_task_group() as group:
         group.start_soon(ask)
-        await anyio.wait_all_tasks_blocked()
+        await until_all_wait()
         (run,) = await house.store.active_runs(SIDE)
         found = await house.store.exchange(run.request.exchange_id or "")
         assert found is not None

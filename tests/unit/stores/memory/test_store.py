@@ -8,6 +8,7 @@ from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
+from tests.waiting import until_all_wait
 
 
 async def test_it_is_a_store_that_is_always_sound() -> None:
@@ -62,5 +63,5 @@ async def test_closing_tells_everybody_who_waits() -> None:
     with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(wait)
-            await anyio.wait_all_tasks_blocked()
+            await until_all_wait()
             await store.close()
