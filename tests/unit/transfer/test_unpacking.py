@@ -241,6 +241,10 @@ async def test_an_empty_transcript_needs_no_file(store: MemoryStore, tmp_path: P
     assert [one.session_id for one in await store.generations(SessionKey.parse(CHILD))] == ["c1"]
 
 
+def by_helper(index: dict[str, Any], files: dict[str, str]) -> None:
+    index[CHILD.replace("main", "helper")] = index.pop(CHILD)
+
+
 async def test_sessions_of_an_agent_that_is_not_here_are_given_to_one_that_is(
     store: MemoryStore, tmp_path: Path
 ) -> None:
@@ -248,8 +252,21 @@ async def test_sessions_of_an_agent_that_is_not_here_are_given_to_one_that_is(
     with pytest.raises(InvalidInput, match="there is no agent main") as refused:
         await unpack(store, path, options(), frozenset({"helper"}))
     assert "--agent" in str(refused.value.hint)
+    with pytest.raises(InvalidInput, match="there is no agent main"):
+        await unpack(store, bundle(tmp_path / "mixed", by_helper), options(), frozenset({"helper"}))
     report = await unpack(store, path, options(agent="helper"), frozenset({"helper"}))
     assert [str(one.key) for one in report.items] == ["agent:helper:main", CHILD.replace("main", "helper")]
+
+
+def of_no_agent(index: dict[str, Any], files: dict[str, str]) -> None:
+    index["global"] = index.pop(str(MAIN))
+    index[CHILD]["spawnedBy"] = "global"
+
+
+async def test_a_session_of_no_agent_stays_one(store: MemoryStore, tmp_path: Path) -> None:
+    path = bundle(tmp_path / "b", of_no_agent, root="global")
+    report = await unpack(store, path, options(agent="helper"), AGENTS)
+    assert [str(one.key) for one in report.items] == ["global", CHILD.replace("main", "helper")]
 
 
 async def test_a_fork_has_keys_and_ids_of_its_own(store: MemoryStore, tmp_path: Path) -> None:
