@@ -151,6 +151,7 @@ def as_person(index: dict[str, Any], files: dict[str, str]) -> None:
     index["agent:main:telegram:direct:7"] = index.pop(str(MAIN))
     index[CHILD]["spawnedBy"] = "agent:main:telegram:direct:7"
     index["agent:main:telegram:direct:7"] |= {"owner": "owner", "sendPolicy": "allow", "queueMode": "steer"}
+    index["agent:main:telegram:direct:7"] |= {"ofOwner": False}
 
 
 async def test_whose_it_is_follows_from_its_key(store: MemoryStore, tmp_path: Path) -> None:
@@ -158,6 +159,9 @@ async def test_whose_it_is_follows_from_its_key(store: MemoryStore, tmp_path: Pa
     report = await unpack(store, path, options(), AGENTS)
     owners = [(await store.session(one.key)).owner for one in report.items if one.key]  # type: ignore[union-attr]
     assert owners == [person("telegram", "7")] * 2
+    (said,) = await store.entries("g1")
+    assert isinstance(said.body, UserMessage)
+    assert said.body.provenance.principal == person("telegram", "7")
     calls = await store.ledger(LedgerQuery(), offset=0, limit=9)
     assert {row.principal for row in calls} == {person("telegram", "7")}
 
@@ -256,6 +260,24 @@ async def test_sessions_of_an_agent_that_is_not_here_are_given_to_one_that_is(
         await unpack(store, bundle(tmp_path / "mixed", by_helper), options(), frozenset({"helper"}))
     report = await unpack(store, path, options(agent="helper"), frozenset({"helper"}))
     assert [str(one.key) for one in report.items] == ["agent:helper:main", CHILD.replace("main", "helper")]
+
+
+async def test_what_a_fork_cost_is_of_its_own_transcripts(store: MemoryStore, tmp_path: Path) -> None:
+    numbers = count(1)
+    report = await unpack(store, bundle(tmp_path / "b"), options(), AGENTS, lambda: f"new-{next(numbers)}")
+    root = report.items[0].key
+    assert root is not None
+    first, _ = await store.generations(root)
+    calls = await store.ledger(LedgerQuery(), offset=0, limit=9)
+    assert [one.session_id for one in calls] == [first.session_id] * 3
+
+
+async def test_nothing_in_it_was_begun_later_than_now(store: MemoryStore, tmp_path: Path) -> None:
+    def tomorrow(index: dict[str, Any], files: dict[str, str]) -> None:
+        index[CHILD]["generations"][0]["openedAt"] = NOON + 1
+
+    await unpack(store, bundle(tmp_path / "b", tomorrow), options(), AGENTS)
+    assert [one.opened_at for one in await store.generations(SessionKey.parse(CHILD))] == [NOON]
 
 
 def of_no_agent(index: dict[str, Any], files: dict[str, str]) -> None:
