@@ -253,6 +253,17 @@ async def test_a_run_parked_for_its_persons_own_budget_lets_others_pass_and_its_
 
 
 @pytest.mark.requirement("P20")
+async def test_a_run_that_was_ended_while_it_stood_aside_keeps_nobody_waiting(
+    store: Store, lease: Lease
+) -> None:
+    await parked(store, lease, replace(PARKED, personal=True))
+    await queued(store, "r2")
+    await change(store, EndRun(run_id="r1", outcome=Outcome(state=RunState.KILLED, at=NOON)))
+    (run,) = await store.claim_runs(lease, everything)
+    assert run.id == "r2"
+
+
+@pytest.mark.requirement("P20")
 async def test_what_is_parked_can_be_woken_and_remembers_that_it_was(
     store: Store, reopen: Reopen, lease: Lease
 ) -> None:

@@ -117,6 +117,15 @@ async def test_an_address_is_busy_whichever_session_speaks_to_it(store: Store, l
     assert await claimed(store, lease) == []
 
 
+async def test_a_place_is_one_address_whether_or_not_it_is_said_who_is_met_there(
+    store: Store, lease: Lease
+) -> None:
+    await added(store, "d-1")
+    await added(store, "d-2", address=replace(ALICE, person="ada"))
+    assert await claimed(store, lease) == ["d-1"]
+    assert await claimed(store, lease) == []
+
+
 async def test_messages_to_other_addresses_do_not_wait(store: Store, lease: Lease) -> None:
     await added(store, "a-1", "a-2")
     await added(store, "b-1", address=BOB)

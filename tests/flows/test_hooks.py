@@ -166,7 +166,7 @@ async def test_a_signed_delivery_that_comes_again_is_answered_with_its_first_run
 
 @pytest.mark.requirement("S18")
 async def test_a_replayed_signature_is_refused_with_its_reason_after_a_restart_too(
-    tmp_path: Path,
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     body = b'{"repo":"roost"}'
     async with hooked("sqlite", tmp_path) as gate:
@@ -190,6 +190,8 @@ async def test_a_replayed_signature_is_refused_with_its_reason_after_a_restart_t
             assert "used before" in answer.json()["error"]
         await gate.engine.settled()
         assert (await sessions(gate), gate.bench.model.requests) == (kept, [])
+        told = [line for line in caplog.messages if "was refused: this signature was used before" in line]
+        assert [line.split(":")[0] for line in told] == ["hook ts", "hook ts", "hook gh", "hook gh"]
 
 
 async def test_who_replays_again_and_again_is_held_off(tmp_path: Path) -> None:

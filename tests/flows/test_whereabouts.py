@@ -11,6 +11,7 @@ import pytest
 from roost.core.addressed import Addressed
 from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
+from roost.core.deliveries import DeliveryState
 from roost.core.envelopes import Conversation
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.leases import Gateway
@@ -19,10 +20,14 @@ from roost.core.models import ModelRequest
 from roost.core.principals import OWNER
 from roost.core.routing import RoutingRules
 from roost.core.scopes import SessionScope
+from roost.core.sessions import SessionStatus
+from roost.ports import Topic, TopicKind
 from roost.testing.scripts import Say, Script
 from tests.flows.gateways import ADA, BOB, place
 from tests.flows.nursery import MAIN, newest, nurseries, said_to, spawns, task_of
 from tests.flows.served import Gate, gates, send
+from tests.flows.test_budgets import tokens
+from tests.flows.test_hooks import RULES, post
 from tests.flows.test_jobs import DAILY
 from tests.grounds import Ground
 
@@ -33,23 +38,26 @@ ROOM = Conversation(chat_type=ChatType.GROUP, peer="room")
 
 def _answer(request: ModelRequest) -> Script:
     asked = text_of(request.messages[-1])
-    return (Say(next((word for word in ("report", "private") if word in asked), "hello")),)
+    return (Say(next((word for word in ("report", "private", "alarm") if word in asked), "hello")),)
 
 
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncIterator[Gate]:
     async with gates("sqlite", folder) as gate:
         gate.bench.model.otherwise = _answer
+        rules = gate.engine.rules
+        await gate.engine.reload(replace(rules, house=replace(rules.house, hooks=RULES)))
         yield gate
 
 
 async def _told(gate: Gate) -> None:
-    """A job reports to wherever the owner was last met, and so does an answer that he wants delivered."""
+    """A job reports to wherever the owner was last met, and so do a hook and an answer that he wants delivered."""
     async with gate.client() as client:
         job = await client.call("cron.add", JOB)
         await client.call("cron.run", {"id": job["id"]})
         await client.call("chat.send", {**send("a private thing", "n1"), "deliver": True})
         await client.call("agent.wait", {"runId": "n1", "timeoutMs": 60_000})
+        assert (await post(gate, "agent", {"message": "the alarm", "deliver": True})).status_code == 200
         with anyio.fail_after(60):
             await gate.engine.settled()
 
@@ -62,7 +70,7 @@ async def test_a_guest_who_wrote_last_gets_neither_reports_nor_answers_of_the_ow
         await gate.bench.say("a guest here", BOB)
         await gate.bench.replies(BOB)
         await _told(gate)
-        assert sorted(await gate.bench.replies(ADA, 3)) == ["hello", "private", "report"]
+        assert sorted(await gate.bench.replies(ADA, 4)) == ["alarm", "hello", "private", "report"]
         assert len(await gate.bench.replies(BOB)) == 1
 
 
@@ -75,8 +83,8 @@ async def test_the_owner_is_told_in_a_chat_that_has_an_id_of_its_own(tmp_path: P
         await channel.say("it is me", sender=ADA, chat=room)
         await channel.wait_replies(at, 1)
         await _told(gate)
-        await channel.wait_replies(at, 3)
-        assert sorted(channel.replies(at)) == ["hello", "private", "report"]
+        await channel.wait_replies(at, 4)
+        assert sorted(channel.replies(at)) == ["alarm", "hello", "private", "report"]
         await gate.engine.reload(replace(gate.engine.rules, doors={"loopback": LOST_PHONE}))
         session = await gate.bench.store.session(SessionKey.named("main", "main"))
         assert session is not None
@@ -100,6 +108,29 @@ async def test_an_id_that_is_the_owners_no_more_is_told_nothing(tmp_path: Path) 
         await gate.engine.reload(replace(gate.engine.rules, doors={"loopback": LOST_PHONE}))
         await _told(gate)
         assert len(await gate.bench.replies(ADA)) == 1
+
+
+@pytest.mark.requirement("P2", "S12")
+@pytest.mark.parametrize(("door", "told"), [(None, 1), (LOST_PHONE, 0)], ids=["his", "his no more"])
+async def test_of_a_budget_nobody_is_told_but_who_is_the_owner_now(
+    door: ChannelPolicy | None, told: int, tmp_path: Path
+) -> None:
+    async with opened(tmp_path) as gate, gate.client() as client:
+        store, rules = gate.bench.store, gate.engine.rules
+        await gate.bench.say("it is me", ADA)
+        await gate.bench.replies(ADA)
+        doors = rules.doors if door is None else {"loopback": door}
+        await gate.engine.reload(replace(rules, budgets=(tokens(1),), doors=doors))
+        await client.call("chat.send", send("hello", "n1"))
+
+        async def parked() -> bool | None:
+            session = await store.session(MAIN)
+            return True if session and session.status is SessionStatus.PARKED else None
+
+        with anyio.fail_after(60):
+            await store.wait_for(Topic(TopicKind.SESSION, str(MAIN)), parked)
+        written = [one for state in DeliveryState for one in await store.deliveries(state, 10)]
+        assert len(written) == 1 + told
 
 
 @pytest.mark.requirement("P2")

@@ -1,12 +1,21 @@
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
+from roost.core import stopping
 from roost.core.burying import bury, lay_by
 from roost.core.effects import AddDelivery, AppendEntries, Effects, KeepInput, KillInput
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.messages import ProvenanceKind
-from tests.samples import CHAT, NOON, OTHER_CHAT, inbound, pending
+from roost.core.queueing import hand_over, plan
+from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
+from roost.core.recovery import Recovery, recover
+from roost.core.runs import Outcome, Progress, RunState, StopRequest
+from roost.core.snapshots import RunSnapshot, Snapshot
+from roost.core.trees import Tree
+from tests import samples
+from tests.samples import ALICE, CHAT, NOON, OTHER_CHAT, inbound, pending
 
 ALONE = (pending(inbound("a"), "q1"),)
 FELL = replace(pending(inbound("a"), "q1"), state=InboundState.MERGED, merged_into="b")
@@ -50,3 +59,30 @@ def test_what_a_child_reports_is_laid_by_and_what_a_person_said_is_dead() -> Non
     assert kept == KeepInput(inbound_id="c")
     assert isinstance(entry, AppendEntries)
     assert lay_by(BOTH, "stopped", NOON) == bury(BOTH, "stopped", NOON)
+
+
+def dropped(seen: Snapshot) -> Effects:
+    settings = QueueSettings(mode=QueueMode.FOLLOWUP, cap=1, drop=DropPolicy.OLD)
+    arrival = samples.arrival(inbound("c", at=NOON + 1))
+    return plan(seen, replace(arrival, queue=QueuePolicy(base=settings))).effects
+
+
+def failed(seen: Snapshot) -> Effects:
+    return hand_over(seen, samples.run("q1"), Outcome(state=RunState.FAILED, at=NOON))
+
+
+def stopped(seen: Snapshot) -> Effects:
+    request = StopRequest(reason="enough", by=ALICE, at=NOON)
+    return stopping.stop(Tree(session=seen, below=(), runs=()), request).effects
+
+
+def interrupted(seen: Snapshot) -> Effects:
+    run = replace(samples.run("q1"), progress=Progress(recoveries=9))
+    return recover(RunSnapshot(run=run, session=seen), Recovery(now=NOON, announce=lambda _, __: ""))
+
+
+@pytest.mark.requirement("P3")
+@pytest.mark.parametrize("ending", [dropped, failed, stopped, interrupted])
+def test_whatever_ends_a_message_ends_what_was_merged_into_it(ending: Callable[[Snapshot], Effects]) -> None:
+    seen = replace(samples.snapshot(), pending=BOTH[1:], merged=(FELL,))
+    assert dead(ending(seen)) == ["a", "b"]

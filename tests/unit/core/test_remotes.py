@@ -15,6 +15,7 @@ from tests.scale import examples
         ("office/main", "office", "main"),
         ("office-2/agent:ops:telegram:group:-100/5", "office-2", "agent:ops:telegram:group:-100/5"),
         ("7/ side ", "7", "side"),
+        (f"office/{'a' * 512}", "office", "a" * 512),
     ],
 )
 def test_a_session_of_another_gateway_is_named_behind_its_gateway(

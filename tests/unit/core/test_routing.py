@@ -88,10 +88,19 @@ def test_a_link_changes_nothing_while_all_share_main() -> None:
 
 
 @pytest.mark.requirement("P2")
-@pytest.mark.parametrize("nick", ["alice", "Alice"])
-def test_a_stranger_whose_id_is_a_linked_name_does_not_get_into_that_session(nick: str) -> None:
+@pytest.mark.parametrize(
+    ("channel", "nick", "own"),
+    [
+        ("irc", "alice", "irc:direct:alice"),
+        ("irc", "Alice", "irc:direct:alice"),
+        ("x", "Alice", "x:direct:Alice"),
+    ],
+)
+def test_a_stranger_whose_id_is_a_linked_name_does_not_get_into_that_session(
+    channel: str, nick: str, own: str
+) -> None:
     rules = RoutingRules(dm_scope=DmScope.PER_PEER, links=(ALICE,))
-    assert key(direct("irc", nick), rules, person("irc", nick)) == "agent:main:irc:direct:alice"
+    assert key(direct(channel, nick), rules, person(channel, nick)) == f"agent:main:{own}"
 
 
 @pytest.mark.requirement("D41")
@@ -200,6 +209,7 @@ NAMED = Principal(PrincipalKind.PERSON, "alice")
         ("agent:main:direct:123", person("telegram", "7"), OPENED._replace(peer="7"), True),
         ("agent:main:direct:123", OWNER, OPENED, False),
         ("agent:main:direct:123", NAMED, OPENED, False),
+        ("agent:main:direct:123", ANN, OPENED._replace(channel="discord", peer="9"), False),
         ("agent:main:telegram:direct:123", OWNER, Facts(kind=SessionKind.OTHER), False),
         ("agent:main:main", person("discord", "123"), OPENED._replace(channel="discord"), False),
     ],
@@ -209,6 +219,7 @@ NAMED = Principal(PrincipalKind.PERSON, "alice")
         "another id",
         "declared the owner since",
         "linked since",
+        "his own, by another chat of his",
         "of a channel",
         "main",
     ],

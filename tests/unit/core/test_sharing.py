@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core.addresses import Address
-from roost.core.admission import ChannelPolicy
+from roost.core.admission import ChannelPolicy, DmPolicy
 from roost.core.effects import AddDelivery
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, person
@@ -17,12 +17,13 @@ from roost.testing import builders
 from roost.testing.builders import MAIN
 
 HERE = Address(channel="telegram", to="1")
+THERE = Address(channel="telegram", to="7")
 THEIRS = replace(builders.inbound("m-1"), principal=person("telegram", "7"))
 SEEN = Snapshot(key=MAIN, session=builders.session()._replace(route=HERE))
 
 
 def met(session: Session) -> Address | None:
-    return met_at(session, lambda channel: ChannelPolicy(owner_ids=("telegram:1",)))
+    return met_at(session, lambda channel: ChannelPolicy(dm_policy=DmPolicy.OPEN, owner_ids=("telegram:1",)))
 
 
 @pytest.mark.requirement("P2")
@@ -48,13 +49,8 @@ def test_a_thread_of_the_main_conversation_is_one_too() -> None:
         (Snapshot(key=MAIN), THEIRS),
         (SEEN, replace(THEIRS, principal=OWNER)),
         (Snapshot(key=MAIN, session=builders.session()), THEIRS),
-        (
-            Snapshot(
-                key=MAIN, session=builders.session()._replace(route=Address(channel="telegram", to="7"))
-            ),
-            THEIRS,
-        ),
-        (replace(SEEN, session=builders.session(owner=THEIRS.principal)._replace(route=HERE)), THEIRS),
+        (Snapshot(key=MAIN, session=builders.session()._replace(route=THERE)), THEIRS),
+        (replace(SEEN, session=builders.session(owner=THEIRS.principal)._replace(route=THERE)), THEIRS),
         (replace(SEEN, session=builders.session(parent=MAIN)._replace(route=HERE)), THEIRS),
     ],
     ids=[

@@ -1,6 +1,6 @@
 """Couriers, with time that passes when a test says so."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 
 import anyio
@@ -43,6 +43,20 @@ class Office:
         if isinstance(answer, Exception):
             raise answer
         return answer if isinstance(answer, str) else await answer(exchange, limit_ms, taken)
+
+
+class Hesitant(MemoryStore):
+    """Answers what is under way when it is let, as it was when it was asked."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__(clock)
+        self.let = anyio.Event()
+        self.let.set()
+
+    async def remote_exchanges(self, limit: int, but_to: Collection[str] = ()) -> tuple[Exchange, ...]:
+        found = await super().remote_exchanges(limit, but_to)
+        await self.let.wait()
+        return found
 
 
 class Desk:
@@ -232,6 +246,8 @@ async def test_many_wait_for_a_place_and_all_are_answered() -> None:
         await until_all_wait()
         assert len(office.asked) == EACH
         gate.set()
+        await anyio.wait_all_tasks_blocked()
+        assert await desk.store.remote_exchanges(1) == ()
         assert {(await desk.ended(name)).state for name in names} == {ExchangeState.REPLIED}
     assert sorted(name for name, _ in office.asked) == sorted(names)
 
@@ -252,3 +268,65 @@ async def test_one_gateway_that_takes_nothing_holds_up_no_message_to_another() -
     assert other is not None
     assert (other.state, other.first_reply) == (ExchangeState.REPLIED, "three")
     assert len(office.asked) == EACH
+
+
+async def test_no_more_than_one_gateway_may_have_are_under_way_to_it_when_they_come_in_turns() -> None:
+    async def hang(*_: object) -> str | None:
+        await anyio.sleep_forever()
+        return None
+
+    office = Office(hang)
+    desk = Desk(office)
+    desk.store = store = Hesitant(desk.clock)
+    desk.couriers = desk.couriers_to(office=office)
+    async with desk.serving():
+        await desk.post("first")
+        await anyio.wait_all_tasks_blocked()
+        store.let = anyio.Event()
+        for number in range(EACH):
+            await desk.post(f"x-{number}")
+        store.let.set()
+        await anyio.wait_all_tasks_blocked()
+    assert len(office.asked) == EACH
+
+
+async def test_what_is_under_way_hides_no_message_behind_it() -> None:
+    async def hang(*_: object) -> str | None:
+        await anyio.sleep_forever()
+        return None
+
+    desk = Desk(Office(hang), shop=Office(hang), lab=Office("three"))
+    for number in range(EACH - 1):
+        for gateway in ("office", "shop"):
+            await desk.post(f"{gateway}-{number}", gateway=gateway)
+    async with desk.serving():
+        await anyio.wait_all_tasks_blocked()
+        await desk.post("y", gateway="lab")
+        await anyio.wait_all_tasks_blocked()
+        other = await desk.store.exchange("y")
+    assert other is not None
+    assert other.state is ExchangeState.REPLIED
+
+
+async def test_what_ends_while_others_are_looked_for_is_not_carried_again() -> None:
+    free = anyio.Event()
+
+    async def wait(*_: object) -> str | None:
+        await free.wait()
+        return "done"
+
+    office = Office(wait)
+    desk = Desk(office)
+    desk.store = store = Hesitant(desk.clock)
+    desk.couriers = desk.couriers_to(office=office)
+    await desk.post("x-1")
+    async with desk.serving():
+        await anyio.wait_all_tasks_blocked()
+        store.let = anyio.Event()
+        await desk.post("x-2")
+        await anyio.wait_all_tasks_blocked()
+        free.set()
+        await anyio.wait_all_tasks_blocked()
+        store.let.set()
+        await desk.ended("x-2")
+    assert [name for name, _ in office.asked] == ["x-1", "x-2"]

@@ -3,14 +3,16 @@ from dataclasses import replace
 import pytest
 
 from roost.core import queueing
+from roost.core.addressed import Addressed
 from roost.core.addresses import Address, ChatType
-from roost.core.admission import ChannelPolicy, DmPolicy, PairingRequired
+from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy, PairingRequired
+from roost.core.budgets import BudgetScope, Limit, Measure
 from roost.core.effects import Effects
 from roost.core.envelopes import Conversation, Envelope, Sender
 from roost.core.inbound import Inbound, InputMode
 from roost.core.keys import SessionKey
 from roost.core.messages import Text
-from roost.core.principals import OWNER
+from roost.core.principals import OWNER, person
 from roost.core.queries import SessionQuery
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
 from roost.core.runs import RunKind
@@ -150,3 +152,30 @@ async def test_a_thread_bound_to_a_session_goes_there_until_the_binding_is_over(
     used = await scene.store.thread_binding(THREAD)
     assert used is not None
     assert (used.used_at == scene.clock.now()) is routed
+
+
+@pytest.mark.requirement("P20")
+@pytest.mark.parametrize(("scope", "runs"), [(BudgetScope.DAY, 2), (BudgetScope.PERSON, 4)])
+async def test_where_each_pays_for_himself_nobody_in_a_group_joins_anothers_run_by_any_door(
+    scene: Scene, scope: BudgetScope, runs: int
+) -> None:
+    door = ChannelPolicy(group_policy=GroupPolicy.OPEN, require_mention=False)
+    scene.rules = replace(
+        scene.rules,
+        doors={"loopback": door},
+        queue=QueuePolicy(base=QueueSettings(mode=QueueMode.COLLECT)),
+        budgets=(Limit(scope=scope, measure=Measure.TOKENS, hard=100),),
+    )
+    keys = []
+    for name in ("bob", "carol"):
+        room = Conversation(chat_type=ChatType.GROUP, peer="room")
+        said = Envelope(
+            channel="loopback", sender=Sender(id=name), conversation=room, text="hi", external_id=name
+        )
+        keys.append((await received(scene, said)).record.inbound.key)
+    for name in ("bob", "carol"):
+        who = person("loopback", name)
+        await inbox(scene).say(
+            Addressed(key=keys[0], principal=who, text="hi", run_id=name, idempotency_key=name, plain=True)
+        )
+    assert len(await scene.store.active_runs(keys[0])) == runs

@@ -4,13 +4,17 @@ from functools import partial
 
 import pytest
 
+from roost.core.addresses import ChatType
 from roost.core.effects import Effects, OpenSession
+from roost.core.envelopes import Conversation, Envelope, Sender
 from roost.core.errors import NotFound
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, person
+from roost.core.routing import RoutingRules
+from roost.core.scopes import DmScope
 from roost.core.snapshots import Snapshot
 from roost.core.visibility import Operation, PersonCaller
-from roost.engine.reaching import existing, reach
+from roost.engine.reaching import existing, reach, routed
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -51,3 +55,19 @@ async def test_a_person_reaches_what_is_theirs_and_the_rest_does_not_exist() -> 
             await reach(store, Operation.HISTORY, alice, key, NOON)
         told.add(str(refused.value))
     assert len(told) == 1
+
+
+@pytest.mark.requirement("P2")
+async def test_a_name_that_is_anothers_leads_elsewhere_unless_a_thread_was_bound_to_it() -> None:
+    store, named = await filled(), SessionKey.parse("agent:main:direct:7")
+    opened = builders.opening(builders.session(named, owner=ALICE), "id-named")
+    await store.change_session(named, partial(_only, opened))
+    envelope = Envelope(
+        channel="discord",
+        sender=Sender(id="7"),
+        conversation=Conversation(chat_type=ChatType.DIRECT, peer="7"),
+        text="hi",
+    )
+    bob, rules = person("discord", "7"), RoutingRules(dm_scope=DmScope.PER_PEER)
+    assert str((await routed(store, envelope, bob, rules)).key) == "agent:main:discord:direct:7"
+    assert (await routed(store, envelope, bob, rules, named)).key == named

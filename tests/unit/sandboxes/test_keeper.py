@@ -161,3 +161,10 @@ def test_nobody_has_to_read_the_report() -> None:
     with kept("sleep 0.2") as one:
         one.control.close()
         assert one.process.wait(30) == 0
+
+
+def test_of_a_process_that_has_ended_meanwhile_nothing_is_counted() -> None:
+    with subprocess.Popen(["true"]) as ended:
+        ended.wait(60)
+    row = keeper._Row(True, os.getpid(), 1, 5_000_000)
+    assert keeper._share(ended.pid, row) == 0

@@ -151,6 +151,7 @@ def as_person(index: dict[str, Any], files: dict[str, str]) -> None:
     index["agent:main:telegram:direct:7"] = index.pop(str(MAIN))
     index[CHILD]["spawnedBy"] = "agent:main:telegram:direct:7"
     index["agent:main:telegram:direct:7"] |= {"owner": "owner", "sendPolicy": "allow", "queueMode": "steer"}
+    index["agent:main:telegram:direct:7"] |= {"ofOwner": False}
 
 
 async def test_whose_it_is_follows_from_its_key(store: MemoryStore, tmp_path: Path) -> None:
@@ -158,6 +159,9 @@ async def test_whose_it_is_follows_from_its_key(store: MemoryStore, tmp_path: Pa
     report = await unpack(store, path, options(), AGENTS)
     owners = [(await store.session(one.key)).owner for one in report.items if one.key]  # type: ignore[union-attr]
     assert owners == [person("telegram", "7")] * 2
+    (said,) = await store.entries("g1")
+    assert isinstance(said.body, UserMessage)
+    assert said.body.provenance.principal == person("telegram", "7")
     calls = await store.ledger(LedgerQuery(), offset=0, limit=9)
     assert {row.principal for row in calls} == {person("telegram", "7")}
 
@@ -241,6 +245,10 @@ async def test_an_empty_transcript_needs_no_file(store: MemoryStore, tmp_path: P
     assert [one.session_id for one in await store.generations(SessionKey.parse(CHILD))] == ["c1"]
 
 
+def by_helper(index: dict[str, Any], files: dict[str, str]) -> None:
+    index[CHILD.replace("main", "helper")] = index.pop(CHILD)
+
+
 async def test_sessions_of_an_agent_that_is_not_here_are_given_to_one_that_is(
     store: MemoryStore, tmp_path: Path
 ) -> None:
@@ -248,8 +256,39 @@ async def test_sessions_of_an_agent_that_is_not_here_are_given_to_one_that_is(
     with pytest.raises(InvalidInput, match="there is no agent main") as refused:
         await unpack(store, path, options(), frozenset({"helper"}))
     assert "--agent" in str(refused.value.hint)
+    with pytest.raises(InvalidInput, match="there is no agent main"):
+        await unpack(store, bundle(tmp_path / "mixed", by_helper), options(), frozenset({"helper"}))
     report = await unpack(store, path, options(agent="helper"), frozenset({"helper"}))
     assert [str(one.key) for one in report.items] == ["agent:helper:main", CHILD.replace("main", "helper")]
+
+
+async def test_what_a_fork_cost_is_of_its_own_transcripts(store: MemoryStore, tmp_path: Path) -> None:
+    numbers = count(1)
+    report = await unpack(store, bundle(tmp_path / "b"), options(), AGENTS, lambda: f"new-{next(numbers)}")
+    root = report.items[0].key
+    assert root is not None
+    first, _ = await store.generations(root)
+    calls = await store.ledger(LedgerQuery(), offset=0, limit=9)
+    assert [one.session_id for one in calls] == [first.session_id] * 3
+
+
+async def test_nothing_in_it_was_begun_later_than_now(store: MemoryStore, tmp_path: Path) -> None:
+    def tomorrow(index: dict[str, Any], files: dict[str, str]) -> None:
+        index[CHILD]["generations"][0]["openedAt"] = NOON + 1
+
+    await unpack(store, bundle(tmp_path / "b", tomorrow), options(), AGENTS)
+    assert [one.opened_at for one in await store.generations(SessionKey.parse(CHILD))] == [NOON]
+
+
+def of_no_agent(index: dict[str, Any], files: dict[str, str]) -> None:
+    index["global"] = index.pop(str(MAIN))
+    index[CHILD]["spawnedBy"] = "global"
+
+
+async def test_a_session_of_no_agent_stays_one(store: MemoryStore, tmp_path: Path) -> None:
+    path = bundle(tmp_path / "b", of_no_agent, root="global")
+    report = await unpack(store, path, options(agent="helper"), AGENTS)
+    assert [str(one.key) for one in report.items] == ["global", CHILD.replace("main", "helper")]
 
 
 async def test_a_fork_has_keys_and_ids_of_its_own(store: MemoryStore, tmp_path: Path) -> None:

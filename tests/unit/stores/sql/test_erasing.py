@@ -245,8 +245,12 @@ async def test_a_letter_to_her_is_blanked_where_it_stands(rows: Rows) -> None:
 
 
 @pytest.mark.requirement("F11")
-async def test_a_letter_is_hers_however_her_id_is_written(rows: Rows) -> None:
-    address = Address(channel="irc", to="Eve")
+@pytest.mark.parametrize(
+    "address",
+    [Address(channel="irc", to="Eve"), Address(channel="irc", to="D024", person="Eve")],
+    ids=["as she writes it", "in a chat with an id of its own"],
+)
+async def test_a_letter_is_hers_however_her_id_is_written(rows: Rows, address: Address) -> None:
     letter = Letter(name="n", by=OWNER, to=address, text="words", at=1)
     sent = letter.delivery(SessionKey.parse(GROUP))
     rows.add("deliveries", id=sent.id, key=GROUP, address=encode(address), body=encode(sent))
