@@ -65,8 +65,8 @@ async def test_a_session_of_an_agent_that_is_gone_is_told_as_such(opened: Opened
         for key in ("agent:main:one", "agent:helper:two"):
             await client.call("sessions.create", {"key": key})
         store, gone = gate.bench.store, SessionKey.parse("agent:gone:three")
-        for key in (gone, SessionKey.parse("agent:main:four")):
-            twin = builders.session(key)._replace(labels=Labels(label="Twin"))
+        for named in (gone, SessionKey.parse("agent:main:four")):
+            twin = builders.session(named)._replace(labels=Labels(label="Twin"))
             await open_session(store, row=twin)
         with pytest.raises(Refused, match="unknown agent id 'gone'"):
             await client.call("sessions.resolve", {"key": str(gone)})
