@@ -7,10 +7,19 @@ from typing import Any
 import anyio
 import pytest
 
-from roost.core import finishing, occasions
-from roost.core.effects import DeleteSession, Effects, EndRun, KillInput
+from roost.core import children, finishing, occasions
+from roost.core.effects import (
+    AcknowledgeCompletion,
+    DeleteSession,
+    Effects,
+    EndRun,
+    KillInput,
+    OweCompletion,
+    SettleCompletion,
+)
 from roost.core.endings import Ending
 from roost.core.errors import Fenced
+from roost.core.exchanges import CompletionStatus
 from roost.core.firings import Firing, FiringState, PutFiring
 from roost.core.inputs import entries_of
 from roost.core.jobs import Announce, Fired, Job, JobPlace, Occasion, Overlap, SystemEvent
@@ -25,6 +34,7 @@ from roost.core.sources import cron_key
 from roost.ports import Store, Topic, TopicKind
 from roost.testing.builders import MAIN, accept, inbound
 from roost.testing.clock import NOON, FakeClock
+from tests import samples
 from tests.contract.homes import Home, Reopen
 from tests.contract.scenes import claim_of, everything, known, known_run, opened, reset
 from tests.jobs import STEP, at_home, job, moment
@@ -217,6 +227,35 @@ async def test_a_time_of_a_run_that_was_ended_before_it_began_is_not_waited_for(
     assert again is not None
     assert again.next_at == NOON + 2 * STEP
     assert [row.state for row in await history(store)] == [FiringState.STARTED, FiringState.ERROR]
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+async def test_a_job_that_waits_for_its_children_has_not_ended(
+    store: Store, lease: Lease, stopped: bool
+) -> None:
+    after = await fire(store, lease, await keep(store, job()))
+    (run,) = await store.claim_runs(lease, everything)
+    await store.take_inputs(claim_of(run), entries_of)
+    outcome = Outcome(state=RunState.DONE, at=NOON, yielded=True)
+    owed = samples.completion("c1", requester=OWN, batch=run.id)
+    yielded = (EndRun(run_id=run.id, outcome=outcome), OweCompletion(completion=owed))
+    await store.finish_run(claim_of(run), lambda snapshot: yielded)
+    assert [row.state for row in await history(store)] == [FiringState.STARTED]
+    assert after is not None
+    after = await fire(store, lease, after, NOON + STEP)
+    told = [(row.state, row.error) for row in await history(store)]
+    assert told == [(FiringState.SKIPPED, "the last one has not ended"), (FiringState.STARTED, None)]
+    settled = (
+        SettleCompletion(child_run="c1", status=CompletionStatus.OK, at=NOON),
+        AcknowledgeCompletion(child_run="c1", at=NOON),
+    )
+    goes_on = () if stopped else children.go_on(run, (owed,), NOON)
+    await store.change_session(OWN, lambda snapshot: (*settled, *goes_on))
+    assert after is not None
+    await fire(store, lease, after, NOON + 2 * STEP)
+    expected = [FiringState.STARTED, FiringState.SKIPPED, FiringState.OK]
+    waiting = [FiringState.SKIPPED, FiringState.SKIPPED, FiringState.STARTED]
+    assert [row.state for row in await history(store)] == (expected if stopped else waiting)
 
 
 async def end(store: Store, run_id: str) -> None:

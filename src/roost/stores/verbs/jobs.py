@@ -1,9 +1,13 @@
 """Jobs: changed by one at a time, taken up by one gateway when they are due."""
 
+from dataclasses import replace
+
+from roost.core.endings import continuations
 from roost.core.firings import Firing, FiringState, settled
 from roost.core.jobs import DecideFiring, DecideJob, Job, Occasion, Venue
 from roost.core.leases import Lease
 from roost.core.queries import Page
+from roost.core.runs import Run, RunState
 from roost.stores.applying import apply
 from roost.stores.tables import Tables
 from roost.stores.unit import JOBS, Unit
@@ -72,7 +76,7 @@ async def _occasion(unit: Unit, job: Job, where: Venue) -> Occasion:
         job=job,
         work=work,
         home=work if where.home == where.work else await unit.snapshot(where.home),
-        unsettled=tuple([(one, await unit.tables.run(one.run_id or "")) for one in unsettled]),
+        unsettled=tuple([(one, await _working(unit.tables, one.run_id or "")) for one in unsettled]),
     )
 
 
@@ -80,4 +84,18 @@ async def _standing(tables: Tables, firing: Firing) -> Firing:
     """As it is by its run, where nobody wrote down its end."""
     if firing.run_id is None or firing.state is not FiringState.STARTED:
         return firing
-    return settled(firing, await tables.run(firing.run_id), firing.at)
+    return settled(firing, await _working(tables, firing.run_id), firing.at)
+
+
+async def _working(tables: Tables, run_id: str) -> Run | None:
+    """The run in which a job stands: where it yielded the one that goes on, and until there is one it is at work itself."""
+    run = await tables.run(run_id)
+    while run is not None and run.outcome is not None and run.outcome.yielded:
+        later = [await tables.run(one) for one in continuations(run.id)]
+        found = next((one for one in later if one and one.request.completes), None)
+        if found is None:
+            owed = await tables.batch(run.key, run.id)
+            waits = any(one.acknowledged_at is None for one in owed)
+            return replace(run, state=RunState.RUNNING, outcome=None) if waits else run
+        run = found
+    return run
