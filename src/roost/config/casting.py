@@ -29,19 +29,30 @@ def catalogue(settings: Settings, builtin: ModelSpec) -> Catalogue:
             if not provider.models
         ],
     )
-    for agent in settings.agents.list:
-        _check(persona(agent, builtin), found)
+    for where, name in _named(settings, builtin):
+        _check(where, name, found)
     return found
 
 
-def _check(persona: Persona, found: Catalogue) -> None:
+def _named(settings: Settings, builtin: ModelSpec) -> Iterator[tuple[str, str]]:
+    """Every model that something is to be done with, and where that is said."""
+    for agent in settings.agents.list:
+        own = persona(agent, builtin)
+        for models in filter(None, (own.models, own.child_models, own.heartbeat_models)):
+            yield from ((f"agent {agent.id}", name) for name in (models.primary, *models.fallbacks))
+    if summaries := settings.agents.defaults.compaction.model:
+        yield "agents.defaults.compaction.model", summaries
+    for hook, mapping in settings.hooks.mappings.items():
+        if mapping.model:
+            yield f"hooks.mappings.{hook}.model", mapping.model
+
+
+def _check(where: str, name: str, found: Catalogue) -> None:
     """A model that does not exist is told now, not when it is needed."""
-    for models in filter(None, (persona.models, persona.child_models, persona.heartbeat_models)):
-        for name in (models.primary, *models.fallbacks):
-            try:
-                found.find(name)
-            except NotFound as error:
-                raise ConfigInvalid(f"agent {persona.agent}: {error.message}", hint=error.hint) from None
+    try:
+        found.find(name)
+    except NotFound as error:
+        raise ConfigInvalid(f"{where}: {error.message}", hint=error.hint) from None
 
 
 def persona(agent: Agent, builtin: ModelSpec) -> Persona:

@@ -7,6 +7,7 @@ from roost.config.amounts import ByteSize, Duration
 from roost.config.section import Section, about
 from roost.config.spelling import Count, Flag, Positive, Size, Span, Text, Texts
 from roost.core.compaction import IdentifierPolicy
+from roost.core.thinking import ThinkingLevel
 
 
 class PruningMode(StrEnum):
@@ -63,6 +64,6 @@ class Compaction(Section):
     ] = None
     timeout_seconds: Annotated[Positive, about("Limit of one summary call.")] = 180
     model: Annotated[Text | None, about("Model that summarises. Unset: the session's.")] = None
-    thinking_level: Annotated[Text, about("Thinking level of the summary call.")] = "low"
+    thinking_level: Annotated[ThinkingLevel, about("Thinking level of the summary call.")] = ThinkingLevel.LOW
     notify_user: Annotated[Flag, about("Whether a compaction is told in the chat.")] = False
     memory_flush: Annotated[MemoryFlush, about("Notes before a compaction.")] = MemoryFlush()

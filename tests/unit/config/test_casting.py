@@ -115,3 +115,16 @@ def test_an_agent_has_its_models_those_of_its_children_and_the_reason() -> None:
     assert first.heartbeat_models == ModelChain(primary="p/e", fallbacks=("p/b",))
     assert second.heartbeat_models == ModelChain(primary="p/e")
     assert (second.models, second.reason) == (ModelChain(primary="demo/demo"), "no model is configured")
+
+
+def test_a_model_of_summaries_or_of_a_hook_that_does_not_exist_is_told_at_once() -> None:
+    for where, document in (
+        ("agents.defaults.compaction.model", {"agents": {"defaults": {"compaction": {"model": "p/gone"}}}}),
+        (
+            "hooks.mappings.ci.model",
+            {"hooks": {"enabled": True, "token": "t" * 32, "mappings": {"ci": {"model": "p/gone"}}}},
+        ),
+    ):
+        with pytest.raises(ConfigInvalid, match=rf"{where}: there is no model p/gone"):
+            known(document)
+    assert known({"agents": {"defaults": {"compaction": {"model": "demo/demo"}}}})

@@ -37,3 +37,8 @@ def test_pruning_can_be_switched_off_but_not_set_to_something_unknown() -> None:
     assert settings(document).agents.defaults.context_pruning.mode == "off"
     document["agents"]["defaults"]["contextPruning"]["mode"] = "adaptive"
     assert refused(document)["agents.defaults.contextPruning.mode"].allowed == "`off` or `cache-ttl`"
+
+
+def test_a_summary_thinks_at_a_level_there_is() -> None:
+    defaults = {"compaction": {"thinkingLevel": "hihg"}}
+    assert list(refused({"agents": {"defaults": defaults}})) == ["agents.defaults.compaction.thinkingLevel"]
