@@ -4,10 +4,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from roost.cli.rows import unknown
 from roost.cli.show import ago, as_json, objects, say, table
 from roost.cli.where import HERE, Where, anywhere
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.own import CLEANUP, SEARCH, TREE, Cleaned
+from roost.protocol.families.sessions import DESCRIBE
 
 
 async def search(
@@ -67,6 +69,9 @@ async def export(
 ) -> int:
     """Write the transcripts of a session as files, where the gateway is; says where."""
     async with anywhere(where) as client:
+        # To say a command in a session that is not there would open it.
+        if (await client.call(DESCRIBE, {"key": key}))["session"] is None:
+            raise unknown(key)
         told = await client.ask("/export-session --raw" if raw else "/export-session", key)
     if where.json:
         as_json({"key": key, "text": told})

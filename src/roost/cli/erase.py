@@ -25,9 +25,10 @@ async def forget(
     """Erase a person from the store and every backup of it, while no gateway runs; 1 if a file could not be reached."""
     loaded = here.loaded()
     meant = who(loaded, person)
+    files = (database_of(loaded), *known_backups(loaded), *backup)
     if not yes:
         say(f"{', '.join(sorted(map(str, meant.principals)))} will be erased from:")
-        for path in (database_of(loaded), *known_backups(loaded), *backup):
+        for path in files:
             say(f"  {path}")
         say("This cannot be undone. Type the person again to go on.")
         if (read_line("> ") or "").strip() != person:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from roost.cli.show import ago, objects, plain, table
 from roost.client.turns import message_text
+from roost.core.errors import NotFound
 from roost.core.figures import MICROS, counted, dollars, thousands
 from roost.core.jsonvalue import JsonObject, JsonValue
 
@@ -52,3 +53,7 @@ def short(value: JsonValue) -> str | None:
         return None
     line = " ".join(value.split())
     return line if len(line) <= SHORT else f"{line[: SHORT - 1]}…"
+
+
+def unknown(key: str) -> NotFound:
+    return NotFound(f"no session {key}", hint="`roost sessions list` shows those there are")

@@ -7,11 +7,10 @@ from cyclopts import App, Parameter
 
 from roost.cli.digging import cleanup, export, search, tree
 from roost.cli.points import app as points
-from roost.cli.rows import message_line, sessions_table
+from roost.cli.rows import message_line, sessions_table, unknown
 from roost.cli.show import as_json, facts, say, told
 from roost.cli.where import HERE, Where, answer, anywhere, now_of
 from roost.client import Client
-from roost.core.errors import NotFound
 from roost.core.jsonvalue import JsonValue
 from roost.protocol.families.changes import DELETE, PATCH, RESET
 from roost.protocol.families.chat import HISTORY
@@ -79,7 +78,7 @@ async def show(key: Key, *, where: Where = HERE) -> int:
         now = await now_of(client)
     row = found["session"]
     if row is None:
-        raise _unknown(key)
+        raise unknown(key)
     if where.json:
         as_json(row)
     else:
@@ -98,7 +97,7 @@ async def history(
     async with anywhere(where) as client:
         found = await client.call(HISTORY, {"sessionKey": key, "limit": limit})
     if "sessionId" not in found:
-        raise _unknown(key)
+        raise unknown(key)
     if where.json:
         as_json(found)
         return 0
@@ -148,13 +147,9 @@ async def delete(
     async with anywhere(where) as client:
         found = await client.call(DELETE, {"key": key})
     if not found["deleted"]:
-        raise _unknown(key)
+        raise unknown(key)
     answer(where, found, f"{found['key']} is gone")
     return 0
-
-
-def _unknown(key: str) -> NotFound:
-    return NotFound(f"no session {key}", hint="`roost sessions list` shows those there are")
 
 
 for further in (search, tree, export, cleanup):

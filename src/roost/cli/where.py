@@ -42,7 +42,12 @@ class Local:
         return ConfigSource({**found.environ, FILE: str(self.config.absolute())})
 
     def loaded(self) -> Loaded:
-        return self.source().read()
+        found = self.source().read()
+        if self.config is not None and not found.sources.exists:
+            raise InvalidInput(
+                f"there is no file {self.config}", hint="name one that is, or leave --config out"
+            )
+        return found
 
 
 @Parameter(name="*")

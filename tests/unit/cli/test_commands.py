@@ -109,6 +109,8 @@ def test_sessions_are_begun_anew_put_away_and_removed(served: Served, told: Told
     assert "is gone" in told("sessions", "delete", "old", "--yes")
     told("sessions", "delete", "old", "--yes", code=1)
     told("sessions", "show", "old", code=1)
+    told("sessions", "export", "old", code=1)
+    assert as_json(told, "sessions")["count"] == 0
     told("sessions", "history", "old", code=1)
 
 
@@ -135,6 +137,12 @@ def test_warnings_about_the_configuration_are_told(home: Path, told: Told) -> No
     assert "warning" in told("config", "check")
     (home / "roost.json").unlink()
     assert "defaults" in told("config", "check")
+
+
+def test_a_file_that_was_named_must_be_there(told: Told, tmp_path: Path) -> None:
+    told("status", "--config", str(tmp_path / "nowhere.json"), code=1)
+    told("config", "set", "gateway.port", "18790", "--config", str(tmp_path / "new.json"))
+    assert told("config", "get", "gateway.port", "--config", str(tmp_path / "new.json")) == "18790\n"
 
 
 def test_what_is_wrong_here_is_found_and_mended(home: Path, told: Told) -> None:
