@@ -104,7 +104,7 @@ class House:
                 return (await self.by_id(operation, caller, reference.session_id)).key
             except NotFound:
                 pass
-        return self._known(reference.key)
+        return self.known(reference.key)
 
     async def find(
         self, operation: Operation, caller: PersonCaller, text: str, agent: str | None = None
