@@ -5,7 +5,6 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from roost.cli.digging import cleanup, export, search, tree
-from roost.cli.points import app as points
 from roost.cli.rows import message_line, sessions_table
 from roost.cli.show import as_json, facts, say, told
 from roost.cli.where import HERE, Where, anywhere, now_of
@@ -143,7 +142,9 @@ def _done(where: Where, found: object, words: str) -> None:
 
 for further in (search, tree, export, cleanup):
     app.command(further)
-app.command(points)
+app.command(
+    "roost.cli.points:app", name="points", help="Save points: moments of a conversation to go back to."
+)
 # What imports loads what keeps.
 app.command("roost.cli.imports:session", name="import", help="Take in a conversation that was exported.")
 app.command("roost.cli.bundles:bundle", name="bundle", help="Write one with its children to one file.")

@@ -6,14 +6,13 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TextIO
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, TextIO
 
 from roost.core.figures import age, ahead, moment, span
 from roost.core.jsonvalue import JsonObject, JsonValue
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 WIDE = 10_000
 _KEPT = frozenset("\n\t")
@@ -27,8 +26,10 @@ def plain(text: str) -> str:
     return "".join(char if char in _KEPT or char.isprintable() else "�" for char in text)
 
 
-def console(out: TextIO | None = None) -> Console:
+def console(out: TextIO | None = None) -> "Console":
     """Colour on a terminal, unless NO_COLOR is set; elsewhere lines as long as they are."""
+    from rich.console import Console  # noqa: PLC0415 — who serves, and who wants JSON, draws nothing
+
     stream = out or sys.stdout
     return Console(file=stream, highlight=False, markup=False, width=None if stream.isatty() else WIDE)
 
@@ -44,6 +45,9 @@ def as_json(value: object, indent: int | None = 2) -> None:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    from rich.table import Table  # noqa: PLC0415 — see above
+    from rich.text import Text  # noqa: PLC0415 — see above
+
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for head in heads:
         shown.add_column(head, overflow="ellipsis", no_wrap=True)
@@ -54,6 +58,9 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 def facts(pairs: Iterable[tuple[str, object]]) -> None:
     """One thing a line, its name first."""
+    from rich.table import Table  # noqa: PLC0415 — see above
+    from rich.text import Text  # noqa: PLC0415 — see above
+
     shown = Table(box=None, pad_edge=False, show_header=False)
     shown.add_column(style="bold", no_wrap=True)
     shown.add_column(overflow="fold")
