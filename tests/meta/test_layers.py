@@ -24,9 +24,11 @@ LAZY_IMPORTS: Mapping[str, frozenset[str]] = {
         {"cryptography.exceptions", "cryptography.hazmat.primitives.asymmetric.ed25519"}
     ),
     "src/roost/__init__.py": frozenset({"roost.app.embedding", "roost.app.replaying", "roost.client"}),
+    "src/roost/cli/here.py": frozenset({"roost.config.source"}),
     "src/roost/cli/own.py": frozenset({"roost.app.finding"}),
+    "src/roost/cli/serve.py": frozenset({"roost.client.trust"}),
     "src/roost/cli/show.py": frozenset({"rich.console", "rich.table", "rich.text"}),
-    "src/roost/cli/where.py": frozenset({"roost.cli.own", "roost.config.source"}),
+    "src/roost/cli/where.py": frozenset({"roost.cli.own"}),
     "src/roost/client/resuming.py": frozenset({"roost.protocol.methods"}),
 }
 

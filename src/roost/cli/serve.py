@@ -14,8 +14,7 @@ from cyclopts import Parameter
 
 from roost import __version__
 from roost.app.serving import Served, open_gateway
-from roost.cli.where import LOCAL, Local
-from roost.client.trust import fingerprint_of
+from roost.cli.here import LOCAL, Local
 from roost.config import Loaded
 from roost.config.amounts import SpellingError
 from roost.config.gateway import Bind
@@ -91,6 +90,8 @@ def _introduce(loaded: Loaded, served: Served) -> None:
     token = f"the token is in {served.token_file}" if served.token_file else "with the configured credential"
     _say(f"Roost {__version__} listens on {served.url}; {token}")
     if loaded.settings.gateway.tls.cert is not None:
+        from roost.client.trust import fingerprint_of  # noqa: PLC0415 — a client loads more than is asked of it here
+
         _say(f"its certificate is {fingerprint_of(Path(loaded.settings.gateway.tls.cert))}")
     _say(f"open {_page(served)} in a browser")
     _say("Ctrl-C stops it; `roost chat` talks to it on another terminal")

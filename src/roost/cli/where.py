@@ -5,39 +5,16 @@ Who names a gateway and its token needs nothing of the configuration here, which
 
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from roost import __version__
+from roost.cli.here import Local
 from roost.client import Client, Trust
 from roost.client.handshake import Introduction
 from roost.core.secrets import Secret
 from roost.protocol.families.status import HEALTH
-
-if TYPE_CHECKING:
-    from roost.config import ConfigSource, Loaded
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Local:
-    """What a command needs that works on this machine's own files."""
-
-    config: Annotated[Path | None, Parameter(help="The configuration file.")] = None
-    json: Annotated[bool, Parameter(help="Print JSON.", negative="")] = False
-
-    def source(self) -> "ConfigSource":
-        from roost.config.source import FILE, ConfigSource, from_environment  # noqa: PLC0415 — see above
-
-        found = from_environment()
-        if self.config is None:
-            return found
-        return ConfigSource({**found.environ, FILE: str(self.config.absolute())})
-
-    def loaded(self) -> "Loaded":
-        return self.source().read()
 
 
 @Parameter(name="*")
@@ -57,7 +34,6 @@ class Where(Local):
     ] = False
 
 
-LOCAL = Local()
 HERE = Where()
 
 

@@ -1,0 +1,31 @@
+"""What a command needs that works on this machine's own files."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from roost.config import ConfigSource, Loaded
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Local:
+    config: Annotated[Path | None, Parameter(help="The configuration file.")] = None
+    json: Annotated[bool, Parameter(help="Print JSON.", negative="")] = False
+
+    def source(self) -> "ConfigSource":
+        from roost.config.source import FILE, ConfigSource, from_environment  # noqa: PLC0415 — who asks a gateway elsewhere needs none
+
+        found = from_environment()
+        if self.config is None:
+            return found
+        return ConfigSource({**found.environ, FILE: str(self.config.absolute())})
+
+    def loaded(self) -> "Loaded":
+        return self.source().read()
+
+
+LOCAL = Local()
