@@ -22,6 +22,7 @@ from roost.config.logs import ConsoleStyle
 from roost.core.errors import InvalidInput, RoostError
 
 PORTS = 65_535
+OFTEN = (700, 10, 10)
 
 
 def run(
@@ -53,8 +54,10 @@ async def serve(loaded: Loaded, port: int | None, address: Bind | None) -> int:
                 loaded, version=__version__, tell=_wait, port=port, address=address
             ) as served:
                 leaving.serves = True
-                # What was loaded to serve stays as long as this process; the collector need not look through it.
+                # What was loaded to serve stays as long as this process; the collector need not look through it, and
+                # has an eye on the rest.
                 gc.freeze()
+                gc.set_threshold(*OFTEN)
                 group.start_soon(leaving.heed, served.leaving)
                 _introduce(loaded, served)
                 await leaving.asked.wait()
