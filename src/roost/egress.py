@@ -14,7 +14,7 @@ import httpx2
 
 from roost.core.egress import PORTS, WebAddress, refuse_private, target
 from roost.core.errors import Forbidden
-from roost.ports import Unreached
+from roost.ports import Unanswered, Unreached
 
 MOST_HOPS = 5
 TIMEOUT_S = 15.0
@@ -124,5 +124,7 @@ async def _sent(client: httpx2.AsyncClient, request: httpx2.Request, hop: WebAdd
         answer = await client.send(request, stream=True, follow_redirects=False)
     except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
         raise Unreached(f"{hop.host} could not be reached: {error}") from error
+    except httpx2.HTTPError as error:
+        raise Unanswered(f"no answer came: {error!r}") from error
     await answer.aclose()
     return answer

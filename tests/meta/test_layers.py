@@ -24,7 +24,12 @@ LAZY_IMPORTS: Mapping[str, frozenset[str]] = {
         {"cryptography.exceptions", "cryptography.hazmat.primitives.asymmetric.ed25519"}
     ),
     "src/roost/__init__.py": frozenset({"roost.app.embedding", "roost.app.replaying", "roost.client"}),
-    "src/roost/cli/where.py": frozenset({"roost.app.finding"}),
+    "src/roost/cli/here.py": frozenset({"roost.config.source"}),
+    "src/roost/cli/own.py": frozenset({"roost.app.finding"}),
+    "src/roost/cli/serve.py": frozenset({"roost.client.trust"}),
+    "src/roost/cli/show.py": frozenset({"rich.console", "roost.cli.drawing"}),
+    "src/roost/cli/where.py": frozenset({"roost.cli.own"}),
+    "src/roost/client/resuming.py": frozenset({"roost.protocol.methods"}),
 }
 
 

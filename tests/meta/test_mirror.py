@@ -34,6 +34,8 @@ STAND_INS: Mapping[str, str] = {
         for wire in ("anthropic", "google", "responses")
     },
     "src/roost/ports/": "tests/contract/",
+    "src/roost/app/adapters.py": "tests/unit/app/test_providers.py",
+    **{f"src/roost/cli/{part}.py": "tests/unit/cli/test_where.py" for part in ("here", "own")},
     "src/roost/stores/verbs/": "tests/contract/",
     **{
         f"src/roost/stores/{rows}.py": "tests/contract/test_store_jobs.py"
@@ -60,6 +62,7 @@ STAND_INS: Mapping[str, str] = {
             *(
                 "agent",
                 "agents",
+                "asking",
                 "bundles",
                 "completion",
                 "config",

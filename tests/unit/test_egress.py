@@ -7,7 +7,7 @@ import pytest
 
 from roost.core.errors import Forbidden, InvalidInput
 from roost.egress import MOST_HOPS, WebEgress, owners_client, resolved
-from roost.ports import Unreached
+from roost.ports import Unanswered, Unreached
 from roost.testing.fake_http import FakeEndpoint, Reply
 
 PUBLIC, OTHER = "93.184.216.34", "93.184.216.35"
@@ -129,6 +129,14 @@ async def test_who_cannot_be_reached_was_sent_nothing() -> None:
     for host in ("example.org", "unknown.org", "empty"):
         with pytest.raises(Unreached, match=host):
             await web.egress().post(f"http://{host}/", b"", {})
+
+
+async def test_who_gives_no_answer_may_have_taken_it() -> None:
+    def hang(request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ReadTimeout("late")
+
+    with pytest.raises(Unanswered, match=r"no answer came: ReadTimeout\('late'\)"):
+        await Web(hang, example_org=[[PUBLIC]]).egress().post("http://example.org/", b"", {})
 
 
 async def test_names_are_looked_up_by_the_system() -> None:

@@ -2,7 +2,7 @@
 
 import random
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,6 @@ from roost.core.errors import ConfigInvalid
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.core.seals import Sealing
-from roost.egress import WebEgress
 from roost.engine.gateway import Companion, Engine
 from roost.engine.ids import FreshIds
 from roost.engine.leasing import holding
@@ -35,7 +34,6 @@ from roost.logs import Form, logging_into, logging_to
 from roost.models.registry import Registry
 from roost.ports import Channel, Clock, Store
 from roost.stores.sqlite import SqliteStore
-from roost.transfer.mirror import Mirror, Places
 
 ADDRESS = ("postgresql://", "postgres://")
 
@@ -97,6 +95,18 @@ async def open_held_store(loaded: Loaded, gateway: Gateway) -> AsyncIterator[Sto
         yield store
 
 
+class _Web:
+    """The way out, loaded by who first takes it."""
+
+    def __init__(self, allowed: Callable[[], tuple[str, ...]]) -> None:
+        self._allowed = allowed
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
+        from roost.egress import WebEgress  # noqa: PLC0415 — see above
+
+        return await WebEgress(self._allowed).post(url, body, headers)
+
+
 @asynccontextmanager
 async def open_engine(
     loaded: Loaded,
@@ -112,7 +122,7 @@ async def open_engine(
     go to the error output, and to `log` as JSON with the rest, without secrets.
     """
     clock, masks, stops = SystemClock(), Masks(), Stops()
-    channels = [*channels, WebhookChannel(WebEgress(lambda: loaded.settings.gateway.egress.allow))]
+    channels = [*channels, WebhookChannel(_Web(lambda: loaded.settings.gateway.egress.allow))]
     threads = {Account(one.name, one.account) for one in channels if one.abilities.threads}
     programs = printing(loaded.settings)
     loaded = replace(loaded, settings=await printed(loaded.settings))
@@ -140,6 +150,8 @@ async def open_engine(
 
 
 def _mirroring(loaded: Loaded, store: Store, clock: Clock, masks: Masks) -> Companion:
+    from roost.transfer.mirror import Mirror, Places  # noqa: PLC0415 — who mirrors nothing writes no files
+
     def place(key: SessionKey) -> Path | None:
         return loaded.transcript_folder(key.agent or loaded.settings.agents.default.id)
 

@@ -10,6 +10,7 @@ from roost.app.places import export_folder
 from roost.app.scanning import known_secrets, secret_scanner
 from roost.clock import host_zone
 from roost.config import Loaded, as_document, config_hash, policies, shared_hash
+from roost.config import gateway as config
 from roost.config.beats import beats
 from roost.config.hooks import hook_rules
 from roost.core.admission import ChannelPolicy
@@ -20,9 +21,7 @@ from roost.core.turntaking import Limits
 from roost.engine.rules import CommandRules, Housekeeping, KnownAgent, Rules, ShownConfig, TimerRules
 from roost.models.demo import SPEC as DEMO
 from roost.models.registry import Registry
-from roost.ports import Store
-from roost.remotes import RemoteGateway
-from roost.transfer.exports import export_to
+from roost.ports import Remote, Store
 
 CEILING = 64
 
@@ -58,14 +57,21 @@ def engine_rules(
             entrance=policies.entrance(settings),
             hooks=hook_rules(settings.hooks),
             timers=TimerRules(enabled=settings.cron.enabled, beats=beats(settings, zone)),
-            remotes={
-                name: RemoteGateway(one.url, one.token, one.fingerprint)
-                for name, one in settings.gateway.remotes.items()
-            },
+            remotes=_remotes(settings.gateway),
             audit=partial(audited, loaded),
             joined=second_person,
         ),
     )
+
+
+def _remotes(settings: config.Gateway) -> Mapping[str, Remote]:
+    if not settings.remotes:
+        return {}
+    from roost.remotes import RemoteGateway  # noqa: PLC0415 — a client, which most gateways are not
+
+    return {
+        name: RemoteGateway(one.url, one.token, one.fingerprint) for name, one in settings.remotes.items()
+    }
 
 
 def shown(loaded: Loaded) -> ShownConfig:
@@ -95,6 +101,8 @@ def command_rules(loaded: Loaded, registry: Registry, store: Store, version: str
     settings, scanner = loaded.settings, secret_scanner(loaded)
 
     async def export(key: SessionKey, raw: bool) -> tuple[str, ...]:
+        from roost.transfer.exports import export_to  # noqa: PLC0415 — what writes files is loaded by who exports
+
         return await export_to(export_folder(loaded.sources.home), store, key, None if raw else scanner)
 
     return CommandRules(

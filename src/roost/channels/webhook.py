@@ -1,7 +1,6 @@
 """Web addresses as places to send to: what is sent is posted there as JSON. Nobody writes from there."""
 
 import anyio
-import httpx2
 import orjson
 
 from roost.core.addresses import DEFAULT_ACCOUNT
@@ -9,7 +8,7 @@ from roost.core.channels import ChannelAbilities, Knowledge
 from roost.core.deliveries import Confirmed, Delivery, Postponed, Rejected, SendResult, Unknown
 from roost.core.errors import RoostError
 from roost.core.occasions import WEBHOOK
-from roost.ports import Egress, Receive, Unreached
+from roost.ports import Egress, Receive, Unanswered, Unreached
 
 LONGEST = 1_000_000
 # Taken, and what came of it is said elsewhere.
@@ -39,10 +38,10 @@ class WebhookChannel:
             status = await self._egress.post(delivery.address.to, _body(delivery), headers)
         except Unreached as error:
             return Postponed(ready_at=0, error=str(error))
+        except Unanswered as error:
+            return Unknown(error=str(error))
         except RoostError as error:
             return Rejected(error=str(error))
-        except httpx2.HTTPError as error:
-            return Unknown(error=f"no answer came: {error!r}")
         if status in _TAKEN:
             return Confirmed(receipt=str(status))
         if status in _LATER:

@@ -7,9 +7,9 @@ from cyclopts import Parameter
 
 from roost.app.bundling import bundle_session
 from roost.app.importing import import_packed
+from roost.cli.here import LOCAL, Local
 from roost.cli.imports import tell
 from roost.cli.show import as_json, say
-from roost.cli.where import LOCAL, Local
 from roost.core.figures import counted
 
 

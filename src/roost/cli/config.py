@@ -5,8 +5,8 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from roost.cli.editing import changed, replaced
+from roost.cli.here import LOCAL, Local
 from roost.cli.show import as_json, cell, part, say, table
-from roost.cli.where import LOCAL, Local
 from roost.config import as_document
 from roost.config.catalogue import keys
 from roost.config.section import Takes

@@ -7,9 +7,9 @@ from cyclopts import Parameter
 
 from roost.app.backups import database_of, known_backups
 from roost.app.erasing import Erased, erase, who
+from roost.cli.here import LOCAL, Local
 from roost.cli.show import as_json, say
 from roost.cli.typing import read_line
-from roost.cli.where import LOCAL, Local
 from roost.core.errors import InvalidInput
 
 

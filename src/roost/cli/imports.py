@@ -9,8 +9,8 @@ from cyclopts import App, Parameter
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
 from roost.app.importing import import_folder, import_session
+from roost.cli.here import LOCAL, Local
 from roost.cli.show import as_json, console, say
-from roost.cli.where import LOCAL, Local
 
 app = App(name="import", help="Conversations from elsewhere.")
 

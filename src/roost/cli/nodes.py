@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from roost.cli.gateway import read_object
+from roost.cli.asking import read_object
 from roost.cli.show import as_json, facts, say, table, told
 from roost.cli.where import HERE, Where, gateway
 from roost.core.jobwords import read_span

@@ -13,10 +13,10 @@ from cyclopts import Parameter
 
 from roost.cli import onboarding
 from roost.cli.editing import EMPTY, edited, replaced
+from roost.cli.here import LOCAL, Local
 from roost.cli.onboarding import ELSEWHERE, PROVIDERS, RECOMMENDED, Choices, Known, Model
 from roost.cli.show import as_json, say
 from roost.cli.typing import read_line
-from roost.cli.where import LOCAL, Local
 from roost.config import ConfigSource, Loaded
 from roost.config.providers import ModelApi
 from roost.core.errors import InvalidInput

@@ -1,8 +1,8 @@
 """`roost` by itself: what is configured, and how to go on."""
 
 from roost import __version__
+from roost.cli.here import LOCAL, Local
 from roost.cli.show import as_json, facts, say
-from roost.cli.where import LOCAL, Local
 
 
 def overview(*, here: Local = LOCAL) -> int:

@@ -3,8 +3,8 @@
 import os
 
 from roost.app.opening import open_held_store
+from roost.cli.here import LOCAL, Local
 from roost.cli.show import as_json, say
-from roost.cli.where import LOCAL, Local
 from roost.core.leases import Gateway
 
 

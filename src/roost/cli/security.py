@@ -6,8 +6,8 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from roost.app.auditing import audited, close_files
+from roost.cli.here import LOCAL, Local
 from roost.cli.show import as_json, say
-from roost.cli.where import LOCAL, Local
 from roost.core.audit import Finding, Severity
 from roost.protocol.convert.operations import audit_result
 

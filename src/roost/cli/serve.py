@@ -14,8 +14,7 @@ from cyclopts import Parameter
 
 from roost import __version__
 from roost.app.serving import Served, open_gateway
-from roost.cli.where import LOCAL, Local
-from roost.client.trust import fingerprint_of
+from roost.cli.here import LOCAL, Local
 from roost.config import Loaded
 from roost.config.amounts import SpellingError
 from roost.config.gateway import Bind
@@ -23,6 +22,7 @@ from roost.config.logs import ConsoleStyle
 from roost.core.errors import InvalidInput, RoostError
 
 PORTS = 65_535
+OFTEN = (700, 10, 10)
 
 
 def run(
@@ -54,8 +54,10 @@ async def serve(loaded: Loaded, port: int | None, address: Bind | None) -> int:
                 loaded, version=__version__, tell=_wait, port=port, address=address
             ) as served:
                 leaving.serves = True
-                # What was loaded to serve stays as long as this process; the collector need not look through it.
+                # What was loaded to serve stays as long as this process; the collector need not look through it, and
+                # has an eye on the rest.
                 gc.freeze()
+                gc.set_threshold(*OFTEN)
                 group.start_soon(leaving.heed, served.leaving)
                 _introduce(loaded, served)
                 await leaving.asked.wait()
@@ -91,6 +93,8 @@ def _introduce(loaded: Loaded, served: Served) -> None:
     token = f"the token is in {served.token_file}" if served.token_file else "with the configured credential"
     _say(f"Roost {__version__} listens on {served.url}; {token}")
     if loaded.settings.gateway.tls.cert is not None:
+        from roost.client.trust import fingerprint_of  # noqa: PLC0415 — a client loads more than is asked of it here
+
         _say(f"its certificate is {fingerprint_of(Path(loaded.settings.gateway.tls.cert))}")
     _say(f"open {_page(served)} in a browser")
     _say("Ctrl-C stops it; `roost chat` talks to it on another terminal")

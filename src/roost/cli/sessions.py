@@ -5,8 +5,6 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from roost.cli.digging import cleanup, export, search, tree
-from roost.cli.points import app as points
 from roost.cli.rows import message_line, sessions_table, unknown
 from roost.cli.show import as_json, facts, say, told
 from roost.cli.where import HERE, Where, answer, anywhere, now_of
@@ -152,10 +150,20 @@ async def delete(
     return 0
 
 
-for further in (search, tree, export, cleanup):
-    app.command(further)
-app.command(points)
-# What imports loads what keeps.
+# Loaded by who asks for them; what imports loads what keeps.
+app.command("roost.cli.digging:search", name="search", help="Where something was said, newest first.")
+app.command("roost.cli.digging:tree", name="tree", help="A session and all that was spawned below it.")
+app.command(
+    "roost.cli.digging:export",
+    name="export",
+    help="Write the transcripts of a session as files, where the gateway is; says where.",
+)
+app.command(
+    "roost.cli.digging:cleanup", name="cleanup", help="Remove now what retention would remove in its time."
+)
+app.command(
+    "roost.cli.points:app", name="points", help="Save points: moments of a conversation to go back to."
+)
 app.command("roost.cli.imports:session", name="import", help="Take in a conversation that was exported.")
 app.command("roost.cli.bundles:bundle", name="bundle", help="Write one with its children to one file.")
 app.command("roost.cli.bundles:unbundle", name="unbundle", help="Take in what `bundle` wrote.")

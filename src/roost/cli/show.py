@@ -6,23 +6,16 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TextIO
-
-from rich.cells import cell_len
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, TextIO
 
 from roost.core.figures import age, ahead, moment, span
 from roost.core.jsonvalue import JsonObject, JsonValue
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 WIDE = 10_000
-LAST = 16
-"""As narrow as the last column of a table may be."""
-GAP = 2
 _KEPT = frozenset("\n\t")
-_NOTHING = frozenset({"", "-"})
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+|[^A-Za-z0-9]+")
 _MOMENTS = ("At", "AtMs")
 _UNIT = re.compile(r"(?<=[a-z])(AtMs|At|Ms|Usd)$")
@@ -33,8 +26,10 @@ def plain(text: str) -> str:
     return "".join(char if char in _KEPT or char.isprintable() else "�" for char in text)
 
 
-def console(out: TextIO | None = None) -> Console:
+def console(out: TextIO | None = None) -> "Console":
     """Colour on a terminal, unless NO_COLOR is set; elsewhere lines as long as they are."""
+    from rich.console import Console  # noqa: PLC0415 — who serves, and who wants JSON, draws nothing
+
     stream = out or sys.stdout
     return Console(file=stream, highlight=False, markup=False, width=None if stream.isatty() else WIDE)
 
@@ -50,51 +45,16 @@ def as_json(value: object, indent: int | None = 2) -> None:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Nothing is cut: the last column takes several lines where it must, and rows that are too wide for the terminal stand
-    below each other, each cell with its name."""
-    cells = [tuple(Text(plain(cell(value))) for value in row) for row in rows]
-    out = console()
-    widths = [max(_wide(one) for one in column) for column in zip(map(Text, heads), *cells, strict=True)]
-    if sum(widths[:-1]) + min(widths[-1], LAST) + GAP * (len(widths) - 1) <= out.width:
-        out.print(_columns(heads, cells))
-        return
-    for row in cells:
-        _below(out, heads, row)
+    from roost.cli.drawing import draw_table  # noqa: PLC0415 — see above
 
-
-def _columns(heads: Sequence[str], cells: Iterable[Sequence[Text]]) -> Table:
-    shown = Table(box=None, pad_edge=False, header_style="bold")
-    for head in heads[:-1]:
-        shown.add_column(head, no_wrap=True)
-    shown.add_column(heads[-1], overflow="fold")
-    for row in cells:
-        shown.add_row(*row)
-    return shown
-
-
-def _below(out: Console, heads: Sequence[str], row: Sequence[Text]) -> None:
-    """What it is called, and the rest of it on lines below."""
-    first = next((place for place, head in enumerate(heads) if head), 0) + 1
-    out.print(Text("  ").join(row[:first]), style="bold", overflow="fold")
-    rest = zip(heads[first:], row[first:], strict=True)
-    named = [Text.assemble((head, "dim"), " ", one) for head, one in rest if one.plain not in _NOTHING]
-    if named:
-        out.print(Padding(Text(" · ").join(named), (0, 0, 0, GAP)), overflow="fold")
-
-
-def _wide(text: Text) -> int:
-    return max(map(cell_len, text.plain.splitlines()), default=0)
+    draw_table(console(), heads, [tuple(plain(cell(value)) for value in row) for row in rows])
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> None:
     """One thing a line, its name first."""
-    shown = Table(box=None, pad_edge=False, show_header=False)
-    shown.add_column(style="bold", no_wrap=True)
-    shown.add_column(overflow="fold")
-    for name, value in pairs:
-        if value is not None:
-            shown.add_row(name, Text(plain(cell(value))))
-    console().print(shown)
+    from roost.cli.drawing import draw_facts  # noqa: PLC0415 — see above
+
+    draw_facts(console(), [(name, plain(cell(value))) for name, value in pairs if value is not None])
 
 
 def cell(value: object) -> str:

@@ -14,9 +14,9 @@ from roost.client.handshake import Hello, Introduction, shake_hands
 from roost.client.link import Link
 from roost.client.resuming import Subscriptions, repeatable
 from roost.client.wires import Dial, Wire
-from roost.core.backoff import restart_ms
 from roost.core.errors import RoostError
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.restarts import restart_ms
 
 MOST_STARTING = 20
 MOST_ATTEMPTS = 5

@@ -3,7 +3,6 @@
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.families.agents import WAIT
 from roost.protocol.families.sessions import LISTEN, SUBSCRIBE, UNLISTEN
-from roost.protocol.methods import METHODS
 from roost.protocol.scopes import Scope
 
 IDEMPOTENCY = "idempotencyKey"
@@ -13,6 +12,8 @@ def repeatable(method: str, params: JsonObject) -> bool:
     """Whether asking twice does what asking once does: it only reads, it waits, or it carries a key of its own."""
     if IDEMPOTENCY in params or method == WAIT.name:
         return True
+    from roost.protocol.methods import METHODS  # noqa: PLC0415 — few connections are lost, and the table is large
+
     known = METHODS.get(method)
     return known is not None and (known.needs is None or known.needs is Scope.READ)
 

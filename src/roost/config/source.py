@@ -13,6 +13,7 @@ from roost.config.section import Loc
 from roost.config.settings import Settings
 from roost.config.syntax import parse
 from roost.config.validation import validate
+from roost.core.secrets import Secret
 
 HOME, FILE, TOKEN, DATABASE = "ROOST_HOME", "ROOST_CONFIG", "ROOST_GATEWAY_TOKEN", "ROOST_DATABASE_URL"
 _OVERRIDES: Mapping[str, Loc] = {TOKEN: ("gateway", "auth", "token"), DATABASE: ("database",)}
@@ -43,6 +44,11 @@ class Loaded:
     warnings: tuple[Remark, ...]
     sources: Sources
     read_again: "Callable[[], Loaded]" = field(repr=False, compare=False)
+
+    @property
+    def token_of_process(self) -> Secret | None:
+        """The gateway's token, where a variable gave it to this process."""
+        return self.settings.gateway.auth.token if TOKEN in self.sources.variables else None
 
     def transcript_folder(self, agent: str) -> Path | None:
         """Where the transcripts of an agent lie as files, if the configuration puts them anywhere."""

@@ -1,18 +1,16 @@
-"""When what failed is tried again: a message that could not be sent, and a part of the gateway that broke.
+"""When a message that could not be sent is tried again.
 
 What can never be sent is the channel's to say; here every failure may pass.
 """
 
 from roost.core.deliveries import Delivery, Postponed, Rejected, SendResult
+from roost.core.restarts import JITTER
 
 QUICK_MS = (5_000, 10_000, 20_000)
 SLOW_MS = 15_000
 SLOWEST_MS = 300_000
-JITTER = 0.2
 GIVE_UP_MS = 1_800_000
 EXPIRED = "expired"
-RESTART_MS = 250
-SLOWEST_RESTART_MS = 30_000
 
 
 def wait_ms(attempts: int, jitter: float) -> int:
@@ -39,9 +37,3 @@ def after_failure(
     if max(now, not_before) >= deadline:
         return Rejected(error=f"{EXPIRED}: {error}")
     return Postponed(ready_at=max(min(now + wait, deadline), not_before), error=error)
-
-
-def restart_ms(failures: int, jitter: float) -> int:
-    """How long a part that failed so often in a row waits until it begins again: doubling, up to a fifth longer."""
-    wait = min(RESTART_MS << min(max(failures, 1) - 1, 20), SLOWEST_RESTART_MS)
-    return wait + int(wait * JITTER * jitter)

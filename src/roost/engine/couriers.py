@@ -13,10 +13,10 @@ from functools import partial
 import anyio
 
 from roost.core import carrying
-from roost.core.backoff import restart_ms
 from roost.core.errors import Fenced, InvalidInput, RoostError
 from roost.core.exchanges import Exchange
 from roost.core.remotes import RemoteSession, Taken, unknown
+from roost.core.restarts import restart_ms
 from roost.core.snapshots import DecideExchange
 from roost.engine.intake import Intake, Source
 from roost.engine.keeping import until_kept

@@ -5,8 +5,8 @@ from typing import TypeVar
 
 import anyio
 
-from roost.core.backoff import restart_ms
 from roost.core.errors import StoreUnavailable
+from roost.core.restarts import restart_ms
 from roost.ports import Clock
 
 Answer = TypeVar("Answer")

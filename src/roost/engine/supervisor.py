@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeAlias
 
 from roost.core import health
-from roost.core.backoff import SLOWEST_RESTART_MS, restart_ms
 from roost.core.errors import Fenced, RoostError
 from roost.core.health import Health, PartRecord
+from roost.core.restarts import SLOWEST_RESTART_MS, restart_ms
 from roost.ports import Clock
 
 Work: TypeAlias = Callable[[], Awaitable[None]]

@@ -107,13 +107,19 @@ class Unreached(RoostError):
     code = "unreached"
 
 
+class Unanswered(RoostError):
+    """Whether it was taken is not known: no answer came."""
+
+    code = "unanswered"
+
+
 class Egress(Protocol):
     """The way out to a web address that somebody gave."""
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
         """Post to an address, and to where it sends on, none of which may be private; the status of the answer. Raises
-        `Unreached` where nothing was sent, another `RoostError` where it may not be, and whatever else leaves
-        it open."""
+        `Unreached` where nothing was sent, `Unanswered` where that is open, and another `RoostError` where it may not
+        be."""
         ...
 
 

@@ -14,6 +14,7 @@ from roost.core.leases import Gateway
 from roost.stores.sqlite import SqliteStore
 from roost.testing.builders import MAIN
 from tests import postgres
+from tests.imported import imported
 from tests.unit.app.given import provider
 
 
@@ -82,7 +83,15 @@ async def test_warnings_go_to_the_error_output_without_the_credentials_of_the_fi
     assert "plain words" not in told
 
 
-def test_starting_loads_no_library_of_a_provider() -> None:
-    script = "import sys, roost.app.serving, roost.app.embedding; print([name for name in ('pydantic_ai', 'openai', 'anthropic', 'google.genai', 'asyncpg') if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+@pytest.mark.parametrize(
+    ("loaded", "unneeded"),
+    [
+        ("roost.app.embedding", ("pydantic_ai", "openai", "anthropic", "google.genai", "asyncpg", "httpx2")),
+        (
+            "roost.app.serving",
+            ("roost.client", "roost.remotes", "roost.models.openai", "roost.transfer.export"),
+        ),
+    ],
+)
+def test_starting_loads_nothing_that_is_not_configured(loaded: str, unneeded: tuple[str, ...]) -> None:
+    assert sorted(imported(loaded) & set(unneeded)) == []

@@ -3,7 +3,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import anyio
-import httpx2
 import pytest
 
 from roost.channels.webhook import WebhookChannel
@@ -12,7 +11,7 @@ from roost.core.channels import Knowledge
 from roost.core.deliveries import Confirmed, Postponed, Rejected, SendResult, Unknown
 from roost.core.envelopes import Envelope
 from roost.core.errors import Forbidden
-from roost.ports import Unreached
+from roost.ports import Unanswered, Unreached
 from roost.testing.builders import delivery
 
 SENT = replace(
@@ -44,7 +43,7 @@ class Out:
         (302, Rejected(error="it answered 302")),
         (Unreached("nobody there"), Postponed(ready_at=0, error="nobody there")),
         (Forbidden("a private address"), Rejected(error="a private address")),
-        (httpx2.ReadTimeout("late"), Unknown(error="no answer came: ReadTimeout('late')")),
+        (Unanswered("no answer came"), Unknown(error="no answer came")),
     ],
 )
 async def test_what_became_of_a_message_follows_from_the_answer(

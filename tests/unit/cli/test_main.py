@@ -10,6 +10,7 @@ from roost import __version__
 from roost.cli.main import PARTS, WRONG, application, main, refused
 from roost.config import from_environment
 from roost.core.errors import Fenced, NotFound
+from tests.imported import imported
 
 
 def test_by_itself_it_says_what_is_there_and_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
@@ -17,6 +18,22 @@ def test_by_itself_it_says_what_is_there_and_how_to_go_on(capsys: pytest.Capture
     assert "roost gateway run" in capsys.readouterr().out
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"roost {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("loaded", "unneeded"),
+    [
+        (
+            "roost.cli.sessions",
+            ("roost.config", "roost.protocol.methods", "roost.core.messages", "rich.console"),
+        ),
+        ("roost.cli.asking", ("roost.config", "roost.protocol.methods", "rich.console")),
+        ("roost.cli.gateway", ("roost.config", "roost.client", "pydantic")),
+        ("roost.cli.serve", ("roost.client", "httpx2", "rich.console")),
+    ],
+)
+def test_a_command_loads_nothing_that_it_does_not_need(loaded: str, unneeded: tuple[str, ...]) -> None:
+    assert sorted(imported(loaded) & set(unneeded)) == []
 
 
 def test_help_says_where_an_endpoint_is_to_be_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from roost.app.serving import Served
 from roost.cli.main import main
 from roost.cli.where import Where, anywhere, gateway
 from roost.client import Refused, Unreachable, Untrusted
-from roost.config import load
+from roost.config import ConfigRefused, load
 from roost.core.errors import InvalidInput, LeaseHeld
 from roost.core.leases import Gateway
 from roost.ports import Store
@@ -54,6 +54,18 @@ async def test_a_gateway_elsewhere_is_shown_the_token_that_is_given(
     monkeypatch.setenv("ROOST_GATEWAY_TOKEN", token)
     async with gateway(Where(url=served.url)) as client:
         assert client.hello.version == "1"
+
+
+async def test_a_gateway_elsewhere_with_its_token_is_asked_whatever_is_configured_here(
+    home: Path, served: Served
+) -> None:
+    assert served.token_file is not None
+    token = served.token_file.read_text().strip()
+    (home / "roost.json").write_text("{ nonsense: true }")
+    async with gateway(Where(url=served.url, token=token)) as client:
+        assert client.hello.version == "1"
+    with pytest.raises(ConfigRefused):
+        gateway(Where(token=token))
 
 
 def test_a_gateway_that_was_named_must_be_there(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.backoff import GIVE_UP_MS, SLOWEST_RESTART_MS, after_failure, restart_ms, wait_ms
+from roost.core.backoff import GIVE_UP_MS, after_failure, wait_ms
 from roost.core.deliveries import Delivery, Postponed, Rejected
 from roost.testing import builders
 from roost.testing.clock import NOON
@@ -88,15 +88,3 @@ def test_all_attempts_of_a_message_lie_within_its_half_hour() -> None:
     assert times == sorted(times)
     assert times[-1] == GIVE_UP_MS
     assert len(times) == 13
-
-
-@pytest.mark.parametrize(
-    ("failures", "wait"), [(0, 250), (1, 250), (2, 500), (3, 1_000), (7, 16_000), (8, 30_000)]
-)
-def test_a_part_that_failed_waits_longer_each_time(failures: int, wait: int) -> None:
-    assert restart_ms(failures, 0.0) == wait
-    assert wait <= restart_ms(failures, 0.99) < wait * 1.2
-
-
-def test_a_part_that_failed_very_often_waits_no_longer_than_the_longest() -> None:
-    assert restart_ms(10_000, 0.0) == SLOWEST_RESTART_MS

@@ -1,0 +1,75 @@
+"""`roost gateway status | health | drain | call`: the gateway that runs."""
+
+import json
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from roost.cli.show import as_json, say
+from roost.cli.status import tell
+from roost.cli.where import HERE, Where, gateway
+from roost.core.errors import InvalidInput
+from roost.core.figures import counted
+from roost.core.jsonvalue import JsonObject
+from roost.protocol.families.operations import DRAIN
+from roost.protocol.families.status import HEALTH
+
+
+async def status(*, where: Where = HERE) -> int:
+    """How the gateway that runs does."""
+    async with gateway(where) as client:
+        return await tell(client, where)
+
+
+async def health(*, where: Where = HERE) -> int:
+    """Whether the gateway that runs is well; 1 if it is not."""
+    async with gateway(where) as client:
+        found = await client.call(HEALTH)
+    if where.json:
+        as_json(found)
+    else:
+        say("well" if found.get("ok") else "not well; see `roost gateway status`")
+    return 0 if found.get("ok") else 1
+
+
+async def drain(
+    name: Annotated[
+        str | None, Parameter(help="Its name in `roost status`, where there are several.")
+    ] = None,
+    *,
+    where: Where = HERE,
+) -> int:
+    """Have the gateway that runs leave: it takes up nothing more, lets what is under way end, and ends."""
+    async with gateway(where) as client:
+        found = await client.call(DRAIN, {} if name is None else {"gateway": name})
+    if where.json:
+        as_json(found)
+        return 0
+    runs = [f"  {run['key']}" for run in found["runs"]]
+    awaited = f"{counted(len(runs), 'run')} and what is being sent" if runs else "what is being sent"
+    say(f"gateway {found['gateway']} leaves; it waits for {awaited}, {found['drainMs']} ms at most")
+    for line in runs:
+        say(line)
+    return 0
+
+
+async def call(
+    method: Annotated[str, Parameter(help="For example sessions.list.")],
+    params: Annotated[str, Parameter(help="Its parameters, a JSON object.")] = "{}",
+    *,
+    where: Where = HERE,
+) -> int:
+    """Ask the gateway that runs for anything it can; the answer is JSON."""
+    async with gateway(where) as client:
+        as_json(await client.call(method, read_object(params)))
+    return 0
+
+
+def read_object(text: str) -> JsonObject:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise InvalidInput(f"the parameters are no JSON: {error}", hint="write '{\"limit\": 5}'") from None
+    if not isinstance(found, dict):
+        raise InvalidInput("the parameters are no JSON object", hint="write '{\"limit\": 5}'")
+    return found

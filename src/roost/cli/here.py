@@ -1,0 +1,38 @@
+"""What a command needs that works on this machine's own files."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from roost.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from roost.config import ConfigSource, Loaded
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Local:
+    config: Annotated[Path | None, Parameter(help="The configuration file.")] = None
+    json: Annotated[bool, Parameter(help="Print JSON.", negative="")] = False
+
+    def source(self) -> "ConfigSource":
+        from roost.config.source import FILE, ConfigSource, from_environment  # noqa: PLC0415 — who asks a gateway elsewhere needs none
+
+        found = from_environment()
+        if self.config is None:
+            return found
+        return ConfigSource({**found.environ, FILE: str(self.config.absolute())})
+
+    def loaded(self) -> "Loaded":
+        found = self.source().read()
+        if self.config is not None and not found.sources.exists:
+            raise InvalidInput(
+                f"there is no file {self.config}", hint="name one that is, or leave --config out"
+            )
+        return found
+
+
+LOCAL = Local()

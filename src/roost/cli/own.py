@@ -1,0 +1,102 @@
+"""The gateway that the configuration here describes: where it is, and what it is shown."""
+
+import ipaddress
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import roost
+from roost import __version__
+from roost.client import Client, Refused, Trust, Unreachable, Untrusted
+from roost.client.errors import Starting
+from roost.client.handshake import Introduction
+from roost.client.trust import fingerprint_of
+from roost.config import Loaded
+from roost.config import gateway as config
+from roost.config.gateway import TOKEN_FILE, AuthMode
+from roost.core.errors import InvalidInput, RoostError
+from roost.core.secrets import Secret
+
+_INTRODUCTION = Introduction(version=__version__)
+
+
+@asynccontextmanager
+async def running(loaded: Loaded, token: str | None) -> AsyncIterator[Client]:
+    """The one that runs, which there must be."""
+    async with AsyncExitStack() as stack:
+        yield await _entered(stack, loaded, token)
+
+
+@asynccontextmanager
+async def running_or_opened(loaded: Loaded, token: str | None) -> AsyncIterator[Client]:
+    """The one that runs; where none does, one in this process."""
+    async with AsyncExitStack() as stack:
+        try:
+            client = await _entered(stack, loaded, token)
+        except Starting:
+            raise
+        except Unreachable:
+            client = await stack.enter_async_context(roost.open(loaded))
+        yield client
+
+
+async def _entered(stack: AsyncExitStack, loaded: Loaded, token: str | None) -> Client:
+    """Where the configuration says, or else where a lease says that one is: it may have been given another port."""
+    settings = loaded.settings.gateway
+    who = replace(_INTRODUCTION, token=Secret(token)) if token else _owner(loaded)
+    configured = _url("wss" if settings.tls.cert else "ws", settings.bind.host, settings.port)
+    try:
+        return await stack.enter_async_context(
+            Client(configured, who=who, trust=_trust(configured, settings))
+        )
+    except Starting:
+        raise
+    except (Unreachable, Refused) as error:
+        failures: list[RoostError] = [error]
+    from roost.app.finding import serving_addresses  # noqa: PLC0415 — the store's libraries are loaded where a lease must be read
+
+    for address in await serving_addresses(loaded):
+        parts = urlsplit(address)
+        known = _url(parts.scheme, parts.hostname or "", parts.port or 0)
+        if known != configured:
+            try:
+                return await stack.enter_async_context(Client(known, who=who, trust=_trust(known, settings)))
+            except (Unreachable, Refused, Untrusted, InvalidInput) as error:
+                failures.append(error)
+    # One that is there and not ready says more than one that is not there.
+    raise next((one for one in failures if isinstance(one, Starting)), failures[-1])
+
+
+def _trust(url: str, settings: config.Gateway) -> Trust:
+    """In the gateway that this configuration describes."""
+    cert = settings.tls.cert if url.startswith("wss:") else None
+    return Trust(
+        fingerprint=fingerprint_of(Path(cert)) if cert else None,
+        clear_text=settings.dangerously_allow_clear_text,
+    )
+
+
+def _owner(loaded: Loaded) -> Introduction:
+    """With the credential of the gateway that this configuration describes."""
+    who, auth = _INTRODUCTION, loaded.settings.gateway.auth
+    match auth.mode:
+        case AuthMode.PASSWORD:
+            return replace(who, password=auth.password)
+        case AuthMode.TOKEN if auth.token is not None:
+            return replace(who, token=auth.token)
+        case AuthMode.TOKEN:
+            file = loaded.sources.home / TOKEN_FILE
+            text = file.read_text(encoding="utf-8").strip() if file.exists() else ""
+            return replace(who, token=Secret(text) if text else None)
+        case _:
+            return who
+
+
+def _url(scheme: str, host: str, port: int) -> str:
+    """Where a gateway that listens there is found from here."""
+    found = ipaddress.ip_address(host)
+    if found.is_unspecified:
+        found = ipaddress.ip_address("::1" if found.version == 6 else "127.0.0.1")
+    return f"{scheme}://[{found}]:{port}" if found.version == 6 else f"{scheme}://{found}:{port}"
