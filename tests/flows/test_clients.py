@@ -347,23 +347,6 @@ async def test_what_a_message_must_be(opened: Opened) -> None:
         assert (await client.call("sessions.get", {"key": "nowhere"}))["messages"] == []
 
 
-async def test_who_knows_a_conversation_by_an_earlier_id_goes_on_in_the_one_of_now(opened: Opened) -> None:
-    async with opened() as (gate, client):
-        gate.bench.model.add((Say("one"),), (Say("two"),))
-        await client.call("chat.send", send("hi", "run-1"))
-        await client.event("chat", state="final", runId="run-1")
-        before = (await client.call("chat.history", {"sessionKey": "main"}))["sessionId"]
-        other = (await client.call("sessions.create", {"key": "other"}))["sessionId"]
-        now = (await client.call("sessions.reset", {"key": "main"}))["entry"]["sessionId"]
-        await client.call("chat.send", send("again", "run-2", sessionId=before))
-        await client.event("chat", state="final", runId="run-2")
-        after = await client.call("chat.history", {"sessionKey": "main"})
-        assert after["sessionId"] == now
-        assert [row["content"] for row in after["messages"] if row["role"] == "user"] == ["again"]
-        with pytest.raises(Refused, match="has no id"):
-            await client.call("chat.send", send("hi", "run-3", sessionId=other))
-
-
 async def test_what_waits_for_its_turn_is_shown_with_the_conversation(opened: Opened) -> None:
     async with opened() as (gate, client):
         settings = QueueSettings(mode=QueueMode.FOLLOWUP, debounce_ms=0, cap=30)
