@@ -1,13 +1,14 @@
-"""Sessions that clients may not find, and those they may not lose."""
+"""By which names clients reach a session, and which sessions they may not lose."""
 
 import pytest
 
 from roost.core.keys import SessionKey
 from roost.core.sessions import Labels
 from roost.testing import builders
+from roost.testing.scripts import Hang, Say
 from roost.testing.wires import Refused
 from tests.contract.scenes import opened as open_session
-from tests.flows.served import Opened
+from tests.flows.served import Opened, send
 
 
 async def test_a_session_of_an_agent_that_is_gone_is_told_as_such(opened: Opened) -> None:
@@ -36,3 +37,40 @@ async def test_the_main_session_is_neither_archived_nor_deleted(opened: Opened) 
                 await client.call(method, {"key": "main", **what})
         shown = await client.call("sessions.patch", {"key": "main", "archived": False, "pinned": True})
         assert shown["entry"]["pinned"]
+
+
+async def test_a_session_is_changed_talked_in_stopped_and_removed_by_its_id_too(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Hang(),))
+        made = await client.call("sessions.create", {"key": "plans"})
+        key, name = made["key"], made["sessionId"]
+        sent = {"sessionKey": name, "message": "hi", "idempotencyKey": "run-1"}
+        assert (await client.call("chat.send", sent))["sessionKey"] == key
+        await gate.bench.model.asked(1)
+        assert (await client.call("sessions.patch", {"key": name, "label": "Plans"}))["key"] == key
+        assert (await client.call("chat.abort", {"sessionKey": name}))["runIds"] == ["run-1"]
+        await client.event("chat", runId="run-1", state="aborted")
+        await client.call("chat.inject", {"sessionKey": name, "message": "note"})
+        assert [row["key"] for row in (await client.call("sessions.list", {}))["sessions"]] == [key]
+        gone = await client.call("sessions.delete", {"key": name})
+        assert (gone["key"], gone["deleted"]) == (key, True)
+
+
+async def test_an_id_from_before_a_reset_means_the_session_as_it_is(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.otherwise = (Say("seen"),)
+        await client.call("chat.send", send("hi", "run-1", sessionId="nobody has it yet"))
+        await client.event("chat", runId="run-1", state="final")
+        held = (await client.call("sessions.describe", {"key": "main"}))["session"]["sessionId"]
+        other = await client.call("sessions.create", {"key": "other"})
+        await client.call("sessions.reset", {"key": "main"})
+        await client.call("chat.send", send("still here", "run-2", sessionId=held))
+        await client.event("chat", runId="run-2", state="final")
+        for strange in ("old", other["sessionId"]):
+            with pytest.raises(Refused, match="never had that sessionId"):
+                await client.call("chat.send", send("hi", f"to-{strange}", sessionId=strange))
+        with pytest.raises(Refused, match="another one now"):
+            await client.call("sessions.reset", {"key": "main", "expectedSessionId": held})
+        shown = (await client.call("sessions.get", {"key": "main"}))["messages"]
+        assert [row["role"] for row in shown] == ["user", "assistant"]
+        assert shown[0]["content"] == "still here"

@@ -93,23 +93,6 @@ async def test_what_is_set_on_a_session_stays_until_it_is_set_again(opened: Open
                 await client.call("sessions.patch", {"key": key, **wrong})
 
 
-async def test_a_session_is_changed_talked_in_stopped_and_removed_by_its_id_too(opened: Opened) -> None:
-    async with opened() as (gate, client):
-        gate.bench.model.add((Hang(),))
-        made = await client.call("sessions.create", {"key": "plans"})
-        key, name = made["key"], made["sessionId"]
-        sent = {"sessionKey": name, "message": "hi", "idempotencyKey": "run-1"}
-        assert (await client.call("chat.send", sent))["sessionKey"] == key
-        await gate.bench.model.asked(1)
-        assert (await client.call("sessions.patch", {"key": name, "label": "Plans"}))["key"] == key
-        assert (await client.call("chat.abort", {"sessionKey": name}))["runIds"] == ["run-1"]
-        await client.event("chat", runId="run-1", state="aborted")
-        await client.call("chat.inject", {"sessionKey": name, "message": "note"})
-        assert [row["key"] for row in (await client.call("sessions.list", {}))["sessions"]] == [key]
-        gone = await client.call("sessions.delete", {"key": name})
-        assert (gone["key"], gone["deleted"]) == (key, True)
-
-
 async def test_a_session_that_is_removed_is_gone_for_all(opened: Opened) -> None:
     async with opened() as (_, client):
         await client.call("sessions.subscribe", {})

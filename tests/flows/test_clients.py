@@ -347,26 +347,6 @@ async def test_what_a_message_must_be(opened: Opened) -> None:
         assert (await client.call("sessions.get", {"key": "nowhere"}))["messages"] == []
 
 
-async def test_an_id_from_before_a_reset_means_the_session_as_it_is(opened: Opened) -> None:
-    async with opened() as (gate, client):
-        gate.bench.model.otherwise = (Say("seen"),)
-        await client.call("chat.send", send("hi", "run-1", sessionId="nobody has it yet"))
-        await client.event("chat", runId="run-1", state="final")
-        held = (await client.call("sessions.describe", {"key": "main"}))["session"]["sessionId"]
-        other = await client.call("sessions.create", {"key": "other"})
-        await client.call("sessions.reset", {"key": "main"})
-        await client.call("chat.send", send("still here", "run-2", sessionId=held))
-        await client.event("chat", runId="run-2", state="final")
-        for strange in ("old", other["sessionId"]):
-            with pytest.raises(Refused, match="never had that sessionId"):
-                await client.call("chat.send", send("hi", f"to-{strange}", sessionId=strange))
-        with pytest.raises(Refused, match="another one now"):
-            await client.call("sessions.reset", {"key": "main", "expectedSessionId": held})
-        shown = (await client.call("sessions.get", {"key": "main"}))["messages"]
-        assert [row["role"] for row in shown] == ["user", "assistant"]
-        assert shown[0]["content"] == "still here"
-
-
 @pytest.mark.requirement("D51")
 @pytest.mark.parametrize("by_name", [True, False])
 async def test_a_turn_that_waits_for_its_children_is_stopped_with_them_and_nobody_waits_for_it(
