@@ -151,7 +151,12 @@ RPC_DOORS: tuple[RpcDoor, ...] = (
     RpcDoor(method="agent", operation=Operation.SEND, params=saying("sessionKey")),
     RpcDoor(method="agent", operation=Operation.SEND, params=saying("sessionId"), by_id=True),
     RpcDoor(method="sessions.patch", operation=Operation.PATCH, params=by("key", thinkingLevel="low")),
-    RpcDoor(method="sessions.patch", operation=Operation.DELETE, params=by("key", archived=True)),
+    RpcDoor(
+        method="sessions.patch",
+        operation=Operation.DELETE,
+        params=by("key", archived=True),
+        but="Cannot archive the main session",
+    ),
     RpcDoor(method="sessions.patch", operation=Operation.DELETE, params=by("key", pinned=True)),
     RpcDoor(
         method="sessions.patch",
