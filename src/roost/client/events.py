@@ -9,6 +9,7 @@ from typing import TypeAlias
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+from roost.client.memory import next_in
 from roost.core.jsonvalue import JsonObject
 
 MOST_WAITING = 1_000
@@ -67,7 +68,13 @@ class Listener:
         self._from.close()
 
     def __aiter__(self) -> AsyncIterator[Heard]:
-        return self._from.__aiter__()
+        return self
+
+    async def __anext__(self) -> Heard:
+        try:
+            return await next_in(self._from)
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
 
 
 class Feed:

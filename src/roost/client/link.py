@@ -23,9 +23,12 @@ class _Waiting:
         self._answered = anyio.Event()
         self._response: Response | None = None
 
-    def settle(self, response: Response | None) -> None:
-        """With the answer, or without: none will come."""
+    def settle(self, response: Response) -> None:
         self._response = response
+        self._answered.set()
+
+    def give_up(self) -> None:
+        """None will come; one that has come is still the answer."""
         self._answered.set()
 
     async def result(self) -> JsonValue:
@@ -53,7 +56,7 @@ class Link:
         finally:
             self._over = True
             for waiting in self._waiting.values():
-                waiting.settle(None)
+                waiting.give_up()
 
     async def call(self, method: str, params: JsonObject) -> JsonValue:
         """The answer, and of several the last. Raises `Refused` or `ConnectionLost`."""

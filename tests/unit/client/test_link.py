@@ -37,6 +37,26 @@ async def test_answers_find_who_asked_in_whichever_order_they_come() -> None:
     far.drop()
 
 
+async def test_an_answer_that_came_is_heard_although_the_connection_ended_right_after_it() -> None:
+    near, far = ends()
+    link = Link(near, list[Event]().append)
+    found: list[object] = []
+
+    async def ask() -> None:
+        found.append(await link.call("a", {}))
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            group.start_soon(link.listen)
+            group.start_soon(ask)
+            await far.receive()
+            await far.send(b'{"type":"res","id":"1","ok":true,"payload":1}')
+            far.hang_up()
+    assert found == [1]
+    near.drop()
+    far.drop()
+
+
 async def test_of_an_agents_two_answers_the_last_counts() -> None:
     near, far = ends()
     link = Link(near, list[Event]().append)

@@ -23,6 +23,11 @@ def locked(tables: SqliteTables, key: SessionKey = MAIN) -> Session:
     return found
 
 
+def grown(was: Session, version: int) -> Session:
+    """As an append leaves it."""
+    return was._replace(version=version, times=was.times._replace(updated=was.times.updated + version))
+
+
 def test_the_writer_remembers_what_it_read_and_wrote(
     writer_tables: WriterTables, connection: apsw.Connection
 ) -> None:
@@ -81,12 +86,23 @@ def test_what_waits_is_written_before_anything_is_read(
     was = open_session(writer_tables)
     entry = Entry(session_id=f"{MAIN}-1", seq=1, id="a", body=said("a", "hello").body)
     drive(writer_tables.insert_entries(MAIN, [entry]))
-    drive(writer_tables.update_session(was, was._replace(version=2)))
+    drive(writer_tables.update_session(was, grown(was, 2)))
     assert connection.execute("SELECT count(*) FROM entries").fetchone() == (0,)
     found = drive(writer_tables.session(MAIN))
     assert found is not None
     assert found.version == 2
     assert connection.execute("SELECT count(*) FROM entries").fetchone() == (1,)
+
+
+def test_changes_of_a_session_are_written_in_their_order(
+    writer_tables: WriterTables, connection: apsw.Connection
+) -> None:
+    was = open_session(writer_tables)
+    for now in (first := grown(was, 2), first._replace(version=3), grown(first, 4)):
+        drive(writer_tables.update_session(was, now))
+        was = now
+    writer_tables.settle()
+    assert connection.execute("SELECT version FROM sessions").fetchone() == (4,)
 
 
 def test_writing_what_waited_is_no_second_change(writer_tables: WriterTables) -> None:
