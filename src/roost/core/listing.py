@@ -1,21 +1,82 @@
-"""A session as a list shows it: one JSON object, from its row alone.
+"""A session as a list shows it: one JSON object, from its row alone, and of that only what is shown.
 
 Which sessions are listed, and which links between them a reader may know of, is decided before.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from roost.core.addresses import Address
 from roost.core.jsonvalue import JsonValue
+from roost.core.keys import SessionKey
+from roost.core.queries import Page
 from roost.core.recall import PREVIEW_CHARS, TITLE_CHARS, one_line, shortened
 from roost.core.redaction import SecretScanner, redact, redact_all
-from roost.core.sessions import Session, SessionKind, SessionStatus
+from roost.core.sessions import Labels, Overrides, Session, SessionKind, SessionStatus
 
 INTERNAL, UNKNOWN = "internal", "unknown"
 NAME_CHARS = 512
 
 _WITHOUT_CHANNEL = (SessionKind.CRON, SessionKind.HOOK, SessionKind.NODE)
+
+
+class Glance(NamedTuple):
+    """What of a session a list shows; the names are those of its parts. A tuple, because a store makes one of every row
+    it reads. `task` is what it was spawned for, `provider` where it was first met."""
+
+    key: SessionKey
+    session_id: str
+    kind: SessionKind
+    channel: str | None
+    provider: str | None
+    labels: Labels
+    route: Address | None
+    overrides: Overrides
+    parent: SessionKey | None
+    depth: int
+    task: str | None
+    started: int
+    updated: int
+    interacted: int
+    status: SessionStatus
+    title: str | None
+    preview: str | None
+    model: str | None
+    total: int
+    context_window: int
+
+
+def glance_at(session: Session) -> Glance:
+    lineage, times, summary, counters = session.lineage, session.times, session.summary, session.counters
+    return Glance(
+        key=session.key,
+        session_id=session.session_id,
+        kind=session.facts.kind,
+        channel=session.facts.channel,
+        provider=session.origin.provider,
+        labels=session.labels,
+        route=session.route,
+        overrides=session.overrides,
+        parent=lineage.parent,
+        depth=lineage.depth,
+        task=lineage.terms.task if lineage.terms else None,
+        started=times.started,
+        updated=times.updated,
+        interacted=times.interacted,
+        status=session.status,
+        title=summary.title,
+        preview=summary.preview,
+        model=summary.model,
+        total=counters.total,
+        context_window=counters.context_window,
+    )
+
+
+class Overview(NamedTuple):
+    """A page of sessions, and those below the sessions on it, newest activity first, by their parent."""
+
+    page: Page[Glance]
+    children: Mapping[SessionKey, Sequence[SessionKey]]
 
 
 class Links(NamedTuple):
@@ -37,37 +98,35 @@ class Words(NamedTuple):
     last: str
 
 
-def words_of(sessions: Sequence[Session], scanner: SecretScanner) -> list[Words]:
+def words_of(sessions: Sequence[Glance], scanner: SecretScanner) -> list[Words]:
     """The words of many sessions; looking through all of them at once costs little more than through one."""
     said: list[str] = []
     for session in sessions:
-        labels, terms, summary = session.labels, session.lineage.terms, session.summary
+        labels = session.labels
         name = labels.display_name or labels.subject
-        first = (terms.task if terms else None) or summary.title
-        said += (labels.label or "", name or "", first or "", summary.preview or "")
+        said += (labels.label or "", name or "", session.task or session.title or "", session.preview or "")
     readable = iter(redact_all(said, scanner))
     return list(map(Words, readable, readable, readable, readable))
 
 
-def session_row(session: Session, links: Links, words: Words) -> dict[str, JsonValue]:
+def session_row(session: Glance, links: Links, words: Words) -> dict[str, JsonValue]:
     """The fields that every row has; None is what is not known or not set."""
-    facts, times, route, overrides = session.facts, session.times, session.route, session.overrides
-    counters, model, status = session.counters, session.summary.model, session.status
+    route, overrides, model, status = session.route, session.overrides, session.model, session.status
     return {
         "key": links.key,
         "agentId": session.key.agent or None,
-        "kind": str(facts.kind),
+        "kind": str(session.kind),
         "channel": channel_of(session),
         "label": words.label[:NAME_CHARS] or None,
         "displayName": words.name[:NAME_CHARS] or None,
         "status": str(status),
-        "updatedAt": times.updated,
-        "sessionStartedAt": times.started,
-        "lastInteractionAt": times.interacted,
+        "updatedAt": session.updated,
+        "sessionStartedAt": session.started,
+        "lastInteractionAt": session.interacted,
         "sessionId": session.session_id,
         "model": model or overrides.model,
-        "contextTokens": counters.context_window or None,
-        "totalTokens": counters.total or None,
+        "contextTokens": session.context_window or None,
+        "totalTokens": session.total or None,
         "thinkingLevel": overrides.thinking,
         "verboseLevel": overrides.verbose,
         "systemSent": model is not None,
@@ -79,17 +138,17 @@ def session_row(session: Session, links: Links, words: Words) -> dict[str, JsonV
         "transcriptPath": links.transcript_path,
         "parentSessionKey": links.parent,
         "childSessions": list(links.children),
-        "spawnDepth": session.lineage.depth,
+        "spawnDepth": session.depth,
     }
 
 
-def channel_of(session: Session) -> str:
+def channel_of(session: Glance) -> str:
     """The channel a row names: a group's own, the last one of a person's session, none for what runs by itself."""
-    facts, last = session.facts, session.route.channel if session.route else None
-    if facts.kind in _WITHOUT_CHANNEL:
+    kind, last = session.kind, session.route.channel if session.route else None
+    if kind in _WITHOUT_CHANNEL:
         return INTERNAL
-    own = facts.channel or session.origin.provider
-    nearest = own or last if facts.kind is SessionKind.GROUP else last or own
+    own = session.channel or session.provider
+    nearest = own or last if kind is SessionKind.GROUP else last or own
     return nearest or session.key.channel or UNKNOWN
 
 
@@ -99,10 +158,10 @@ def title_of(words: Words) -> str | None:
     return (one_line(called, TITLE_CHARS) if called else shortened(words.first, TITLE_CHARS)) or None
 
 
-def is_found_by(session: Session, search: str, scanner: SecretScanner) -> bool:
+def is_found_by(session: Glance, search: str, scanner: SecretScanner) -> bool:
     """Whether a text occurs in what a reader may see of key, names and title: nothing is found by guessing a secret."""
     labels = session.labels
-    names = (labels.label, labels.display_name, labels.subject, session.summary.title)
+    names = (labels.label, labels.display_name, labels.subject, session.title)
     shown = (redact(name, scanner)[0] for name in names if name)
     return any(search.casefold() in text.casefold() for text in (str(session.key), *shown))
 

@@ -1,20 +1,19 @@
 """`sessions_list`: the sessions an agent may see, newest first."""
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue, from_utf8
 from roost.core.keys import SessionKey
-from roost.core.listing import Links, is_found_by, last_message_of, session_row, title_of, words_of
+from roost.core.listing import Glance, Links, is_found_by, last_message_of, session_row, title_of, words_of
 from roost.core.models import ToolSpec
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.recall import RecallOptions, recalled_to_json
 from roost.core.redaction import SecretScanner
 from roost.core.references import display
-from roost.core.sessions import Session, SessionKind
+from roost.core.sessions import SessionKind
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import CLAMP_SETTING, LEVEL_SETTING, AgentCaller, Level, Operation
 from roost.ports import Report
@@ -34,8 +33,9 @@ _LONGEST_AGENT, _LONGEST_SEARCH = 64, 512
 _MINUTE = 60_000
 _MOST_UNKNOWN = 10
 
-TranscriptPath: TypeAlias = Callable[[Session], str | None]
+TranscriptPath: TypeAlias = Callable[[Glance], str | None]
 Row: TypeAlias = dict[str, JsonValue]
+Children: TypeAlias = Mapping[SessionKey, Sequence[SessionKey]]
 
 
 class SessionsList:
@@ -95,8 +95,8 @@ class SessionsList:
     async def _list(self, invocation: Invocation) -> ToolOutcome:
         arguments = Arguments(self.spec, invocation.arguments)
         query = self._query(arguments, invocation)
-        sessions, offsets, more = await self._found(query)
-        linked = await self._links(sessions, invocation)
+        sessions, offsets, more, children = await self._found(query)
+        linked = await self._links(sessions, children, invocation)
         titles, previews = arguments.flag("includeDerivedTitles"), arguments.flag("includeLastMessage")
         newest = arguments.whole("messageLimit", 0, least=0, most=MOST_MESSAGES)
         rows: list[str] = []
@@ -145,49 +145,41 @@ class SessionsList:
             limit=arguments.whole("limit", LIMIT, least=1, most=MOST),
         )
 
-    async def _found(self, query: SessionQuery) -> tuple[list[Session], list[int], bool]:
-        """A page of rows, the offset behind each, and whether more follow."""
-        found: list[Session] = []
+    async def _found(self, query: SessionQuery) -> tuple[list[Glance], list[int], bool, Children]:
+        """A page of rows, the offset behind each, whether more follow, and the newest children."""
+        found: list[Glance] = []
         offsets: list[int] = []
+        children: dict[SessionKey, Sequence[SessionKey]] = {}
         offset = query.offset
         while True:
-            page = await self._access.store.list_sessions(replace(query, offset=offset))
+            page, below = await self._access.store.overview(
+                replace(query, offset=offset), children=MOST_CHILDREN
+            )
+            children |= below
             for row in page.rows:
                 offset += 1
                 if query.search is None or is_found_by(row, query.search, self._scanner):
                     found.append(row)
                     offsets.append(offset)
             if len(found) > query.limit:
-                return found[: query.limit], offsets, True
+                return found[: query.limit], offsets, True, children
             if not page.more or (query.search is None and len(found) == query.limit):
-                return found, offsets, page.more
+                return found, offsets, page.more, children
 
-    async def _links(self, rows: Sequence[Session], invocation: Invocation) -> list[Links]:
+    async def _links(self, rows: Sequence[Glance], children: Children, invocation: Invocation) -> list[Links]:
         """Where each row leads; what the caller may not see is not named."""
         seen_from = self._access.reach.viewpoint(invocation)
-        parents = frozenset(row.lineage.parent for row in rows if row.lineage.parent is not None)
+        parents = frozenset([row.parent for row in rows if row.parent is not None])
         known = {key: display(key, seen_from) for key in await self._access.visible(parents, invocation)}
-        children: defaultdict[SessionKey | None, list[str]] = defaultdict(list)
-        for child in await self._children(rows, invocation):
-            children[child.lineage.parent].append(display(child.key, seen_from))
         return [
             Links(
                 display(row.key, seen_from),
-                known.get(row.lineage.parent) if row.lineage.parent else None,
-                tuple(children.get(row.key, ())),
+                known.get(row.parent) if row.parent else None,
+                tuple([display(child, seen_from) for child in children.get(row.key, ())]),
                 self._transcript_path(row),
             )
             for row in rows
         ]
-
-    async def _children(self, rows: Sequence[Session], invocation: Invocation) -> tuple[Session, ...]:
-        """The newest children of these rows."""
-        query = SessionQuery(
-            scope=self._access.scope(Operation.LIST, invocation),
-            parents=frozenset(row.key for row in rows),
-            limit=MOST_CHILDREN,
-        )
-        return (await self._access.store.list_sessions(query)).rows if rows else ()
 
     async def _messages(self, key: SessionKey, newest: int) -> list[JsonValue]:
         options = RecallOptions(scanner=self._scanner, newest=newest)

@@ -44,6 +44,15 @@ SELECT s.id, s.key, s.principal, s.session_id, s.kind, s.channel, s.chat_type, s
     s.cache_read, s.cache_write, s.cost_micros, s.compactions
 FROM sessions s WHERE s.tenant = :tenant /* filters */ ORDER BY s.updated_at DESC, s.key LIMIT :limit OFFSET :offset;
 
+-- name: glances
+SELECT s.key, s.session_id, s.kind, s.channel, s.origin, s.labels, s.route, s.overrides, s.parent, s.depth, s.terms,
+    s.started_at, s.updated_at, s.interacted_at, s.status, s.title, s.preview, s.model, s.total_tokens, s.context_tokens
+FROM sessions s WHERE s.tenant = :tenant /* filters */ ORDER BY s.updated_at DESC, s.key LIMIT :limit OFFSET :offset;
+
+-- name: kin
+SELECT s.parent, s.key FROM sessions s WHERE s.tenant = :tenant /* filters */
+ORDER BY s.updated_at DESC, s.key LIMIT :limit OFFSET :offset;
+
 -- name: where_unarchived
 AND s.archived_at IS NULL;
 
