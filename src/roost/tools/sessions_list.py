@@ -175,7 +175,9 @@ class SessionsList:
             Links(
                 display(row.key, seen_from),
                 known.get(row.parent) if row.parent else None,
-                tuple([display(child, seen_from) for child in children.get(row.key, ())]),
+                tuple([display(child, seen_from) for child in children[row.key]])
+                if row.key in children
+                else (),
                 self._transcript_path(row),
             )
             for row in rows

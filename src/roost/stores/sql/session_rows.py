@@ -310,8 +310,8 @@ def read_session(row: Any) -> Session:
 
 @sound
 def _read_glance(row: Any) -> Glance:
-    (key, session_id, kind, channel, origin, labels, route, overrides, parent, depth, terms, *rest) = row
-    (started, updated, interacted, status, title, preview, model, total, context_window) = rest
+    (key, session_id, kind, channel, origin, labels, route, overrides, parent, depth, terms) = row[:11]
+    (started, updated, interacted, status, title, preview, model, total, context_window) = row[11:]
     return _made(
         Glance,
         (
