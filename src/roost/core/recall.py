@@ -59,7 +59,7 @@ class RecallOptions:
 
 
 class Recalled(NamedTuple):
-    """A message as it may be read, under the id and the place of its entry; what it cost is never written."""
+    """A message as it may be read, under the id and the place of its entry."""
 
     id: str
     session_id: str
@@ -219,9 +219,15 @@ class _Reading:
         fell_silent = len(content) < len(message.content) and all(isinstance(b, Thinking) for b in content)
         if fell_silent and error is None:
             return None
-        if content == message.content and error == message.error:
-            return message
-        return replace(message, content=content, error=error)
+        return AssistantMessage(
+            content=content,
+            at=message.at,
+            provider=message.provider,
+            model=message.model,
+            api=message.api,
+            stop=message.stop,
+            error=error,
+        )
 
     def _given(self, content: tuple[UserBlock, ...]) -> tuple[UserBlock, ...]:
         return tuple(

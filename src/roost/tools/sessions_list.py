@@ -97,38 +97,28 @@ class SessionsList:
         query = self._query(arguments, invocation)
         sessions, offsets, more, children = await self._found(query)
         linked = await self._links(sessions, children, invocation)
-        titles, previews = arguments.flag("includeDerivedTitles"), arguments.flag("includeLastMessage")
-        newest = arguments.whole("messageLimit", 0, least=0, most=MOST_MESSAGES)
-        rows: list[str] = []
-        room = RESULT_BYTES - _FRAME_BYTES
-        omitted = False
-        for session, links, words in zip(sessions, linked, words_of(sessions, self._scanner), strict=True):
-            row = session_row(session, links, words)
-            if titles:
+        said = words_of(sessions, self._scanner)
+        rows: list[Row] = [*map(session_row, sessions, linked, said)]
+        if arguments.flag("includeDerivedTitles"):
+            for row, words in zip(rows, said, strict=True):
                 row["derivedTitle"] = title_of(words)
-            if previews:
+        if arguments.flag("includeLastMessage"):
+            for row, words in zip(rows, said, strict=True):
                 row["lastMessagePreview"] = last_message_of(words)
-            if newest:
-                row["messages"] = await self._messages(session.key, newest)
-            text = written(row)
-            if not rows and len(text) > room:
-                text, omitted = written({**row, "childSessions": [], "messages": []}), True
-            room -= len(text) + 1
-            if room < 0:
-                break
-            rows.append(from_utf8(text))
-        cut = len(rows) < len(sessions)
+        newest = arguments.whole("messageLimit", 0, least=0, most=MOST_MESSAGES)
+        texts, count, omitted = await self._fitting(sessions, rows, newest)
+        cut = count < len(sessions)
         told: Row = {
-            "count": len(rows),
+            "count": count,
             "hasMore": more or cut,
-            **({"nextOffset": offsets[len(rows) - 1] if rows else query.offset} if more or cut else {}),
+            **({"nextOffset": offsets[count - 1] if count else query.offset} if more or cut else {}),
             "limitApplied": query.limit,
             **({"truncationReason": "byte-limit"} if cut else {}),
             **({"enrichmentOmitted": True} if omitted else {}),
             **_unknown_kinds(arguments.texts("kinds")),
             **_restriction(self._access.reach.caller(invocation)),
         }
-        return found_rows(told, "sessions", rows)
+        return found_rows(told, "sessions", texts)
 
     def _query(self, arguments: Arguments, invocation: Invocation) -> SessionQuery:
         minutes = arguments.whole("activeMinutes", 0, least=0, most=_MOST_MINUTES)
@@ -182,6 +172,28 @@ class SessionsList:
             )
             for row in rows
         ]
+
+    async def _fitting(
+        self, sessions: Sequence[Glance], rows: Sequence[Row], newest: int
+    ) -> tuple[list[str], int, bool]:
+        """As many rows as have room, as their JSON, how many, and whether one is without what made it too large."""
+        room = RESULT_BYTES - _FRAME_BYTES
+        # Nearly every list: written at once it costs half of what its rows would.
+        if not newest and len(whole := written(rows)) <= room:
+            return [from_utf8(whole[1:-1])], len(rows), False
+        texts: list[str] = []
+        omitted = False
+        for session, row in zip(sessions, rows, strict=True):
+            if newest:
+                row["messages"] = await self._messages(session.key, newest)
+            text = written(row)
+            if not texts and len(text) > room:
+                text, omitted = written({**row, "childSessions": [], "messages": []}), True
+            room -= len(text) + 1
+            if room < 0:
+                break
+            texts.append(from_utf8(text))
+        return texts, len(texts), omitted
 
     async def _messages(self, key: SessionKey, newest: int) -> list[JsonValue]:
         options = RecallOptions(scanner=self._scanner, newest=newest)
