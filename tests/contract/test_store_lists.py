@@ -181,7 +181,7 @@ async def test_an_overview_shows_what_every_part_of_a_session_says(store: Store)
     page, _ = await store.overview(SessionQuery(keys=frozenset({CHILD})), children=1)
     (shown,) = page.rows
     assert shown == glance_at(stored)
-    assert (shown.task, shown.provider, shown.status) == ("count to 5", "telegram", SessionStatus.FAILED)
+    assert (shown.provider, shown.status, shown.total) == ("telegram", SessionStatus.FAILED, 5)
 
 
 async def test_an_overview_names_the_newest_children_of_all_its_rows_together(store: Store) -> None:

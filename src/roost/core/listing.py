@@ -12,7 +12,16 @@ from roost.core.keys import SessionKey
 from roost.core.queries import Page
 from roost.core.recall import PREVIEW_CHARS, TITLE_CHARS, one_line, shortened
 from roost.core.redaction import SecretScanner, redact, redact_all
-from roost.core.sessions import Labels, Overrides, Session, SessionKind, SessionStatus
+from roost.core.sessions import (
+    Labels,
+    Lineage,
+    Overrides,
+    Session,
+    SessionKind,
+    SessionStatus,
+    Summary,
+    Times,
+)
 
 INTERNAL, UNKNOWN = "internal", "unknown"
 NAME_CHARS = 512
@@ -22,7 +31,7 @@ _WITHOUT_CHANNEL = (SessionKind.CRON, SessionKind.HOOK, SessionKind.NODE)
 
 class Glance(NamedTuple):
     """What of a session a list shows; the names are those of its parts. A tuple, because a store makes one of every row
-    it reads. `task` is what it was spawned for, `provider` where it was first met."""
+    it reads. `provider` is where it was first met."""
 
     key: SessionKey
     session_id: str
@@ -32,22 +41,15 @@ class Glance(NamedTuple):
     labels: Labels
     route: Address | None
     overrides: Overrides
-    parent: SessionKey | None
-    depth: int
-    task: str | None
-    started: int
-    updated: int
-    interacted: int
+    lineage: Lineage
+    times: Times
+    summary: Summary
     status: SessionStatus
-    title: str | None
-    preview: str | None
-    model: str | None
     total: int
     context_window: int
 
 
 def glance_at(session: Session) -> Glance:
-    lineage, times, summary, counters = session.lineage, session.times, session.summary, session.counters
     return Glance(
         key=session.key,
         session_id=session.session_id,
@@ -57,18 +59,12 @@ def glance_at(session: Session) -> Glance:
         labels=session.labels,
         route=session.route,
         overrides=session.overrides,
-        parent=lineage.parent,
-        depth=lineage.depth,
-        task=lineage.terms.task if lineage.terms else None,
-        started=times.started,
-        updated=times.updated,
-        interacted=times.interacted,
+        lineage=session.lineage,
+        times=session.times,
+        summary=session.summary,
         status=session.status,
-        title=summary.title,
-        preview=summary.preview,
-        model=summary.model,
-        total=counters.total,
-        context_window=counters.context_window,
+        total=session.counters.total,
+        context_window=session.counters.context_window,
     )
 
 
@@ -102,16 +98,18 @@ def words_of(sessions: Sequence[Glance], scanner: SecretScanner) -> list[Words]:
     """The words of many sessions; looking through all of them at once costs little more than through one."""
     said: list[str] = []
     for session in sessions:
-        labels = session.labels
+        labels, terms, summary = session.labels, session.lineage.terms, session.summary
         name = labels.display_name or labels.subject
-        said += (labels.label or "", name or "", session.task or session.title or "", session.preview or "")
+        first = (terms.task if terms else None) or summary.title
+        said += (labels.label or "", name or "", first or "", summary.preview or "")
     readable = iter(redact_all(said, scanner))
     return list(map(Words, readable, readable, readable, readable))
 
 
 def session_row(session: Glance, links: Links, words: Words) -> dict[str, JsonValue]:
     """The fields that every row has; None is what is not known or not set."""
-    route, overrides, model, status = session.route, session.overrides, session.model, session.status
+    times, route, overrides = session.times, session.route, session.overrides
+    model, status = session.summary.model, session.status
     return {
         "key": links.key,
         "agentId": session.key.agent or None,
@@ -120,9 +118,9 @@ def session_row(session: Glance, links: Links, words: Words) -> dict[str, JsonVa
         "label": words.label[:NAME_CHARS] or None,
         "displayName": words.name[:NAME_CHARS] or None,
         "status": str(status),
-        "updatedAt": session.updated,
-        "sessionStartedAt": session.started,
-        "lastInteractionAt": session.interacted,
+        "updatedAt": times.updated,
+        "sessionStartedAt": times.started,
+        "lastInteractionAt": times.interacted,
         "sessionId": session.session_id,
         "model": model or overrides.model,
         "contextTokens": session.context_window or None,
@@ -138,7 +136,7 @@ def session_row(session: Glance, links: Links, words: Words) -> dict[str, JsonVa
         "transcriptPath": links.transcript_path,
         "parentSessionKey": links.parent,
         "childSessions": list(links.children),
-        "spawnDepth": session.depth,
+        "spawnDepth": session.lineage.depth,
     }
 
 
@@ -161,7 +159,7 @@ def title_of(words: Words) -> str | None:
 def is_found_by(session: Glance, search: str, scanner: SecretScanner) -> bool:
     """Whether a text occurs in what a reader may see of key, names and title: nothing is found by guessing a secret."""
     labels = session.labels
-    names = (labels.label, labels.display_name, labels.subject, session.title)
+    names = (labels.label, labels.display_name, labels.subject, session.summary.title)
     shown = (redact(name, scanner)[0] for name in names if name)
     return any(search.casefold() in text.casefold() for text in (str(session.key), *shown))
 

@@ -159,12 +159,12 @@ class SessionsList:
     async def _links(self, rows: Sequence[Glance], children: Children, invocation: Invocation) -> list[Links]:
         """Where each row leads; what the caller may not see is not named."""
         seen_from = self._access.reach.viewpoint(invocation)
-        parents = frozenset([row.parent for row in rows if row.parent is not None])
+        parents = frozenset([row.lineage.parent for row in rows if row.lineage.parent is not None])
         known = {key: display(key, seen_from) for key in await self._access.visible(parents, invocation)}
         return [
             Links(
                 display(row.key, seen_from),
-                known.get(row.parent) if row.parent else None,
+                known.get(row.lineage.parent) if row.lineage.parent else None,
                 tuple([display(child, seen_from) for child in children[row.key]])
                 if row.key in children
                 else (),

@@ -46,7 +46,8 @@ FROM sessions s WHERE s.tenant = :tenant /* filters */ ORDER BY s.updated_at DES
 
 -- name: glances
 SELECT s.key, s.session_id, s.kind, s.channel, s.origin, s.labels, s.route, s.overrides, s.parent, s.depth, s.terms,
-    s.started_at, s.updated_at, s.interacted_at, s.status, s.title, s.preview, s.model, s.total_tokens, s.context_tokens
+    s.created_at, s.updated_at, s.started_at, s.interacted_at, s.archived_at, s.pinned_at,
+    s.title, s.preview, s.entries, s.model, s.status, s.total_tokens, s.context_tokens
 FROM sessions s WHERE s.tenant = :tenant /* filters */ ORDER BY s.updated_at DESC, s.key LIMIT :limit OFFSET :offset;
 
 -- name: kin

@@ -311,7 +311,7 @@ def read_session(row: Any) -> Session:
 @sound
 def _read_glance(row: Any) -> Glance:
     (key, session_id, kind, channel, origin, labels, route, overrides, parent, depth, terms) = row[:11]
-    (started, updated, interacted, status, title, preview, model, total, context_window) = row[11:]
+    (status, total, context_window) = row[21:]
     return _made(
         Glance,
         (
@@ -323,16 +323,10 @@ def _read_glance(row: Any) -> Glance:
             decode_shared(Labels, labels),
             decode_shared(Address, route) if route else None,
             decode_shared(Overrides, overrides),
-            parse_key(parent) if parent else None,
-            depth,
-            decode_shared(Terms, terms).task if terms else None,
-            started,
-            updated,
-            interacted,
+            _lineage(parent, depth, terms) if parent else _TOP,
+            _made(Times, row[11:17]),
+            _made(Summary, row[17:21]),
             _STATUSES[status],
-            title,
-            preview,
-            model,
             total,
             context_window,
         ),
