@@ -6,11 +6,24 @@ from itertools import product
 
 import pytest
 
+from roost.core.addresses import Address, Origin
 from roost.core.effects import Archive, ChangeSession
 from roost.core.keys import KeyKind, SessionKey
+from roost.core.listing import glance_at
 from roost.core.principals import OWNER, Principal, person
-from roost.core.queries import Cursor, SessionQuery
-from roost.core.sessions import Facts, Labels, Session, SessionKind
+from roost.core.queries import Cursor, Page, SessionQuery
+from roost.core.sessions import (
+    Counters,
+    Facts,
+    Labels,
+    Overrides,
+    SendOverride,
+    Session,
+    SessionKind,
+    SessionStatus,
+    Summary,
+)
+from roost.core.terms import Terms
 from roost.core.visibility import EVERYTHING, Target, VisibleScope
 from roost.ports import Store
 from roost.testing import builders
@@ -129,6 +142,54 @@ async def test_a_row_of_a_list_is_the_session_itself(store: Store) -> None:
     page = await store.list_sessions(SessionQuery(archived=None))
     assert page.rows == tuple(rows)
     assert not page.more
+
+
+@pytest.mark.requirement("P8", "D55")
+async def test_an_overview_shows_of_a_list_what_is_shown_of_each_and_the_children_in_scope(
+    store: Store,
+) -> None:
+    await planted(store)
+    for query, scope, limit in product(FILTERS, SCOPES, (1, 100)):
+        asked = replace(query, scope=scope, limit=limit)
+        whole = await store.list_sessions(asked)
+        keys = frozenset(row.key for row in whole.rows)
+        below = await store.list_sessions(SessionQuery(scope=scope, parents=keys))
+        children: dict[SessionKey | None, list[SessionKey]] = {}
+        for child in below.rows:
+            children.setdefault(child.lineage.parent, []).append(child.key)
+        page, known_children = await store.overview(asked, children=100)
+        assert page == Page(tuple(map(glance_at, whole.rows)), whole.more), asked
+        assert known_children == children, asked
+
+
+async def test_an_overview_shows_what_every_part_of_a_session_says(store: Store) -> None:
+    await opened(store)
+    spawned = builders.session(CHILD, at=NOON, parent=MAIN)
+    full = spawned._replace(
+        facts=Facts(kind=SessionKind.GROUP, channel="web"),
+        lineage=replace(spawned.lineage, depth=1, terms=Terms(task="count to 5")),
+        labels=Labels(label="a", display_name="b", subject="c"),
+        origin=Origin(provider="telegram"),
+        route=Address(channel="telegram", to="7", thread="9"),
+        overrides=Overrides(model="demo/demo-1", thinking="high", send_policy=SendOverride.DENY),
+        counters=Counters(total=5, context_window=9_000),
+        summary=Summary(title="first", preview="last", entries=2, model="demo/demo-2"),
+        status=SessionStatus.FAILED,
+    )
+    await opened(store, row=full)
+    stored = await known(store, CHILD)
+    page, _ = await store.overview(SessionQuery(keys=frozenset({CHILD})), children=1)
+    (shown,) = page.rows
+    assert shown == glance_at(stored)
+    assert (shown.provider, shown.status, shown.total) == ("telegram", SessionStatus.FAILED, 5)
+
+
+async def test_an_overview_names_the_newest_children_of_all_its_rows_together(store: Store) -> None:
+    await planted(store)
+    _, one = await store.overview(SessionQuery(), children=1)
+    assert one == {ALICES: [CHILD]}
+    _, both = await store.overview(SessionQuery(), children=2)
+    assert both == {ALICES: [CHILD], CHILD: [GRANDCHILD]}
 
 
 async def test_scope_and_filters_come_before_offset_and_limit(store: Store) -> None:

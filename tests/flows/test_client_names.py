@@ -74,3 +74,41 @@ async def test_an_id_from_before_a_reset_means_the_session_as_it_is(opened: Open
         shown = (await client.call("sessions.get", {"key": "main"}))["messages"]
         assert [row["role"] for row in shown] == ["user", "assistant"]
         assert shown[0]["content"] == "still here"
+
+
+async def test_a_session_is_opened_and_found_by_any_of_its_names(opened: Opened) -> None:
+    async with opened() as (_, client):
+        made = await client.call(
+            "sessions.create", {"label": "Trip", "displayName": "My trip", "model": "two"}
+        )
+        key, session_id = made["key"], made["sessionId"]
+        assert key.startswith("agent:main:dashboard:")
+        assert made["resolved"] == {"modelProvider": "scripted", "model": "two"}
+        assert (await client.call("sessions.create", {"key": key}))["sessionId"] == session_id
+        for taken in ("Trip", " Trip\n"):
+            with pytest.raises(Refused, match="label already in use: Trip"):
+                await client.call("sessions.create", {"label": taken})
+        with pytest.raises(Refused, match="at most 512"):
+            await client.call("sessions.create", {"label": "x" * 513})
+        for named in (
+            {"label": "Trip"},
+            {"key": key},
+            {"sessionId": session_id},
+            {"key": session_id},
+            {"reference": {"key": key}},
+        ):
+            assert await client.call("sessions.resolve", named) == {"ok": True, "key": key, "agentId": "main"}
+        missing = {"label": "none", "allowMissing": True}
+        assert await client.call("sessions.resolve", missing) == {"ok": False}
+        for nobody in ({"label": "none"}, {"sessionId": "none"}, {"key": "none"}):
+            with pytest.raises(Refused, match="No session found"):
+                await client.call("sessions.resolve", nobody)
+        for several in (
+            {},
+            {"key": key, "label": "Trip"},
+            {"sessionId": session_id, "reference": {"key": key}},
+        ):
+            with pytest.raises(Refused, match="exactly one of key"):
+                await client.call("sessions.resolve", several)
+        with pytest.raises(Refused, match="No session found"):
+            await client.call("sessions.resolve", {"key": key, "spawnedBy": "main"})

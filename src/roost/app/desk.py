@@ -10,6 +10,7 @@ from roost.config import Loaded, policies
 from roost.config.agents import Agent
 from roost.core.addresses import Account
 from roost.core.errors import InvalidInput
+from roost.core.listing import Glance
 from roost.core.models import ModelSpec
 from roost.core.sessions import Session
 from roost.core.visibility import Level
@@ -79,7 +80,7 @@ class Desk:
         known = (one.model.primary for one in self._settings.agents.list if one.id == agent)
         return next(known, None) or str(DEMO.ref)
 
-    def transcript_path_of(self, session: Session) -> str | None:
+    def transcript_path_of(self, session: Session | Glance) -> str | None:
         agent = session.key.agent or self._settings.agents.default.id
         folder = self._loaded.transcript_folder(agent)
         if folder is None:

@@ -1,21 +1,78 @@
-"""A session as a list shows it: one JSON object, from its row alone.
+"""A session as a list shows it: one JSON object, from its row alone, and of that only what is shown.
 
 Which sessions are listed, and which links between them a reader may know of, is decided before.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from roost.core.addresses import Address
 from roost.core.jsonvalue import JsonValue
+from roost.core.keys import SessionKey
+from roost.core.queries import Page
 from roost.core.recall import PREVIEW_CHARS, TITLE_CHARS, one_line, shortened
 from roost.core.redaction import SecretScanner, redact, redact_all
-from roost.core.sessions import Session, SessionKind, SessionStatus
+from roost.core.sessions import (
+    Labels,
+    Lineage,
+    Overrides,
+    Session,
+    SessionKind,
+    SessionStatus,
+    Summary,
+    Times,
+)
 
 INTERNAL, UNKNOWN = "internal", "unknown"
 NAME_CHARS = 512
 
 _WITHOUT_CHANNEL = (SessionKind.CRON, SessionKind.HOOK, SessionKind.NODE)
+
+
+class Glance(NamedTuple):
+    """What of a session a list shows; the names are those of its parts. A tuple, because a store makes one of every row
+    it reads. `provider` is where it was first met."""
+
+    key: SessionKey
+    session_id: str
+    kind: SessionKind
+    channel: str | None
+    provider: str | None
+    labels: Labels
+    route: Address | None
+    overrides: Overrides
+    lineage: Lineage
+    times: Times
+    summary: Summary
+    status: SessionStatus
+    total: int
+    context_window: int
+
+
+def glance_at(session: Session) -> Glance:
+    return Glance(
+        key=session.key,
+        session_id=session.session_id,
+        kind=session.facts.kind,
+        channel=session.facts.channel,
+        provider=session.origin.provider,
+        labels=session.labels,
+        route=session.route,
+        overrides=session.overrides,
+        lineage=session.lineage,
+        times=session.times,
+        summary=session.summary,
+        status=session.status,
+        total=session.counters.total,
+        context_window=session.counters.context_window,
+    )
+
+
+class Overview(NamedTuple):
+    """A page of sessions, and those below the sessions on it, newest activity first, by their parent."""
+
+    page: Page[Glance]
+    children: Mapping[SessionKey, Sequence[SessionKey]]
 
 
 class Links(NamedTuple):
@@ -37,7 +94,7 @@ class Words(NamedTuple):
     last: str
 
 
-def words_of(sessions: Sequence[Session], scanner: SecretScanner) -> list[Words]:
+def words_of(sessions: Sequence[Glance], scanner: SecretScanner) -> list[Words]:
     """The words of many sessions; looking through all of them at once costs little more than through one."""
     said: list[str] = []
     for session in sessions:
@@ -49,14 +106,14 @@ def words_of(sessions: Sequence[Session], scanner: SecretScanner) -> list[Words]
     return list(map(Words, readable, readable, readable, readable))
 
 
-def session_row(session: Session, links: Links, words: Words) -> dict[str, JsonValue]:
+def session_row(session: Glance, links: Links, words: Words) -> dict[str, JsonValue]:
     """The fields that every row has; None is what is not known or not set."""
-    facts, times, route, overrides = session.facts, session.times, session.route, session.overrides
-    counters, model, status = session.counters, session.summary.model, session.status
+    times, route, overrides = session.times, session.route, session.overrides
+    model, status = session.summary.model, session.status
     return {
         "key": links.key,
         "agentId": session.key.agent or None,
-        "kind": str(facts.kind),
+        "kind": str(session.kind),
         "channel": channel_of(session),
         "label": words.label[:NAME_CHARS] or None,
         "displayName": words.name[:NAME_CHARS] or None,
@@ -66,8 +123,8 @@ def session_row(session: Session, links: Links, words: Words) -> dict[str, JsonV
         "lastInteractionAt": times.interacted,
         "sessionId": session.session_id,
         "model": model or overrides.model,
-        "contextTokens": counters.context_window or None,
-        "totalTokens": counters.total or None,
+        "contextTokens": session.context_window or None,
+        "totalTokens": session.total or None,
         "thinkingLevel": overrides.thinking,
         "verboseLevel": overrides.verbose,
         "systemSent": model is not None,
@@ -83,13 +140,13 @@ def session_row(session: Session, links: Links, words: Words) -> dict[str, JsonV
     }
 
 
-def channel_of(session: Session) -> str:
+def channel_of(session: Glance) -> str:
     """The channel a row names: a group's own, the last one of a person's session, none for what runs by itself."""
-    facts, last = session.facts, session.route.channel if session.route else None
-    if facts.kind in _WITHOUT_CHANNEL:
+    kind, last = session.kind, session.route.channel if session.route else None
+    if kind in _WITHOUT_CHANNEL:
         return INTERNAL
-    own = facts.channel or session.origin.provider
-    nearest = own or last if facts.kind is SessionKind.GROUP else last or own
+    own = session.channel or session.provider
+    nearest = own or last if kind is SessionKind.GROUP else last or own
     return nearest or session.key.channel or UNKNOWN
 
 
@@ -99,7 +156,7 @@ def title_of(words: Words) -> str | None:
     return (one_line(called, TITLE_CHARS) if called else shortened(words.first, TITLE_CHARS)) or None
 
 
-def is_found_by(session: Session, search: str, scanner: SecretScanner) -> bool:
+def is_found_by(session: Glance, search: str, scanner: SecretScanner) -> bool:
     """Whether a text occurs in what a reader may see of key, names and title: nothing is found by guessing a secret."""
     labels = session.labels
     names = (labels.label, labels.display_name, labels.subject, session.summary.title)

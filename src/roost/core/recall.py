@@ -199,12 +199,9 @@ class _Reading:
         """The readable form, or nothing where nothing was said."""
         match message:
             case UserMessage():
-                return UserMessage(
-                    content=self._given(message.content),
-                    at=message.at,
-                    provenance=message.provenance,
-                    sender=message.sender,
-                )
+                content = self._given(message.content)
+                # Itself where nothing was done to it, as to most: making another costs more than all that was looked for.
+                return message if content == message.content else replace(message, content=content)
             case ToolResult():
                 if message.details is not None:
                     self.omitted = True
@@ -235,7 +232,7 @@ class _Reading:
     def _given(self, content: tuple[UserBlock, ...]) -> tuple[UserBlock, ...]:
         return tuple(
             [
-                self._image(block) if isinstance(block, Image) else Text(self._text(block.text))
+                self._image(block) if isinstance(block, Image) else self._shown(block, block.text)
                 for block in content
             ]
         )
@@ -244,7 +241,7 @@ class _Reading:
         match block:
             case Text(text=text):
                 prose = clean(text)
-                return Text(self._text(prose)) if prose else None
+                return self._shown(block, prose) if prose else None
             case Thinking(thinking=thinking, signature=signature):
                 if signature is not None:
                     self.omitted = True
@@ -253,6 +250,10 @@ class _Reading:
                 return self._call(block)
             case _:
                 assert_never(block)
+
+    def _shown(self, block: Text, prose: str) -> Text:
+        text = self._text(prose)
+        return block if text == block.text else Text(text)
 
     def _call(self, call: ToolCall) -> ToolCall:
         arguments = call.arguments

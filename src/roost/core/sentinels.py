@@ -18,6 +18,7 @@ class Sentinel(StrEnum):
 
 _EXACT = (Sentinel.REPLY_SKIP, Sentinel.ANNOUNCE_SKIP)
 _LAST_WORD = re.compile(rf"(?:^|(?<=\s))(?:{'|'.join(Sentinel)})\Z")
+_LAST_LETTERS = frozenset(word[-1] for word in Sentinel)
 _REACH = max(map(len, Sentinel)) + 1
 _LONGEST = 64  # what is longer says something else, if only by its punctuation
 
@@ -40,6 +41,8 @@ def strip_trailing(text: str) -> str:
     """The text without the sentinels that end it; a text that ends otherwise comes back unchanged."""
     kept = len(text)
     end = _unspaced(text, kept)
+    if text[end - 1 : end] not in _LAST_LETTERS:
+        return text
     while word := _LAST_WORD.search(text, max(0, end - _REACH), end):
         kept = end = _unspaced(text, word.start())
     return text[:kept]

@@ -23,11 +23,9 @@ from roost.core.queries import (
     HistoryPage,
     HistoryQuery,
     LedgerQuery,
-    Page,
     SearchHit,
     SearchQuery,
     SessionContext,
-    SessionQuery,
     Spoken,
 )
 from roost.core.retention import Cutoffs, Fullness, Swept
@@ -43,6 +41,7 @@ from roost.core.turntaking import Choose
 from roost.core.workload import Workload
 from roost.ports.imports import Imports
 from roost.ports.jobs import Jobs
+from roost.ports.lists import Lists
 from roost.ports.points import Points
 
 Found = TypeVar("Found")
@@ -51,7 +50,7 @@ Recover: TypeAlias = Callable[[RunSnapshot], Effects]
 Told: TypeAlias = Callable[[SessionKey], None]
 
 
-class Store(Jobs, Points, Imports, Protocol):
+class Store(Lists, Jobs, Points, Imports, Protocol):
     """The only truth. Every verb is one transaction: when it returns, it is durable; when it raises,
     nothing of it was written. Only `WriteUnknown` says that it was written whole or not at all, and not which.
 
@@ -130,10 +129,6 @@ class Store(Jobs, Points, Imports, Protocol):
 
     async def generations(self, key: SessionKey) -> tuple[Generation, ...]:
         """Oldest first, archived branches included."""
-        ...
-
-    async def list_sessions(self, query: SessionQuery) -> Page[Session]:
-        """Newest activity first; ties by key. Scope and filters are applied before the limit."""
         ...
 
     async def change_session(self, key: SessionKey, decide: Decide) -> Session | None:

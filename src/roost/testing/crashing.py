@@ -189,6 +189,7 @@ class CrashingStore(_CrashingLeases):
         self.generations = crashes.around("store.generations", store.generations)
         self.conversation = crashes.around("store.conversation", store.conversation)
         self.list_sessions = crashes.around("store.list_sessions", store.list_sessions)
+        self.overview = crashes.around("store.overview", store.overview)
         self.change_session = crashes.around("store.change_session", store.change_session)
         self.change_tree = crashes.around("store.change_tree", store.change_tree)
         self.record_route = crashes.around("store.record_route", store.record_route)

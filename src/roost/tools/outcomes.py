@@ -6,7 +6,7 @@ import orjson
 from anyio import to_thread
 
 from roost.core.errors import Forbidden, InvalidInput, NotFound, RoostError
-from roost.core.jsonvalue import JsonObject, compact, in_utf8
+from roost.core.jsonvalue import JsonObject, JsonValue, compact, in_utf8
 from roost.core.messages import Text
 from roost.core.tools import ToolOutcome
 
@@ -28,15 +28,15 @@ def found(fields: JsonObject, details: JsonObject) -> ToolOutcome:
 
 
 def found_rows(details: JsonObject, name: str, rows: Sequence[str]) -> ToolOutcome:
-    """Many things that were looked for, each as its JSON, under `name` behind the `details`."""
+    """Many things that were looked for, each or several as their JSON, under `name` behind the `details`."""
     head, tail = f"{compact(details)[:-1]},{compact(name)}:[", "]}"
     # One join: the text is large, and every copy of it would cost more than all the rest of this.
     pieces = [piece for row in rows for piece in (",", row)][1:]
     return told("".join([head, *pieces, tail]), details=details)
 
 
-def written(row: JsonObject) -> bytes:
-    """One of many rows, as `compact` writes it, in a fraction of its time."""
+def written(row: JsonValue) -> bytes:
+    """One of many rows, or many, as `compact` writes it, in a fraction of its time."""
     try:
         return orjson.dumps(row)
     except TypeError:  # text that is no Unicode, such as the name of a file, and what is no plain dict

@@ -48,8 +48,8 @@ async def read_back(store: Store, query: HistoryQuery, options: RecallOptions) -
 
 
 def _before(entries: Sequence[Entry], oldest: Recalled) -> Sequence[Entry]:
-    places = [(entry.session_id, entry.seq) for entry in entries]
-    return entries[: places.index((oldest.session_id, oldest.seq))]
+    place = (oldest.session_id, oldest.seq)
+    return entries[: next(at for at, entry in enumerate(entries) if (entry.session_id, entry.seq) == place)]
 
 
 async def _is_more(store: Store, query: HistoryQuery, options: RecallOptions, older: Sequence[Entry]) -> bool:

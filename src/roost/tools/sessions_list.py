@@ -1,20 +1,19 @@
 """`sessions_list`: the sessions an agent may see, newest first."""
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue, from_utf8
 from roost.core.keys import SessionKey
-from roost.core.listing import Links, is_found_by, last_message_of, session_row, title_of, words_of
+from roost.core.listing import Glance, Links, is_found_by, last_message_of, session_row, title_of, words_of
 from roost.core.models import ToolSpec
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.recall import RecallOptions, recalled_to_json
 from roost.core.redaction import SecretScanner
 from roost.core.references import display
-from roost.core.sessions import Session, SessionKind
+from roost.core.sessions import SessionKind
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import CLAMP_SETTING, LEVEL_SETTING, AgentCaller, Level, Operation
 from roost.ports import Report
@@ -34,8 +33,9 @@ _LONGEST_KIND, _LONGEST_SEARCH = 64, 512
 _MINUTE = 60_000
 _MOST_UNKNOWN = 10
 
-TranscriptPath: TypeAlias = Callable[[Session], str | None]
+TranscriptPath: TypeAlias = Callable[[Glance], str | None]
 Row: TypeAlias = dict[str, JsonValue]
+Children: TypeAlias = Mapping[SessionKey, Sequence[SessionKey]]
 
 
 class SessionsList:
@@ -95,40 +95,30 @@ class SessionsList:
     async def _list(self, invocation: Invocation) -> ToolOutcome:
         arguments = Arguments(self.spec, invocation.arguments)
         query = self._query(arguments, invocation)
-        sessions, offsets, more = await self._found(query)
-        linked = await self._links(sessions, invocation)
-        titles, previews = arguments.flag("includeDerivedTitles"), arguments.flag("includeLastMessage")
-        newest = arguments.whole("messageLimit", 0, least=0, most=MOST_MESSAGES)
-        rows: list[str] = []
-        room = RESULT_BYTES - _FRAME_BYTES
-        omitted = False
-        for session, links, words in zip(sessions, linked, words_of(sessions, self._scanner), strict=True):
-            row = session_row(session, links, words)
-            if titles:
+        sessions, offsets, more, children = await self._found(query)
+        linked = await self._links(sessions, children, invocation)
+        said = words_of(sessions, self._scanner)
+        rows: list[Row] = [*map(session_row, sessions, linked, said)]
+        if arguments.flag("includeDerivedTitles"):
+            for row, words in zip(rows, said, strict=True):
                 row["derivedTitle"] = title_of(words)
-            if previews:
+        if arguments.flag("includeLastMessage"):
+            for row, words in zip(rows, said, strict=True):
                 row["lastMessagePreview"] = last_message_of(words)
-            if newest:
-                row["messages"] = await self._messages(session.key, newest)
-            text = written(row)
-            if not rows and len(text) > room:
-                text, omitted = written({**row, "childSessions": [], "messages": []}), True
-            room -= len(text) + 1
-            if room < 0:
-                break
-            rows.append(from_utf8(text))
-        cut = len(rows) < len(sessions)
+        newest = arguments.whole("messageLimit", 0, least=0, most=MOST_MESSAGES)
+        texts, count, omitted = await self._fitting(sessions, rows, newest)
+        cut = count < len(sessions)
         told: Row = {
-            "count": len(rows),
+            "count": count,
             "hasMore": more or cut,
-            **({"nextOffset": offsets[len(rows) - 1] if rows else query.offset} if more or cut else {}),
+            **({"nextOffset": offsets[count - 1] if count else query.offset} if more or cut else {}),
             "limitApplied": query.limit,
             **({"truncationReason": "byte-limit"} if cut else {}),
             **({"enrichmentOmitted": True} if omitted else {}),
             **_unknown_kinds(arguments.texts("kinds")),
             **_restriction(self._access.reach.caller(invocation)),
         }
-        return found_rows(told, "sessions", rows)
+        return found_rows(told, "sessions", texts)
 
     def _query(self, arguments: Arguments, invocation: Invocation) -> SessionQuery:
         minutes = arguments.whole("activeMinutes", 0, least=0, most=_MOST_MINUTES)
@@ -145,49 +135,65 @@ class SessionsList:
             limit=arguments.whole("limit", LIMIT, least=1, most=MOST),
         )
 
-    async def _found(self, query: SessionQuery) -> tuple[list[Session], list[int], bool]:
-        """A page of rows, the offset behind each, and whether more follow."""
-        found: list[Session] = []
+    async def _found(self, query: SessionQuery) -> tuple[list[Glance], list[int], bool, Children]:
+        """A page of rows, the offset behind each, whether more follow, and the newest children."""
+        found: list[Glance] = []
         offsets: list[int] = []
+        children: dict[SessionKey, Sequence[SessionKey]] = {}
         offset = query.offset
         while True:
-            page = await self._access.store.list_sessions(replace(query, offset=offset))
+            page, below = await self._access.store.overview(
+                replace(query, offset=offset), children=MOST_CHILDREN
+            )
+            children |= below
             for row in page.rows:
                 offset += 1
                 if query.search is None or is_found_by(row, query.search, self._scanner):
                     found.append(row)
                     offsets.append(offset)
             if len(found) > query.limit:
-                return found[: query.limit], offsets, True
+                return found[: query.limit], offsets, True, children
             if not page.more or (query.search is None and len(found) == query.limit):
-                return found, offsets, page.more
+                return found, offsets, page.more, children
 
-    async def _links(self, rows: Sequence[Session], invocation: Invocation) -> list[Links]:
+    async def _links(self, rows: Sequence[Glance], children: Children, invocation: Invocation) -> list[Links]:
         """Where each row leads; what the caller may not see is not named."""
         seen_from = self._access.reach.viewpoint(invocation)
-        parents = frozenset(row.lineage.parent for row in rows if row.lineage.parent is not None)
+        parents = frozenset([row.lineage.parent for row in rows if row.lineage.parent is not None])
         known = {key: display(key, seen_from) for key in await self._access.visible(parents, invocation)}
-        children: defaultdict[SessionKey | None, list[str]] = defaultdict(list)
-        for child in await self._children(rows, invocation):
-            children[child.lineage.parent].append(display(child.key, seen_from))
         return [
             Links(
                 display(row.key, seen_from),
                 known.get(row.lineage.parent) if row.lineage.parent else None,
-                tuple(children.get(row.key, ())),
+                tuple([display(child, seen_from) for child in children[row.key]])
+                if row.key in children
+                else (),
                 self._transcript_path(row),
             )
             for row in rows
         ]
 
-    async def _children(self, rows: Sequence[Session], invocation: Invocation) -> tuple[Session, ...]:
-        """The newest children of these rows."""
-        query = SessionQuery(
-            scope=self._access.scope(Operation.LIST, invocation),
-            parents=frozenset(row.key for row in rows),
-            limit=MOST_CHILDREN,
-        )
-        return (await self._access.store.list_sessions(query)).rows if rows else ()
+    async def _fitting(
+        self, sessions: Sequence[Glance], rows: Sequence[Row], newest: int
+    ) -> tuple[list[str], int, bool]:
+        """As many rows as have room, as their JSON, how many, and whether one is without what made it too large."""
+        room = RESULT_BYTES - _FRAME_BYTES
+        # Nearly every list: written at once it costs half of what its rows would.
+        if not newest and len(whole := written(rows)) <= room:
+            return [from_utf8(whole[1:-1])], len(rows), False
+        texts: list[str] = []
+        omitted = False
+        for session, row in zip(sessions, rows, strict=True):
+            if newest:
+                row["messages"] = await self._messages(session.key, newest)
+            text = written(row)
+            if not texts and len(text) > room:
+                text, omitted = written({**row, "childSessions": [], "messages": []}), True
+            room -= len(text) + 1
+            if room < 0:
+                break
+            texts.append(from_utf8(text))
+        return texts, len(texts), omitted
 
     async def _messages(self, key: SessionKey, newest: int) -> list[JsonValue]:
         options = RecallOptions(scanner=self._scanner, newest=newest)

@@ -8,6 +8,7 @@ from roost.core.listing import (
     Links,
     Words,
     channel_of,
+    glance_at,
     is_found_by,
     last_message_of,
     session_row,
@@ -66,14 +67,14 @@ FIELDS = [
 
 
 def words(row: Session) -> Words:
-    (found,) = words_of([row], SCANNER)
+    (found,) = words_of([glance_at(row)], SCANNER)
     return found
 
 
 @pytest.mark.requirement("D08", "D55")
 def test_a_row_has_every_field_whatever_is_known() -> None:
     bare = session()._replace(route=None, counters=Counters())
-    row = session_row(bare, Links(key="main"), words(bare))
+    row = session_row(glance_at(bare), Links(key="main"), words(bare))
     assert list(row) == FIELDS
     unknown = {name for name, value in row.items() if value is None}
     assert {
@@ -99,7 +100,7 @@ def test_a_row_says_what_the_session_is_and_where_it_leads() -> None:
         status=SessionStatus.KILLED,
     )
     links = Links(key="k", parent="main", children=("c1", "c2"), transcript_path="/t/s1.jsonl")
-    row = session_row(full, links, words(full))
+    row = session_row(glance_at(full), links, words(full))
     expected = {
         "key": "k",
         "agentId": "main",
@@ -128,9 +129,9 @@ def test_a_row_says_what_the_session_is_and_where_it_leads() -> None:
 
 def test_a_model_that_was_set_is_told_until_one_has_answered() -> None:
     assert (
-        session_row(session()._replace(overrides=Overrides(model="a/b")), Links(key="k"), words(session()))[
-            "model"
-        ]
+        session_row(
+            glance_at(session()._replace(overrides=Overrides(model="a/b"))), Links(key="k"), words(session())
+        )["model"]
         == "a/b"
     )
 
@@ -138,7 +139,7 @@ def test_a_model_that_was_set_is_told_until_one_has_answered() -> None:
 @pytest.mark.requirement("P24")
 def test_names_are_redacted_like_everything_that_is_read() -> None:
     named = session()._replace(labels=Labels(label=f"use {KEY}", subject=KEY))
-    row = session_row(named, Links(key="k"), words(named))
+    row = session_row(glance_at(named), Links(key="k"), words(named))
     assert (row["label"], row["displayName"]) == (f"use {MASKED}", MASKED)
 
 
@@ -165,7 +166,7 @@ def on(kind: SessionKind, channel: str | None, last: str | None, key: SessionKey
     ],
 )
 def test_the_channel_is_that_of_the_rows_kind(row: Session, channel: str) -> None:
-    assert channel_of(row) == channel
+    assert channel_of(glance_at(row)) == channel
 
 
 @pytest.mark.requirement("D55")
@@ -185,8 +186,8 @@ def test_a_title_is_the_name_people_gave_or_what_was_said_first() -> None:
 @pytest.mark.requirement("P24")
 def test_a_session_is_found_by_what_may_be_read_of_it() -> None:
     said = session()._replace(summary=Summary(title=f"Plan with {KEY}"), labels=Labels(subject="Kitchen"))
-    assert all(is_found_by(said, text, SCANNER) for text in ("KITCHEN", "plan", str(said.key)))
-    assert not is_found_by(said, KEY[8:20], SCANNER)
+    assert all(is_found_by(glance_at(said), text, SCANNER) for text in ("KITCHEN", "plan", str(said.key)))
+    assert not is_found_by(glance_at(said), KEY[8:20], SCANNER)
 
 
 @pytest.mark.requirement("D55", "P24")
@@ -196,5 +197,5 @@ def test_the_words_of_many_rows_are_masked_as_those_of_each_alone() -> None:
         session()._replace(labels=Labels(label=KEY, subject="Kitchen")),
         session(),
     ]
-    assert words_of(rows, SCANNER) == [words(row) for row in rows]
+    assert words_of([glance_at(row) for row in rows], SCANNER) == [words(row) for row in rows]
     assert words_of([], SCANNER) == []

@@ -6,7 +6,7 @@ from roost.core.addresses import ChatType
 from roost.core.figures import MICROS
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind
-from roost.core.listing import Links, Words, last_message_of, session_row, title_of, words_of
+from roost.core.listing import Links, Words, glance_at, last_message_of, session_row, title_of, words_of
 from roost.core.redaction import SecretScanner
 from roost.core.sessions import Session, SessionStatus
 
@@ -41,7 +41,7 @@ class Rows:
         self, sessions: Sequence[Session], *, titles: bool = False, last: bool = False
     ) -> list[JsonObject]:
         """What is not known or not set is left out."""
-        said = words_of(sessions, self._scanner)
+        said = words_of([glance_at(session) for session in sessions], self._scanner)
         return [
             self._row(session, words, titles, last) for session, words in zip(sessions, said, strict=True)
         ]
@@ -49,7 +49,7 @@ class Rows:
     def _row(self, session: Session, words: Words, titles: bool, last: bool) -> JsonObject:
         parent = session.lineage.parent
         links = Links(key=str(session.key), parent=None if parent is None else str(parent))
-        shared = session_row(session, links, words)
+        shared = session_row(glance_at(session), links, words)
         row: dict[str, JsonValue] = {
             **{
                 name: value

@@ -12,6 +12,7 @@ from roost.core.exchanges import Completion, Exchange
 from roost.core.figures import DAY_MS
 from roost.core.inbound import Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
+from roost.core.listing import Glance, glance_at
 from roost.core.messages import AssistantMessage, Body, ToolResult, UserMessage
 from roost.core.principals import Principal
 from roost.core.queries import Position, SearchHit, SearchQuery, SessionQuery, Spoken
@@ -65,6 +66,13 @@ class MemoryTables(FactTables, JobTables, PointTables):
             place = (-query.after.updated, query.after.key)
             rows = [row for row in rows if (-row.times.updated, str(row.key)) > place]
         return rows[query.offset : query.offset + query.limit]
+
+    async def glances(self, query: SessionQuery) -> Sequence[Glance]:
+        return [glance_at(session) for session in await self.sessions(query)]
+
+    async def kin(self, query: SessionQuery) -> Sequence[tuple[SessionKey, SessionKey]]:
+        rows = await self.sessions(query)
+        return [(parent, row.key) for row in rows if (parent := row.lineage.parent) is not None]
 
     async def insert_session(self, session: Session) -> None:
         parent = session.lineage.parent

@@ -109,12 +109,8 @@ def entry_values(entry: Entry) -> Row:
 
 def _read_entry(session_id: str, row: Any) -> Entry:
     seq, entry_id, body, parent_id, run_id, source = row
-    return Entry(
-        session_id=session_id,
-        seq=seq,
-        id=entry_id,
-        body=load_body(body),
-        parent_id=parent_id,
-        run_id=run_id,
-        source=source,
-    )
+    # By place and without a constructor's call, as every row of a transcript passes here.
+    return _made(Entry, (session_id, seq, entry_id, load_body(body), parent_id, run_id, source))
+
+
+_made = tuple.__new__

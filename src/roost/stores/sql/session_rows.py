@@ -8,6 +8,7 @@ from roost.core.addresses import Address, ChatType, Origin
 from roost.core.errors import NotFound
 from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
+from roost.core.listing import Glance
 from roost.core.principals import Principal
 from roost.core.queries import SessionQuery
 from roost.core.retention import SYNTHETIC
@@ -68,14 +69,14 @@ class SessionRows(Rows):
         return tuple(stored_key(row[0]) for row in await self._all("working_below", (key_text(key),)))
 
     async def sessions(self, query: SessionQuery) -> Sequence[Session]:
-        bindings: Bindings = {
-            "tenant": self._tenant,
-            "limit": query.limit,
-            "offset": query.offset,
-        }
-        conditions = list_conditions(query, bindings) + scope_conditions(query.scope, bindings)
-        rows = await self._rows(filtered(self.sql, "sessions", conditions), bindings)
-        return [read_session(row) for row in rows]
+        return [read_session(row) for row in await self._listed("sessions", query)]
+
+    async def glances(self, query: SessionQuery) -> Sequence[Glance]:
+        return [_read_glance(row) for row in await self._listed("glances", query)]
+
+    async def kin(self, query: SessionQuery) -> Sequence[tuple[SessionKey, SessionKey]]:
+        rows = await self._listed("kin", query)
+        return [(stored_key(parent), stored_key(child)) for parent, child in rows]
 
     async def insert_session(self, session: Session) -> None:
         key, parent = key_text(session.key), session.lineage.parent
@@ -186,6 +187,11 @@ class SessionRows(Rows):
             generation.header,
         )
         await self._insert_new("insert_generation", values, f"session id {generation.session_id}")
+
+    async def _listed(self, statement: str, query: SessionQuery) -> Sequence[Any]:
+        bindings: Bindings = {"tenant": self._tenant, "limit": query.limit, "offset": query.offset}
+        conditions = list_conditions(query, bindings) + scope_conditions(query.scope, bindings)
+        return await self._rows(filtered(self.sql, statement, conditions), bindings)
 
     async def _number(self, key: SessionKey) -> int:
         number = self._numbers.get(key)
@@ -308,6 +314,31 @@ def read_session(row: Any) -> Session:
             _STATUSES[status],
             version,
             events,
+        ),
+    )
+
+
+@sound
+def _read_glance(row: Any) -> Glance:
+    (key, session_id, kind, channel, origin, labels, route, overrides, parent, depth, terms) = row[:11]
+    (status, total, context_window) = row[21:]
+    return _made(
+        Glance,
+        (
+            parse_key(key),
+            session_id,
+            _KINDS[kind],
+            channel,
+            decode_shared(Origin, origin).provider,
+            decode_shared(Labels, labels),
+            decode_shared(Address, route) if route else None,
+            decode_shared(Overrides, overrides),
+            _lineage(parent, depth, terms) if parent else _TOP,
+            _made(Times, row[11:17]),
+            _made(Summary, row[17:21]),
+            _STATUSES[status],
+            total,
+            context_window,
         ),
     )
 

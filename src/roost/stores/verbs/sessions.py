@@ -1,5 +1,6 @@
 """Sessions and their transcripts."""
 
+from collections import defaultdict
 from dataclasses import replace
 
 from roost.core import timeline
@@ -10,6 +11,7 @@ from roost.core.errors import InvalidInput
 from roost.core.events import EventKind
 from roost.core.keys import SessionKey
 from roost.core.ledger import LedgerRow
+from roost.core.listing import Overview
 from roost.core.messages import ToolResult
 from roost.core.principals import Principal
 from roost.core.queries import (
@@ -59,6 +61,9 @@ class SessionVerbs(Verbs):
     async def list_sessions(self, query: SessionQuery) -> Page[Session]:
         rows = await self._look(lambda tables: tables.sessions(replace(query, limit=query.limit + 1)))
         return Page(tuple(rows[: query.limit]), more=len(rows) > query.limit)
+
+    async def overview(self, query: SessionQuery, *, children: int) -> Overview:
+        return await self._read(lambda tables: _overview(tables, query, children))
 
     async def change_session(self, key: SessionKey, decide: Decide) -> Session | None:
         async def verb(unit: Unit) -> Session | None:
@@ -125,6 +130,17 @@ class SessionVerbs(Verbs):
 
     async def spoken(self, keys: frozenset[SessionKey], since: int, until: int) -> tuple[Spoken, ...]:
         return await self._read(lambda tables: tables.spoken(keys, since, until))
+
+
+async def _overview(tables: Tables, query: SessionQuery, most: int) -> Overview:
+    rows = await tables.glances(replace(query, limit=query.limit + 1))
+    shown = tuple(rows[: query.limit])
+    children: defaultdict[SessionKey, list[SessionKey]] = defaultdict(list)
+    if shown:
+        keys = frozenset([row.key for row in shown])
+        for parent, child in await tables.kin(SessionQuery(scope=query.scope, parents=keys, limit=most)):
+            children[parent].append(child)
+    return Overview(page=Page(shown, more=len(rows) > query.limit), children=dict(children))
 
 
 def _ends_step(run: Run, drafts: tuple[EntryDraft, ...]) -> bool:
