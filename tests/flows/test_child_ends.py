@@ -51,7 +51,7 @@ async def test_a_child_that_takes_too_long_is_announced_as_timed_out(nursery: Nu
         if task_of(request):
             return [Say("Status: success"), Hang()]
         done = isinstance(newest(request), ToolResult)
-        return [Say("Begun.")] if done else spawns("forever", runTimeoutSeconds=1)
+        return [Say("Begun.")] if done else spawns("forever", runTimeoutSeconds=3)
 
     nursery.act = act
     async with nursery.engine().serving(GATEWAY):
@@ -130,7 +130,7 @@ async def test_a_child_that_says_nothing_until_its_time_is_over_is_announced_by_
         done = isinstance(newest(request), ToolResult)
         if task_of(request):
             return [Hang()] if done else [call("subagents", "a"), call("subagents", "b")]
-        return [Say("Begun.")] if done else spawns("forever", runTimeoutSeconds=1)
+        return [Say("Begun.")] if done else spawns("forever", runTimeoutSeconds=3)
 
     nursery.act = act
     async with nursery.engine().serving(GATEWAY):
