@@ -155,6 +155,27 @@ async def test_a_message_for_the_next_turn_shows_that_it_is_queued(stage: Stage,
     await expect(page.locator(".pending")).to_have_count(0)
 
 
+async def test_what_waits_for_its_turn_is_there_after_the_page_was_loaded_again(
+    stage: Stage, visitor: Visitor
+) -> None:
+    until, release = stage.held()
+    stage.model.when("turn one", [Say("working "), until, Say("done")])
+    page = visitor.page
+    await visitor.open("reloaded")
+    await visitor.say("/queue followup")
+    await expect(page.locator(".note")).to_be_visible()
+    await visitor.say("turn one")
+    await expect(page.locator(".speaking")).to_contain_text("working")
+    await visitor.say("turn two")
+    await expect(page.locator(".pending .foot")).to_have_text("queued: waits for its turn")
+    await page.reload()
+    await expect(page.locator(".pending", has_text="turn two")).to_have_count(1)
+    release()
+    await expect(page.locator(".said.agent:not(.speaking)")).to_contain_text(["working done", "I heard you."])
+    await expect(page.locator(".said.user", has_text="turn two")).to_have_count(1)
+    await expect(page.locator(".pending")).to_have_count(0)
+
+
 async def test_a_draft_stays_where_it_was_typed(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.open("drafts")

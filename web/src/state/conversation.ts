@@ -34,6 +34,8 @@ export class Conversation {
   readonly rows = signal<MessageRow[]>([]);
   readonly notes = signal<Note[]>([]);
   readonly pending = signal<Pending[]>([]);
+  /** What the gateway keeps for a later turn, whoever sent it. */
+  readonly kept = signal<Pending[]>([]);
   readonly speaking = signal<Speaking | null>(null);
   readonly tools = signal<ReadonlyMap<string, Tool>>(new Map());
   readonly info = signal<SessionRow | null>(null);
@@ -47,7 +49,8 @@ export class Conversation {
   );
   readonly items = computed<Item[]>(() => {
     const speaking = this.speaking.value;
-    const waits = this.pending.value;
+    const own = new Set(this.pending.value.map((one) => one.id));
+    const waits = [...this.kept.value.filter((one) => !own.has(one.id)), ...this.pending.value];
     const answered = waits.filter((one) => one.id === speaking?.id);
     return [...this.said.value, ...answered, ...(speaking ? [speaking] : []), ...waits.filter((one) => one.id !== speaking?.id)];
   });
@@ -158,6 +161,7 @@ export class Conversation {
     this.info.value = found.sessionInfo ?? null;
     this.defaults.value = found.defaults;
     this.speaking.value = meanwhile.speaking(this.speaking.peek(), found.inFlightRun);
+    this.kept.value = keptOf(found);
     this.#forget(page.rows);
     this.problem.value = null;
     this.ready.value = true;
@@ -244,6 +248,7 @@ export class Conversation {
     const after = this.rows.peek().at(-1)?.__openclaw.id ?? null;
     this.notes.value = [...this.notes.peek(), { kind: "note", id: `${told.runId}:end`, question: asked?.text ?? "", answer: text, after }];
     this.pending.value = this.pending.peek().filter((one) => one.id !== told.runId);
+    this.kept.value = this.kept.peek().filter((one) => one.id !== told.runId);
   }
 
   #agent(told: AgentEvent): void {
@@ -283,8 +288,11 @@ export class Conversation {
     const users = rows.filter((row) => row.role === "user");
     const names = new Set(users.map((row) => row.idempotencyKey));
     const texts = new Set(users.map(wordsOf));
-    const left = this.pending.peek().filter((one) => !names.has(`${one.id}:user`) && !(one.state === "joined" && texts.has(one.text)));
-    if (left.length !== this.pending.peek().length) this.pending.value = left;
+    const waits = (one: Pending): boolean => !names.has(`${one.id}:user`) && !(one.state === "joined" && texts.has(one.text));
+    for (const list of [this.pending, this.kept]) {
+      const left = list.peek().filter(waits);
+      if (left.length !== list.peek().length) list.value = left;
+    }
   }
 
   #changed(row: SessionRow): void {
@@ -297,3 +305,6 @@ export class Conversation {
 }
 
 const NOTHING_SAID: Speaking = { kind: "speaking", id: "", text: "", thinking: "", tools: [] };
+
+const keptOf = (found: History): Pending[] =>
+  (found.pendingInputs?.items ?? []).map((one) => ({ kind: "pending", id: one.runId ?? one.id, text: wordsOf(one.message), state: "sent" }));

@@ -88,6 +88,7 @@ export interface History {
   defaults: Defaults;
   sessionInfo?: SessionRow;
   inFlightRun?: { runId: string; text: string; startedAt: number };
+  pendingInputs?: { items: { id: string; runId?: string; message: MessageRow }[] };
 }
 
 export interface ModelRow {
