@@ -354,7 +354,7 @@ def pass_on(snapshot: RunSnapshot) -> Effects:
 Twins.TestCase.settings = settings(
     max_examples=examples(20, 300), stateful_step_count=60, deadline=None, print_blob=True
 )
-TestTwins = Twins.TestCase
+TestTwins = pytest.mark.timeout(1_800)(Twins.TestCase)
 
 
 class SharedMemory(MemoryStore):

@@ -22,8 +22,8 @@ APPLICATION_ID = 0x526F6F73
 BUSY_TIMEOUT_MS = 5_000
 # What a large sweep writes to the log does not stay on the disk.
 LONGEST_LOG_BYTES = 16 << 20
-# More than there are, so that none is prepared twice.
-STATEMENTS = 1_000
+# As many as apsw keeps; there are fewer named ones.
+STATEMENTS = 512
 # A damaged row shows when it is made into values: text that is no longer text, a word that is not one of ours.
 EngineError: TypeAlias = apsw.Error | UnicodeError | OverflowError
 ENGINE_ERRORS = (apsw.Error, UnicodeError, OverflowError)
