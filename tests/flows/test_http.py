@@ -220,6 +220,8 @@ async def test_a_header_names_the_agent_and_none_the_model(opened: Opened) -> No
         ):
             answer = await http.post(COMPLETIONS, json=asked("hi", user="ann"), headers=headers)
             assert answer.status_code == status
+        named = asked("hi", user="ann", model="openclaw/Helper")
+        assert (await http.post(COMPLETIONS, json=named)).status_code == 200
         (session,) = (await gate.house.store.list_sessions(SessionQuery())).rows
         assert session.key.agent == "helper"
 
