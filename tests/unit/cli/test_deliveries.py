@@ -101,7 +101,9 @@ def test_an_uncertain_one_is_sent_again_only_on_a_word(
 
 
 async def leave_uncertain(home: Path, names: Sequence[str]) -> None:
-    async with open_held_store(load({"ROOST_HOME": str(home)}), Gateway(name="before", holder="test")) as store:
+    async with open_held_store(
+        load({"ROOST_HOME": str(home)}), Gateway(name="before", holder="test")
+    ) as store:
         session = await opened(store)
         unsure = [replace(builders.delivery(name), state=DeliveryState.UNCERTAIN) for name in names]
         await change(store, *(AddDelivery(delivery=one) for one in unsure), key=session.key)
