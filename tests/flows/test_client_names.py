@@ -1,5 +1,7 @@
 """By which names clients reach a session, and which sessions they may not lose."""
 
+from dataclasses import replace
+
 import pytest
 
 from roost.core.keys import SessionKey
@@ -27,6 +29,41 @@ async def test_a_session_of_an_agent_that_is_gone_is_told_as_such(opened: Opened
         rows = (await client.call("sessions.list", {"configuredAgentsOnly": True}))["sessions"]
         assert {row["key"] for row in rows} == {"agent:main:one", "agent:helper:two", "agent:main:four"}
         assert (await client.call("sessions.list"))["count"] == 4
+
+
+async def test_an_id_leads_no_further_than_a_key_where_the_agent_is_gone(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        made = await client.call("sessions.create", {"key": "agent:helper:two"})
+        rules = gate.engine.rules
+        await gate.engine.reload(replace(rules, commands=replace(rules.commands, agents=("main",))))
+        name = made["sessionId"]
+        said = {"message": "hi", "idempotencyKey": "run-1"}
+        for method, params in (
+            ("chat.send", {"sessionKey": name, **said}),
+            ("agent", {"sessionId": name, **said}),
+            ("sessions.patch", {"key": name, "label": "Two"}),
+        ):
+            with pytest.raises(Refused, match="unknown agent id 'helper'"):
+                await client.call(method, params)
+        assert await gate.bench.store.pending_inputs(SessionKey.parse(made["key"])) == ()
+
+
+async def test_what_opens_or_wakes_a_session_knows_it_by_its_id_too(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        made = await client.call("sessions.create", {"key": "plans"})
+        key, name = made["key"], made["sessionId"]
+        again = await client.call("sessions.create", {"key": name})
+        assert (again["key"], again["sessionId"]) == (key, name)
+        job = {
+            "name": "tidy",
+            "schedule": {"kind": "every", "everyMs": 3_600_000},
+            "payload": {"kind": "agentTurn", "message": "tidy up"},
+            "sessionTarget": f"session:{name}",
+        }
+        assert (await client.call("cron.add", job))["sessionTarget"] == f"session:{key}"
+        await client.call("wake", {"mode": "next-heartbeat", "text": "it rains", "sessionKey": name})
+        assert len(await gate.bench.store.pending_inputs(SessionKey.parse(key))) == 1
+        assert [row["key"] for row in (await client.call("sessions.list", {}))["sessions"]] == [key]
 
 
 async def test_the_main_session_is_neither_archived_nor_deleted(opened: Opened) -> None:

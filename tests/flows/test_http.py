@@ -220,8 +220,20 @@ async def test_a_header_names_the_agent_and_none_the_model(opened: Opened) -> No
         ):
             answer = await http.post(COMPLETIONS, json=asked("hi", user="ann"), headers=headers)
             assert answer.status_code == status
+        named = asked("hi", user="ann", model="openclaw/Helper")
+        assert (await http.post(COMPLETIONS, json=named)).status_code == 200
         (session,) = (await gate.house.store.list_sessions(SessionQuery())).rows
         assert session.key.agent == "helper"
+
+
+async def test_a_tool_is_called_in_a_session_by_its_id_too(opened: Opened) -> None:
+    async with opened() as (gate, client), gate.browser() as http:
+        gate.bench.tools = (Stub("show"),)
+        made = await client.call("sessions.create", {"key": "plans"})
+        answer = await http.post("/tools/invoke", json={"tool": "show", "sessionKey": made["sessionId"]})
+        assert answer.json()["ok"]
+        rows = (await gate.house.store.list_sessions(SessionQuery())).rows
+        assert [str(row.key) for row in rows] == [made["key"]]
 
 
 @pytest.mark.requirement("S10")

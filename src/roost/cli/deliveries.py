@@ -68,8 +68,7 @@ async def retry(
 ) -> int:
     """Send one again."""
     async with gateway(where) as client:
-        unsure = () if yes else (await _in(client, DeliveryState.UNCERTAIN, MOST_DELIVERIES))["deliveries"]
-        if any(row.get("id") == delivery for row in unsure):
+        if not yes and await _may_have_arrived(client, delivery):
             say(f"{delivery} may have arrived already; then it arrives twice: say --yes to send it again")
             return 1
         decided = await client.call(RETRY, {"id": delivery})
@@ -84,6 +83,13 @@ async def dismiss(delivery: Id, *, where: Where = HERE) -> int:
         decided = await client.call(DISMISS, {"id": delivery})
     answer(where, decided, f"{delivery} is given up")
     return 0
+
+
+async def _may_have_arrived(client: Client, delivery: str) -> bool:
+    """Whether it is an uncertain one; where there are more of those than a list holds, any may be."""
+    found = await _in(client, DeliveryState.UNCERTAIN, MOST_DELIVERIES)
+    listed = {row.get("id") for row in found["deliveries"]}
+    return delivery in listed or found["counts"].get(str(DeliveryState.UNCERTAIN), 0) > len(listed)
 
 
 async def _in(client: Client, state: DeliveryState, limit: int) -> Deliveries:

@@ -3,7 +3,8 @@
 Who names a gateway and its token needs nothing of the configuration here, which takes longer to load than to be answered.
 """
 
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -70,8 +71,10 @@ async def now_of(client: Client) -> int:
     return ts if isinstance(ts, int) else 0
 
 
-def _elsewhere(url: str, where: Where) -> Client:
+@asynccontextmanager
+async def _elsewhere(url: str, where: Where) -> AsyncIterator[Client]:
     # The credential of the gateway here is not shown to one elsewhere, unless it was set for this process.
     token = Secret(where.token) if where.token else where.loaded().token_of_process
     trust = Trust(fingerprint=where.tls_fingerprint, clear_text=where.dangerously_allow_clear_text)
-    return Client(url, who=Introduction(version=__version__, token=token), trust=trust)
+    async with Client(url, who=Introduction(version=__version__, token=token), trust=trust) as client:
+        yield client

@@ -43,7 +43,7 @@ def _named(settings: Settings, builtin: ModelSpec) -> Iterator[tuple[str, str]]:
     if summaries := settings.agents.defaults.compaction.model:
         yield "agents.defaults.compaction.model", summaries
     for hook, mapping in settings.hooks.mappings.items():
-        if mapping.model:
+        if settings.hooks.enabled and mapping.model:
             yield f"hooks.mappings.{hook}.model", mapping.model
 
 

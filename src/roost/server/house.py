@@ -1,5 +1,6 @@
 """What every request is answered with."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -99,12 +100,11 @@ class House:
     ) -> SessionKey:
         """As `key`, but a session that is there and may be done this to is also meant by its id."""
         reference = resolve(text, self._viewpoint(agent))
-        if isinstance(reference, ByKeyOrId) and await self.store.session(reference.key) is None:
-            try:
-                return (await self.by_id(operation, caller, reference.session_id)).key
-            except NotFound:
-                pass
-        return self.known(reference.key)
+        key = reference.key
+        if isinstance(reference, ByKeyOrId) and await self.store.session(key) is None:
+            with suppress(NotFound):
+                key = (await self.by_id(operation, caller, reference.session_id)).key
+        return self.known(key)
 
     async def find(
         self, operation: Operation, caller: PersonCaller, text: str, agent: str | None = None

@@ -36,6 +36,16 @@ def test_sessions_are_shown_and_gone_to(
     assert "never said" not in said
 
 
+def test_a_gateway_that_is_named_is_talked_to(
+    served: Served, typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert served.token_file is not None
+    typed("what is a session?\n")
+    token = served.token_file.read_text().strip()
+    assert main(["chat", "--url", served.url, "--token", token]) == 0
+    assert "A session is one conversation" in capsys.readouterr().out
+
+
 def test_a_model_that_is_not_there_is_told_before_anything_is_asked(
     home: Path, typed: Typed, capsys: pytest.CaptureFixture[str]
 ) -> None:

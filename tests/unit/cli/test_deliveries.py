@@ -2,17 +2,27 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from queue import Queue
 from typing import Any
 
+import anyio
 import pytest
 
+from roost.app.opening import open_held_store
 from roost.app.serving import Served
 from roost.cli.main import UNREACHABLE, main
+from roost.config import load
+from roost.core.deliveries import DeliveryState
+from roost.core.effects import AddDelivery
+from roost.core.leases import Gateway
+from roost.protocol.families.operations import MOST_DELIVERIES
+from roost.testing import builders
+from tests.contract.scenes import change, opened
 from tests.unit.cli.conftest import serving
 
 LIMIT_S = 60
@@ -88,6 +98,29 @@ def test_an_uncertain_one_is_sent_again_only_on_a_word(
         assert capsys.readouterr().out == f"{unsure['id']} is sent again\n"
         assert answered.get(timeout=LIMIT_S) == 200
     assert answered.empty()
+
+
+async def leave_uncertain(home: Path, names: Sequence[str]) -> None:
+    async with open_held_store(
+        load({"ROOST_HOME": str(home)}), Gateway(name="before", holder="test")
+    ) as store:
+        session = await opened(store)
+        unsure = [replace(builders.delivery(name), state=DeliveryState.UNCERTAIN) for name in names]
+        await change(store, *(AddDelivery(delivery=one) for one in unsure), key=session.key)
+
+
+def test_an_uncertain_one_beyond_those_that_are_listed_is_no_other(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"delivery-{number}" for number in range(MOST_DELIVERIES + 1)]
+    anyio.run(leave_uncertain, home, names)
+    with serving(home):
+        assert main(["deliveries", "retry", names[-1]]) == 1
+        assert "arrives twice" in capsys.readouterr().out
+        assert main(["deliveries", "dismiss", names[-1]]) == 0
+        capsys.readouterr()
+        assert main(["deliveries", "retry", names[-1]]) == 1
+        assert f"delivery {names[-1]} is dismissed" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("open_to_here")

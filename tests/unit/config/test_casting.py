@@ -127,5 +127,6 @@ def test_a_model_of_summaries_or_of_a_hook_that_does_not_exist_is_told_at_once()
     ):
         with pytest.raises(ConfigInvalid, match=rf"{where}: there is no model p/gone"):
             known(document)
+    known({"hooks": {"mappings": {"ci": {"model": "p/gone"}}}})
     fine = known({"agents": {"defaults": {"compaction": {"model": "demo/demo"}}}})
     assert fine.find("demo/demo") == DEMO

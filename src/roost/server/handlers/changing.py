@@ -36,7 +36,10 @@ class Changes:
     async def create(self, call: Call, params: changes.CreateParams) -> Created:
         """A session, opened under the key asked for or one of its own, and its first message if there is one."""
         house = call.house
-        key = _fresh(call, params) if params.key is None else house.key(params.key, params.agent_id)
+        if params.key is None:
+            key = _fresh(call, params)
+        else:
+            key = await house.meant(Operation.SEND, call.caller, params.key, params.agent_id)
         overrides = Overrides(model=_model(call, params.model), thinking=_level(params.thinking_level))
         labels = Labels(label=_label(params.label), display_name=params.display_name)
         if params.message and len(params.message) > LONGEST_TEXT:

@@ -126,7 +126,7 @@ async def runs(call: Call, params: cron.RunsParams) -> History:
 async def wake(call: Call, params: cron.WakeParams) -> Woken:
     """An event for a session's next turn, from who may write to it."""
     house = call.house
-    key = house.key(params.session_key or "main", params.agent_id)
+    key = await house.meant(Operation.SEND, call.caller, params.session_key or "main", params.agent_id)
     await reach(house.store, Operation.SEND, call.caller, key, house.clock.now())
     await house.engine.notices.tell(
         key, SystemEvent(text=params.text, wake=params.mode), call.caller.principal
@@ -149,7 +149,7 @@ async def _aim(call: Call, params: cron.PatchParams, known: Job | None) -> Aim:
     text = params.session_key if target == "current" else target.removeprefix(SESSION)
     if text is None:
         raise InvalidInput("`current` is the session that asks", hint="give `sessionKey`, or session:<key>")
-    key = house.key(text, agent)
+    key = await house.meant(Operation.SEND, call.caller, text, agent)
     await reach(house.store, Operation.SEND, call.caller, key, house.clock.now())
     return Aim(agent=key.agent or agent, place=JobPlace.SESSION, key=key)
 

@@ -1,5 +1,7 @@
 """What was said in a session."""
 
+from collections.abc import Sequence
+
 from roost.core.inbound import InboundRecord
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.queries import HistoryPage, HistoryQuery
@@ -36,6 +38,8 @@ class Reading:
                 totalMessages=0,
                 defaults=defaults(call),
             )
+        # In this order: what a run reads in between is in one of the two.
+        waiting = await house.store.pending_inputs(session.key)
         page = await self._page(call, session, params)
         entries = page.entries[: max(0, len(page.entries) - params.offset)]
         read = past(
@@ -52,7 +56,7 @@ class Reading:
             sessionKey=str(session.key),
             sessionId=session.session_id,
             messages=read.rows,
-            pendingInputs=await self._waiting(call, session, params),
+            pendingInputs=_waiting(house, _unread(waiting, page), params),
             hasMore=more,
             totalMessages=session.summary.entries,
             defaults=defaults(call),
@@ -65,19 +69,6 @@ class Reading:
         for turn in self._fanout.under_way(session.key):
             found["inFlightRun"] = _under_way(turn)
         return found
-
-    async def _waiting(self, call: Call, session: Session, params: chat.HistoryParams) -> JsonObject:
-        """What was said and no run has read yet, oldest first; of more than fit the newest, before a place if one is given."""
-        house = call.house
-        records = await house.store.pending_inputs(session.key)
-        before = len(records) + 1 if params.pending_before is None else params.pending_before
-        shown = records[: before - 1][-MOST_WAITING:]
-        first = min(before, len(records) + 1) - len(shown)
-        items: list[JsonValue] = [
-            waiting_row(one, _name(house, one), params.max_chars, house.scanner) for one in shown
-        ]
-        earlier: dict[str, JsonValue] = {"nextBefore": first} if first > 1 else {}
-        return {"items": items, "total": len(records), **earlier}
 
     async def startup(self, call: Call, params: chat.HistoryParams) -> Startup:
         read = await self.history(call, params)
@@ -95,6 +86,23 @@ class Reading:
         only = params.session_id or (None if params.offset else session.session_id)
         query = HistoryQuery(key=session.key, session_id=only, limit=params.limit + params.offset)
         return await call.house.store.history(query)
+
+
+def _unread(records: Sequence[InboundRecord], page: HistoryPage) -> Sequence[InboundRecord]:
+    read = {entry.id for entry in page.entries}
+    return [one for one in records if one.inbound.id not in read]
+
+
+def _waiting(house: House, records: Sequence[InboundRecord], params: chat.HistoryParams) -> JsonObject:
+    """What was said and no run has read yet, oldest first; of more than fit the newest, before a place if one is given."""
+    before = len(records) + 1 if params.pending_before is None else params.pending_before
+    shown = records[: before - 1][-MOST_WAITING:]
+    first = min(before, len(records) + 1) - len(shown)
+    items: list[JsonValue] = [
+        waiting_row(one, _name(house, one), params.max_chars, house.scanner) for one in shown
+    ]
+    earlier: dict[str, JsonValue] = {"nextBefore": first} if first > 1 else {}
+    return {"items": items, "total": len(records), **earlier}
 
 
 def _name(house: House, record: InboundRecord) -> str | None:

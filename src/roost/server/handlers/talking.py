@@ -192,7 +192,8 @@ class Talk:
         if params.session_key:
             return await call.house.meant(Operation.SEND, call.caller, params.session_key, params.agent_id)
         if params.session_id:
-            return (await call.house.by_id(Operation.SEND, call.caller, params.session_id)).key
+            found = await call.house.by_id(Operation.SEND, call.caller, params.session_id)
+            return call.house.known(found.key)
         return call.house.key("main", params.agent_id)
 
     async def wait(self, call: Call, params: agents.WaitParams) -> dict[str, JsonValue]:

@@ -74,7 +74,7 @@ class Completions:
 
     def _agent(self, model: str, chosen: str | None) -> str:
         """The agent that a header names, else the one that is asked for as a model."""
-        agent = agent_of(model, self._house.engine.rules.routing.default_agent)
+        agent = agent_of(model.lower(), self._house.engine.rules.routing.default_agent)
         if agent is None or agent not in self._agents:
             raise InvalidInput(f"there is no model {model[:200]!r}", hint=f"say `{NAME}/<agent>`")
         named = (chosen or agent).strip().lower()

@@ -14,7 +14,7 @@ from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.messages import Text, UserBlock
 from roost.core.toolpolicy import of_sessions
 from roost.core.tools import ToolOutcome
-from roost.core.visibility import PersonCaller
+from roost.core.visibility import Operation, PersonCaller
 from roost.engine.invoking import Wish, invoke
 from roost.ports import Tool
 from roost.protocol.params import AgentId, Name, Params, read_params
@@ -52,8 +52,10 @@ class Tools:
         name = params.tool or params.name
         if name is None:
             return _refused(BAD, "invalid_request", "tools.invoke requires a tool name")
+        caller = PersonCaller(principal=admitted.principal)
+        named = params.session_key or "main"
         wish = Wish(
-            key=self._house.key(params.session_key or "main", params.agent_id),
+            key=await self._house.meant(Operation.SEND, caller, named, params.agent_id),
             tool=name,
             arguments=_arguments(params),
             trace=trace_of(request.headers.get("traceparent")) or self._house.new_id(),
@@ -61,7 +63,7 @@ class Tools:
         )
         with self._house.callers.staying(admitted) as stay:
             try:
-                outcome = await invoke(self._house.engine, PersonCaller(principal=admitted.principal), wish)
+                outcome = await invoke(self._house.engine, caller, wish)
             except NotFound as error:
                 return _refused(NOT_FOUND, "not_found", str(error))
         if stay.scope.cancelled_caught:
