@@ -19,7 +19,7 @@ from roost.core.recovery import MAX_AGE_MS
 from roost.core.runs import Run, RunKind, RunState, StopRequest
 from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
-from tests.flows.agents import send, spawn
+from tests.flows.agents import send, spawn, steer
 from tests.flows.driver import Driver, Said, dm
 from tests.flows.storm import AGENTS, Storm
 from tests.scale import count, seeds
@@ -230,6 +230,44 @@ async def test_a_child_that_yields_unread_words_of_its_own_child_goes_on_with_th
     assert [run.request.kind for run in ended] == [RunKind.CONTINUATION, RunKind.ANNOUNCE]
     (line,) = await told_in(driver, MAIN)
     assert "Result: all of it" in line
+
+
+@pytest.mark.requirement("P1", "D27", "D64")
+@pytest.mark.parametrize("yields", [True, False])
+@pytest.mark.parametrize("parts", [1, 2])
+async def test_a_child_that_hears_more_while_parts_of_its_task_are_at_work_reports_after_all_of_them(
+    driver: Driver, yields: bool, parts: int
+) -> None:
+    turn, (child,) = await batch(driver, 1)
+    task = await driver.started()
+    await driver.take(task)
+    await spawn(driver, task, "a part of it")
+    part = await driver.started()
+    await driver.finish(task, Said(text="on it", yielded=yields))
+    await steer(driver, turn, task)
+    again = await driver.started()
+    assert again.key == task.key
+    await driver.take(again)
+    for _ in range(parts - 1):
+        await spawn(driver, again, "another part")
+    await driver.finish(again, Said(text="noted", yielded=yields))
+    await driver.finish(turn, Said(text="begun"))
+    assert await owed(driver) == [(child.child_run, CompletionStatus.PENDING)]
+    others = [await driver.started() for _ in range(parts - 1)]
+    for run in (*others, part):
+        await driver.take(run)
+        await driver.finish(run, Said(text="found"))
+    left = parts
+    for _ in range(parts):
+        assert await owed(driver) == [(child.child_run, CompletionStatus.PENDING)]
+        going_on = await driver.started()
+        await driver.take(going_on)
+        left -= 1
+        await driver.finish(going_on, Said(text=f"{left} left"))
+    await driver.play(lambda run: Said(text="told"))
+    assert await owed(driver) == []
+    (line,) = await told_in(driver, MAIN)
+    assert "told" in line
 
 
 @pytest.mark.requirement("P1")
