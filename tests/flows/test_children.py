@@ -1,6 +1,7 @@
 """Children and those who wait for them: every end is settled once, told once, and survives the gateway."""
 
 from collections import Counter
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -17,6 +18,7 @@ from roost.core.principals import OWNER
 from roost.core.queries import SessionQuery
 from roost.core.recovery import MAX_AGE_MS
 from roost.core.runs import Run, RunKind, RunState, StopRequest
+from roost.core.trees import Tree
 from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
 from tests.flows.agents import send, spawn, steer
@@ -354,3 +356,44 @@ async def test_an_answer_that_waits_for_children_is_not_waited_for_after_a_stop(
     found = await driver.store.exchange(sent.id)
     assert found is not None
     assert (found.state, found.phase, found.error) == (ExchangeState.FAILED, Phase.DONE, "enough")
+
+
+HOW: dict[str, Callable[[Tree, StopRequest, str], stopping.Stopped]] = {
+    "all": lambda tree, request, task: stopping.stop(tree, request),
+    "what is below": lambda tree, request, task: stopping.stop_below(tree, request),
+    "the task": lambda tree, request, task: stopping.stop_run(tree, task, request),
+}
+
+
+@pytest.mark.requirement("P1", "D63")
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("yields", [True, False])
+async def test_a_child_that_is_stopped_where_it_waits_for_its_own_keeps_nobody_waiting(
+    driver: Driver, clock: FakeClock, how: str, yields: bool
+) -> None:
+    turn, _ = await batch(driver, 1)
+    await driver.finish(turn, Said(yielded=True))
+    task = await driver.started()
+    await driver.take(task)
+    await spawn(driver, task, "a part of it")
+    part = await driver.started()
+    await driver.finish(task, Said(text="on it", yielded=yields))
+    request = StopRequest(reason="enough", by=OWNER, at=clock.now())
+    await driver.store.change_tree(task.key, lambda tree: HOW[how](tree, request, task.id).effects)
+    await driver.finish(part, Said(text="found"))
+    ended = await driver.play(lambda run: Said(text="it was stopped"))
+    assert [(run.key, run.request.kind) for run in ended] == [(MAIN, RunKind.CONTINUATION)]
+    assert await owed(driver) == []
+
+
+@pytest.mark.requirement("P1")
+async def test_a_child_that_is_stopped_before_it_began_keeps_nobody_waiting(
+    driver: Driver, clock: FakeClock
+) -> None:
+    turn, (child,) = await batch(driver, 1)
+    await driver.finish(turn, Said(yielded=True))
+    request = StopRequest(reason="enough", by=OWNER, at=clock.now())
+    await driver.store.change_tree(child.child, lambda tree: stopping.stop(tree, request).effects)
+    ended = await driver.play(lambda run: Said(text="it was stopped"))
+    assert [(run.key, run.request.kind) for run in ended] == [(MAIN, RunKind.CONTINUATION)]
+    assert await owed(driver) == []

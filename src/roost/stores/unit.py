@@ -20,7 +20,6 @@ from roost.core.seals import Sealing
 from roost.core.sessions import Growth, Session, SessionStatus
 from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.summaries import count, summarise
-from roost.core.trees import Tree
 from roost.ports import Clock, Topic, TopicKind
 from roost.stores.codec import key_text
 from roost.stores.held import Held
@@ -154,21 +153,6 @@ class Unit:
         spawning = {one: await self.tables.run(one) for one in {one.batch for one in pending} - {run.id}}
         same = {one for one, other in spawning.items() if other and completes(other) == completes(run)}
         return tuple(one for one in pending if one.batch in same)
-
-    async def tree(self, key: SessionKey) -> Tree:
-        session = await self.snapshot(key)
-        below = tuple([await self.snapshot(one) for one in await self.tables.working_below(key)])
-        active = [run for one in (session, *below) for run in (one.running, *one.queued) if run is not None]
-        owed = {child.batch for one in (session, *below) for child in one.children}
-        batches = [run for one in sorted(owed) if (run := await self.tables.run(one)) is not None]
-        waiting = [run for run in batches if run.outcome and run.outcome.yielded and run.request.exchange_id]
-        return Tree(
-            session=session,
-            below=below,
-            runs=tuple([await self.run_snapshot(run) for run in active]),
-            batches=tuple(run for run in batches if run.key == key),
-            asked=tuple([await self.run_snapshot(run) for run in waiting]),
-        )
 
     async def claimed_run(self, claim: Claim) -> Run:
         """The run a claim is for, its session locked; `Fenced` if the claim is void."""
