@@ -253,7 +253,7 @@ async def test_a_job_that_waits_for_its_children_has_not_ended(
     await store.change_session(OWN, lambda snapshot: (*settled, *goes_on))
     assert after is not None
     await fire(store, lease, after, NOON + 2 * STEP)
-    expected = [FiringState.STARTED, FiringState.SKIPPED, FiringState.OK]
+    expected = [FiringState.STARTED, FiringState.SKIPPED, FiringState.ERROR]
     waiting = [FiringState.SKIPPED, FiringState.SKIPPED, FiringState.STARTED]
     assert [row.state for row in await history(store)] == (expected if stopped else waiting)
 

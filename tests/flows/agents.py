@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from roost.core import a2a, sending, spawning
+from roost.core import a2a, sending, spawning, steering
+from roost.core.effects import Effects
 from roost.core.exchanges import Completion, Exchange
 from roost.core.inbound import Inbound, Source
 from roost.core.keys import SessionKey
@@ -11,6 +12,7 @@ from roost.core.rights import Rights
 from roost.core.runs import Run
 from roost.core.sending import MessageId
 from roost.core.terms import Terms
+from roost.core.trees import Tree
 from tests.flows.driver import Driver
 
 
@@ -77,3 +79,22 @@ async def spawn(driver: Driver, run: Run, task: str) -> Completion:
     await driver.store.change_session(run.key, lambda snapshot: spawning.spawn(snapshot, order))
     owed = await driver.store.completions(run.key)
     return next(one for one in owed if one.child == order.child)
+
+
+async def steer(driver: Driver, requester: Run, spawned: Run, text: str = "look closer") -> None:
+    """A `subagents steer` of a run that is under way, to the child whose task another run is."""
+    word = steering.Word(
+        id=driver.names("word"),
+        child=spawned.key,
+        requester=requester.key,
+        cause=requester.cause,
+        spawned=spawned,
+        text=text,
+        at=driver.clock.now(),
+    )
+
+    def decide(tree: Tree) -> Effects:
+        steered = steering.steer(tree, word)
+        return () if steered is None else steered.effects
+
+    await driver.store.change_tree(requester.key, decide)

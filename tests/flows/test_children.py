@@ -1,6 +1,7 @@
 """Children and those who wait for them: every end is settled once, told once, and survives the gateway."""
 
 from collections import Counter
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -17,9 +18,10 @@ from roost.core.principals import OWNER
 from roost.core.queries import SessionQuery
 from roost.core.recovery import MAX_AGE_MS
 from roost.core.runs import Run, RunKind, RunState, StopRequest
+from roost.core.trees import Tree
 from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
-from tests.flows.agents import send, spawn
+from tests.flows.agents import send, spawn, steer
 from tests.flows.driver import Driver, Said, dm
 from tests.flows.storm import AGENTS, Storm
 from tests.scale import count, seeds
@@ -232,6 +234,44 @@ async def test_a_child_that_yields_unread_words_of_its_own_child_goes_on_with_th
     assert "Result: all of it" in line
 
 
+@pytest.mark.requirement("P1", "D27", "D64")
+@pytest.mark.parametrize("yields", [True, False])
+@pytest.mark.parametrize("parts", [1, 2])
+async def test_a_child_that_hears_more_while_parts_of_its_task_are_at_work_reports_after_all_of_them(
+    driver: Driver, yields: bool, parts: int
+) -> None:
+    turn, (child,) = await batch(driver, 1)
+    task = await driver.started()
+    await driver.take(task)
+    await spawn(driver, task, "a part of it")
+    part = await driver.started()
+    await driver.finish(task, Said(text="on it", yielded=yields))
+    await steer(driver, turn, task)
+    again = await driver.started()
+    assert again.key == task.key
+    await driver.take(again)
+    for _ in range(parts - 1):
+        await spawn(driver, again, "another part")
+    await driver.finish(again, Said(text="noted", yielded=yields))
+    await driver.finish(turn, Said(text="begun"))
+    assert await owed(driver) == [(child.child_run, CompletionStatus.PENDING)]
+    others = [await driver.started() for _ in range(parts - 1)]
+    for run in (*others, part):
+        await driver.take(run)
+        await driver.finish(run, Said(text="found"))
+    left = parts
+    for _ in range(parts):
+        assert await owed(driver) == [(child.child_run, CompletionStatus.PENDING)]
+        going_on = await driver.started()
+        await driver.take(going_on)
+        left -= 1
+        await driver.finish(going_on, Said(text=f"{left} left"))
+    await driver.play(lambda run: Said(text="told"))
+    assert await owed(driver) == []
+    (line,) = await told_in(driver, MAIN)
+    assert "told" in line
+
+
 @pytest.mark.requirement("P1")
 async def test_the_end_of_a_child_that_yielded_itself_climbs_every_level(driver: Driver) -> None:
     turn, _ = await batch(driver, 1)
@@ -316,3 +356,44 @@ async def test_an_answer_that_waits_for_children_is_not_waited_for_after_a_stop(
     found = await driver.store.exchange(sent.id)
     assert found is not None
     assert (found.state, found.phase, found.error) == (ExchangeState.FAILED, Phase.DONE, "enough")
+
+
+HOW: dict[str, Callable[[Tree, StopRequest, str], stopping.Stopped]] = {
+    "all": lambda tree, request, task: stopping.stop(tree, request),
+    "what is below": lambda tree, request, task: stopping.stop_below(tree, request),
+    "the task": lambda tree, request, task: stopping.stop_run(tree, task, request),
+}
+
+
+@pytest.mark.requirement("P1", "D63")
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("yields", [True, False])
+async def test_a_child_that_is_stopped_where_it_waits_for_its_own_keeps_nobody_waiting(
+    driver: Driver, clock: FakeClock, how: str, yields: bool
+) -> None:
+    turn, _ = await batch(driver, 1)
+    await driver.finish(turn, Said(yielded=True))
+    task = await driver.started()
+    await driver.take(task)
+    await spawn(driver, task, "a part of it")
+    part = await driver.started()
+    await driver.finish(task, Said(text="on it", yielded=yields))
+    request = StopRequest(reason="enough", by=OWNER, at=clock.now())
+    await driver.store.change_tree(task.key, lambda tree: HOW[how](tree, request, task.id).effects)
+    await driver.finish(part, Said(text="found"))
+    ended = await driver.play(lambda run: Said(text="it was stopped"))
+    assert [(run.key, run.request.kind) for run in ended] == [(MAIN, RunKind.CONTINUATION)]
+    assert await owed(driver) == []
+
+
+@pytest.mark.requirement("P1")
+async def test_a_child_that_is_stopped_before_it_began_keeps_nobody_waiting(
+    driver: Driver, clock: FakeClock
+) -> None:
+    turn, (child,) = await batch(driver, 1)
+    await driver.finish(turn, Said(yielded=True))
+    request = StopRequest(reason="enough", by=OWNER, at=clock.now())
+    await driver.store.change_tree(child.child, lambda tree: stopping.stop(tree, request).effects)
+    ended = await driver.play(lambda run: Said(text="it was stopped"))
+    assert [(run.key, run.request.kind) for run in ended] == [(MAIN, RunKind.CONTINUATION)]
+    assert await owed(driver) == []

@@ -99,14 +99,18 @@ def discarded(snapshot: RunSnapshot, effects: Effects) -> Effects:
 
 
 def waits(snapshot: RunSnapshot, outcome: Outcome) -> bool:
-    """Whether a run will be gone on with: one that yielded, or one that ends a task while children it gave parts of it to
-    are at work, so that what it said is no report yet. An announcement is a last word: it waits for nobody."""
+    """Whether a run will be gone on with: one that yielded, or one that ends a task while children with parts of it are
+    at work or another run at it waits, so that what it said is no report yet. An announcement is a last word: it waits
+    for nobody."""
     if not outcome.succeeded or snapshot.run.request.kind is RunKind.ANNOUNCE:
         return False
-    if outcome.yielded:
-        return bool(snapshot.spawned) or _reports(snapshot)
+    if outcome.yielded and (snapshot.spawned or _reports(snapshot)):
+        return True
     owed = snapshot.completion
-    return owed is not None and _pending(owed) and any(map(_pending, snapshot.spawned))
+    if owed is None or not _pending(owed):
+        return False
+    follows = any(completes(run) == owed.child_run for run in snapshot.session.queued)
+    return follows or any(map(_pending, (*snapshot.spawned, *snapshot.shared)))
 
 
 def _pending(completion: Completion) -> bool:

@@ -6,10 +6,11 @@ from typing import TypeAlias
 
 from roost.core.exchanges import Completion
 from roost.core.notices import derived_id
-from roost.core.runs import Outcome, Request, Run, RunKind
+from roost.core.runs import Outcome, Request, Run, RunKind, RunState
 from roost.core.sentinels import sentinel_of, strip_trailing
 from roost.core.whereabouts import Met, nowhere
 
+ABANDONED = "stopped while it waited for its sub-agents"
 _LEFT = 4
 
 Announce: TypeAlias = Callable[[Completion, str | None], str]
@@ -49,6 +50,12 @@ def continuations(run_id: str) -> tuple[str, ...]:
     """The runs of which one may go on where this one yielded: the one its last child started, or one of those that
     take what it left."""
     return (derived_id("continuation", run_id), *(derived_id("after", run_id, str(n)) for n in range(_LEFT)))
+
+
+def abandoned(run: Run, outcome: Outcome) -> Run:
+    """A run that yielded and will not be gone on with: nobody but who stops it settles all it waits for."""
+    ended = replace(outcome, state=RunState.KILLED, yielded=False, error=ABANDONED, code="stopped")
+    return replace(run, state=ended.state, outcome=ended)
 
 
 def continuation(run: Run) -> Request:

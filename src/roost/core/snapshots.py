@@ -43,8 +43,8 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSnapshot:
-    """A run that ends: its session, the exchange it serves, what it `spawned`, what its requester is owed, and who
-    asked. `completion` is owed to `requester`; `siblings` are the other completions of the same batch, and `batch` is
+    """A run that ends: its session, the exchange it serves, what it `spawned`, children at work that other runs in whose
+    place it ends `shared` the task with, what its requester is owed, and who asked. `completion` is owed to `requester`; `siblings` are the other completions of the same batch, and `batch` is
     the requester's run that spawned them. `firing` is what it was started for, `audience` the session it posts into.
     `left_at` is until when the gateway that had it was there.
     """
@@ -58,6 +58,7 @@ class RunSnapshot:
     batch: Run | None = None
     partner: Snapshot | None = None
     spawned: tuple[Completion, ...] = ()
+    shared: tuple[Completion, ...] = ()
     firing: Firing | None = None
     audience: Snapshot | None = None
     left_at: int | None = None

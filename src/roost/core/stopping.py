@@ -10,7 +10,7 @@ from roost.core import a2a
 from roost.core.addresses import Address
 from roost.core.announce import Stats, announce_text, stats_of
 from roost.core.burying import Lost, bury
-from roost.core.children import go_on, told_entry
+from roost.core.children import child_end, go_on, told_entry
 from roost.core.effects import (
     AcknowledgeCompletion,
     AppendEntries,
@@ -72,13 +72,25 @@ def stop_run(tree: Tree, run_id: str, request: StopRequest) -> Stopped:
         *(lost for one in runs for lost in _waiting(tree.session, one.run.id)),
         *(lost for one in below for lost in _waiting(one)),
     )
+    at_task = tree.task is not None and any(
+        _of_turn(tree.task.run, one) for one in (run_id, *map(_turn, runs))
+    )
     return _stopped(
-        replace(tree, session=replace(tree.session, children=children), below=below),
+        replace(
+            tree,
+            session=replace(tree.session, children=children),
+            below=below,
+            task=tree.task if at_task else None,
+        ),
         request,
         runs=(*runs, *(run for branch in branches for run in branch.runs)),
         inputs=inputs,
         told=None,
     )
+
+
+def _turn(snapshot: RunSnapshot) -> str:
+    return completes(snapshot.run)
 
 
 def _of_turn(run: Run, run_id: str) -> bool:
@@ -178,6 +190,7 @@ def _stopped(
             for one in tree.asked
             if one.run.id in {child.batch for _, child in owed}
         ),
+        _given_up(tree, waiting, request),
     ]
     return Stopped(
         effects=tuple(effect for group in effects for effect in group),
@@ -196,11 +209,23 @@ def _end(snapshot: RunSnapshot, request: StopRequest, told: Address | None) -> E
 
 def _unanswered(snapshot: RunSnapshot, request: StopRequest) -> Effects:
     """The exchange of a run that will not answer, also of one that yielded and whose children are stopped."""
-    ending = Ending(
+    return a2a.advance(snapshot, _ending(request))
+
+
+def _given_up(tree: Tree, ended: Collection[RunSnapshot], request: StopRequest) -> Effects:
+    """The session's own task, if no run is left that would end it: its requester hears of it as of any other end."""
+    gone = {one.run.id for one in ended}
+    left = (run for run in (tree.session.running, *tree.session.queued) if run and run.id not in gone)
+    if tree.task is None or any(completes(run) == tree.task.run.id for run in left):
+        return ()
+    return child_end(tree.task, _ending(request))
+
+
+def _ending(request: StopRequest) -> Ending:
+    return Ending(
         outcome=killed(request, request.at),
         announce=lambda completion, written: announce_text(completion, None),
     )
-    return a2a.advance(snapshot, ending)
 
 
 def _waiting(snapshot: Snapshot, run_id: str | None = None) -> tuple[Lost, ...]:

@@ -14,13 +14,14 @@ from roost.core.snapshots import RunSnapshot, Snapshot
 class Tree:
     """`below` are the sessions below that have work, `runs` all runs of all of them that have not ended; `batches` are
     the runs, ended or not, that spawned what the session is owed. `asked` are those of all of them that yielded and
-    still owe another session an answer."""
+    still owe another session an answer. `task` is the run that the session itself was spawned with, while its end is owed."""
 
     session: Snapshot
     below: tuple[Snapshot, ...] = ()
     runs: tuple[RunSnapshot, ...] = ()
     batches: tuple[Run, ...] = ()
     asked: tuple[RunSnapshot, ...] = ()
+    task: RunSnapshot | None = None
 
     def branch(self, key: SessionKey) -> "Tree | None":
         """The part that begins at one of the sessions below; None if that has no work."""

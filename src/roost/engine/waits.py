@@ -3,17 +3,16 @@
 A wait is only a view. Who stops waiting changes nothing, and may wait again.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from roost.core.endings import continuations, visible
+from roost.core.endings import abandoned, continuations, visible
 from roost.core.errors import NotFound
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.principals import Principal
 from roost.core.queries import HistoryQuery
-from roost.core.runs import Outcome, Run, RunState
-from roost.engine.stops import STOPPED
+from roost.core.runs import Run
 from roost.ports import Clock, Store, Topic, TopicKind
 from roost.ports.limits import OutOfTime, watched
 
@@ -90,7 +89,7 @@ class Waits:
             later = [await self._store.run(one) for one in continuations(run.id)]
             found = next((one for one in later if one and one.request.completes), None)
             if found is None:
-                return run if any(one.batch == run.id for one in owed) else _stopped(run, run.outcome)
+                return run if any(one.batch == run.id for one in owed) else abandoned(run, run.outcome)
             run = found
         return run
 
@@ -104,9 +103,3 @@ class Waits:
             if entry.run_id == run.id and isinstance(entry.body, AssistantMessage)
         )
         return visible(next(said, None))
-
-
-def _stopped(run: Run, outcome: Outcome) -> Run:
-    """A run that yielded and will not be gone on with: nobody but who stops it settles all it waits for."""
-    ended = replace(outcome, state=RunState.KILLED, yielded=False, error=STOPPED, code="stopped")
-    return replace(run, outcome=ended)

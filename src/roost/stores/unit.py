@@ -8,10 +8,11 @@ from collections.abc import Mapping
 
 from roost.core.addresses import Account
 from roost.core.deliveries import Delivery
+from roost.core.endings import completes
 from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound
 from roost.core.events import Event, EventKind
-from roost.core.exchanges import Completion, ExchangeState
+from roost.core.exchanges import Completion, CompletionStatus, ExchangeState
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.runs import Claim, Run, RunState
@@ -19,7 +20,6 @@ from roost.core.seals import Sealing
 from roost.core.sessions import Growth, Session, SessionStatus
 from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.summaries import count, summarise
-from roost.core.trees import Tree
 from roost.ports import Clock, Topic, TopicKind
 from roost.stores.codec import key_text
 from roost.stores.held import Held
@@ -133,7 +133,6 @@ class Unit:
             other = exchange.requester if run.key == exchange.target else exchange.target
             partner = await self.snapshot(other)
             exchange = await self.tables.exchange(exchange.id)
-        named, audience = run.request.firing, run.request.posts_to
         return RunSnapshot(
             run=run,
             session=session,
@@ -144,25 +143,16 @@ class Unit:
             batch=batch,
             partner=partner,
             spawned=await self.tables.batch(run.key, run.id),
-            firing=None if named is None else await self.tables.firing(named),
-            audience=None if audience is None else await self.snapshot(audience),
+            shared=await self._shared(run, session),
+            firing=await self.tables.firing(run.request.firing) if run.request.firing else None,
+            audience=await self.snapshot(run.request.posts_to) if run.request.posts_to else None,
         )
 
-    async def tree(self, key: SessionKey) -> Tree:
-        session = await self.snapshot(key)
-        below = tuple([await self.snapshot(one) for one in await self.tables.working_below(key)])
-        active = [run for one in (session, *below) for run in (one.running, *one.queued) if run is not None]
-        owed = {child.batch for one in (session, *below) for child in one.children}
-        found = [await self.tables.run(one) for one in sorted(owed)]
-        batches = [run for run in found if run is not None]
-        waiting = [run for run in batches if run.outcome and run.outcome.yielded and run.request.exchange_id]
-        return Tree(
-            session=session,
-            below=below,
-            runs=tuple([await self.run_snapshot(run) for run in active]),
-            batches=tuple(run for run in batches if run.key == key),
-            asked=tuple([await self.run_snapshot(run) for run in waiting]),
-        )
+    async def _shared(self, run: Run, session: Snapshot) -> tuple[Completion, ...]:
+        pending = [one for one in session.children if one.status is CompletionStatus.PENDING]
+        spawning = {one: await self.tables.run(one) for one in {one.batch for one in pending} - {run.id}}
+        same = {one for one, other in spawning.items() if other and completes(other) == completes(run)}
+        return tuple(one for one in pending if one.batch in same)
 
     async def claimed_run(self, claim: Claim) -> Run:
         """The run a claim is for, its session locked; `Fenced` if the claim is void."""

@@ -370,3 +370,13 @@ def test_a_task_waits_for_the_children_it_was_shared_among(
     assert not waits(announcing(shared), outcome)
     told_before = replace(shared, completion=announcing(shared).completion)
     assert not waits(told_before, outcome)
+
+
+@pytest.mark.parametrize("yielded", [True, False])
+def test_a_task_waits_for_what_its_other_runs_gave_away_and_for_those_that_follow(yielded: bool) -> None:
+    outcome, again = Outcome(state=RunState.DONE, at=NOON, yielded=yielded), spawned()
+    follower = samples.run("r2", key=CHILD, request=Request(kind=RunKind.CONTINUATION, completes="r1"))
+    assert not waits(again, outcome)
+    assert waits(replace(again, shared=(sibling(CompletionStatus.PENDING),)), outcome)
+    for queued, expected in ((follower, True), (samples.run("r3", key=CHILD), False)):
+        assert waits(replace(again, session=replace(again.session, queued=(queued,))), outcome) is expected

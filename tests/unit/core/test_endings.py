@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.endings import Ending, completes, continuation, continuations
+from roost.core.endings import ABANDONED, Ending, abandoned, completes, continuation, continuations
 from roost.core.notices import derived_id
 from roost.core.runs import Lane, Outcome, Request, RunKind, RunState
 from tests import samples
@@ -50,3 +50,10 @@ def test_what_goes_on_after_a_yield_answers_the_same_people_in_the_same_place() 
 def test_a_run_that_yielded_is_gone_on_with_by_one_of_few() -> None:
     assert derived_id("continuation", "r1") in continuations("r1")
     assert derived_id("after", "r1", "0") in continuations("r1")
+
+
+def test_a_run_that_yielded_and_is_not_gone_on_with_was_stopped() -> None:
+    yielded = Outcome(state=RunState.DONE, at=1, yielded=True)
+    left = abandoned(replace(samples.run(), state=RunState.DONE, outcome=yielded), yielded)
+    told = Outcome(state=RunState.KILLED, at=1, error=ABANDONED, code="stopped")
+    assert (left.state, left.outcome) == (RunState.KILLED, told)

@@ -275,3 +275,35 @@ def test_who_waits_for_a_batch_goes_on_when_the_last_of_it_is_killed() -> None:
     assert len(of(both.effects, SettleCompletion)) == 2
     assert len(of(both.effects, QueueRun)) == 1
     assert both.children == 2
+
+
+def at_task(*, running: bool = False, queued: bool = False) -> Tree:
+    """A child, as it is stopped where it is, with the run it was spawned with."""
+    spawned = replace(of_child("c-run"), state=RunState.DONE)
+    again = samples.run("c-2", key=CHILD, request=Request(completes="c-run"))
+    waiting = replace(again, state=RunState.QUEUED)
+    session = replace(below(), running=again if running else None, queued=(waiting,) if queued else ())
+    task = RunSnapshot(
+        run=spawned, session=session, completion=samples.completion("c-run"), requester=samples.snapshot()
+    )
+    return replace(tree(*([waiting] if queued else []), session=session), task=task)
+
+
+@pytest.mark.parametrize(
+    ("stopped", "settles"),
+    [
+        (stopping.stop(at_task(), STOP), True),
+        (stopping.stop(at_task(queued=True), STOP), True),
+        (stopping.stop(at_task(running=True), STOP), False),
+        (stopping.stop_below(at_task(), STOP), True),
+        (stopping.stop_below(at_task(queued=True), STOP), False),
+        (stopping.stop_run(at_task(), "c-run", STOP), True),
+        (stopping.stop_run(at_task(queued=True), "c-2", STOP), True),
+        (stopping.stop_run(at_task(), "another", STOP), False),
+    ],
+)
+def test_a_task_that_no_run_is_left_to_end_is_settled_when_it_is_stopped(
+    stopped: stopping.Stopped, settles: bool
+) -> None:
+    settled = [one.status for one in stopped.effects if isinstance(one, SettleCompletion)]
+    assert settled == ([CompletionStatus.KILLED] if settles else [])

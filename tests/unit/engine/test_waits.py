@@ -17,6 +17,7 @@ from roost.core.effects import (
     QueueRun,
     SettleCompletion,
 )
+from roost.core.endings import ABANDONED
 from roost.core.errors import NotFound
 from roost.core.exchanges import CompletionStatus
 from roost.core.inbound import InboundState, InputMode, Source
@@ -29,7 +30,7 @@ from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.engine.feed import Feed
 from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner
-from roost.engine.stops import STOPPED, Stops
+from roost.engine.stops import Stops
 from roost.engine.waits import Waited, Waits
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
@@ -232,4 +233,4 @@ async def test_a_run_that_yielded_is_over_when_all_it_waits_for_was_stopped() ->
     found = await waited(scene, "r1", stop)
     assert found.run is not None
     assert found.run.outcome is not None
-    assert (found.run.outcome.state, found.run.outcome.error) == (RunState.KILLED, STOPPED)
+    assert (found.run.outcome.state, found.run.outcome.error) == (RunState.KILLED, ABANDONED)

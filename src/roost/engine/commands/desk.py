@@ -104,6 +104,7 @@ class Desk:
 
         def decide(tree: Tree) -> Effects:
             ends.clear()
+            words.clear()
             if asked.line.bare and not (tree.runs or tree.session.children):
                 return self._onward(tree, asked.arrival, ends)
             try:
@@ -111,7 +112,7 @@ class Desk:
             except RoostError as error:
                 said = Said(text=_sentences(error))
             ends.update(dict.fromkeys(said.ends, STOPPED))
-            words[:] = [said.text]
+            words.append(said.text)
             return self._effects(tree, asked, said, ends)
 
         accepted = await self._means.store.accept_command(inbound, decide)

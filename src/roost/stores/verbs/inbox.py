@@ -18,6 +18,7 @@ from roost.core.snapshots import Decide
 from roost.core.trees import DecideTree
 from roost.ports import Accepted, Render
 from roost.stores.applying import apply
+from roost.stores.families import tree_of
 from roost.stores.unit import Unit, going_on
 from roost.stores.verbs.base import Verbs
 
@@ -31,7 +32,7 @@ class InboxVerbs(Verbs):
 
     async def accept_command(self, inbound: Inbound, decide: DecideTree) -> Accepted:
         async def effects(unit: Unit) -> Effects:
-            return decide(await unit.tree(inbound.key))
+            return decide(await tree_of(unit, inbound.key))
 
         return await self._write(partial(_accept, inbound=inbound, effects=effects))
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from roost.core.endings import continuations
+from roost.core.endings import abandoned, continuations
 from roost.core.firings import Firing, FiringState, settled
 from roost.core.jobs import DecideFiring, DecideJob, Job, Occasion, Venue
 from roost.core.leases import Lease
@@ -96,6 +96,8 @@ async def _working(tables: Tables, run_id: str) -> Run | None:
         if found is None:
             owed = await tables.batch(run.key, run.id)
             waits = any(one.acknowledged_at is None for one in owed)
-            return replace(run, state=RunState.RUNNING, outcome=None) if waits else run
+            return (
+                replace(run, state=RunState.RUNNING, outcome=None) if waits else abandoned(run, run.outcome)
+            )
         run = found
     return run

@@ -31,6 +31,7 @@ from roost.core.snapshots import Decide
 from roost.core.threads import ThreadBinding
 from roost.core.trees import DecideTree
 from roost.stores.applying import apply
+from roost.stores.families import tree_of
 from roost.stores.tables import Tables
 from roost.stores.unit import Unit
 from roost.stores.verbs.base import Verbs
@@ -75,7 +76,7 @@ class SessionVerbs(Verbs):
 
     async def change_tree(self, key: SessionKey, decide: DecideTree) -> None:
         async def verb(unit: Unit) -> None:
-            await apply(unit, decide(await unit.tree(key)))
+            await apply(unit, decide(await tree_of(unit, key)))
 
         await self._write(verb)
 

@@ -33,6 +33,8 @@ WHOLE = {
     "all_reservations",
     "structure",
     "sessions",
+    "glances",
+    "kin",
 }
 # Asked once in a while for everything that is old: how much that is decides what is quickest.
 SWEEPS = {name for name in SQL if "stale" in name or name == "sweepable"}
@@ -149,6 +151,9 @@ async def test_a_statement_finds_its_rows_by_an_index(planner: Connection, name:
         ("sessions", ["where_label"]),
         ("sessions", ["where_unarchived", "where_of_owner"]),
         ("sessions", ["where_unarchived", "where_in_tree"]),
+        ("glances", ["where_unarchived"]),
+        ("glances", ["where_unarchived", "where_of_owner"]),
+        ("kin", ["where_unarchived", "where_parents"]),
         ("usage", ["where_key"]),
         ("usage", ["where_tree"]),
     ],
