@@ -12,7 +12,7 @@ from roost.core.pruning import chars_of, project
 from roost.core.tokens import estimate, estimate_message
 from roost.core.transcript import Prompt, active, build_prompt
 
-STANDING_TEXTS = 256
+STANDING_TEXTS = 64
 _standing: Callable[[str], int] = lru_cache(STANDING_TEXTS)(estimate)
 
 

@@ -8,7 +8,7 @@ import { call, on, whenever } from "./gateway";
 import { keepUnsent, unsentOf } from "./kept";
 import { Meanwhile } from "./meanwhile";
 import { type Page, newest, pageOf, standing } from "./past";
-import { type Item, type Note, type Pending, type Speaking, type Tool, itemsOf, merged, outputOf } from "./items";
+import { type Item, NOTHING_SAID, type Note, type Pending, type Speaking, type Tool, itemsOf, keptOf, merged, outputOf, untold } from "./items";
 
 const PAGE = 100;
 const OLDER_PAGE = 500;
@@ -49,8 +49,8 @@ export class Conversation {
   );
   readonly items = computed<Item[]>(() => {
     const speaking = this.speaking.value;
-    const own = new Set(this.pending.value.map((one) => one.id));
-    const waits = [...this.kept.value.filter((one) => !own.has(one.id)), ...this.pending.value];
+    const own = this.pending.value;
+    const waits = [...this.kept.value.filter((one) => !own.some((sent) => sent.id === one.id)), ...own];
     const answered = waits.filter((one) => one.id === speaking?.id);
     return [...this.said.value, ...answered, ...(speaking ? [speaking] : []), ...waits.filter((one) => one.id !== speaking?.id)];
   });
@@ -247,8 +247,7 @@ export class Conversation {
     const text = told.state === "aborted" ? `Stopped: ${why}` : `This failed: ${why}`;
     const after = this.rows.peek().at(-1)?.__openclaw.id ?? null;
     this.notes.value = [...this.notes.peek(), { kind: "note", id: `${told.runId}:end`, question: asked?.text ?? "", answer: text, after }];
-    this.pending.value = this.pending.peek().filter((one) => one.id !== told.runId);
-    this.kept.value = this.kept.peek().filter((one) => one.id !== told.runId);
+    for (const list of [this.pending, this.kept]) list.value = list.peek().filter((one) => one.id !== told.runId);
   }
 
   #agent(told: AgentEvent): void {
@@ -285,12 +284,8 @@ export class Conversation {
 
   /** What is in the transcript is not pending any more. */
   #forget(rows: readonly MessageRow[]): void {
-    const users = rows.filter((row) => row.role === "user");
-    const names = new Set(users.map((row) => row.idempotencyKey));
-    const texts = new Set(users.map(wordsOf));
-    const waits = (one: Pending): boolean => !names.has(`${one.id}:user`) && !(one.state === "joined" && texts.has(one.text));
     for (const list of [this.pending, this.kept]) {
-      const left = list.peek().filter(waits);
+      const left = untold(list.peek(), rows);
       if (left.length !== list.peek().length) list.value = left;
     }
   }
@@ -303,8 +298,3 @@ export class Conversation {
     else if (!row.hasActiveRun) this.#soon();
   }
 }
-
-const NOTHING_SAID: Speaking = { kind: "speaking", id: "", text: "", thinking: "", tools: [] };
-
-const keptOf = (found: History): Pending[] =>
-  (found.pendingInputs?.items ?? []).map((one) => ({ kind: "pending", id: one.runId ?? one.id, text: wordsOf(one.message), state: "sent" }));

@@ -1,6 +1,6 @@
 // A conversation as it is shown: rows become messages, marks between them, and cards of tools. Values in, values out.
 
-import type { Block, MessageRow } from "../wire/shapes";
+import type { Block, History, MessageRow } from "../wire/shapes";
 import { wordsOf } from "../wire/shapes";
 
 export interface Tool {
@@ -142,4 +142,17 @@ export function outputOf(content: unknown): string {
   return content
     .map((block: Block) => (block.type === "text" ? (block.text ?? "") : `[${block.type}]`))
     .join("\n");
+}
+
+export const NOTHING_SAID: Speaking = { kind: "speaking", id: "", text: "", thinking: "", tools: [] };
+
+export const keptOf = (found: History): Pending[] =>
+  (found.pendingInputs?.items ?? []).map((one) => ({ kind: "pending", id: one.runId ?? one.id, text: wordsOf(one.message), state: "sent" }));
+
+/** Those of which no row tells yet. */
+export function untold(waits: readonly Pending[], rows: readonly MessageRow[]): Pending[] {
+  const users = rows.filter((row) => row.role === "user");
+  const names = new Set(users.map((row) => row.idempotencyKey));
+  const texts = new Set(users.map(wordsOf));
+  return waits.filter((one) => !names.has(`${one.id}:user`) && !(one.state === "joined" && texts.has(one.text)));
 }

@@ -276,7 +276,7 @@ SELECT body FROM (
             WHERE q.state = 'queued'
                 AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = q.key AND r.state = 'running')
                 AND NOT EXISTS (SELECT 1 FROM runs a WHERE a.key = q.key AND a.principal = q.principal
-                    AND a.aside = 1 AND a.state = 'queued' AND a.ready_at > ?)
+                    AND a.aside = 1 AND a.state = 'queued' AND a.ready_at > ? AND a.seq <= q.seq)
         ) heads WHERE place = 1 AND ready_at <= ?
     ) askers WHERE turn <= ?
 ) lanes WHERE place <= ? ORDER BY seq;
