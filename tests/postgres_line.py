@@ -19,18 +19,29 @@ class Cut(StrEnum):
 
 
 class Line:
-    """Passes everything on until it is told to be cut at the next COMMIT."""
+    """Passes everything on until it is told to be cut, or held, at the next COMMIT."""
 
     def __init__(self, socket: Path) -> None:
         self._socket = socket
         self._cut: Cut | None = None
         self._open: set[asyncio.StreamWriter] = set()
+        self._hold = False
+        self._let_in = asyncio.Event()
+        self._let_in.set()
+        self.held = asyncio.Event()
         self.cuts = 0
         self.asked = 0
         self.dead_after_cut = False
 
     def cut_at_commit(self, cut: Cut) -> None:
         self._cut = cut
+
+    def hold_at_commit(self) -> None:
+        """The server does not hear of it, and until all is let through nobody else comes to it."""
+        self._hold = True
+
+    def let_through(self) -> None:
+        self._let_in.set()
 
     def hang_up(self) -> None:
         """Everybody, at once."""
@@ -41,6 +52,7 @@ class Line:
         if self.dead_after_cut and self.cuts:
             writer.transport.abort()
             return
+        await self._let_in.wait()
         server_reader, server_writer = await asyncio.open_unix_connection(self._socket)
         self._open |= {writer, server_writer}
         try:
@@ -59,6 +71,11 @@ class Line:
     ) -> None:
         while data := await reader.read(65_536):
             self.asked += 1
+            if self._hold and b"COMMIT\0" in data:
+                self._hold = False
+                self._let_in.clear()
+                self.held.set()
+                await self._let_in.wait()
             if self._cut is not None and b"COMMIT\0" in data:
                 cut, self._cut = self._cut, None
                 self.cuts += 1

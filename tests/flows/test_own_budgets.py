@@ -44,6 +44,15 @@ async def bench(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock
         assert await bench.store.check() == ()
 
 
+def change_each_day(bench: Bench) -> None:
+    """All share a session that starts afresh each day; what a person may use is for ever."""
+    bench.change(
+        routing=SHARED,
+        budgets=(tokens(6_000, scope=BudgetScope.PERSON, period=Period.EVER),),
+        resets=ResetPolicy(base=ResetSetting(mode=ResetMode.DAILY)),
+    )
+
+
 async def park_bob(bench: Bench) -> None:
     """Bob's second message waits for his own budget."""
     await bench.say("one", BOB)
@@ -57,11 +66,7 @@ async def park_bob(bench: Bench) -> None:
 async def test_a_session_starts_afresh_though_one_persons_message_waits_for_ever(
     bench: Bench, clock: FakeClock
 ) -> None:
-    bench.change(
-        routing=SHARED,
-        budgets=(tokens(6_000, scope=BudgetScope.PERSON, period=Period.EVER),),
-        resets=ResetPolicy(base=ResetSetting(mode=ResetMode.DAILY)),
-    )
+    change_each_day(bench)
     bench.model.add(costing("for bob", used(3_000)), (Say("good morning"),))
     async with bench.serving():
         await park_bob(bench)
@@ -77,11 +82,7 @@ async def test_a_session_starts_afresh_though_one_persons_message_waits_for_ever
 async def test_what_a_person_says_when_their_waiting_message_ends_waits_anew(
     bench: Bench, clock: FakeClock
 ) -> None:
-    bench.change(
-        routing=SHARED,
-        budgets=(tokens(6_000, scope=BudgetScope.PERSON, period=Period.EVER),),
-        resets=ResetPolicy(base=ResetSetting(mode=ResetMode.DAILY)),
-    )
+    change_each_day(bench)
     bench.model.add(costing("for bob", used(3_000)), (Say("at last"),))
     async with bench.serving():
         await park_bob(bench)

@@ -1,6 +1,6 @@
 """A run that ends, as those who wait for it see it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -52,8 +52,14 @@ def continuations(run_id: str) -> tuple[str, ...]:
     return (derived_id("continuation", run_id), *(derived_id("after", run_id, str(n)) for n in range(_LEFT)))
 
 
-def abandoned(run: Run, outcome: Outcome) -> Run:
-    """A run that yielded and will not be gone on with: nobody but who stops it settles all it waits for."""
+def gone_on(run: Run, outcome: Outcome, later: Iterable[Run | None], *, owed: bool) -> Run:
+    """Where a run stands that yielded: in the one that goes on with it, at work itself while a child's end is owed to it,
+    and stopped otherwise, for nobody but who stops it settles all it waits for."""
+    found = next((one for one in later if one and one.request.completes), None)
+    if found is not None:
+        return found
+    if owed:
+        return replace(run, state=RunState.RUNNING, outcome=None)
     ended = replace(outcome, state=RunState.KILLED, yielded=False, error=ABANDONED, code="stopped")
     return replace(run, state=ended.state, outcome=ended)
 

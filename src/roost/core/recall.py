@@ -86,43 +86,73 @@ class RecallPage:
         return self.dropped_messages or self.content_truncated
 
 
+class Recalling:
+    """A page in the making, which older and older entries join until it is full."""
+
+    def __init__(self, options: RecallOptions) -> None:
+        self._options = options
+        self._kept: list[Recalled] = []
+        self._written: list[str] = []
+        self._dropped = self._truncated = self._redacted = self._omitted = False
+        self._size = len("[]")
+
+    @property
+    def full(self) -> bool:
+        return self._dropped or len(self._kept) == self._options.newest
+
+    def missing(self, read: int) -> int:
+        """How many entries more would fill it, if older ones are like those that were read."""
+        by_size = read * (self._options.page_bytes - self._size) // self._size
+        if self._options.newest is None:
+            return by_size
+        left = self._options.newest - len(self._kept)
+        return min(by_size, read * left // max(len(self._kept), 1))
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """The newest of these entries that fit; they are older than all before, and come oldest first."""
+        texts = [block.text for entry in entries for block in _content(entry.body) if isinstance(block, Text)]
+        options = replace(self._options, scanner=Prescanned(texts, self._options.scanner))
+        readings = _readings(entries, options)
+        while not self.full and (found := next(readings, None)):
+            self._take(*found)
+
+    def page(self) -> RecallPage:
+        return RecallPage(
+            messages=tuple(reversed(self._kept)),
+            written=tuple(reversed(self._written)),
+            dropped_messages=self._dropped,
+            content_truncated=self._truncated,
+            content_redacted=self._redacted,
+            metadata_omitted=self._omitted,
+            size=self._size,
+        )
+
+    def _take(self, recalled: Recalled, reading: "_Reading") -> None:
+        text = self._options.write(recalled_to_json(recalled))
+        added = len(text) + (1 if self._kept else 0)
+        if self._size + added <= self._options.page_bytes:
+            self._keep(recalled, text, added)
+            self._truncated |= reading.truncated
+            self._redacted |= reading.redacted
+            self._omitted |= reading.omitted
+            return
+        self._dropped = True
+        if not self._kept:
+            instead = _placeholder(recalled)
+            text = self._options.write(recalled_to_json(instead))
+            self._keep(instead, text, len(text))
+
+    def _keep(self, recalled: Recalled, text: bytes, added: int) -> None:
+        self._kept.append(recalled)
+        self._written.append(from_utf8(text))
+        self._size += added
+
+
 def recall(entries: Sequence[Entry], options: RecallOptions) -> RecallPage:
     """The newest of these entries that fit; they come and go oldest first."""
-    texts = [block.text for entry in entries for block in _content(entry.body) if isinstance(block, Text)]
-    options = replace(options, scanner=Prescanned(texts, options.scanner))
-    kept: list[Recalled] = []
-    written: list[str] = []
-    size = len("[]")
-    dropped = False
-    truncated = redacted = omitted = False
-    for recalled, reading in _readings(entries, options):
-        if len(kept) == options.newest:
-            break
-        text = options.write(recalled_to_json(recalled))
-        added = len(text) + (1 if kept else 0)
-        if size + added > options.page_bytes:
-            dropped = True
-            if not kept:
-                kept.append(_placeholder(recalled))
-                text = options.write(recalled_to_json(kept[0]))
-                written.append(from_utf8(text))
-                size += len(text)
-            break
-        kept.append(recalled)
-        written.append(from_utf8(text))
-        size += added
-        truncated |= reading.truncated
-        redacted |= reading.redacted
-        omitted |= reading.omitted
-    return RecallPage(
-        messages=tuple(reversed(kept)),
-        written=tuple(reversed(written)),
-        dropped_messages=dropped,
-        content_truncated=truncated,
-        content_redacted=redacted,
-        metadata_omitted=omitted,
-        size=size,
-    )
+    recalling = Recalling(options)
+    recalling.add(entries)
+    return recalling.page()
 
 
 def recalled_to_json(recalled: Recalled) -> JsonObject:

@@ -72,9 +72,8 @@ def stop_run(tree: Tree, run_id: str, request: StopRequest) -> Stopped:
         *(lost for one in runs for lost in _waiting(tree.session, one.run.id)),
         *(lost for one in below for lost in _waiting(one)),
     )
-    at_task = tree.task is not None and any(
-        _of_turn(tree.task.run, one) for one in (run_id, *map(_turn, runs))
-    )
+    turns = (run_id, *(completes(one.run) for one in runs))
+    at_task = tree.task is not None and any(_of_turn(tree.task.run, one) for one in turns)
     return _stopped(
         replace(
             tree,
@@ -87,10 +86,6 @@ def stop_run(tree: Tree, run_id: str, request: StopRequest) -> Stopped:
         inputs=inputs,
         told=None,
     )
-
-
-def _turn(snapshot: RunSnapshot) -> str:
-    return completes(snapshot.run)
 
 
 def _of_turn(run: Run, run_id: str) -> bool:

@@ -5,7 +5,7 @@ A wait is only a view. Who stops waiting changes nothing, and may wait again.
 
 from dataclasses import dataclass
 
-from roost.core.endings import abandoned, continuations, visible
+from roost.core.endings import continuations, gone_on, visible
 from roost.core.errors import NotFound
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
@@ -69,8 +69,7 @@ class Waits:
         if run is None and record.state is InboundState.TAKEN:
             # Gone with its session: there is nothing left that could end.
             return Waited(record=record, over=True)
-        ended = run is not None and run.outcome is not None and not run.outcome.yielded
-        if run is None or not ended or record.state is InboundState.PENDING:
+        if run is None or run.outcome is None or record.state is InboundState.PENDING:
             return Waited(record=record, run=run)
         return Waited(record=record, run=run, over=True, reply=await self._reply(run))
 
@@ -87,10 +86,7 @@ class Waits:
             # Asked first: who is told of the last child goes on in the same moment.
             owed = await self._store.completions(run.key)
             later = [await self._store.run(one) for one in continuations(run.id)]
-            found = next((one for one in later if one and one.request.completes), None)
-            if found is None:
-                return run if any(one.batch == run.id for one in owed) else abandoned(run, run.outcome)
-            run = found
+            run = gone_on(run, run.outcome, later, owed=any(one.batch == run.id for one in owed))
         return run
 
     async def _reply(self, run: Run) -> str | None:

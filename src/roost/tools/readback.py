@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from roost.core.entries import Entry
 from roost.core.queries import HistoryQuery, Position
-from roost.core.recall import Recalled, RecallOptions, RecallPage, is_readable, recall
+from roost.core.recall import Recalled, Recalling, RecallOptions, RecallPage, is_readable
 from roost.core.sessions import Generation
 from roost.ports import Store
 
-FIRST_STEP, MOST_AT_ONCE = 128, 1_000
+FIRST_STEP, SPARE, MOST_AT_ONCE = 128, 16, 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,21 +24,22 @@ class ReadBack:
 async def read_back(store: Store, query: HistoryQuery, options: RecallOptions) -> ReadBack:
     """The newest messages before the query's place that are left when everything else is filtered out.
 
-    Read in growing steps: a page is usually full by its bytes long before it is by its number.
+    Read in steps: a page is usually full by its bytes long before it is by its number.
     """
     first = FIRST_STEP if options.newest is None else min(options.newest + 1, FIRST_STEP)
     query = replace(query, tools=options.include_tools, limit=first)
     entries: tuple[Entry, ...] = ()
+    recalling = Recalling(options)
     while True:
         batch = await store.history(query)
         entries = (*batch.entries, *entries)
-        page = recall(entries, options)
-        full = page.dropped_messages or len(page.messages) == options.newest
-        if full or batch.before is None:
+        recalling.add(batch.entries)
+        if recalling.full or batch.before is None:
             break
-        query = replace(query, before=batch.before, limit=min(2 * query.limit, MOST_AT_ONCE))
-    place = None
-    if full:
+        step = min(recalling.missing(len(entries)) + SPARE, MOST_AT_ONCE)
+        query = replace(query, before=batch.before, limit=step)
+    page, place = recalling.page(), None
+    if recalling.full:
         oldest = page.messages[0]
         query = replace(query, before=batch.before)
         if await _is_more(store, query, options, _before(entries, oldest)):

@@ -2,10 +2,13 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.endings import ABANDONED, Ending, abandoned, completes, continuation, continuations
+from roost.core.endings import ABANDONED, Ending, completes, continuation, continuations, gone_on
 from roost.core.notices import derived_id
 from roost.core.runs import Lane, Outcome, Request, RunKind, RunState
 from tests import samples
+
+YIELDED = Outcome(state=RunState.DONE, at=1, yielded=True)
+PAUSED = replace(samples.run(), state=RunState.DONE, outcome=YIELDED)
 
 
 def said(reply: str | None, state: RunState = RunState.DONE) -> str | None:
@@ -52,8 +55,17 @@ def test_a_run_that_yielded_is_gone_on_with_by_one_of_few() -> None:
     assert derived_id("after", "r1", "0") in continuations("r1")
 
 
+def test_a_run_that_yielded_stands_in_the_one_that_goes_on() -> None:
+    other, next_run = samples.run("r2"), samples.run("r3", request=continuation(PAUSED))
+    assert gone_on(PAUSED, YIELDED, [None, other, next_run], owed=True) == next_run
+
+
+def test_a_run_that_yielded_is_at_work_while_a_child_is() -> None:
+    at_work = gone_on(PAUSED, YIELDED, [None, samples.run("r2")], owed=True)
+    assert (at_work.id, at_work.state, at_work.outcome) == (PAUSED.id, RunState.RUNNING, None)
+
+
 def test_a_run_that_yielded_and_is_not_gone_on_with_was_stopped() -> None:
-    yielded = Outcome(state=RunState.DONE, at=1, yielded=True)
-    left = abandoned(replace(samples.run(), state=RunState.DONE, outcome=yielded), yielded)
+    left = gone_on(PAUSED, YIELDED, [], owed=False)
     told = Outcome(state=RunState.KILLED, at=1, error=ABANDONED, code="stopped")
     assert (left.state, left.outcome) == (RunState.KILLED, told)

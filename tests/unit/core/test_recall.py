@@ -29,6 +29,7 @@ from roost.core.recall import (
     OMITTED,
     PAGE_BYTES,
     TRUNCATED,
+    Recalling,
     RecallOptions,
     RecallPage,
     is_readable,
@@ -353,6 +354,35 @@ def test_a_newest_message_too_large_for_the_page_becomes_a_placeholder() -> None
     assert page.dropped_messages
     assert page.truncated
     assert page.size == wire_size(page)
+
+
+@pytest.mark.requirement("D56")
+@pytest.mark.parametrize("step", [1, 7, 40])
+@pytest.mark.parametrize(
+    "options",
+    [PLAIN, replace(PLAIN, newest=12), replace(PLAIN, page_bytes=2_000), replace(PLAIN, page_bytes=40)],
+    ids=["all", "newest", "short", "too short"],
+)
+def test_a_page_made_in_steps_is_the_one_made_at_once(step: int, options: RecallOptions) -> None:
+    talk: list[Body] = [user(f"{number}: {KEY if number % 9 == 0 else 'hello'}") for number in range(40)]
+    talk[20:20] = [said("NO_REPLY")] * 5
+    rows = entries(*talk)
+    recalling = Recalling(options)
+    for end in range(len(rows), 0, -step):
+        recalling.add(rows[max(end - step, 0) : end])
+    assert recalling.page() == recall(rows, options)
+
+
+def test_what_is_missing_from_a_page_is_told_by_what_is_on_it() -> None:
+    few = entries(user("a" * 100), user("b" * 100))
+    half = 2 * recall(few, PLAIN).size
+    for options, missing in ((replace(PLAIN, page_bytes=half), 2), (replace(PLAIN, newest=5), 3)):
+        recalling = Recalling(options)
+        recalling.add(few)
+        assert recalling.missing(len(few)) == missing
+    silent = Recalling(replace(PLAIN, newest=5))
+    silent.add(entries(said("NO_REPLY"), said("NO_REPLY")))
+    assert silent.missing(2) == 10
 
 
 def test_a_message_is_told_with_the_place_of_its_entry() -> None:

@@ -191,17 +191,24 @@ async def test_a_message_is_found_by_the_key_it_was_sent_under() -> None:
         await scene.waits.for_message("nothing", 0)
 
 
-async def test_a_run_that_yielded_is_over_with_the_one_that_goes_on_in_its_place() -> None:
+async def yielded() -> Waiting:
+    """A run that waits for its child."""
     scene = Waiting()
     run = await scene.claimed()
     assert run.claim is not None
     await scene.store.take_inputs(run.claim, lambda records: (builders.said("e1", "go"),))
-    yielded = builders.done("r1", at=scene.clock.now())
-    yielded = replace(yielded, outcome=replace(yielded.outcome, yielded=True))
+    ended = builders.done("r1", at=scene.clock.now())
+    ended = replace(ended, outcome=replace(ended.outcome, yielded=True))
     owed = samples.completion("c1", batch="r1")
-    await scene.store.finish_run(run.claim, lambda snapshot: (yielded, OweCompletion(completion=owed)))
+    await scene.store.finish_run(run.claim, lambda snapshot: (ended, OweCompletion(completion=owed)))
+    return scene
+
+
+async def test_a_run_that_yielded_is_over_with_the_one_that_goes_on_in_its_place() -> None:
+    scene = await yielded()
     first = await scene.waits.for_message("r1", 0)
-    assert not first.over
+    assert first.run is not None
+    assert (first.over, first.run.state, first.run.outcome) == (False, RunState.RUNNING, None)
     scene.model.add((Say("all children are back"),))
 
     async def go_on() -> None:
@@ -217,14 +224,7 @@ async def test_a_run_that_yielded_is_over_with_the_one_that_goes_on_in_its_place
 
 
 async def test_a_run_that_yielded_is_over_when_all_it_waits_for_was_stopped() -> None:
-    scene = Waiting()
-    run = await scene.claimed()
-    assert run.claim is not None
-    await scene.store.take_inputs(run.claim, lambda records: (builders.said("e1", "go"),))
-    yielded = builders.done("r1", at=scene.clock.now())
-    yielded = replace(yielded, outcome=replace(yielded.outcome, yielded=True))
-    owed = samples.completion("c1", batch="r1")
-    await scene.store.finish_run(run.claim, lambda snapshot: (yielded, OweCompletion(completion=owed)))
+    scene = await yielded()
 
     async def stop() -> None:
         settled = SettleCompletion(child_run="c1", status=CompletionStatus.KILLED, at=scene.clock.now())

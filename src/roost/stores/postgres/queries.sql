@@ -3,11 +3,20 @@
 -- name: now
 SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
 
--- name: transaction
-SELECT pg_current_xact_id_if_assigned()::text;
+-- name: make_place
+INSERT INTO marks (place) VALUES (?) ON CONFLICT DO NOTHING;
 
--- name: fate
-SELECT pg_xact_status(?::text::xid8);
+-- name: mark
+-- Only where something was written: what writes nothing has no end to be waited for.
+UPDATE marks SET mark = ?, at = now() WHERE place = ? AND pg_current_xact_id_if_assigned() IS NOT NULL RETURNING mark;
+
+-- name: last_mark
+-- Who set it may still be at it.
+SELECT mark FROM marks WHERE place = ? FOR UPDATE NOWAIT;
+
+-- name: forget_places
+-- Of gateways that are long gone.
+DELETE FROM marks WHERE at < now() - interval '30 days';
 
 -- name: end_stuck
 -- Transactions that hold rows and whose gateway stands still in the middle of asking or being told: the server waits for it

@@ -1,12 +1,15 @@
 """Verbs in transactions on connections of a pool.
 
 One that another stood in the way of, or whose connection was lost before its end, is done again: decisions may be asked
-again. When the connection is lost while it ends, the server is asked afterwards what became of it.
+again. Each leaves a mark, by which is seen what became of it when the connection is lost while it ends: a server that
+crashed gives the transaction's number to another.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import TypeVar
+from uuid import uuid4
 
 import anyio
 import asyncpg
@@ -31,6 +34,7 @@ ACQUIRE_SECONDS = 20
 ROLLBACK_SECONDS = 2
 # Seconds between attempts: long enough together for a server that restarts.
 PAUSES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 1.0)
+MAKE_PLACE, MARK, LAST_MARK = (numbered(SQL[name]).text for name in ("make_place", "mark", "last_mark"))
 READING = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # Two messages with one identity that came to different sessions at once: the second look finds the first.
 _MET_AT_ONCE = frozenset({"inbound_external", "inbound_idempotency"})
@@ -44,11 +48,21 @@ class Again(Exception):
         self.cause = cause
 
 
+@dataclass(slots=True)
+class Place:
+    """Where one transaction at a time leaves its mark: the number it is there."""
+
+    name: str = field(default_factory=lambda: uuid4().hex)
+    number: int = 0
+    made: bool = False
+
+
 class Transactions:
     def __init__(self, pool: Pool, options: PostgresOptions, where: str) -> None:
         self._pool = pool
         self._options = options
         self._where = where
+        self._places: list[Place] = []
         self._underway = 0
         self._closed = False
         self._idle = anyio.Event()
@@ -131,15 +145,39 @@ class Transactions:
         return answer
 
     async def _once(self, body: Body[Answer]) -> Answer:
-        async with self._connection() as connection:
-            async with _undone_by_errors(connection):
-                await connection.execute(self._options.begin())
-                answer = await body(connection)
-                number = await connection.fetchval(SQL["transaction"])
-            unheard = await _end(connection)
-        if unheard is not None and number is not None and not await self._was_written(number):
+        with ExitStack() as until_known:
+            async with self._connection() as connection:
+                place = until_known.enter_context(self._place())
+                await self._make(place, connection)
+                async with _undone_by_errors(connection):
+                    await connection.execute(self._options.begin())
+                    answer = await body(connection)
+                    place.number += 1
+                    marked = await connection.fetchval(MARK, place.number, place.name)
+                unheard = await _end(connection)
+            if unheard is not None and await self._last_mark(place) != place.number and marked:
+                raise Again(unheard) from unheard
+            return answer
+
+    @contextmanager
+    def _place(self) -> Iterator[Place]:
+        place = self._places.pop() if self._places else Place()
+        try:
+            yield place
+        finally:
+            self._places.append(place)
+
+    async def _make(self, place: Place, connection: Connection) -> None:
+        """There before it is used: a row that is being made cannot be waited for."""
+        if place.made:
+            return
+        async with _undone_by_errors(connection):
+            await connection.execute(self._options.begin())
+            await connection.execute(SQL["forget_places"])
+            await connection.execute(MAKE_PLACE, place.name)
+        if (unheard := await _end(connection)) is not None:
             raise Again(unheard) from unheard
-        return answer
+        place.made = True
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Connection]:
@@ -157,18 +195,20 @@ class Transactions:
         finally:
             await self._pool.release(connection)
 
-    async def _was_written(self, number: str) -> bool:
-        """What became of a transaction whose end was not heard of."""
-        fate = numbered(SQL["fate"]).text
+    async def _last_mark(self, place: Place) -> int:
+        """Which transaction was written last at a place, once all that were begun there have ended."""
         for pause in PAUSES:
             await anyio.sleep(pause)
             try:
                 async with self._connection() as connection:
-                    found: str = await connection.fetchval(fate, number)
-            except (Again, asyncpg.InterfaceError, *LOST):
+                    async with _undone_by_errors(connection):
+                        await connection.execute(self._options.begin())
+                        found: int | None = await connection.fetchval(LAST_MARK, place.name)
+                    await _end(connection)
+            except (Again, asyncpg.LockNotAvailableError):
                 continue
-            if found != "in progress":
-                return bool(found == "committed")
+            if found is not None:
+                return found
         raise WriteUnknown(
             f"{self._where} was lost while it was writing, and cannot say what was written",
             hint="look before trying again",

@@ -1,13 +1,11 @@
 """Jobs: changed by one at a time, taken up by one gateway when they are due."""
 
-from dataclasses import replace
-
-from roost.core.endings import abandoned, continuations
+from roost.core.endings import continuations, gone_on
 from roost.core.firings import Firing, FiringState, settled
 from roost.core.jobs import DecideFiring, DecideJob, Job, Occasion, Venue
 from roost.core.leases import Lease
 from roost.core.queries import Page
-from roost.core.runs import Run, RunState
+from roost.core.runs import Run
 from roost.stores.applying import apply
 from roost.stores.tables import Tables
 from roost.stores.unit import JOBS, Unit
@@ -88,16 +86,10 @@ async def _standing(tables: Tables, firing: Firing) -> Firing:
 
 
 async def _working(tables: Tables, run_id: str) -> Run | None:
-    """The run in which a job stands: where it yielded the one that goes on, and until there is one it is at work itself."""
+    """The run in which a job stands."""
     run = await tables.run(run_id)
     while run is not None and run.outcome is not None and run.outcome.yielded:
         later = [await tables.run(one) for one in continuations(run.id)]
-        found = next((one for one in later if one and one.request.completes), None)
-        if found is None:
-            owed = await tables.batch(run.key, run.id)
-            waits = any(one.acknowledged_at is None for one in owed)
-            return (
-                replace(run, state=RunState.RUNNING, outcome=None) if waits else abandoned(run, run.outcome)
-            )
-        run = found
+        batch = await tables.batch(run.key, run.id)
+        run = gone_on(run, run.outcome, later, owed=any(one.acknowledged_at is None for one in batch))
     return run

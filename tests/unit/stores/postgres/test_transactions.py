@@ -14,6 +14,7 @@ from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
 from tests import postgres
 from tests.contract.scenes import everything, known, opened, queued
+from tests.parts import NeedPart
 from tests.postgres_line import Cut, line_to
 
 
@@ -31,6 +32,47 @@ async def test_a_line_that_is_cut_at_the_end_of_a_transaction_leaves_it_done_onc
         assert await store.entries(entry.session_id) == (entry,)
         assert (await known(store)).summary.entries == 1
         await store.close()
+
+
+@pytest.mark.requirement("P3", "P30")
+async def test_what_a_crash_of_the_server_took_is_done_again_though_another_has_its_number(
+    need_part: NeedPart,
+) -> None:
+    programs = postgres.binaries()
+    need_part("PostgreSQL", present=programs is not None, remedy=postgres.REMEDY)
+    assert programs is not None
+    with postgres.running(programs) as server:
+        async with line_to(server.address) as (address, line):
+            store = await PostgresStore.open(address, FakeClock())
+            await opened(store)
+            line.hold_at_commit()
+            async with asyncio.TaskGroup() as group:
+                writing = group.create_task(store.append(MAIN, (builders.said("e-1", "not lost"),)))
+                await line.held.wait()
+                await asyncio.to_thread(server.restart)
+                others = await asyncpg.connect(server.address)
+                for _ in range(100):
+                    await others.execute("SELECT pg_current_xact_id()")
+                await others.close()
+                line.let_through()
+            (entry,) = writing.result()
+            assert await store.entries(entry.session_id) == (entry,)
+            assert (await known(store)).summary.entries == 1
+            await store.close()
+
+
+async def test_places_of_gateways_that_are_long_gone_are_forgotten(
+    postgres_server: str, bare: Connection
+) -> None:
+    await postgres.empty(postgres_server)
+    places = []
+    for name in ("one", "two"):
+        store = await PostgresStore.open(postgres_server, FakeClock())
+        await store.acquire_lease(Gateway(name=name, holder=name))
+        await store.close()
+        places += [str(row[0]) for row in await bare.fetch("SELECT place FROM roost.marks")]
+        await bare.execute("UPDATE roost.marks SET at = at - interval '31 days'")
+    assert len(places) == len(set(places)) == 2
 
 
 async def test_who_cannot_be_told_what_was_written_is_told_so(postgres_server: str) -> None:

@@ -363,3 +363,10 @@ CREATE TABLE denials (
 );
 
 CREATE INDEX denials_by_age ON denials (at);
+
+-- One row for each transaction that can be underway at once: which of its own it saw the end of last.
+CREATE TABLE marks (
+    place text COLLATE "C" PRIMARY KEY,
+    mark  bigint NOT NULL DEFAULT 0,
+    at    timestamptz NOT NULL DEFAULT now()
+);
