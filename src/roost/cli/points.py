@@ -8,7 +8,7 @@ from roost.cli.rows import message_line
 from roost.cli.show import ago, as_json, say, table
 from roost.cli.where import HERE, Where, anywhere
 from roost.core.jsonvalue import JsonObject, JsonValue
-from roost.core.recall import one_line
+from roost.core.oneline import one_line
 from roost.protocol.families.points import DELETE, DIFF, LIST, LOAD, SAVE, Differing, Messages
 
 LINE = 160

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from roost.core.addresses import Address
 from roost.core.jsonvalue import JsonValue
 from roost.core.keys import SessionKey
+from roost.core.oneline import PREVIEW_CHARS, TITLE_CHARS, one_line, shortened
 from roost.core.queries import Page
-from roost.core.recall import PREVIEW_CHARS, TITLE_CHARS, one_line, shortened
 from roost.core.redaction import SecretScanner, redact, redact_all
 from roost.core.sessions import (
     Labels,

@@ -34,8 +34,6 @@ TEXT_CHARS = 4_000
 PAGE_BYTES = 81_920
 PAGE_MESSAGES = 200
 MOST_MESSAGES = 1_000
-PREVIEW_CHARS = 160
-TITLE_CHARS = 60
 ARGUMENT_DEPTH = 64
 
 TRUNCATED = "…(truncated)…"
@@ -165,25 +163,6 @@ def recalled_to_json(recalled: Recalled) -> JsonObject:
 def is_readable(entry: Entry, options: RecallOptions) -> bool:
     """Whether an entry is a message that would be read back at all."""
     return next(_readings((entry,), options), None) is not None
-
-
-def preview(last_said: str, scanner: SecretScanner) -> str:
-    """What was said last, on one short line."""
-    return one_line(redact(last_said, scanner)[0], PREVIEW_CHARS)
-
-
-def one_line(text: str, width: int) -> str:
-    """The beginning of a text on one line of this width."""
-    return shortened(" ".join(text.split()), width)
-
-
-def shortened(line: str, width: int) -> str:
-    """A line of at most this width, cut between words where that leaves enough of it."""
-    if len(line) <= width:
-        return line
-    head = line[: width - 1]
-    word_end = head.rfind(" ")
-    return f"{head[:word_end] if word_end > width // 2 else head}…"
 
 
 def _readings(entries: Sequence[Entry], options: RecallOptions) -> "Iterator[tuple[Recalled, _Reading]]":

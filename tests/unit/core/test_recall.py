@@ -33,8 +33,6 @@ from roost.core.recall import (
     RecallOptions,
     RecallPage,
     is_readable,
-    one_line,
-    preview,
     recall,
     recalled_to_json,
 )
@@ -361,13 +359,11 @@ def test_a_newest_message_too_large_for_the_page_becomes_a_placeholder() -> None
 @pytest.mark.parametrize(
     "options",
     [PLAIN, replace(PLAIN, newest=12), replace(PLAIN, page_bytes=2_000), replace(PLAIN, page_bytes=40)],
-    ids=["all", "newest", "short", "too short"],
 )
 def test_a_page_made_in_steps_is_the_one_made_at_once(step: int, options: RecallOptions) -> None:
     talk: list[Body] = [user(f"{number}: {KEY if number % 9 == 0 else 'hello'}") for number in range(40)]
     talk[20:20] = [said("NO_REPLY")] * 5
-    rows = entries(*talk)
-    recalling = Recalling(options)
+    rows, recalling = entries(*talk), Recalling(options)
     for end in range(len(rows), 0, -step):
         recalling.add(rows[max(end - step, 0) : end])
     assert recalling.page() == recall(rows, options)
@@ -402,19 +398,3 @@ def test_a_message_keeps_its_transcript_form_on_the_wire() -> None:
     assert (asked["role"], asked["content"], asked["id"]) == ("user", "Hi", "e0")
     assert call["content"] == [{"type": "toolCall", "id": "c1", "name": "exec", "arguments": {"a": 1}}]
     assert (result["role"], result["toolCallId"], result["isError"]) == ("toolResult", "c1", False)
-
-
-@pytest.mark.requirement("D55")
-def test_a_preview_is_one_short_line_without_secrets() -> None:
-    assert preview(f"It is\n\n  {KEY}.", SCANNER) == f"It is {MASKED}."
-    assert preview("word " * 100, SCANNER) == " ".join(["word"] * 31) + "…"
-
-
-def test_a_preview_without_spaces_is_cut_anywhere() -> None:
-    assert preview("数" * 500, SCANNER) == "数" * 159 + "…"
-
-
-@pytest.mark.requirement("D55")
-def test_a_title_is_the_beginning_of_what_was_said_first() -> None:
-    assert one_line("  Plan\nthe garden ", 60) == "Plan the garden"
-    assert len(one_line("word " * 100, 60)) <= 60

@@ -9,9 +9,9 @@ from roost.core.figures import age, counted, moment, thousands
 from roost.core.keys import SessionKey
 from roost.core.listing import glance_at, title_of, words_of
 from roost.core.messages import AssistantMessage, ToolResult, UserMessage, text_of
+from roost.core.oneline import preview
 from roost.core.prose import clean
 from roost.core.queries import HistoryQuery, LedgerQuery, SessionQuery
-from roost.core.recall import preview
 from roost.core.redaction import SecretScanner
 from roost.core.runs import StopRequest
 from roost.core.sessions import Session, SessionStatus

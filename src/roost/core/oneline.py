@@ -1,0 +1,25 @@
+"""Texts on one line, as lists and notices show them."""
+
+from roost.core.redaction import SecretScanner, redact
+
+PREVIEW_CHARS = 160
+TITLE_CHARS = 60
+
+
+def preview(last_said: str, scanner: SecretScanner) -> str:
+    """What was said last, on one short line."""
+    return one_line(redact(last_said, scanner)[0], PREVIEW_CHARS)
+
+
+def one_line(text: str, width: int) -> str:
+    """The beginning of a text on one line of this width."""
+    return shortened(" ".join(text.split()), width)
+
+
+def shortened(line: str, width: int) -> str:
+    """A line of at most this width, cut between words where that leaves enough of it."""
+    if len(line) <= width:
+        return line
+    head = line[: width - 1]
+    word_end = head.rfind(" ")
+    return f"{head[:word_end] if word_end > width // 2 else head}…"
