@@ -174,6 +174,16 @@ def _stop(reason: JsonValue) -> StopReason:
 
 def message_to_json(message: Message) -> JsonObject:
     """The message as a line holds it; of the principal behind it only whether it was the owner."""
+    fields = said_to_json(message)
+    return (
+        {**fields, "usage": _usage_to_json(message.usage)}
+        if isinstance(message, AssistantMessage)
+        else fields
+    )
+
+
+def said_to_json(message: Message) -> JsonObject:
+    """The same without what it cost."""
     match message:
         case UserMessage():
             sender: JsonObject = {} if message.sender is None else {"sender": message.sender}
@@ -192,7 +202,6 @@ def message_to_json(message: Message) -> JsonObject:
                 "api": message.api,
                 "provider": message.provider,
                 "model": message.model,
-                "usage": _usage_to_json(message.usage),
                 "stopReason": str(message.stop),
                 **error,
                 "timestamp": message.at,

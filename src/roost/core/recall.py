@@ -10,7 +10,7 @@ from typing import NamedTuple, assert_never
 
 from roost.core.credentials import is_secret_field
 from roost.core.entries import Entry
-from roost.core.jsonl_messages import message_to_json
+from roost.core.jsonl_messages import said_to_json
 from roost.core.jsonvalue import JsonObject, JsonValue, from_utf8, in_utf8
 from roost.core.messages import (
     AssistantBlock,
@@ -155,9 +155,7 @@ def recall(entries: Sequence[Entry], options: RecallOptions) -> RecallPage:
 
 def recalled_to_json(recalled: Recalled) -> JsonObject:
     """The wire form of a recalled message: its transcript form under its id, without what was removed."""
-    fields = {"id": recalled.id, **message_to_json(recalled.message)}
-    fields.pop("usage", None)
-    return fields
+    return {"id": recalled.id, **said_to_json(recalled.message)}
 
 
 def is_readable(entry: Entry, options: RecallOptions) -> bool:
