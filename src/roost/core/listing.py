@@ -4,6 +4,7 @@ Which sessions are listed, and which links between them a reader may know of, is
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from roost.core.addresses import Address
@@ -19,14 +20,45 @@ from roost.core.sessions import (
     Session,
     SessionKind,
     SessionStatus,
-    Summary,
-    Times,
 )
 
 INTERNAL, UNKNOWN = "internal", "unknown"
 NAME_CHARS = 512
 
 _WITHOUT_CHANNEL = (SessionKind.CRON, SessionKind.HOOK, SessionKind.NODE)
+_UNKNOWN: MappingProxyType[str, JsonValue] = MappingProxyType(
+    dict.fromkeys(
+        (
+            "key",
+            "agentId",
+            "kind",
+            "channel",
+            "label",
+            "displayName",
+            "status",
+            "updatedAt",
+            "sessionStartedAt",
+            "lastInteractionAt",
+            "sessionId",
+            "model",
+            "contextTokens",
+            "totalTokens",
+            "thinkingLevel",
+            "verboseLevel",
+            "systemSent",
+            "abortedLastRun",
+            "sendPolicy",
+            "lastChannel",
+            "lastTo",
+            "deliveryContext",
+            "transcriptPath",
+            "parentSessionKey",
+            "childSessions",
+            "spawnDepth",
+        )
+    )
+)
+"""A row of which nothing is known yet, in the order of its fields."""
 
 
 class Glance(NamedTuple):
@@ -42,8 +74,12 @@ class Glance(NamedTuple):
     route: Address | None
     overrides: Overrides
     lineage: Lineage
-    times: Times
-    summary: Summary
+    started: int
+    updated: int
+    interacted: int
+    title: str | None
+    preview: str | None
+    model: str | None
     status: SessionStatus
     total: int
     context_window: int
@@ -60,8 +96,12 @@ def glance_at(session: Session) -> Glance:
         route=session.route,
         overrides=session.overrides,
         lineage=session.lineage,
-        times=session.times,
-        summary=session.summary,
+        started=session.times.started,
+        updated=session.times.updated,
+        interacted=session.times.interacted,
+        title=session.summary.title,
+        preview=session.summary.preview,
+        model=session.summary.model,
         status=session.status,
         total=session.counters.total,
         context_window=session.counters.context_window,
@@ -73,15 +113,6 @@ class Overview(NamedTuple):
 
     page: Page[Glance]
     children: Mapping[SessionKey, Sequence[SessionKey]]
-
-
-class Links(NamedTuple):
-    """Where a row leads, as its reader may know it; keys in the form the reader is shown."""
-
-    key: str
-    parent: str | None = None
-    children: tuple[str, ...] = ()
-    transcript_path: str | None = None
 
 
 class Words(NamedTuple):
@@ -98,46 +129,47 @@ def words_of(sessions: Sequence[Glance], scanner: SecretScanner) -> list[Words]:
     """The words of many sessions; looking through all of them at once costs little more than through one."""
     said: list[str] = []
     for session in sessions:
-        labels, terms, summary = session.labels, session.lineage.terms, session.summary
+        labels, terms = session.labels, session.lineage.terms
         name = labels.display_name or labels.subject
-        first = (terms.task if terms else None) or summary.title
-        said += (labels.label or "", name or "", first or "", summary.preview or "")
+        first = (terms.task if terms else None) or session.title
+        said += (labels.label or "", name or "", first or "", session.preview or "")
     readable = iter(redact_all(said, scanner))
     return list(map(Words, readable, readable, readable, readable))
 
 
-def session_row(session: Glance, links: Links, words: Words) -> dict[str, JsonValue]:
-    """The fields that every row has; None is what is not known or not set."""
-    times, route, overrides = session.times, session.route, session.overrides
-    model, status = session.summary.model, session.status
-    return {
-        "key": links.key,
-        "agentId": session.key.agent or None,
-        "kind": str(session.kind),
-        "channel": channel_of(session),
-        "label": words.label[:NAME_CHARS] or None,
-        "displayName": words.name[:NAME_CHARS] or None,
-        "status": str(status),
-        "updatedAt": times.updated,
-        "sessionStartedAt": times.started,
-        "lastInteractionAt": times.interacted,
-        "sessionId": session.session_id,
-        "model": model or overrides.model,
-        "contextTokens": session.context_window or None,
-        "totalTokens": session.total or None,
-        "thinkingLevel": overrides.thinking,
-        "verboseLevel": overrides.verbose,
-        "systemSent": model is not None,
-        "abortedLastRun": status is SessionStatus.KILLED,
-        "sendPolicy": None if overrides.send_policy is None else str(overrides.send_policy),
-        "lastChannel": route.channel if route else None,
-        "lastTo": route.to if route else None,
-        "deliveryContext": delivery_context(route) if route else None,
-        "transcriptPath": links.transcript_path,
-        "parentSessionKey": links.parent,
-        "childSessions": list(links.children),
-        "spawnDepth": session.lineage.depth,
-    }
+def session_row(session: Glance, shown: str, words: Words) -> dict[str, JsonValue]:
+    """The fields that every row has, under the key as its reader is shown it; None is what is not known or not set.
+    Where it leads is added for those who may know."""
+    # Taken apart at once and filled in: a list has many rows, and most of what they could have is not set.
+    key, session_id, kind, _, _, _, route, overrides, lineage, started, updated, interacted = session[:12]
+    _, _, model, status, total, window = session[12:]
+    row = _UNKNOWN.copy()
+    row["key"] = shown
+    row["agentId"] = key.agent or None
+    row["kind"] = kind
+    row["channel"] = channel_of(session)
+    row["label"] = words.label[:NAME_CHARS] or None
+    row["displayName"] = words.name[:NAME_CHARS] or None
+    row["status"] = status
+    row["updatedAt"] = updated
+    row["sessionStartedAt"] = started
+    row["lastInteractionAt"] = interacted
+    row["sessionId"] = session_id
+    row["model"] = model or overrides.model
+    row["contextTokens"] = window or None
+    row["totalTokens"] = total or None
+    row["thinkingLevel"] = overrides.thinking
+    row["verboseLevel"] = overrides.verbose
+    row["systemSent"] = model is not None
+    row["abortedLastRun"] = status is SessionStatus.KILLED
+    row["sendPolicy"] = overrides.send_policy
+    if route is not None:
+        row["lastChannel"] = route.channel
+        row["lastTo"] = route.to
+        row["deliveryContext"] = delivery_context(route)
+    row["childSessions"] = []
+    row["spawnDepth"] = lineage.depth
+    return row
 
 
 def channel_of(session: Glance) -> str:
@@ -159,7 +191,7 @@ def title_of(words: Words) -> str | None:
 def is_found_by(session: Glance, search: str, scanner: SecretScanner) -> bool:
     """Whether a text occurs in what a reader may see of key, names and title: nothing is found by guessing a secret."""
     labels = session.labels
-    names = (labels.label, labels.display_name, labels.subject, session.summary.title)
+    names = (labels.label, labels.display_name, labels.subject, session.title)
     shown = (redact(name, scanner)[0] for name in names if name)
     return any(search.casefold() in text.casefold() for text in (str(session.key), *shown))
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue, from_utf8
 from roost.core.keys import SessionKey
-from roost.core.listing import Glance, Links, is_found_by, last_message_of, session_row, title_of, words_of
+from roost.core.listing import Glance, is_found_by, last_message_of, session_row, title_of, words_of
 from roost.core.models import ToolSpec
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.recall import RecallOptions, recalled_to_json
@@ -96,9 +96,11 @@ class SessionsList:
         arguments = Arguments(self.spec, invocation.arguments)
         query = self._query(arguments, invocation)
         sessions, offsets, more, children = await self._found(query)
-        linked = await self._links(sessions, children, invocation)
+        seen_from = self._access.reach.viewpoint(invocation)
         said = words_of(sessions, self._scanner)
-        rows: list[Row] = [*map(session_row, sessions, linked, said)]
+        shown = [display(session.key, seen_from) for session in sessions]
+        rows: list[Row] = [*map(session_row, sessions, shown, said)]
+        await self._link(rows, sessions, children, invocation)
         if arguments.flag("includeDerivedTitles"):
             for row, words in zip(rows, said, strict=True):
                 row["derivedTitle"] = title_of(words)
@@ -135,43 +137,47 @@ class SessionsList:
             limit=arguments.whole("limit", LIMIT, least=1, most=MOST),
         )
 
-    async def _found(self, query: SessionQuery) -> tuple[list[Glance], list[int], bool, Children]:
+    async def _found(self, query: SessionQuery) -> tuple[Sequence[Glance], Sequence[int], bool, Children]:
         """A page of rows, the offset behind each, whether more follow, and the newest children."""
+        store = self._access.store
+        page, children = await store.overview(query, children=MOST_CHILDREN)
+        offset = query.offset
+        if query.search is None:
+            return page.rows, range(offset + 1, offset + 1 + len(page.rows)), page.more, children
         found: list[Glance] = []
         offsets: list[int] = []
-        children: dict[SessionKey, Sequence[SessionKey]] = {}
-        offset = query.offset
         while True:
-            page, below = await self._access.store.overview(
-                replace(query, offset=offset), children=MOST_CHILDREN
-            )
-            children |= below
             for row in page.rows:
                 offset += 1
-                if query.search is None or is_found_by(row, query.search, self._scanner):
+                if is_found_by(row, query.search, self._scanner):
                     found.append(row)
                     offsets.append(offset)
             if len(found) > query.limit:
                 return found[: query.limit], offsets, True, children
-            if not page.more or (query.search is None and len(found) == query.limit):
-                return found, offsets, page.more, children
+            if not page.more:
+                return found, offsets, False, children
+            page, below = await store.overview(replace(query, offset=offset), children=MOST_CHILDREN)
+            children = {**children, **below}
 
-    async def _links(self, rows: Sequence[Glance], children: Children, invocation: Invocation) -> list[Links]:
-        """Where each row leads; what the caller may not see is not named."""
-        seen_from = self._access.reach.viewpoint(invocation)
-        parents = frozenset([row.lineage.parent for row in rows if row.lineage.parent is not None])
-        known = {key: display(key, seen_from) for key in await self._access.visible(parents, invocation)}
-        return [
-            Links(
-                display(row.key, seen_from),
-                known.get(row.lineage.parent) if row.lineage.parent else None,
-                tuple([display(child, seen_from) for child in children[row.key]])
-                if row.key in children
-                else (),
-                self._transcript_path(row),
-            )
-            for row in rows
+    async def _link(
+        self, rows: Sequence[Row], sessions: Sequence[Glance], children: Children, invocation: Invocation
+    ) -> None:
+        """Add where each row leads; what the caller may not see is not named."""
+        for row, session in zip(rows, sessions, strict=True):
+            row["transcriptPath"] = self._transcript_path(session)
+        spawned = [
+            (row, parent)
+            for row, session in zip(rows, sessions, strict=True)
+            if (parent := session.lineage.parent) is not None
         ]
+        known = await self._access.visible(frozenset(parent for _, parent in spawned), invocation)
+        for row, parent in spawned:
+            if parent in known:
+                row["parentSessionKey"] = self._access.shown(parent, invocation)
+        if children:
+            for row, session in zip(rows, sessions, strict=True):
+                below = children.get(session.key, ())
+                row["childSessions"] = [self._access.shown(child, invocation) for child in below]
 
     async def _fitting(
         self, sessions: Sequence[Glance], rows: Sequence[Row], newest: int

@@ -5,7 +5,6 @@ import pytest
 from roost.core.addresses import Address, ChatType, Origin
 from roost.core.keys import SessionKey
 from roost.core.listing import (
-    Links,
     Words,
     channel_of,
     glance_at,
@@ -74,7 +73,7 @@ def words(row: Session) -> Words:
 @pytest.mark.requirement("D08", "D55")
 def test_a_row_has_every_field_whatever_is_known() -> None:
     bare = session()._replace(route=None, counters=Counters())
-    row = session_row(glance_at(bare), Links(key="main"), words(bare))
+    row = session_row(glance_at(bare), "main", words(bare))
     assert list(row) == FIELDS
     unknown = {name for name, value in row.items() if value is None}
     assert {
@@ -89,7 +88,7 @@ def test_a_row_has_every_field_whatever_is_known() -> None:
 
 
 @pytest.mark.requirement("D08")
-def test_a_row_says_what_the_session_is_and_where_it_leads() -> None:
+def test_a_row_says_what_the_session_is_and_where_its_answers_go() -> None:
     full = session(CHILD)._replace(
         labels=Labels(label="errand", display_name="The errand"),
         lineage=Lineage(parent=MAIN, depth=1),
@@ -99,8 +98,7 @@ def test_a_row_says_what_the_session_is_and_where_it_leads() -> None:
         summary=Summary(model="demo/demo"),
         status=SessionStatus.KILLED,
     )
-    links = Links(key="k", parent="main", children=("c1", "c2"), transcript_path="/t/s1.jsonl")
-    row = session_row(glance_at(full), links, words(full))
+    row = session_row(glance_at(full), "k", words(full))
     expected = {
         "key": "k",
         "agentId": "main",
@@ -119,9 +117,6 @@ def test_a_row_says_what_the_session_is_and_where_it_leads() -> None:
         "lastChannel": "telegram",
         "lastTo": "1",
         "deliveryContext": {"channel": "telegram", "to": "1", "accountId": "work", "threadId": "9"},
-        "transcriptPath": "/t/s1.jsonl",
-        "parentSessionKey": "main",
-        "childSessions": ["c1", "c2"],
         "spawnDepth": 1,
     }
     assert {name: row[name] for name in expected} == expected
@@ -129,9 +124,9 @@ def test_a_row_says_what_the_session_is_and_where_it_leads() -> None:
 
 def test_a_model_that_was_set_is_told_until_one_has_answered() -> None:
     assert (
-        session_row(
-            glance_at(session()._replace(overrides=Overrides(model="a/b"))), Links(key="k"), words(session())
-        )["model"]
+        session_row(glance_at(session()._replace(overrides=Overrides(model="a/b"))), "k", words(session()))[
+            "model"
+        ]
         == "a/b"
     )
 
@@ -139,7 +134,7 @@ def test_a_model_that_was_set_is_told_until_one_has_answered() -> None:
 @pytest.mark.requirement("P24")
 def test_names_are_redacted_like_everything_that_is_read() -> None:
     named = session()._replace(labels=Labels(label=f"use {KEY}", subject=KEY))
-    row = session_row(glance_at(named), Links(key="k"), words(named))
+    row = session_row(glance_at(named), "k", words(named))
     assert (row["label"], row["displayName"]) == (f"use {MASKED}", MASKED)
 
 

@@ -6,7 +6,7 @@ from roost.core.addresses import ChatType
 from roost.core.figures import MICROS
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind
-from roost.core.listing import Links, Words, glance_at, last_message_of, session_row, title_of, words_of
+from roost.core.listing import Words, glance_at, last_message_of, session_row, title_of, words_of
 from roost.core.redaction import SecretScanner
 from roost.core.sessions import Session, SessionStatus
 
@@ -47,9 +47,7 @@ class Rows:
         ]
 
     def _row(self, session: Session, words: Words, titles: bool, last: bool) -> JsonObject:
-        parent = session.lineage.parent
-        links = Links(key=str(session.key), parent=None if parent is None else str(parent))
-        shared = session_row(glance_at(session), links, words)
+        shared = session_row(glance_at(session), str(session.key), words)
         row: dict[str, JsonValue] = {
             **{
                 name: value
@@ -67,6 +65,7 @@ class Rows:
     def _own(self, session: Session) -> JsonObject:
         """What the wire calls by another name, or knows besides."""
         times, counters = session.times, session.counters
+        parent = None if session.lineage.parent is None else str(session.lineage.parent)
         provider, _, model = (session.overrides.model or session.summary.model or "").partition("/")
         optional: dict[str, JsonValue] = {
             "status": _STATUS[session.status],
@@ -76,7 +75,8 @@ class Rows:
             "model": model or provider or None,
             "chatType": None if session.facts.chat_type is None else str(session.facts.chat_type),
             "reasoningLevel": session.overrides.reasoning,
-            "spawnedBy": None if session.lineage.parent is None else str(session.lineage.parent),
+            "parentSessionKey": parent,
+            "spawnedBy": parent,
         }
         return {
             "kind": kind_of(session),

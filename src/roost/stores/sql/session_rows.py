@@ -36,6 +36,7 @@ from roost.stores.codec import (
     parse_principal,
     sound,
     stored_key,
+    to_text,
 )
 from roost.stores.names import haystack
 from roost.stores.scrub import without_content
@@ -235,7 +236,7 @@ def _words(words: frozenset[str] | None) -> str | None:
 
 
 def _keys(keys: frozenset[SessionKey] | None) -> str | None:
-    return None if keys is None else listed(map(key_text, keys))
+    return None if keys is None else to_text([*map(key_text, keys)])
 
 
 def _cold(session: Session) -> tuple[Binding, ...]:
@@ -321,7 +322,7 @@ def read_session(row: Any) -> Session:
 @sound
 def _read_glance(row: Any) -> Glance:
     (key, session_id, kind, channel, origin, labels, route, overrides, parent, depth, terms) = row[:11]
-    (status, total, context_window) = row[21:]
+    (status, total, context_window) = row[17:]
     return _made(
         Glance,
         (
@@ -329,13 +330,12 @@ def _read_glance(row: Any) -> Glance:
             session_id,
             _KINDS[kind],
             channel,
-            decode_shared(Origin, origin).provider,
-            decode_shared(Labels, labels),
+            decode_shared(Origin, origin).provider if origin else None,
+            decode_shared(Labels, labels) if labels else _UNNAMED,
             decode_shared(Address, route) if route else None,
-            decode_shared(Overrides, overrides),
+            decode_shared(Overrides, overrides) if overrides else _AS_CONFIGURED,
             _lineage(parent, depth, terms) if parent else _TOP,
-            _made(Times, row[11:17]),
-            _made(Summary, row[17:21]),
+            *row[11:17],
             _STATUSES[status],
             total,
             context_window,
@@ -348,6 +348,8 @@ _KINDS = {str(kind): kind for kind in SessionKind}
 _CHATS: dict[str | None, ChatType | None] = {None: None, **{str(kind): kind for kind in ChatType}}
 _STATUSES = {str(status): status for status in SessionStatus}
 _TOP = Lineage()
+_UNNAMED = Labels()
+_AS_CONFIGURED = Overrides()
 _MARKS = Session._fields.index("status")
 
 
