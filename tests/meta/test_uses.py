@@ -13,10 +13,7 @@ SHIPPED = ("roost.testing", "roost.channels.loopback")
 
 # Built and proven before its user, or used from outside: name → by whom.
 AWAITED: Mapping[str, str] = {
-    "roost.core.sources.acp_key": "agent clients that are not there yet",
-    "roost.ports.store.Store.record_route": "clients that move a route alone (D53), issue 6",
     "roost.server.listening.Listener.capture_signals": "uvicorn, which calls it",
-    "roost.stores.verbs.sessions.SessionVerbs.record_route": "clients that move a route alone (D53), issue 6",
 }
 
 
