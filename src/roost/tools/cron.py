@@ -3,6 +3,7 @@
 from dataclasses import replace
 from enum import StrEnum
 
+from roost.core import toolnames
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.firings import Firing
 from roost.core.jobmaking import Setting, hastened, made, of_people, refuse_crowd, replanned
@@ -39,7 +40,7 @@ def _text(what: str) -> JsonObject:
 class Cron:
     traits = ToolTraits(reenterable=True, privileged=True)
     spec = ToolSpec(
-        name="cron",
+        name=toolnames.CRON,
         description=(
             "Set timers: what you do later or again and again without being asked, as JSON. `add` takes a `name`, one of "
             "`at` (a moment such as 2026-03-01T09:00+01:00, or a span such as 20m), `every` (30m, 2h) or `cron` (five "
