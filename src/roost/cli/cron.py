@@ -9,8 +9,8 @@ from roost.cli.show import as_json, due, facts, part, say, table, told
 from roost.cli.where import HERE, Where, answer, gateway, now_of
 from roost.core.errors import InvalidInput
 from roost.core.figures import span
-from roost.core.jobwords import read_moment, read_span
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.schedules import read_moment, read_span
 from roost.protocol.families.cron import ADD, GET, LIST, REMOVE, RUN, RUNS, UPDATE, JobRow
 
 app = App(name="cron", help="What agents do by a schedule.")

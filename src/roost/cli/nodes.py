@@ -8,8 +8,8 @@ from cyclopts import App, Parameter
 from roost.cli.asking import read_object
 from roost.cli.show import as_json, facts, say, table, told
 from roost.cli.where import HERE, Where, gateway
-from roost.core.jobwords import read_span
 from roost.core.jsonvalue import JsonValue
+from roost.core.schedules import read_span
 from roost.protocol.families.nodes import DESCRIBE, INVOKE, LIST, NodeRow
 
 app = App(name="nodes", help="Devices that lend what they can do: list, show, invoke.")
