@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from roost.core.addresses import ChatType, Origin
 from roost.core.channeltraits import Traits
+from roost.core.groupnames import legacy_key
 from roost.core.jsonl import LATEST, Malformed, read_object
 from roost.core.jsonl_messages import MOST_DOLLARS, as_count, as_object, as_optional, as_text
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind, SessionKey
-from roost.core.legacy import legacy_key
 from roost.core.sessions import Counters, Labels, Overrides
 from roost.transfer.paths import is_session_id
 
