@@ -21,7 +21,7 @@ from roost.core.runs import RunKind
 from roost.core.sessions import Base, Generation, OpenedBy, Session, SessionStatus
 from roost.core.terms import SpawnMode, Terms
 from roost.core.visibility import Level
-from roost.transfer.exports import Clean, masked_fields
+from roost.transfer.cleaning import Clean, masked_fields
 from roost.transfer.index import one_line
 from roost.transfer.paths import is_session_id
 

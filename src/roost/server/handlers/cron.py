@@ -128,7 +128,7 @@ async def wake(call: Call, params: cron.WakeParams) -> Woken:
     house = call.house
     key = await house.meant(Operation.SEND, call.caller, params.session_key or "main", params.agent_id)
     await reach(house.store, Operation.SEND, call.caller, key, house.clock.now())
-    await house.engine.notices.tell(
+    await house.engine.system_events.tell(
         key, SystemEvent(text=params.text, wake=params.mode), call.caller.principal
     )
     return Woken(ok=True, mode=str(params.mode))
