@@ -16,7 +16,7 @@ class Counted(NamedTuple):
     estimated: bool
 
 
-def counted(request: ModelRequest, answer: AssistantMessage) -> Counted:
+def usage_of(request: ModelRequest, answer: AssistantMessage) -> Counted:
     """What a call used. A provider that says nothing leaves every count at 0."""
     if answer.usage != Usage():
         return Counted(answer.usage, estimated=False)
