@@ -42,7 +42,7 @@ def dead(**texts: str) -> set[str]:
     "user",
     [
         "from a import f\nf()",
-        "from a import f as g\nx: g",
+        "from a import f as g\n_x: g",
         "from pack import passed\npassed()",
         "from a import f\n@f\ndef _g(): ...",
         "from a import f\n__all__ = ['f']",
@@ -68,10 +68,15 @@ def test_a_use_through_its_module_is_seen() -> None:
         ("class C:\n    def m(self): ...\n", {"a.C"}),
         ("def f(): ...\nx.f()", {"a.f"}),
         ("def f(): ...\n'f is a function'", {"a.f"}),
+        ("A = 1", {"a.A"}),
+        ("A: int = 1", {"a.A"}),
+        ("A = 1\nB = A", {"a.A", "a.B"}),
+        ("_A = 1", set()),
+        ("A = 1\nprint(A)", set()),
         ("def _f(): ...", set()),
         ("class C:\n    def m(self): ...\nC().m()", set()),
         ("def f(): ...\nf()", set()),
-        ("class C:\n    def copy(self) -> 'C': ...\nx: 'C'\nx.copy()", set()),
+        ("class C:\n    def copy(self) -> 'C': ...\n_x: 'C'\n_x.copy()", set()),
     ],
 )
 def test_what_nothing_uses_is_found_with_all_that_only_it_uses(text: str, gone: set[str]) -> None:
