@@ -270,7 +270,6 @@ async def test_events_are_numbered_without_gaps_over_all_verbs(
     (run,) = await store.claim_runs(lease, everything)
     await store.take_inputs(claim_of(run), as_entries)
     await store.append(MAIN, (builders.said("e-1", "a"), builders.said("e-2", "b")), claim=run.claim)
-    await store.record_route(MAIN, builders.CHAT)
     clock.advance(1)
     await store.finish_run(claim_of(run), lambda snapshot: (builders.done("r-1"),))
     store = await reopen()

@@ -26,6 +26,7 @@ from roost.core.deliveries import DeliveryState, SendResult
 from roost.core.effects import (
     AcceptInput,
     AddDelivery,
+    ChangeSession,
     Effect,
     Effects,
     KillInput,
@@ -205,7 +206,8 @@ class Twins(RuleBasedStateMachine):
 
         self._both(lambda store: store.change_session(key, reset))
         self._both(lambda store: store.append(key, drafts))
-        self._both(lambda store: store.record_route(key, address))
+        moved = ChangeSession(key=key, route=address)
+        self._both(lambda store: store.change_session(key, lambda _: (moved,)))
 
     @rule(imported=pools.imports())
     def bring_in(self, imported: ImportedSession) -> None:

@@ -232,15 +232,9 @@ async def test_a_route_is_remembered_without_touching_origin_activity_or_freshne
     before = await opened(store, row=row)
     clock.advance(60_000)
     elsewhere = Address(channel="telegram", to="77", thread="3")
-    await store.record_route(MAIN, elsewhere)
+    await change(store, ChangeSession(key=MAIN, route=elsewhere))
     after = await known(store)
-    assert after == before._replace(route=elsewhere, version=before.version + 1)
-
-
-async def test_the_same_route_again_is_no_change(store: Store) -> None:
-    before = await opened(store, row=builders.session()._replace(route=CHAT))
-    await store.record_route(MAIN, CHAT)
-    assert await known(store) == before
+    assert after == before._replace(route=elsewhere, version=before.version + 1, events=before.events + 1)
 
 
 async def test_a_route_tells_whose_it_is_also_where_that_is_learnt_later(store: Store) -> None:
@@ -253,7 +247,7 @@ async def test_a_route_tells_whose_it_is_also_where_that_is_learnt_later(store: 
 
 async def test_a_route_of_no_session_is_refused(store: Store) -> None:
     with pytest.raises(NotFound):
-        await store.record_route(NOWHERE, CHAT)
+        await change(store, ChangeSession(key=NOWHERE, route=CHAT), key=NOWHERE)
 
 
 @pytest.mark.requirement("P5")

@@ -6,7 +6,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from roost.core.effects import AddDelivery, DelayRun, DeleteSession, Pin, QueueRun
+from roost.core.effects import AddDelivery, ChangeSession, DelayRun, DeleteSession, Pin, QueueRun
 from roost.core.errors import NotFound, StoreUnavailable
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
@@ -152,7 +152,7 @@ async def act_append(store: Store, lease: Lease) -> None:
 
 
 async def act_route(store: Store, lease: Lease) -> None:
-    await store.record_route(MAIN, replace(CHAT, to="elsewhere"))
+    await change(store, ChangeSession(key=MAIN, route=replace(CHAT, to="elsewhere")))
 
 
 async def act_accept(store: Store, lease: Lease) -> None:

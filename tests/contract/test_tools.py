@@ -10,8 +10,8 @@ import pytest
 from roost.app.casting import Director
 from roost.app.desk import Desk
 from roost.app.providers import open_models
-from roost.app.toolpolicies import TOOLS
 from roost.config import load
+from roost.core import toolnames
 from roost.core.jsonvalue import JsonValue
 from roost.core.runs import Request, RunKind
 from roost.core.tools import ToolOutcome
@@ -71,7 +71,7 @@ def refusal(outcome: ToolOutcome, about: str) -> str:
 
 
 def test_every_tool_there_is_is_looked_at(tools: Mapping[str, Tool]) -> None:
-    assert set(tools) == {*TOOLS, "notes"}
+    assert set(tools) == {*toolnames.EVERY, "notes"}
 
 
 def test_every_tool_and_every_parameter_says_what_it_is_for(tools: Mapping[str, Tool]) -> None:

@@ -14,7 +14,7 @@ from roost.core import queueing
 from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
 from roost.core.arrivals import Arrival, Opening
-from roost.core.effects import Effects
+from roost.core.effects import ChangeSession, Effects
 from roost.core.envelopes import Conversation, Sender
 from roost.core.errors import Conflict, Forbidden
 from roost.core.inbound import Inbound, Source
@@ -196,7 +196,9 @@ class Crossing:
     async def meet(self) -> None:
         """A session was met elsewhere; nothing else is known of it."""
         if sessions := await self._sessions():
-            await self.store.record_route(self.chance.choice(sessions).key, self.chance.choice(CHATS).address)
+            key = self.chance.choice(sessions).key
+            moved = ChangeSession(key=key, route=self.chance.choice(CHATS).address)
+            await self.store.change_session(key, lambda _: (moved,))
 
     async def beat(self) -> None:
         """A timer wakes a session; nobody in a chat asked for it."""

@@ -33,7 +33,7 @@ from roost.testing.builders import MAIN
 from roost.testing.clock import NOON
 from roost.testing.scripts import Say
 from roost.testing.wires import LocalClient
-from roost.transfer.exports import masking
+from roost.transfer.cleaning import masking
 from roost.transfer.options import ImportOptions
 from roost.transfer.packing import pack
 from roost.transfer.report import Result

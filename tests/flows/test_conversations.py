@@ -7,6 +7,7 @@ import pytest
 
 from roost.core.addresses import Address, ChatType, Origin
 from roost.core.deliveries import DeliveryKind
+from roost.core.effects import ChangeSession
 from roost.core.envelopes import Envelope
 from roost.core.errors import Fenced
 from roost.core.inbound import InboundState
@@ -120,7 +121,8 @@ async def test_the_origin_is_where_a_person_was_last_met_and_nothing_else_moves_
     await driver.hear(in_group("hello again", "8", topic="42"))
     met = (await driver.session(TOPIC)).origin
     assert (met.provider, met.sender, met.thread) == ("telegram", "8", "42")
-    await driver.store.record_route(TOPIC, Address(channel="discord", to="1"))
+    moved = ChangeSession(key=TOPIC, route=Address(channel="discord", to="1"))
+    await driver.store.change_session(TOPIC, lambda _: (moved,))
     assert (await driver.session(TOPIC)).origin == met
 
 

@@ -29,7 +29,7 @@ from roost.scanners.stdlib import StdlibScanner
 from roost.stores.sqlite import SqliteStore
 from roost.testing import builders
 from roost.testing.scripts import Say
-from roost.transfer.exports import export_to
+from roost.transfer.exportfolder import export_to
 from roost.transfer.mirror import Mirror, Places
 from tests.contract.scenes import change
 from tests.flows.gateways import ADA, Bench

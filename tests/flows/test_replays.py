@@ -12,7 +12,7 @@ from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.ports import Report
 from roost.scanners.stdlib import StdlibScanner
 from roost.testing.scripts import CallTool, Say, Think, Until
-from roost.transfer.exports import export_to
+from roost.transfer.exportfolder import export_to
 from tests.flows.gateways import ADA, benches
 from tests.flows.stages import MAIN
 

@@ -1,7 +1,7 @@
 """Which definitions of a tree no code in it uses.
 
-A function or class of a module is followed through imports; a method counts as used wherever an attribute of its name
-is read, since nothing here knows the types. What only unused code uses is unused too.
+A function, class or constant of a module is followed through imports; a method counts as used wherever an attribute of
+its name is read, since nothing here knows the types. What only unused code uses is unused too.
 """
 
 import ast
@@ -52,7 +52,10 @@ class _Text:
         return cls(
             name=module.name,
             body=module.syntax.body,
-            definitions=tuple(_definitions(module.syntax.body, module.name)),
+            definitions=(
+                *_definitions(module.syntax.body, module.name),
+                *_constants(module.syntax.body, module.name),
+            ),
             aliases={
                 found.asname or found.name: f"{node.module}.{found.name}"
                 for node in ast.walk(module.syntax)
@@ -73,6 +76,21 @@ def _definitions(body: list[ast.stmt], owner: str) -> Iterator[str]:
             yield f"{owner}.{node.name}"
             if isinstance(node, ast.ClassDef):
                 yield from _definitions(node.body, f"{owner}.{node.name}")
+
+
+def _constants(body: list[ast.stmt], owner: str) -> Iterator[str]:
+    for node in body:
+        name = _assigned(node)
+        if name is not None and not name.startswith("_"):
+            yield f"{owner}.{name}"
+
+
+def _assigned(node: ast.AST) -> str | None:
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return name
+        case _:
+            return None
 
 
 def _registered(node: Definition) -> bool:
@@ -108,13 +126,12 @@ def _followed(name: str, texts: Mapping[str, _Text]) -> str:
 def _reads(body: Iterable[ast.AST], owner: str, dead: set[str]) -> Iterator[tuple[str, str]]:
     """Every name and dotted name that is read, with the definition it is read in."""
     for node in body:
-        within = owner
-        if isinstance(node, DEFINITIONS):
-            within = f"{owner}.{node.name}"
-            if within in dead:
-                continue
+        name = node.name if isinstance(node, DEFINITIONS) else _assigned(node)
+        within = owner if name is None else f"{owner}.{name}"
+        if within in dead:
+            continue
         match node:
-            case ast.Name() | ast.Attribute():
+            case ast.Name(ctx=ast.Load()) | ast.Attribute():
                 yield owner, _dotted(node)
             case ast.Constant(value=str(word)) if word.isidentifier():
                 # A type named before it is defined, or a name a module publishes.

@@ -27,8 +27,8 @@ from roost.stores.memory import MemoryStore
 from roost.stores.sqlite import SqliteStore
 from roost.testing import builders
 from roost.testing.clock import NOON, FakeClock
+from roost.transfer.cleaning import masked
 from roost.transfer.export import export_session
-from roost.transfer.exports import masked
 from roost.transfer.jsonl_files import Transcript, read_transcript
 from roost.transfer.lines import Limits, read_lines
 from roost.transfer.options import ImportOptions

@@ -15,7 +15,8 @@ from roost.config import Loaded
 from roost.config.printed import printed
 from roost.core.errors import Conflict
 from roost.core.keys import SessionKey
-from roost.transfer.exports import masking, opened_privately
+from roost.transfer.cleaning import masking
+from roost.transfer.exportfolder import opened_privately
 from roost.transfer.packing import Packed, pack
 
 # One path a line, of all that were made, as JSON.

@@ -19,7 +19,7 @@ from roost.core.errors import RoostError
 from roost.core.keys import SessionKey
 from roost.stores.sql.erasing import Without
 from roost.stores.sqlite.erasing import erase_in
-from roost.transfer.exports import folder_name
+from roost.transfer.exportfolder import folder_name
 from roost.transfer.lines import Limits
 from roost.transfer.mirror import forget_mirrored
 from roost.transfer.unpacking import keys_in

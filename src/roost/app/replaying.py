@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from roost.core import queueing
+from roost.core import queueing, toolnames
 from roost.core.arrivals import Arrival, Opening
 from roost.core.errors import InvalidInput
 from roost.core.facts import classify
@@ -33,7 +33,6 @@ from roost.core.models import (
 )
 from roost.core.principals import OWNER
 from roost.core.queuesettings import QueuePolicy, QueueSettings
-from roost.core.recall import YIELD_TOOL
 from roost.core.recordings import Answer, Difference, RecordedTurn, Recording, first_difference, recorded
 from roost.core.runs import Run
 from roost.core.sessions import Facts, Session
@@ -216,7 +215,7 @@ class _RecordedTool:
 
     def __init__(self, name: str, script: _Script, clock: _Moment) -> None:
         self.spec = ToolSpec(name=name, description="as recorded", parameters={"type": "object"})
-        self.traits = ToolTraits(ends_turn=name == YIELD_TOOL)
+        self.traits = ToolTraits(ends_turn=name == toolnames.SESSIONS_YIELD)
         self._script = script
         self._clock = clock
 

@@ -101,7 +101,7 @@ def command_rules(loaded: Loaded, registry: Registry, store: Store, version: str
     settings, scanner = loaded.settings, secret_scanner(loaded)
 
     async def export(key: SessionKey, raw: bool) -> tuple[str, ...]:
-        from roost.transfer.exports import export_to  # noqa: PLC0415 — what writes files is loaded by who exports
+        from roost.transfer.exportfolder import export_to  # noqa: PLC0415 — what writes files is loaded by who exports
 
         return await export_to(export_folder(loaded.sources.home), store, key, None if raw else scanner)
 

@@ -8,6 +8,7 @@ from roost.config.agents import Agent
 from roost.config.channels import ChatTools as ChatToolsSection
 from roost.config.sandbox import SandboxMode
 from roost.config.tools import ToolScope
+from roost.core import toolnames
 from roost.core.chattools import ANYBODY, Chat, ChatTools, chat_of, scopes
 from roost.core.keys import SessionKey
 from roost.core.models import ModelRef
@@ -17,25 +18,6 @@ from roost.core.sessions import Session
 from roost.core.terms import Terms
 from roost.core.toolpolicy import ChildLayer, ToolPolicy, ToolRules, effective_tools, of_provider
 from roost.core.visibility import Level
-
-TOOLS = (
-    "read",
-    "write",
-    "edit",
-    "list",
-    "exec",
-    "sessions_list",
-    "sessions_history",
-    "sessions_search",
-    "sessions_send",
-    "sessions_spawn",
-    "sessions_yield",
-    "subagents",
-    "session_status",
-    "agents_list",
-    "cron",
-)
-"""Every tool there is."""
 
 
 def is_sandboxed(agent: Agent, key: SessionKey, main_name: str) -> bool:
@@ -107,7 +89,7 @@ def rights_of_child(settings: Settings, agent: Agent, depth: int) -> Rights:
     layer = _layer(settings, orchestrator=spawns > 0)
     policy = _policy(settings, agent, sandboxed=sandboxed, child=layer, inherited=Rights())
     return Rights(
-        allow=frozenset(effective_tools(TOOLS, policy).names),
+        allow=frozenset(effective_tools(toolnames.EVERY, policy).names),
         sandboxed=sandboxed,
         network=agent.sandbox.network or not sandboxed,
         level=settings.tools.sessions.visibility,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from roost.cli.show import as_json, say
+from roost.cli.show import answer, as_json, say
 from roost.cli.status import tell
 from roost.cli.where import HERE, Where, gateway
 from roost.core.errors import InvalidInput
@@ -25,10 +25,7 @@ async def health(*, where: Where = HERE) -> int:
     """Whether the gateway that runs is well; 1 if it is not."""
     async with gateway(where) as client:
         found = await client.call(HEALTH)
-    if where.json:
-        as_json(found)
-    else:
-        say("well" if found.get("ok") else "not well; see `roost gateway status`")
+    answer(where, found, "well" if found.get("ok") else "not well; see `roost gateway status`")
     return 0 if found.get("ok") else 1
 
 

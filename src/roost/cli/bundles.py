@@ -9,7 +9,7 @@ from roost.app.bundling import bundle_session
 from roost.app.importing import import_packed
 from roost.cli.here import LOCAL, Local
 from roost.cli.imports import tell
-from roost.cli.show import as_json, say
+from roost.cli.show import answer
 from roost.core.figures import counted
 
 
@@ -22,22 +22,19 @@ async def bundle(
     """Write a session, all its resets, its children and what they cost to one file, without secrets. A gateway may run
     meanwhile."""
     chosen, packed = await bundle_session(here.loaded(), key, file)
-    if here.json:
-        as_json(
-            {
-                "key": str(chosen),
-                "file": str(file),
-                "sessions": packed.sessions,
-                "transcripts": packed.transcripts,
-                "lines": packed.lines,
-                "calls": packed.calls,
-            }
-        )
-    else:
-        say(
-            f"{chosen} → {file}: {counted(packed.sessions, 'session')}, "
-            f"{counted(packed.transcripts, 'transcript')}, {counted(packed.calls, 'call')}"
-        )
+    answer(
+        here,
+        {
+            "key": str(chosen),
+            "file": str(file),
+            "sessions": packed.sessions,
+            "transcripts": packed.transcripts,
+            "lines": packed.lines,
+            "calls": packed.calls,
+        },
+        f"{chosen} → {file}: {counted(packed.sessions, 'session')}, "
+        f"{counted(packed.transcripts, 'transcript')}, {counted(packed.calls, 'call')}",
+    )
     return 0
 
 

@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from roost.cli.show import as_json, due, facts, part, say, table, told
-from roost.cli.where import HERE, Where, answer, gateway, now_of
+from roost.cli.show import answer, answer_table, as_json, due, facts, part, say, table, told
+from roost.cli.where import HERE, Where, gateway, now_of
 from roost.core.errors import InvalidInput
 from roost.core.figures import span
-from roost.core.jobwords import read_moment, read_span
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.schedules import read_moment, read_span
 from roost.protocol.families.cron import ADD, GET, LIST, REMOVE, RUN, RUNS, UPDATE, JobRow
 
 app = App(name="cron", help="What agents do by a schedule.")
@@ -138,13 +138,8 @@ async def list_jobs(
             rows += page["jobs"]
             offset = page["nextOffset"]
         now = await now_of(client)
-    if where.json:
-        as_json(rows)
-    elif rows:
-        heads = ("id", "name", "schedule", "session", "next", "last")
-        table(heads, [_line(row, now) for row in rows])
-    else:
-        say("no jobs")
+    heads = ("id", "name", "schedule", "session", "next", "last")
+    answer_table(where, rows, heads, (_line(row, now) for row in rows), "no jobs")
     return 0
 
 

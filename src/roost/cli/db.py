@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from roost.app.backups import back_up
 from roost.app.moving import Checked, check_store, copy_store, migrate_store
-from roost.cli.show import as_json, console, facts, say
+from roost.cli.show import answer, as_json, console, facts, say
 from roost.cli.where import HERE, Where
 
 app = App(name="db", help="The store as a whole.")
@@ -74,10 +74,7 @@ async def backup(
 ) -> int:
     """Copy the store to a new file while work goes on. It is remembered, so that erasing reaches it."""
     path = await back_up(where.loaded(), to)
-    if where.json:
-        as_json({"file": str(path)})
-    else:
-        say(f"The store is copied to {path}.")
+    answer(where, {"file": str(path)}, f"The store is copied to {path}.")
     return 0
 
 
@@ -104,12 +101,11 @@ async def copy(
             lambda total: bar.update(task, total=total),
             lambda done: bar.advance(task, done),
         )
-    if where.json:
-        as_json(rows)
-    else:
-        say(
-            f"{sum(rows.values())} rows were copied and are as they were; the store they came from is unchanged."
-        )
+    answer(
+        where,
+        rows,
+        f"{sum(rows.values())} rows were copied and are as they were; the store they came from is unchanged.",
+    )
     return 0
 
 

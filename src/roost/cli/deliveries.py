@@ -5,8 +5,8 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from roost.cli.rows import short
-from roost.cli.show import ago, as_json, say, table
-from roost.cli.where import HERE, Where, answer, gateway
+from roost.cli.show import ago, answer, answer_table, say
+from roost.cli.where import HERE, Where, gateway
 from roost.client import Client
 from roost.core.deliveries import DeliveryState
 from roost.protocol.families.operations import DELIVERIES, DISMISS, MOST_DELIVERIES, RETRY, Deliveries
@@ -34,26 +34,24 @@ async def list_deliveries(
     async with gateway(where) as client:
         found = [await _in(client, one, limit) for one in ((state,) if state else UNDECIDED)]
     rows = [row for one in found for row in one["deliveries"]]
-    if where.json:
-        as_json({**found[-1], "deliveries": rows})
-    elif rows:
-        table(
-            ("id", "state", "to", "when", "tries", "error", "text"),
-            [
-                (
-                    row.get("id"),
-                    row.get("state"),
-                    f"{row.get('channel')}:{row.get('to')}",
-                    ago(row.get("createdAt"), found[-1]["ts"]),
-                    row.get("attempts"),
-                    short(row.get("error")),
-                    short(row.get("text")),
-                )
-                for row in rows
-            ],
-        )
-    else:
-        say("none" if state else "nothing failed and nothing is uncertain")
+    answer_table(
+        where,
+        {**found[-1], "deliveries": rows},
+        ("id", "state", "to", "when", "tries", "error", "text"),
+        (
+            (
+                row.get("id"),
+                row.get("state"),
+                f"{row.get('channel')}:{row.get('to')}",
+                ago(row.get("createdAt"), found[-1]["ts"]),
+                row.get("attempts"),
+                short(row.get("error")),
+                short(row.get("text")),
+            )
+            for row in rows
+        ),
+        "none" if state else "nothing failed and nothing is uncertain",
+    )
     return 0
 
 

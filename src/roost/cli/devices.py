@@ -4,8 +4,8 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from roost.cli.show import as_json, objects, part, say, table
-from roost.cli.where import HERE, Where, answer, gateway
+from roost.cli.show import answer, as_json, objects, part, say, table
+from roost.cli.where import HERE, Where, gateway
 from roost.core.jsonvalue import JsonObject, JsonValue
 
 app = App(name="devices", help="Devices that may connect.")

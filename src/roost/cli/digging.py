@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from roost.cli.rows import unknown
-from roost.cli.show import ago, as_json, objects, say, table
+from roost.cli.show import ago, answer, answer_table, as_json, objects, say
 from roost.cli.where import HERE, Where, anywhere
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.own import CLEANUP, SEARCH, TREE, Cleaned
@@ -25,18 +25,16 @@ async def search(
         params["key"] = session
     async with anywhere(where) as client:
         found = await client.call(SEARCH, params)
-    if where.json:
-        as_json(found)
-    elif found["results"]:
-        table(
-            ("session", "when", "who", "what"),
-            [
-                (row.get("key"), ago(row.get("timestamp"), found["ts"]), row.get("role"), row.get("snippet"))
-                for row in found["results"]
-            ],
-        )
-    else:
-        say("nothing found")
+    answer_table(
+        where,
+        found,
+        ("session", "when", "who", "what"),
+        (
+            (row.get("key"), ago(row.get("timestamp"), found["ts"]), row.get("role"), row.get("snippet"))
+            for row in found["results"]
+        ),
+        "nothing found",
+    )
     return 0
 
 
@@ -73,10 +71,7 @@ async def export(
         if (await client.call(DESCRIBE, {"key": key}))["session"] is None:
             raise unknown(key)
         told = await client.ask("/export-session --raw" if raw else "/export-session", key)
-    if where.json:
-        as_json({"key": key, "text": told})
-    else:
-        say(told)
+    answer(where, {"key": key, "text": told}, told)
     return 0
 
 

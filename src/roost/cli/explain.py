@@ -4,7 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from roost.cli.show import as_json, say
+from roost.cli.show import answer
 from roost.cli.where import HERE, Where, anywhere
 from roost.core.commands import Aspect
 from roost.core.errors import InvalidInput
@@ -34,10 +34,7 @@ async def explain(
         params["about"] = str(about)
     async with anywhere(where) as client:
         found = await client.call(EXPLAIN, params)
-    if where.json:
-        as_json(found)
-    else:
-        say("\n".join(str(one.get("text")) for one in found["reasons"]))
+    answer(where, found, "\n".join(str(one.get("text")) for one in found["reasons"]))
     return 0
 
 

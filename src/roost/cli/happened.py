@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from roost.cli.rows import calls, cost, message_line
-from roost.cli.show import ago, as_json, part, say, table
+from roost.cli.show import ago, answer_table, as_json, part, say, table
 from roost.cli.where import HERE, Where, anywhere
 from roost.core.jsonvalue import JsonValue
 from roost.protocol.families.reasons import DENIALS, EXCHANGES, LEDGER, TIMELINE
@@ -41,24 +41,22 @@ async def denials(session: Only = None, *, limit: Limit = 100, where: Where = HE
     """What was refused, and the rule that said so; newest first."""
     async with anywhere(where) as client:
         found = await client.call(DENIALS, _of(session, limit))
-    if where.json:
-        as_json(found)
-    elif found["denials"]:
-        table(
-            ("when", "what", "who", "rule", "why"),
-            [
-                (
-                    ago(row.get("at"), found["ts"]),
-                    row.get("operation"),
-                    row.get("principal"),
-                    row.get("rule"),
-                    row.get("reason"),
-                )
-                for row in found["denials"]
-            ],
-        )
-    else:
-        say("nothing was refused")
+    answer_table(
+        where,
+        found,
+        ("when", "what", "who", "rule", "why"),
+        (
+            (
+                ago(row.get("at"), found["ts"]),
+                row.get("operation"),
+                row.get("principal"),
+                row.get("rule"),
+                row.get("reason"),
+            )
+            for row in found["denials"]
+        ),
+        "nothing was refused",
+    )
     return 0
 
 
@@ -100,24 +98,22 @@ async def exchanges(
     """What a session sent to others and was sent by them, newest first."""
     async with anywhere(where) as client:
         found = await client.call(EXCHANGES, {"key": key, "limit": limit})
-    if where.json:
-        as_json(found)
-    elif found["exchanges"]:
-        table(
-            ("when", "", "session", "receipt", "message"),
-            [
-                (
-                    ago(row.get("createdAt"), found["ts"]),
-                    "to" if row.get("direction") == "sent" else "from",
-                    row.get("target") if row.get("direction") == "sent" else row.get("requester"),
-                    row.get("receipt"),
-                    row.get("request"),
-                )
-                for row in found["exchanges"]
-            ],
-        )
-    else:
-        say("nothing was sent")
+    answer_table(
+        where,
+        found,
+        ("when", "", "session", "receipt", "message"),
+        (
+            (
+                ago(row.get("createdAt"), found["ts"]),
+                "to" if row.get("direction") == "sent" else "from",
+                row.get("target") if row.get("direction") == "sent" else row.get("requester"),
+                row.get("receipt"),
+                row.get("request"),
+            )
+            for row in found["exchanges"]
+        ),
+        "nothing was sent",
+    )
     return 0
 
 

@@ -6,10 +6,10 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from roost.cli.asking import read_object
-from roost.cli.show import as_json, facts, say, table, told
+from roost.cli.show import answer_table, as_json, facts, told
 from roost.cli.where import HERE, Where, gateway
-from roost.core.jobwords import read_span
 from roost.core.jsonvalue import JsonValue
+from roost.core.schedules import read_span
 from roost.protocol.families.nodes import DESCRIBE, INVOKE, LIST, NodeRow
 
 app = App(name="nodes", help="Devices that lend what they can do: list, show, invoke.")
@@ -26,24 +26,16 @@ async def list_nodes(*, where: Where = HERE) -> int:
     """Those that are paired, the newest first, and what those that are connected can do."""
     async with gateway(where) as client:
         found = await client.call(LIST)
-    if where.json:
-        as_json(found)
-    elif found["nodes"]:
-        table(
-            ("id", "name", "platform", "state", "commands"),
-            [
-                (
-                    row["nodeId"],
-                    row.get("displayName"),
-                    row["platform"],
-                    _state(row),
-                    " ".join(row["commands"]),
-                )
-                for row in found["nodes"]
-            ],
-        )
-    else:
-        say("no nodes; `roost devices` shows those that ask to be paired")
+    answer_table(
+        where,
+        found,
+        ("id", "name", "platform", "state", "commands"),
+        (
+            (row["nodeId"], row.get("displayName"), row["platform"], _state(row), " ".join(row["commands"]))
+            for row in found["nodes"]
+        ),
+        "no nodes; `roost devices` shows those that ask to be paired",
+    )
     return 0
 
 

@@ -11,10 +11,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from roost.cli import onboarding
+from roost.cli import firstconfig
 from roost.cli.editing import EMPTY, edited, replaced
+from roost.cli.firstconfig import ELSEWHERE, PROVIDERS, RECOMMENDED, Choices, Known, Model
 from roost.cli.here import LOCAL, Local
-from roost.cli.onboarding import ELSEWHERE, PROVIDERS, RECOMMENDED, Choices, Known, Model
 from roost.cli.show import as_json, say
 from roost.cli.typing import read_line
 from roost.config import ConfigSource, Loaded
@@ -60,7 +60,7 @@ def onboard(
     asks = not (yes or here.json) and sys.stdin.isatty()
     choices = _asked(given, loaded, source) if asks else _usual(given, loaded, source)
     text = source.file.read_text(encoding="utf-8-sig") if source.file.exists() else EMPTY
-    written = list(onboarding.settings_of(choices, loaded.settings))
+    written = list(firstconfig.settings_of(choices, loaded.settings))
     for path, value in written:
         text = edited(text, path, value)
     if written:
@@ -73,7 +73,7 @@ def _usual(given: Given, loaded: Loaded, source: ConfigSource) -> Choices:
     """Without a word: what was given, what the environment shows, and what is recommended."""
     return Choices(
         model=_model(given, loaded, source),
-        dm_scope=given.dm_scope or (None if onboarding.has_scope(loaded.settings) else RECOMMENDED),
+        dm_scope=given.dm_scope or (None if firstconfig.has_scope(loaded.settings) else RECOMMENDED),
         owner=given.owner,
     )
 
@@ -88,9 +88,9 @@ def _asked(given: Given, loaded: Loaded, source: ConfigSource) -> Choices:
 
 def _model(given: Given, loaded: Loaded, source: ConfigSource) -> Model | None:
     """The model as far as nobody has to be asked; None leaves what there is."""
-    if given.provider == NO_MODEL or (given.provider is None and onboarding.has_model(loaded.settings)):
+    if given.provider == NO_MODEL or (given.provider is None and firstconfig.has_model(loaded.settings)):
         return None
-    provider = given.provider or onboarding.usual_provider(source.environ)
+    provider = given.provider or firstconfig.usual_provider(source.environ)
     if provider is None:
         return None
     known = PROVIDERS.get(provider, ELSEWHERE)
@@ -124,7 +124,7 @@ def _kept(home: Path, provider: str, key: str) -> JsonObject:
     """Put a key into a file that only its owner can read; the reference to it."""
     if not key:
         raise InvalidInput("the key is empty")
-    file = onboarding.key_file(home, provider)
+    file = firstconfig.key_file(home, provider)
     for folder in (home, file.parent):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     beside = file.with_suffix(".new")
@@ -136,7 +136,7 @@ def _kept(home: Path, provider: str, key: str) -> JsonObject:
 
 
 def _asked_model(given: Given, loaded: Loaded, source: ConfigSource) -> Model | None:
-    if given.provider == NO_MODEL or onboarding.has_model(loaded.settings):
+    if given.provider == NO_MODEL or firstconfig.has_model(loaded.settings):
         return None
     say(f"Model provider: {', '.join(PROVIDERS)}, or a name of yours for an OpenAI-compatible endpoint.")
     provider = _answer("Provider", NO_MODEL)
@@ -153,7 +153,7 @@ def _asked_model(given: Given, loaded: Loaded, source: ConfigSource) -> Model | 
 
 
 def _asked_scope(loaded: Loaded) -> DmScope | None:
-    if onboarding.has_scope(loaded.settings):
+    if firstconfig.has_scope(loaded.settings):
         return None
     say(
         "Which direct messages share one conversation? With owner-main yours do, and everyone else has their own."
@@ -188,7 +188,7 @@ def _hints(loaded: Loaded) -> list[str]:
         for name, api in apis.items()
         if missing and api is not ModelApi.OPENAI_COMPLETIONS
     ]
-    if not onboarding.has_model(settings):
+    if not firstconfig.has_model(settings):
         hints.append("there is no model yet but the demo: `roost onboard --provider NAME` sets one up")
     return [*hints, "`roost chat` talks here, `roost gateway run` serves clients"]
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from roost.cli.rows import message_line
-from roost.cli.show import ago, as_json, say, table
+from roost.cli.show import ago, answer, answer_table, as_json, say
 from roost.cli.where import HERE, Where, anywhere
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.oneline import one_line
@@ -24,10 +24,7 @@ async def save(name: Name, *, session: Session = "main", where: Where = HERE) ->
     """Give the moment at which a session is a name."""
     async with anywhere(where) as client:
         found = await client.call(SAVE, {"key": session, "name": name})
-    if where.json:
-        as_json(found)
-    else:
-        say(f"saved {found['point']['name']} of {found['key']}")
+    answer(where, found, f"saved {found['point']['name']} of {found['key']}")
     return 0
 
 
@@ -37,15 +34,13 @@ async def list_points(*, session: Session = "main", where: Where = HERE) -> int:
     """The oldest first."""
     async with anywhere(where) as client:
         found = await client.call(LIST, {"key": session})
-    if where.json:
-        as_json(found)
-    elif found["points"]:
-        rows = (
-            (one.get("name"), ago(one.get("at"), found["ts"]), one.get("model")) for one in found["points"]
-        )
-        table(("name", "when", "model"), rows)
-    else:
-        say("no save points yet; `roost sessions points save NAME` makes one")
+    answer_table(
+        where,
+        found,
+        ("name", "when", "model"),
+        ((one.get("name"), ago(one.get("at"), found["ts"]), one.get("model")) for one in found["points"]),
+        "no save points yet; `roost sessions points save NAME` makes one",
+    )
     return 0
 
 
@@ -74,10 +69,7 @@ async def load(name: Name, *, session: Session = "main", where: Where = HERE) ->
     """Go on from one in a session of its own, with the settings of then; says its key."""
     async with anywhere(where) as client:
         found = await client.call(LOAD, {"key": session, "name": name})
-    if where.json:
-        as_json(found)
-    else:
-        say(found["key"])
+    answer(where, found, found["key"])
     return 0
 
 
@@ -86,10 +78,7 @@ async def rm(name: Name, *, session: Session = "main", where: Where = HERE) -> i
     """Forget one; nothing that was said goes."""
     async with anywhere(where) as client:
         found = await client.call(DELETE, {"key": session, "name": name})
-    if where.json:
-        as_json(found)
-    else:
-        say(f"{found['key']} has no save point {found['name']} any more")
+    answer(where, found, f"{found['key']} has no save point {found['name']} any more")
     return 0
 
 

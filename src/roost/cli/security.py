@@ -7,7 +7,7 @@ from cyclopts import App, Parameter
 
 from roost.app.auditing import audited, close_files
 from roost.cli.here import LOCAL, Local
-from roost.cli.show import as_json, say
+from roost.cli.show import answer
 from roost.core.audit import Finding, Severity
 from roost.protocol.convert.operations import audit_result
 
@@ -24,10 +24,7 @@ def audit(
     loaded = here.loaded()
     fixed = close_files(loaded) if fix else ()
     found = audited(loaded)
-    if here.json:
-        as_json({**audit_result(found), "fixed": list(fixed)})
-    else:
-        say(_text(found, fixed))
+    answer(here, {**audit_result(found), "fixed": list(fixed)}, _text(found, fixed))
     return 1 if any(one.severity is Severity.CRITICAL for one in found) else 0
 
 

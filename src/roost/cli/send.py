@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from roost.cli.show import as_json, say
+from roost.cli.show import answer
 from roost.cli.where import HERE, Where, anywhere, gateway
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject
@@ -65,10 +65,7 @@ async def send(
     }
     async with anywhere(where) as client:
         found = await client.call(chat.SEND, params)
-    if where.json:
-        as_json(found)
-    else:
-        say(f"taken as {found['runId']}: {found['status']}")
+    answer(where, found, f"taken as {found['runId']}: {found['status']}")
     return 0
 
 
@@ -77,12 +74,9 @@ async def _post(where: Where, params: JsonObject) -> int:
     async with gateway(where) as client:
         sent = await client.call(letters.SEND, params)
     arrived = sent["state"] == "confirmed"
-    if where.json:
-        as_json(sent)
-    else:
-        say(
-            f"sent on {sent['channel']} as {sent['messageId']}"
-            if arrived
-            else "on its way; it is tried again"
-        )
+    answer(
+        where,
+        sent,
+        f"sent on {sent['channel']} as {sent['messageId']}" if arrived else "on its way; it is tried again",
+    )
     return 0

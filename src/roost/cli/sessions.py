@@ -6,8 +6,8 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from roost.cli.rows import message_line, sessions_table, unknown
-from roost.cli.show import as_json, facts, say, told
-from roost.cli.where import HERE, Where, answer, anywhere, now_of
+from roost.cli.show import answer, as_json, facts, say, told
+from roost.cli.where import HERE, Where, anywhere, now_of
 from roost.client import Client
 from roost.core.jsonvalue import JsonValue
 from roost.protocol.families.changes import DELETE, PATCH, RESET

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO
 
+from roost.cli.here import Local
 from roost.core.figures import age, ahead, moment, span
 from roost.core.jsonvalue import JsonObject, JsonValue
 
@@ -48,6 +49,26 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     from roost.cli.drawing import draw_table  # noqa: PLC0415 — see above
 
     draw_table(console(), heads, [tuple(plain(cell(value)) for value in row) for row in rows])
+
+
+def answer(where: Local, found: object, words: str) -> None:
+    """What came of it: words for people, JSON for programs."""
+    if where.json:
+        as_json(found)
+    else:
+        say(words)
+
+
+def answer_table(
+    where: Local, found: object, heads: Sequence[str], rows: Iterable[Sequence[object]], nothing: str
+) -> None:
+    """What there is: a table for people, or that there is nothing; JSON for programs."""
+    if where.json:
+        as_json(found)
+    elif shown := tuple(rows):
+        table(heads, shown)
+    else:
+        say(nothing)
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> None:

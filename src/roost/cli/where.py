@@ -12,7 +12,6 @@ from cyclopts import Parameter
 
 from roost import __version__
 from roost.cli.here import Local
-from roost.cli.show import as_json, say
 from roost.client import Client, Trust
 from roost.client.handshake import Introduction
 from roost.core.secrets import Secret
@@ -55,14 +54,6 @@ def anywhere(where: Where) -> AbstractAsyncContextManager[Client]:
     from roost.cli.own import running_or_opened  # noqa: PLC0415 — see above
 
     return running_or_opened(where.loaded(), where.token)
-
-
-def answer(where: Local, found: object, words: str) -> None:
-    """What came of it: words for people, JSON for programs."""
-    if where.json:
-        as_json(found)
-    else:
-        say(words)
 
 
 async def now_of(client: Client) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
-from roost.core import exchangetext
+from roost.core import exchangetext, toolnames
 from roost.core.addresses import DEFAULT_ACCOUNT, Address
 from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.effects import AcceptInput, AddDelivery, Effects, PutExchange, QueueRun
@@ -25,7 +25,6 @@ from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.whereabouts import Met
 
 INTERNAL_CHANNEL = "internal"
-SEND_TOOL = "sessions_send"
 HOP_LIMIT = 16
 
 
@@ -177,7 +176,7 @@ def opening(run: Run, text: str, step: str, *, source: str, channel: str | None 
             principal=run.cause.principal,
             source_session=source,
             source_channel=channel,
-            source_tool=SEND_TOOL,
+            source_tool=toolnames.SESSIONS_SEND,
         ),
         content=(Text(text),),
         source=Source(channel=INTERNAL_CHANNEL, idempotency_key=step),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from roost.core.a2a import SEND_TOOL
+from roost.core import toolnames
 from roost.core.addresses import Address, ChatType
 from roost.core.envelopes import Conversation, Envelope, Sender
 from roost.core.errors import InvalidInput
@@ -56,7 +56,7 @@ class Addressed:
             kind=ProvenanceKind.INTER_SESSION,
             principal=self.principal,
             source_session=seen_from_here(self.relayed),
-            source_tool=SEND_TOOL,
+            source_tool=toolnames.SESSIONS_SEND,
         )
 
     @property

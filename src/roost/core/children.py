@@ -7,6 +7,7 @@ when its last child ends; the requester is a sub-agent and gets it as an input; 
 from dataclasses import replace
 from types import MappingProxyType
 
+from roost.core import toolnames
 from roost.core.a2a import INTERNAL_CHANNEL
 from roost.core.addresses import Address
 from roost.core.announce import findings_text, freeze_result, silent_work
@@ -26,7 +27,6 @@ from roost.core.entries import EntryDraft
 from roost.core.exchanges import Cleanup, Completion, CompletionStatus
 from roost.core.inbound import Inbound, InputMode, Source
 from roost.core.keys import CHILD_KINDS, SessionKey
-from roost.core.marking import SPAWN_TOOL
 from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
 from roost.core.notices import derived_id
 from roost.core.principals import Principal
@@ -279,5 +279,5 @@ def _provenance(completion: Completion, principal: Principal) -> Provenance:
         kind=ProvenanceKind.SUBAGENT,
         principal=principal,
         source_session=str(completion.child),
-        source_tool=SPAWN_TOOL,
+        source_tool=toolnames.SESSIONS_SPAWN,
     )

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from roost.core.contextsize import overhead_tokens
 from roost.core.messages import AssistantMessage, Message, Text, Usage
 from roost.core.models import ModelRequest
-from roost.core.pricing import cost_micros
+from roost.core.pricing import priced
 from roost.core.tokens import estimate_message
 
 _CHARS_PER_TOKEN = 4
@@ -16,20 +16,18 @@ class Counted(NamedTuple):
     estimated: bool
 
 
-def counted(request: ModelRequest, answer: AssistantMessage) -> Counted:
+def usage_of(request: ModelRequest, answer: AssistantMessage) -> Counted:
     """What a call used. A provider that says nothing leaves every count at 0."""
     if answer.usage != Usage():
         return Counted(answer.usage, estimated=False)
-    usage = estimated(request, answer)
-    return Counted(usage._replace(cost_micros=cost_micros(usage, request.spec.prices)), estimated=True)
+    return Counted(priced(estimated(request, answer), request.spec.prices), estimated=True)
 
 
 def at_least(request: ModelRequest) -> Usage:
     """About what a call costs of which no more is heard: what it was told, by its length, and no answer."""
     told = len(request.system) + sum(map(_length, request.messages))
     tokens = told // _CHARS_PER_TOKEN
-    usage = Usage(input=tokens, total=tokens)
-    return usage._replace(cost_micros=cost_micros(usage, request.spec.prices))
+    return priced(Usage(input=tokens, total=tokens), request.spec.prices)
 
 
 def _length(message: Message) -> int:

@@ -1,4 +1,4 @@
-"""The feed: numbered facts about one session, in the order of their commits.
+"""Events: numbered facts about one session, in the order of their commits. They are its feed.
 
 Numbers count per session without gaps. What streams while a model speaks is a preview and no event.
 """

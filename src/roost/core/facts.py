@@ -5,9 +5,9 @@ from enum import StrEnum
 from roost.core.addresses import ChatType
 from roost.core.envelopes import Conversation, Envelope
 from roost.core.errors import InvalidInput
+from roost.core.groupnames import legacy_chat_type
 from roost.core.inbound import Inbound
 from roost.core.keys import KeyKind, SessionKey
-from roost.core.legacy import legacy_chat_type
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER, Principal, node
 from roost.core.routing import Route

@@ -18,7 +18,7 @@ from roost.core.jobs import LONGEST_TEXT, Wake
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.secrets import Secret
-from roost.core.sources import fixed_key, hook_key
+from roost.core.sources import hook_key, named_key
 
 CHANNEL = "hook"
 SKEW_MS = 300_000
@@ -241,7 +241,7 @@ def session_of(
         return hook_key(agent, uuid, asked, rules.prefixes)
     if mapped is not None:
         return hook_key(agent, uuid, mapped, rules.prefixes)
-    return hook_key(agent, uuid) if rules.default_key is None else fixed_key(agent, rules.default_key)
+    return hook_key(agent, uuid) if rules.default_key is None else named_key(agent, rules.default_key)
 
 
 def agent_of(rules: HookRules, asked: str | None, known: tuple[str, ...], default: str) -> str:
@@ -270,4 +270,4 @@ def mapped_key(mapping: HookMapping, agent: str, payload: JsonValue) -> tuple[st
         return None, None
     if templates.has_places(mapping.session_key):
         return templates.filled(mapping.session_key, payload, LONGEST_NAME), None
-    return None, fixed_key(agent, mapping.session_key)
+    return None, named_key(agent, mapping.session_key)

@@ -1,27 +1,28 @@
-"""A job: something an agent does without being asked, by a schedule. A firing is one time it was due, and what came of it.
+"""A job: something an agent does without being asked, by a schedule; how one comes to be and is changed.
 
 Who configured a job owns it: its runs are theirs, and are never their own word.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias, assert_never
 
 from roost.core.addresses import Address
 from roost.core.effects import Effects
 from roost.core.egress import target
-from roost.core.errors import InvalidInput
+from roost.core.errors import Conflict, InvalidInput
 from roost.core.firings import Firing
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.runs import Run
-from roost.core.schedules import Schedule
+from roost.core.schedules import At, Schedule, Zones, next_due
 from roost.core.snapshots import Snapshot
 from roost.core.sources import cron_key
 
 LONGEST_TEXT = 32_000
 LONGEST_NAME = 200
+MOST_JOBS = 1_000
 
 
 class JobPlace(StrEnum):
@@ -32,6 +33,11 @@ class JobPlace(StrEnum):
     ISOLATED = "isolated"
     SESSION = "session"
     BESIDE = "beside"
+
+
+def usual_place(*, event: bool) -> JobPlace:
+    """Where a job works that does not say: an event where people are, a turn by itself."""
+    return JobPlace.MAIN if event else JobPlace.ISOLATED
 
 
 class Missed(StrEnum):
@@ -148,6 +154,67 @@ class Job:
     revision: int = 1
     next_at: int | None = None
     asked: str | None = None
+
+    @property
+    def of_people(self) -> bool:
+        """Look-arounds are the configuration's."""
+        return self.plan.place is not JobPlace.BESIDE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """When, by which clocks, and for which agents."""
+
+    now: int
+    zones: Zones
+    agents: tuple[str, ...]
+
+
+def refuse_crowd(known: Collection[Job], job_id: str) -> None:
+    """One that is there already makes no crowd."""
+    if sum(job.of_people for job in known) >= MOST_JOBS and all(job.id != job_id for job in known):
+        raise Conflict(f"there are {MOST_JOBS} jobs already", hint="remove some first")
+
+
+def made(job_id: str, owner: Principal, plan: Plan, setting: Setting) -> Job:
+    now = setting.now
+    return Job(
+        id=job_id, owner=owner, plan=plan, created_at=now, updated_at=now, next_at=first_due(plan, setting)
+    )
+
+
+def replanned(job: Job, plan: Plan, setting: Setting) -> Job:
+    """A job whose time stays unless its schedule changes, or it rested."""
+    if plan == job.plan:
+        return job
+    same = plan.schedule == job.plan.schedule and plan.enabled == job.plan.enabled
+    return replace(
+        job,
+        plan=plan,
+        updated_at=setting.now,
+        revision=job.revision + 1,
+        next_at=job.next_at if same else first_due(plan, setting),
+    )
+
+
+def hastened(job: Job, asked: str, now: int) -> Job:
+    """A job that is due now, once for each asking."""
+    if job.asked == asked:
+        return job
+    return replace(job, asked=asked, next_at=min(job.next_at or now, now))
+
+
+def first_due(plan: Plan, setting: Setting) -> int | None:
+    """When it is due first; None while it rests. One that never is was meant otherwise."""
+    if plan.agent not in setting.agents:
+        raise InvalidInput(f"unknown agent id {plan.agent!r}", hint=f"there are: {', '.join(setting.agents)}")
+    following = next_due(plan.schedule, setting.now, setting.zones)
+    if not plan.enabled:
+        return None
+    if following is None:
+        why = "that moment is over" if isinstance(plan.schedule, At) else "no day fits that expression"
+        raise InvalidInput(f"the job would never be due: {why}", hint="give a schedule that comes")
+    return following
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,11 +10,10 @@ from dataclasses import replace
 from functools import cache
 from typing import assert_never
 
+from roost.core import toolnames
 from roost.core.messages import Image, Provenance, ProvenanceKind, Text, UserBlock, UserMessage
 
 END = "[End of message]"
-SPAWN_TOOL = "sessions_spawn"
-STEER_TOOL = "subagents"
 SENDER_CHARS = 80
 
 _LABELS = (
@@ -89,9 +88,9 @@ def mark_of(provenance: Provenance) -> str:
 
 
 def _explanation(provenance: Provenance) -> str:
-    if provenance.source_tool == SPAWN_TOOL:
+    if provenance.source_tool == toolnames.SESSIONS_SPAWN:
         return "The session that started this one gave it the task below; no person typed it."
-    if provenance.source_tool == STEER_TOOL:
+    if provenance.source_tool == toolnames.SUBAGENTS:
         return "The session that started this one says about its task what follows; no person typed it."
     if provenance.kind is ProvenanceKind.SCHEDULE:
         return "A configured schedule produced the text below; no person typed it, and it answers nobody's question."

@@ -20,6 +20,11 @@ def cost_micros(usage: Usage, prices: Prices | None) -> int:
     return math.ceil(cost)
 
 
+def priced(usage: Usage, prices: Prices | None) -> Usage:
+    """What was used, with what it costs."""
+    return usage._replace(cost_micros=cost_micros(usage, prices))
+
+
 def most_micros(usage: Usage, prices: Prices | None) -> int:
     """The cost of a call whose input may be charged as anything that input can be charged as."""
     if prices is None:

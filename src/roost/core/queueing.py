@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 
-from roost.core import queuesettings
+from roost.core import queuesettings, toolnames
 from roost.core.addresses import ChatType
 from roost.core.arrivals import Arrival, begin
 from roost.core.burying import bury, lay_by
@@ -26,7 +26,6 @@ from roost.core.effects import (
 )
 from roost.core.endings import continuation
 from roost.core.inbound import Inbound, InboundRecord, InputMode
-from roost.core.marking import STEER_TOOL
 from roost.core.messages import ProvenanceKind
 from roost.core.notices import derived_id, dropped_line, notice
 from roost.core.principals import Principal
@@ -155,7 +154,7 @@ def _following(snapshot: Snapshot, run: Run, first: Inbound, outcome: Outcome) -
 
 def steers(inbound: Inbound) -> bool:
     """Whether a requester says more about the task it gave."""
-    return inbound.provenance.source_tool == STEER_TOOL
+    return inbound.provenance.source_tool == toolnames.SUBAGENTS
 
 
 def _seat(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> _Seat:

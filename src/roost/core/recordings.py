@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import assert_never
 
+from roost.core import toolnames
 from roost.core.jsonl_messages import message_to_json
 from roost.core.jsonvalue import JsonObject, compact
 from roost.core.messages import (
@@ -17,7 +18,6 @@ from roost.core.messages import (
     UserMessage,
     tool_calls,
 )
-from roost.core.recall import YIELD_TOOL
 
 _BROKEN_OFF = (StopReason.ABORTED, StopReason.ERROR)
 # What is another each time: moments, and what only the store knows.
@@ -54,7 +54,7 @@ class RecordedTurn:
         if not self.answers or not all(one.complete for one in self.answers):
             return False
         calls = tool_calls(self.answers[-1].message)
-        return not calls or any(call.name == YIELD_TOOL for call in calls)
+        return not calls or any(call.name == toolnames.SESSIONS_YIELD for call in calls)
 
     @property
     def messages(self) -> tuple[Message, ...]:

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from roost.core import toolnames
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonValue
 from roost.core.messages import (
@@ -29,7 +30,7 @@ INDEXED_CHARS = 65_536
 LONGEST_QUERY = 4_096
 QUERY_TOKENS = 64
 
-RECALLING = frozenset({"sessions_list", "sessions_history", "sessions_search"})
+RECALLING = frozenset({toolnames.SESSIONS_LIST, toolnames.SESSIONS_HISTORY, toolnames.SESSIONS_SEARCH})
 """Tools that repeat what is stored elsewhere; if that were found too, every search would find the ones before it."""
 
 _ASCII_TABLE = bytes(

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC
 
-from roost.core import a2a, exchangetext, queueing
-from roost.core.a2a import INTERNAL_CHANNEL, SEND_TOOL
+from roost.core import a2a, exchangetext, queueing, toolnames
+from roost.core.a2a import INTERNAL_CHANNEL
 from roost.core.arrivals import Arrival, Opening
 from roost.core.effects import Effects, PutExchange
 from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound
@@ -94,7 +94,7 @@ class SendOrder:
                 principal=cause.principal,
                 source_session=str(self.sender.key),
                 source_channel=self.channel,
-                source_tool=SEND_TOOL,
+                source_tool=toolnames.SESSIONS_SEND,
             ),
             content=(Text(self.text),),
             source=Source(channel=INTERNAL_CHANNEL, idempotency_key=self.id.run),

@@ -7,9 +7,9 @@ from roost.core.keys import KeyKind, SessionKey
 from roost.core.principals import Principal
 
 
-def cron_key(agent: str, job: str, run: str | None = None) -> SessionKey:
-    """The session of a job, or of one run of it."""
-    return SessionKey(agent=agent, kind=KeyKind.CRON, name=job, run=run)
+def cron_key(agent: str, job: str) -> SessionKey:
+    """The session of a job."""
+    return SessionKey(agent=agent, kind=KeyKind.CRON, name=job)
 
 
 def child_key(agent: str, uuid: str) -> SessionKey:
@@ -17,15 +17,10 @@ def child_key(agent: str, uuid: str) -> SessionKey:
     return SessionKey(agent=agent, kind=KeyKind.SUBAGENT, name=uuid)
 
 
-def acp_key(agent: str, uuid: str) -> SessionKey:
-    """A child that runs in an external harness."""
-    return SessionKey(agent=agent, kind=KeyKind.ACP, name=uuid)
-
-
 def node_key(agent: str, node_id: str, requested: str | None = None) -> SessionKey:
     """The session of a node, or the one it asks for among its agent's."""
     if requested is not None:
-        return _within(agent, requested)
+        return named_key(agent, requested)
     return SessionKey(agent=agent, kind=KeyKind.NODE, name=node_id)
 
 
@@ -43,7 +38,7 @@ def hook_key(
     """
     if requested is None:
         return SessionKey(agent=agent, kind=KeyKind.HOOK, name=uuid)
-    key = _within(agent, requested)
+    key = named_key(agent, requested)
     name = str(key).removeprefix(f"agent:{agent}:").lower()
     if not any(_under(name, prefix.strip().lower()) for prefix in prefixes):
         raise InvalidInput(
@@ -57,12 +52,7 @@ def _under(name: str, prefix: str) -> bool:
     return bool(prefix) and name.startswith(prefix) and not (name == prefix and prefix.endswith(":"))
 
 
-def fixed_key(agent: str, text: str) -> SessionKey:
-    """The session of an agent that the configuration names."""
-    return _within(agent, text)
-
-
-def _within(agent: str, requested: str) -> SessionKey:
+def named_key(agent: str, requested: str) -> SessionKey:
     """The key a text asks for, as a session of this agent whatever agent it names."""
     text = requested.strip()
     if text[:6].lower() == "agent:":

@@ -6,7 +6,7 @@ All ids come from the call, so that a call that is made again finds the child it
 from dataclasses import dataclass
 from datetime import UTC
 
-from roost.core import queueing
+from roost.core import queueing, toolnames
 from roost.core.a2a import INTERNAL_CHANNEL
 from roost.core.addresses import Address
 from roost.core.announce import subagent_task_message
@@ -16,7 +16,6 @@ from roost.core.errors import Conflict, Forbidden
 from roost.core.exchanges import Cleanup, Completion, CompletionStatus
 from roost.core.inbound import Inbound, Source
 from roost.core.keys import SessionKey
-from roost.core.marking import SPAWN_TOOL
 from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.notices import derived_id
 from roost.core.runs import Lane, Request, Run
@@ -158,7 +157,7 @@ def _arrival(parent: Session, run: Run, order: SpawnOrder) -> Arrival:
                 kind=ProvenanceKind.SUBAGENT,
                 principal=run.cause.principal,
                 source_session=str(parent.key),
-                source_tool=SPAWN_TOOL,
+                source_tool=toolnames.SESSIONS_SPAWN,
             ),
             content=(Text(text),),
             source=Source(channel=INTERNAL_CHANNEL, idempotency_key=f"spawn:{child}"),

@@ -6,11 +6,14 @@ Nothing of the text is changed or left out: only code that goes on in the next m
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
+from roost.core.addresses import Account
 from roost.core.codespans import Fence, fences
+from roost.core.deliveries import Delivery
 from roost.core.errors import InvalidInput
+from roost.core.notices import derived_id
 
 _PARAGRAPH = re.compile(r"\n[ \t\r]*+\n")
 _LINE = re.compile(r"\n")
@@ -134,3 +137,19 @@ def _flag_halves(text: str, floor: int, at: int) -> int:
     while place > floor and _FLAG_HALF.match(text, place - 1):
         place -= 1
     return at - place
+
+
+def part_id(delivery_id: str, number: int) -> str:
+    """The first keeps the id of the whole."""
+    return derived_id(delivery_id, "part", str(number)) if number else delivery_id
+
+
+def parts(delivery: Delivery, longest: Mapping[Account, int]) -> tuple[Delivery, ...]:
+    """An outgoing message as its channel takes it. Where nobody knows how long one may be, it stays whole."""
+    limit = longest.get(delivery.address.served_by)
+    if limit is None or len(delivery.text) <= limit:
+        return (delivery,)
+    texts = [part.text for part in split(delivery.text, limit) if part.text.strip()]
+    return tuple(
+        replace(delivery, id=part_id(delivery.id, number), text=text) for number, text in enumerate(texts)
+    )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from roost.core import toolnames
 from roost.core.a2a import INTERNAL_CHANNEL
 from roost.core.effects import AcceptInput, Effects, QueueRun
 from roost.core.endings import continuation
@@ -10,7 +11,6 @@ from roost.core.errors import Forbidden
 from roost.core.exchanges import CompletionStatus
 from roost.core.inbound import Inbound, InputMode, Source
 from roost.core.keys import SessionKey
-from roost.core.marking import STEER_TOOL
 from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.notices import derived_id
 from roost.core.queueing import steers
@@ -94,7 +94,7 @@ def _inbound(word: Word) -> Inbound:
             kind=ProvenanceKind.SUBAGENT,
             principal=word.cause.principal,
             source_session=str(word.requester),
-            source_tool=STEER_TOOL,
+            source_tool=toolnames.SUBAGENTS,
         ),
         content=(Text(word.text),),
         source=Source(channel=INTERNAL_CHANNEL, idempotency_key=word.id),

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import TypeAlias
 
+from roost.core import toolnames
 from roost.core.models import ModelRef
 from roost.core.rights import Rights
 
@@ -35,44 +36,50 @@ class Stage(StrEnum):
     INHERITED = "inherited"
 
 
-FILE_TOOLS = frozenset({"read", "write", "edit", "list"})
+FILE_TOOLS = frozenset({toolnames.READ, toolnames.WRITE, toolnames.EDIT, toolnames.LIST})
 SESSION_TOOLS = frozenset(
     {
-        "sessions_list",
-        "sessions_history",
-        "sessions_send",
-        "sessions_spawn",
-        "sessions_yield",
-        "subagents",
-        "session_status",
+        toolnames.SESSIONS_LIST,
+        toolnames.SESSIONS_HISTORY,
+        toolnames.SESSIONS_SEND,
+        toolnames.SESSIONS_SPAWN,
+        toolnames.SESSIONS_YIELD,
+        toolnames.SUBAGENTS,
+        toolnames.SESSION_STATUS,
     }
 )
 ORCHESTRATOR_TOOLS = frozenset(
-    {"sessions_spawn", "subagents", "sessions_list", "sessions_history", "sessions_yield"}
+    {
+        toolnames.SESSIONS_SPAWN,
+        toolnames.SUBAGENTS,
+        toolnames.SESSIONS_LIST,
+        toolnames.SESSIONS_HISTORY,
+        toolnames.SESSIONS_YIELD,
+    }
 )
 
-_OTHER_SESSION_TOOLS = ("agents_list", "sessions", "sessions_search", "conversations_*")
-_NEVER_IN_A_CHILD = ("gateway", "cron", "automations", "message", "progress_card")
-_NEVER_IN_A_SANDBOX = ("gateway", "cron", "automations", "nodes")
+_OTHER_SESSION_TOOLS = (toolnames.AGENTS_LIST, "sessions", toolnames.SESSIONS_SEARCH, "conversations_*")
+_NEVER_IN_A_CHILD = ("gateway", toolnames.CRON, "automations", "message", "progress_card")
+_NEVER_IN_A_SANDBOX = ("gateway", toolnames.CRON, "automations", "nodes")
 
 _GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "group:fs": tuple(sorted(FILE_TOOLS)),
-        "group:runtime": ("exec",),
+        "group:runtime": (toolnames.EXEC,),
         "group:sessions": (*sorted(SESSION_TOOLS), *_OTHER_SESSION_TOOLS),
     }
 )
-_ALIASES: Mapping[str, str] = MappingProxyType({"bash": "exec"})
+_ALIASES: Mapping[str, str] = MappingProxyType({"bash": toolnames.EXEC})
 
 _PROFILES: Mapping[Profile, tuple[str, ...]] = MappingProxyType(
     {
-        Profile.MINIMAL: ("session_status",),
-        Profile.CODING: (*FILE_TOOLS, "exec", *SESSION_TOOLS),
+        Profile.MINIMAL: (toolnames.SESSION_STATUS,),
+        Profile.CODING: (*FILE_TOOLS, toolnames.EXEC, *SESSION_TOOLS),
         Profile.MESSAGING: (
-            "sessions_list",
-            "sessions_history",
-            "sessions_send",
-            "session_status",
+            toolnames.SESSIONS_LIST,
+            toolnames.SESSIONS_HISTORY,
+            toolnames.SESSIONS_SEND,
+            toolnames.SESSION_STATUS,
             "message",
         ),
         Profile.FULL: ("*",),
@@ -205,7 +212,7 @@ def _within_child(child: ChildLayer | None) -> _Keeps:
 
 def _withheld(child: ChildLayer) -> tuple[str, ...]:
     """The session tools this child lacks. One that `allow` names is given back, but spawning never is."""
-    regained = frozenset(_expanded(child.allow or ())) - {"sessions_spawn"}
+    regained = frozenset(_expanded(child.allow or ())) - {toolnames.SESSIONS_SPAWN}
     kept = regained | (ORCHESTRATOR_TOOLS if child.orchestrator else frozenset())
     return tuple(name for name in (*SESSION_TOOLS, *_OTHER_SESSION_TOOLS) if name not in kept)
 

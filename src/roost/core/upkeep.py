@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 
+from roost.core import toolnames
 from roost.core.addresses import Address
 from roost.core.compaction import CompactionSettings, IdentifierPolicy, thresholds
 from roost.core.cutnotes import STATE_KIND
@@ -27,7 +28,6 @@ from roost.core.workspacefiles import notes_file
 
 FLUSH = "memory-flush"
 FLUSH_TRIES = 3
-FLUSH_TOOL = "write"
 CONDENSED = "stopped to condense the conversation"
 
 _LOUD = frozenset({"on", "full"})
@@ -117,7 +117,7 @@ def due(load: Load, settings: ContextSettings) -> tuple[RunKind, ...]:
 
 def may_flush(session: Session, place: Place, tools: Sequence[str]) -> bool:
     """Whether notes of a private session may be saved: the workspace can be written, by a tool the agent has."""
-    writable = place.access is WorkspaceAccess.WRITE and FLUSH_TOOL in tools
+    writable = place.access is WorkspaceAccess.WRITE and toolnames.WRITE in tools
     return writable and not session.key.heartbeat
 
 
@@ -156,7 +156,7 @@ def flush_prompt(file: str) -> str:
     """What a model is asked in a run that saves notes."""
     return (
         "This conversation will soon be condensed. Save now what should outlast it: decisions, promises, facts about"
-        f" people and work in progress. The tool `{FLUSH_TOOL}` adds lines to `{file}`; change no other file. Write"
+        f" people and work in progress. The tool `{toolnames.WRITE}` adds lines to `{file}`; change no other file. Write"
         " only what is not there yet, briefly. Nobody reads your answer: when you are done, or if there is nothing"
         f" to save, answer exactly {Sentinel.NO_REPLY}."
     )

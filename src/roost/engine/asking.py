@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from roost.core.budgets import unbilled
-from roost.core.counting import at_least, counted
+from roost.core.counting import at_least, usage_of
 from roost.core.ledger import LedgerRow
 from roost.core.messages import AssistantMessage, Message, StopReason, Text, Usage
 from roost.core.models import FailureKind, Finished, ModelFailed, ModelRequest, TextDelta, ThinkingDelta
@@ -66,7 +66,7 @@ class Asking:
             if unbilled(failed.kind, said=bool(self._partial)):
                 await work.store.release(call.id)
             raise
-        spent = counted(request, answer)
+        spent = usage_of(request, answer)
         work.headway.spent.append(
             replace(
                 call,

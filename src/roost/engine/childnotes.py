@@ -1,5 +1,6 @@
 """Reads what a session is reminded of about its children."""
 
+from roost.core import toolnames
 from roost.core.childnotes import MOST_ACTIVE, MOST_RECENT, NOTE_CHARS, Children, note
 from roost.core.childviews import RECENT_MS
 from roost.core.messages import UserMessage
@@ -8,13 +9,12 @@ from roost.core.runs import RunKind
 from roost.core.transcript import gateway_message
 from roost.engine.work import Work
 
-CHILDREN_TOOL = "subagents"
 WINDOW_SHARE = 4
 
 
 async def children_note(work: Work) -> UserMessage | None:
     """The reminder, for a run that can do something about its children; it takes little of a small window."""
-    can = any(tool.spec.name == CHILDREN_TOOL for tool in work.part.tools)
+    can = any(tool.spec.name == toolnames.SUBAGENTS for tool in work.part.tools)
     if not can or work.run.request.kind is RunKind.ANNOUNCE:
         return None
     now, key = work.clock.now(), work.run.key

@@ -28,7 +28,6 @@ from roost.engine.jobs import Jobs
 from roost.engine.keeping import until_kept
 from roost.engine.leasing import release, renew
 from roost.engine.letters import Letters
-from roost.engine.notices import Notices
 from roost.engine.operations import Operations
 from roost.engine.outbox import DELIVERIES, Outbox
 from roost.engine.reconciler import Reconciler
@@ -41,6 +40,7 @@ from roost.engine.standby import Tell, lease_when_free
 from roost.engine.stops import Stops
 from roost.engine.supervisor import Supervisor
 from roost.engine.sweeper import Sweeper
+from roost.engine.sysevents import SystemEvents
 from roost.engine.timers import Timers
 from roost.engine.waits import Waits
 from roost.ports import Channel, Clock, Store
@@ -92,9 +92,9 @@ class Engine:
         self.sweeper = Sweeper(store, clock, self._book)
         self.timers = Timers(store, clock, new_id, self._book)
         self.jobs = Jobs(store, clock, new_id, self._book, self.timers, lambda: self._lease)
-        self.notices = Notices(store, clock, new_id, self._book, self.timers)
+        self.system_events = SystemEvents(store, clock, new_id, self._book, self.timers)
         self.letters = Letters(store, clock, new_id, self._book, places)
-        self.hooks = Hooks(store, clock, new_id, self._book, self.notices)
+        self.hooks = Hooks(store, clock, new_id, self._book, self.system_events)
         self._couriers = Couriers(store, clock, self._book, jitter)
         self._recoverer = Recoverer(store, clock, self._book)
         self._reconciler = Reconciler(store, clock, self._hosting.served, jitter)

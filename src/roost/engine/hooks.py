@@ -18,9 +18,9 @@ from roost.core.principals import OWNER
 from roost.core.runs import Lane, Request
 from roost.core.sessions import Facts
 from roost.core.snapshots import Snapshot
-from roost.engine.notices import From, Notices
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId
+from roost.engine.sysevents import From, SystemEvents
 from roost.ports import Accepted, Clock, Store
 
 RULE = "the key that a hook was given"
@@ -35,12 +35,14 @@ class Taken:
 
 
 class Hooks:
-    def __init__(self, store: Store, clock: Clock, new_id: NewId, book: Rulebook, notices: Notices) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, new_id: NewId, book: Rulebook, events: SystemEvents
+    ) -> None:
         self._store = store
         self._clock = clock
         self._new_id = new_id
         self._book = book
-        self._notices = notices
+        self._events = events
 
     @property
     def rules(self) -> HookRules:
@@ -68,7 +70,7 @@ class Hooks:
         if order.action is Action.WAKE:
             came = From(kind=ProvenanceKind.HOOK, tool=order.tool, source=source)
             event = SystemEvent(text=order.text, wake=order.wake)
-            accepted = await self._notices.tell(order.key, event, OWNER, came)
+            accepted = await self._events.tell(order.key, event, OWNER, came)
         else:
             accepted = await self._begin(order, source)
         if accepted.duplicate:

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 from roost.core.errors import Forbidden, NotFound, StoreUnavailable
 from roost.core.firings import Firing
-from roost.core.jobmaking import Setting, made, of_people, refuse_crowd, replanned
-from roost.core.jobs import Job, Plan, Venue, venue
+from roost.core.jobs import Job, Plan, Setting, Venue, made, refuse_crowd, replanned, venue
 from roost.core.leases import Lease
 from roost.core.principals import Principal
 from roost.core.queries import Page
@@ -41,7 +40,7 @@ class Jobs:
         """All that people made, the newest last."""
         if not caller.is_owner:
             return ()
-        found = [job for job in await self._store.jobs() if of_people(job)]
+        found = [job for job in await self._store.jobs() if job.of_people]
         return tuple(sorted(found, key=lambda job: (job.created_at, job.id)))
 
     async def one(self, caller: Principal, job_id: str) -> Job:
@@ -49,8 +48,9 @@ class Jobs:
 
     async def add(self, caller: Principal, plan: Plan) -> Job:
         _refuse_others(caller)
-        refuse_crowd(await self._store.jobs())
-        job = made(self._new_id(), caller, plan, self._setting())
+        job_id = self._new_id()
+        refuse_crowd(await self._store.jobs(), job_id)
+        job = made(job_id, caller, plan, self._setting())
         await self._store.change_job(job.id, lambda known: job)
         return job
 
@@ -111,6 +111,6 @@ def _refuse_others(caller: Principal) -> None:
 
 
 def _known(caller: Principal, job: Job | None, job_id: str) -> Job:
-    if job is None or not caller.is_owner or not of_people(job):
+    if job is None or not caller.is_owner or not job.of_people:
         raise NotFound(f"there is no job {job_id}", hint="see the list of jobs")
     return job

@@ -15,9 +15,9 @@ from roost.core.facts import facts_of, session_owner
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial
 from roost.core.letters import Letter, Unsendable
-from roost.core.parts import part_id
 from roost.core.queries import SessionQuery
 from roost.core.snapshots import Snapshot
+from roost.core.splitting import part_id
 from roost.engine.reaching import routed
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId

@@ -12,7 +12,6 @@ import anyio
 
 from roost.core import occasions
 from roost.core.errors import Fenced, RoostError, StoreUnavailable
-from roost.core.jobmaking import of_people
 from roost.core.jobs import Job, Plan, SystemEvent, Wake, venue
 from roost.core.leases import Lease
 from roost.core.occasions import Moment
@@ -88,7 +87,7 @@ class Timers:
         """Whether something is left that is due."""
         left = False
         for job in await self._store.due_jobs(self._clock.now(), AT_ONCE):
-            if of_people(job) and not rules.house.timers.enabled:
+            if job.of_people and not rules.house.timers.enabled:
                 continue
             try:
                 after = await self.fire(lease, job)
@@ -132,7 +131,7 @@ class Timers:
     async def _follow(self, rules: Rules) -> None:
         """The look-arounds are those of the configuration."""
         wanted = {beat_id(agent): one.plan for agent, one in rules.house.timers.beats.items()}
-        known = {job.id for job in await self._store.jobs() if not of_people(job)}
+        known = {job.id for job in await self._store.jobs() if not job.of_people}
         for name in known - wanted.keys():
             await self._store.change_job(name, lambda job: None)
         for name, plan in wanted.items():

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from roost.core import toolnames
 from roost.core.jsonvalue import JsonObject, JsonValue
 
 LISTED = 20
@@ -45,17 +46,19 @@ class Wish:
 def wish_in(text: str) -> Wish | None:
     """The first request a text makes; a task or message may hold what would be a request by itself."""
     if found := _SPAWN.search(text):
-        return Wish("sessions_spawn", {"task": found["task"].strip()})
+        return Wish(toolnames.SESSIONS_SPAWN, {"task": found["task"].strip()})
     if found := _SEND.search(text):
-        return Wish("sessions_send", {**_target(found["target"]), "message": found["message"].strip()})
+        return Wish(
+            toolnames.SESSIONS_SEND, {**_target(found["target"]), "message": found["message"].strip()}
+        )
     if found := _HISTORY.search(text):
-        return Wish("sessions_history", {"sessionKey": found["target"].rstrip(".?!"), "limit": SHOWN})
+        return Wish(toolnames.SESSIONS_HISTORY, {"sessionKey": found["target"].rstrip(".?!"), "limit": SHOWN})
     if found := _STATUS.search(text):
-        return Wish("session_status", {"sessionKey": found["target"].rstrip(".?!")})
+        return Wish(toolnames.SESSION_STATUS, {"sessionKey": found["target"].rstrip(".?!")})
     if found := _SEARCH.search(text):
-        return Wish("sessions_search", {"query": found["query"].strip(_AROUND)})
+        return Wish(toolnames.SESSIONS_SEARCH, {"query": found["query"].strip(_AROUND)})
     if _LIST.search(text):
-        return Wish("sessions_list", {"limit": LISTED, "includeDerivedTitles": True})
+        return Wish(toolnames.SESSIONS_LIST, {"limit": LISTED, "includeDerivedTitles": True})
     return None
 
 

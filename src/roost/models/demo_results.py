@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from roost.core import toolnames
 from roost.core.jsonl import Malformed, read_object
 from roost.core.jsonl_messages import as_object, as_text
 from roost.core.jsonvalue import JsonObject, JsonValue
@@ -18,24 +19,24 @@ def summary_of(result: ToolResult) -> str:
     if result.is_error or found.get("status") in ("error", "forbidden", "timeout"):
         return f"That did not work ({result.tool}): {_short(as_text(found.get('error')) or text)}"
     match result.tool:
-        case "sessions_list":
+        case toolnames.SESSIONS_LIST:
             said = _listed("session", map(_session, _objects(found.get("sessions"))))
             return f"{said}\n{warning}" if (warning := _warning(found)) else said
-        case "sessions_search":
+        case toolnames.SESSIONS_SEARCH:
             return _listed("passage", map(_passage, _objects(found.get("results"))))
-        case "sessions_history":
+        case toolnames.SESSIONS_HISTORY:
             return _listed("message", map(_message, _objects(found.get("messages"))))
-        case "sessions_spawn":
+        case toolnames.SESSIONS_SPAWN:
             child = as_text(found.get("childSessionKey")) or "a session of its own"
             return f"A helper has started in {child}. Its report comes here when it is done."
-        case "sessions_send":
+        case toolnames.SESSIONS_SEND:
             return _sent(found)
         case _:
             return f"{result.tool} says: {_short(text)}"
 
 
 def _plain(result: ToolResult, text: str) -> str:
-    if result.tool == "session_status" and not result.is_error:
+    if result.tool == toolnames.SESSION_STATUS and not result.is_error:
         return text
     said = "failed" if result.is_error else "says"
     return f"{result.tool} {said}: {_short(text) or '(nothing)'}"

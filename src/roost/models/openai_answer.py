@@ -12,9 +12,9 @@ from roost.core.jsonl_messages import as_count, as_object
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
 from roost.core.messages import AssistantMessage, StopReason, Text, Thinking, ToolCall, Usage
 from roost.core.models import Finished, ModelEvent, ModelSpec, TextDelta, ThinkingDelta, ToolCallBegun
+from roost.core.pricing import priced
 from roost.models.arguments import PieceMender, mended, read_arguments
 from roost.models.failures import FILTERED
-from roost.models.pricing import priced
 
 API = "openai-completions"
 DONE = b"[DONE]"

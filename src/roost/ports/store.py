@@ -139,10 +139,6 @@ class Store(Lists, Jobs, Points, Imports, Protocol):
         """The same for a decision that reaches the sessions below: it sees all their unfinished work."""
         ...
 
-    async def record_route(self, key: SessionKey, address: Address) -> None:
-        """Remember where this conversation was last met; origin, activity and freshness stay."""
-        ...
-
     async def thread_binding(self, address: Address) -> ThreadBinding | None: ...
 
     # -- transcript ----------------------------------------------------------------------------------

@@ -113,6 +113,15 @@ def refused(message: str) -> Refusal:
     return Refusal(close=POLICY_VIOLATION, failure=Failure(code=ErrorCode.INVALID_REQUEST, message=message))
 
 
+def _without_device(why: str) -> Refusal:
+    failed = Failure(
+        code=ErrorCode.NOT_PAIRED,
+        message=f"device identity required: {why}",
+        details={"code": "DEVICE_IDENTITY_REQUIRED"},
+    )
+    return Refusal(close=POLICY_VIOLATION, failure=failed)
+
+
 NOT_JSON = Refusal(close=NORMAL)
 NOT_CONNECT = refused("invalid handshake: first request must be connect")
 STARTING = Refusal(
@@ -125,24 +134,8 @@ STARTING = Refusal(
         retry_after_ms=STARTING_RETRY_MS,
     ),
 )
-NO_CREDENTIAL = Refusal(
-    close=POLICY_VIOLATION,
-    failure=Failure(
-        code=ErrorCode.NOT_PAIRED,
-        message="device identity required: give the gateway's token",
-        details={"code": "DEVICE_IDENTITY_REQUIRED"},
-    ),
-)
-
-
-NODE_WITHOUT_DEVICE = Refusal(
-    close=POLICY_VIOLATION,
-    failure=Failure(
-        code=ErrorCode.NOT_PAIRED,
-        message="device identity required: a node is a paired device",
-        details={"code": "DEVICE_IDENTITY_REQUIRED"},
-    ),
-)
+NO_CREDENTIAL = _without_device("give the gateway's token")
+NODE_WITHOUT_DEVICE = _without_device("a node is a paired device")
 
 
 def wrong_secret(kind: Literal["token", "password"]) -> Refusal:

@@ -12,9 +12,9 @@ from roost.core.exchanges import CompletionStatus
 from roost.core.firings import FiringState, PutFiring
 from roost.core.inbound import InboundRecord, InboundState, InputMode
 from roost.core.keys import SessionKey
-from roost.core.parts import parts
 from roost.core.runs import RunState
 from roost.core.sessions import Counters, SessionStatus, Summary
+from roost.core.splitting import parts
 from roost.core.threads import BindThread, UnbindThread, UseThread
 from roost.core.timeline import continued
 from roost.core.turntaking import standing

@@ -192,7 +192,6 @@ class CrashingStore(_CrashingLeases):
         self.overview = crashes.around("store.overview", store.overview)
         self.change_session = crashes.around("store.change_session", store.change_session)
         self.change_tree = crashes.around("store.change_tree", store.change_tree)
-        self.record_route = crashes.around("store.record_route", store.record_route)
         self.thread_binding = crashes.around("store.thread_binding", store.thread_binding)
         self.append = crashes.around("store.append", store.append)
         self.entries = crashes.around("store.entries", store.entries)

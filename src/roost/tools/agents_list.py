@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from roost.core import toolnames
 from roost.core.delegation import Delegation
 from roost.core.jsonvalue import JsonObject
 from roost.core.models import ToolSpec
@@ -24,7 +25,7 @@ class ListedAgent:
 class AgentsList:
     traits = ToolTraits(reenterable=True, parallel=True)
     spec = ToolSpec(
-        name="agents_list",
+        name=toolnames.AGENTS_LIST,
         description=(
             "List the agents under which you may spawn a session, as JSON: give an `id` as `agentId` to sessions_spawn. "
             "Your own agent comes first."

@@ -3,15 +3,28 @@
 from dataclasses import replace
 from enum import StrEnum
 
+from roost.core import toolnames
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.firings import Firing
-from roost.core.jobmaking import Setting, hastened, made, of_people, refuse_crowd, replanned
-from roost.core.jobs import SILENT, AgentTurn, Announce, Job, JobPlace, Plan, SystemEvent
-from roost.core.jobwords import read_schedule, written
+from roost.core.jobs import (
+    SILENT,
+    AgentTurn,
+    Announce,
+    Job,
+    JobPlace,
+    Plan,
+    Setting,
+    SystemEvent,
+    hastened,
+    made,
+    refuse_crowd,
+    replanned,
+    usual_place,
+)
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.models import ToolSpec
 from roost.core.notices import derived_id
-from roost.core.schedules import Zones
+from roost.core.schedules import Zones, read_schedule, written
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.ports import Clock, Report, Store
 from roost.tools.arguments import Arguments, object_schema
@@ -39,7 +52,7 @@ def _text(what: str) -> JsonObject:
 class Cron:
     traits = ToolTraits(reenterable=True, privileged=True)
     spec = ToolSpec(
-        name="cron",
+        name=toolnames.CRON,
         description=(
             "Set timers: what you do later or again and again without being asked, as JSON. `add` takes a `name`, one of "
             "`at` (a moment such as 2026-03-01T09:00+01:00, or a span such as 20m), `every` (30m, 2h) or `cron` (five "
@@ -90,7 +103,7 @@ class Cron:
     async def _act(self, action: Action, invocation: Invocation, arguments: Arguments) -> JsonObject:
         match action:
             case Action.LIST:
-                jobs = [job for job in await self._store.jobs() if of_people(job)]
+                jobs = [job for job in await self._store.jobs() if job.of_people]
                 return {"total": len(jobs), "jobs": [_row(job) for job in jobs[:MOST_LISTED]]}
             case Action.ADD:
                 return await self._add(invocation, arguments)
@@ -105,9 +118,7 @@ class Cron:
         # The same call makes the same job.
         name = derived_id("job", invocation.run_id, invocation.call_id)
         job = made(name, invocation.cause.principal, self._plan(invocation, arguments), self._setting())
-        known = await self._store.jobs()
-        if name not in {one.id for one in known}:
-            refuse_crowd(known)
+        refuse_crowd(await self._store.jobs(), name)
         kept = await self._store.change_job(name, lambda known: known or job)
         return {"added": _row(kept or job)}
 
@@ -130,7 +141,7 @@ class Cron:
 
     def _plan(self, invocation: Invocation, arguments: Arguments) -> Plan:
         event = arguments.text_or("event", "")
-        target = arguments.text_or("target", "main" if event else "isolated")
+        target = arguments.text_or("target", usual_place(event=bool(event)))
         if target not in ("main", "isolated", "current"):
             raise InvalidInput("`target` is no session", hint="give main, isolated or current")
         current = target == "current"
@@ -166,7 +177,7 @@ def _or_none(arguments: Arguments, name: str) -> str | None:
 
 
 def _known(job: Job | None) -> Job:
-    if job is None or not of_people(job):
+    if job is None or not job.of_people:
         raise NotFound("there is no such job", hint=HINT)
     return job
 

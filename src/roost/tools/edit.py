@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from roost.core import toolnames
 from roost.core.errors import InvalidInput
 from roost.core.masks import refuse_masks
 from roost.core.models import ToolSpec
@@ -19,7 +20,7 @@ _PLACES = 5
 class Edit:
     traits = ToolTraits()
     spec = ToolSpec(
-        name="edit",
+        name=toolnames.EDIT,
         description=(
             "Replace a piece of a text file of the workspace. `oldText` must be in the file exactly once, spaces "
             "and line ends included; give more of the lines around it if it is not unique, or set "

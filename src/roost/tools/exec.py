@@ -4,6 +4,7 @@ from codecs import getincrementaldecoder
 
 import anyio
 
+from roost.core import toolnames
 from roost.core.errors import Forbidden, InvalidInput, RoostError
 from roost.core.jsonvalue import JsonObject
 from roost.core.models import ToolSpec
@@ -80,7 +81,7 @@ class Exec:
     """Made for one kind of place: outside a sandbox it is privileged, and it refuses the other kind."""
 
     spec = ToolSpec(
-        name="exec",
+        name=toolnames.EXEC,
         description=(
             "Run a shell command (/bin/sh) in the workspace and return what it prints, errors included, with its "
             "exit status. There is no terminal and no input. Everything the command started ends with it, "

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from roost.core import toolnames
 from roost.core.models import ToolSpec
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.ports import Report
@@ -21,7 +22,7 @@ _LOOKED_AT = 10_000
 class ListFiles:
     traits = ToolTraits(reenterable=True, parallel=True)
     spec = ToolSpec(
-        name="list",
+        name=toolnames.LIST,
         description=(
             "List files and folders of the workspace as a tree. Folders end in `/`, files show their size in bytes, "
             "links show where they point."

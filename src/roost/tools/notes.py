@@ -1,5 +1,6 @@
 """`write` as an agent has it while it saves notes: it adds to one file and can change no other."""
 
+from roost.core import toolnames
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.masks import refuse_masks
 from roost.core.models import ToolSpec
@@ -19,7 +20,7 @@ class Notes:
     def __init__(self, path: str) -> None:
         self._path = path
         self.spec = ToolSpec(
-            name="write",
+            name=toolnames.WRITE,
             description=f"Add lines to the end of `{path}`, the notes of this day. Nothing in it is replaced.",
             parameters=object_schema(
                 {"content": {"type": "string", "description": "The lines to add."}}, required=("content",)

@@ -1,5 +1,6 @@
 """`read`: a text file of the workspace, whole or by lines."""
 
+from roost.core import toolnames
 from roost.core.errors import InvalidInput
 from roost.core.models import ToolSpec
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
@@ -16,7 +17,7 @@ _LOOKED_AT = 8 << 10
 class Read:
     traits = ToolTraits(reenterable=True, parallel=True)
     spec = ToolSpec(
-        name="read",
+        name=toolnames.READ,
         description=(
             "Read a text file of the workspace. Returns the text exactly as stored, at most 256 KiB; a last "
             "line in brackets says what was left out and the offset to go on with."

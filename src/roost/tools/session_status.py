@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from roost.core import toolnames
 from roost.core.effects import ChangeSession, Effects
 from roost.core.errors import Forbidden, RoostError
 from roost.core.exchanges import CompletionStatus
@@ -38,7 +39,7 @@ class Models:
 class SessionStatus:
     traits = ToolTraits(reenterable=True)
     spec = ToolSpec(
-        name="session_status",
+        name=toolnames.SESSION_STATUS,
         description=(
             "Show how a session stands: status, model, context, usage, time, and the work linked to it. With `model`, "
             "first set the model of that session from its next run on; do so only if a person asked for it."

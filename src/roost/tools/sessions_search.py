@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from roost.core import toolnames
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonValue, from_utf8
 from roost.core.models import ToolSpec
@@ -35,7 +36,7 @@ class _Results:
 class SessionsSearch:
     traits = ToolTraits(reenterable=True, parallel=True, recalls=True)
     spec = ToolSpec(
-        name="sessions_search",
+        name=toolnames.SESSIONS_SEARCH,
         description=(
             "Find messages and tool output in the sessions you may see, archived ones included, newest first, as JSON. "
             "Every word must occur; put a phrase in double quotes. Words are whole words; Chinese, Japanese and Korean "

@@ -6,7 +6,7 @@ crash too, finds the message it sent, and `messageId` alone says later what beca
 
 from dataclasses import dataclass
 
-from roost.core import a2a, carrying, sending
+from roost.core import a2a, carrying, sending, toolnames
 from roost.core.effects import Effects, PutExchange
 from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound, RoostError
 from roost.core.exchanges import Exchange, ExchangeState
@@ -53,7 +53,7 @@ class _Wanted:
 class SessionsSend:
     traits = ToolTraits(reenterable=True, waits=True, recalls=True)
     spec = ToolSpec(
-        name="sessions_send",
+        name=toolnames.SESSIONS_SEND,
         description=(
             "Send a message to another session and wait for its reply, as JSON. Name it by `sessionKey`, `label` or "
             "`agentId` (that agent's main session). With `timeoutSeconds` 0 it is only sent. Status `timeout` means that "

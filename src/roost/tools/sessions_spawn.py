@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar
 
+from roost.core import toolnames
 from roost.core.effects import Effect, Effects, OweCompletion
 from roost.core.errors import Conflict, Forbidden, InvalidInput, RoostError
 from roost.core.exchanges import Cleanup
@@ -61,7 +62,7 @@ class SessionsSpawn:
     # Beside others, so that those of one answer are committed together.
     traits = ToolTraits(reenterable=True, parallel=True)
     spec = ToolSpec(
-        name="sessions_spawn",
+        name=toolnames.SESSIONS_SPAWN,
         description=(
             "Give a task to a sub-agent that works in a session of its own. Returns at once with its `childSessionKey`; "
             "its report comes here when it is done, so do not ask for it again and again: go on, or call "

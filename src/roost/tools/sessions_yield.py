@@ -1,5 +1,6 @@
 """`sessions_yield`: end the turn and go on when the children of this turn have ended."""
 
+from roost.core import toolnames
 from roost.core.errors import InvalidInput
 from roost.core.exchanges import CompletionStatus
 from roost.core.jsonvalue import JsonValue
@@ -18,7 +19,7 @@ NOTHING = "nothing that this turn spawned is still at work: it goes on at once i
 class SessionsYield:
     traits = ToolTraits(reenterable=True, ends_turn=True)
     spec = ToolSpec(
-        name="sessions_yield",
+        name=toolnames.SESSIONS_YIELD,
         description=(
             "End this turn now, without an answer, and go on when every sub-agent that this turn spawned has ended: "
             "their reports come as the next message. Call it after sessions_spawn when you need the results."

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
-from roost.core import stopping
+from roost.core import stopping, toolnames
 from roost.core.childviews import MOST_CHILDREN, RECENT_MS, ChildView, chosen, shown
 from roost.core.effects import Effects, EndRun, RequestStop
 from roost.core.endings import visible
@@ -12,7 +12,6 @@ from roost.core.exchanges import CompletionStatus
 from roost.core.figures import counted
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind
-from roost.core.marking import STEER_TOOL
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.models import ToolSpec
 from roost.core.notices import derived_id
@@ -45,7 +44,7 @@ Stop: TypeAlias = Callable[[str, str], object]
 class Subagents:
     traits = ToolTraits(reenterable=True, waits=True, recalls=True)
     spec = ToolSpec(
-        name=STEER_TOOL,
+        name=toolnames.SUBAGENTS,
         description=(
             "Look after the sub-agents that this session spawned. `list` shows those at work and those that ended "
             "lately; `wait` waits until the target has ended and returns what it said; `steer` says more about its task "

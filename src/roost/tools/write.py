@@ -1,5 +1,6 @@
 """`write`: a whole text file, put in place at once."""
 
+from roost.core import toolnames
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.masks import refuse_masks
 from roost.core.models import ToolSpec
@@ -13,7 +14,7 @@ from roost.tools.workspace import Workspace
 class Write:
     traits = ToolTraits()
     spec = ToolSpec(
-        name="write",
+        name=toolnames.WRITE,
         description=(
             "Write a text file of the workspace, replacing the whole file if there is one. Missing folders are "
             "made. To change a part of a file, use `edit`."

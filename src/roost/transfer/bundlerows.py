@@ -21,8 +21,8 @@ from roost.core.runs import RunKind
 from roost.core.sessions import Base, Generation, OpenedBy, Session, SessionStatus
 from roost.core.terms import SpawnMode, Terms
 from roost.core.visibility import Level
-from roost.transfer.exports import Clean, masked_fields
-from roost.transfer.index import one_line
+from roost.transfer.cleaning import Clean, masked_fields
+from roost.transfer.index import as_line
 from roost.transfer.paths import is_session_id
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -157,7 +157,7 @@ def generations_from_json(said: JsonObject) -> Iterator[BundledGeneration]:
             file=as_optional(one.get("file")),
             opened_at=as_count(one.get("openedAt")),
             opened_by=_one_of(OpenedBy, one.get("openedBy"), OpenedBy.IMPORT),
-            rule=one_line(one.get("rule")),
+            rule=as_line(one.get("rule")),
             base=Base(session_id=as_text(base.get("sessionId")), seq=as_count(base.get("seq")))
             if base
             else None,
@@ -185,16 +185,16 @@ def terms_from_json(said: JsonObject) -> Terms:
     return Terms(
         rights=meet(Rights(), narrowed),
         mode=_one_of(SpawnMode, said.get("mode"), SpawnMode.RUN),
-        task=one_line(said.get("task")) or "",
-        task_name=one_line(said.get("taskName")),
-        model=one_line(said.get("model")),
-        thinking=one_line(said.get("thinking")),
+        task=as_line(said.get("task")) or "",
+        task_name=as_line(said.get("taskName")),
+        model=as_line(said.get("model")),
+        thinking=as_line(said.get("thinking")),
     )
 
 
 def call_from_json(said: JsonObject, key: SessionKey, owner: Principal) -> LedgerRow:
     """A call of a session that is whose it is here."""
-    call_id = one_line(said.get("id"))
+    call_id = as_line(said.get("id"))
     counts = [as_count(one) for one in _listed(said.get("usage"))]
     if call_id is None or any(one > MOST for one in counts):
         raise InvalidInput(
@@ -204,12 +204,12 @@ def call_from_json(said: JsonObject, key: SessionKey, owner: Principal) -> Ledge
         id=call_id,
         at=as_count(said.get("at")),
         key=key,
-        session_id=one_line(said.get("sessionId")) or "",
+        session_id=as_line(said.get("sessionId")) or "",
         principal=owner,
-        run_id=one_line(said.get("runId")) or "",
+        run_id=as_line(said.get("runId")) or "",
         run_kind=_one_of(RunKind, said.get("runKind"), RunKind.TURN),
-        provider=one_line(said.get("provider")) or "",
-        model=one_line(said.get("model")) or "",
+        provider=as_line(said.get("provider")) or "",
+        model=as_line(said.get("model")) or "",
         usage=Usage(*counts[: len(Usage._fields)]),
         estimated=said.get("estimated") is True,
     )

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from roost.core.addresses import ChatType, Origin
 from roost.core.channeltraits import Traits
+from roost.core.groupnames import legacy_key
 from roost.core.jsonl import LATEST, Malformed, read_object
 from roost.core.jsonl_messages import MOST_DOLLARS, as_count, as_object, as_optional, as_text
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind, SessionKey
-from roost.core.legacy import legacy_key
 from roost.core.sessions import Counters, Labels, Overrides
 from roost.transfer.paths import is_session_id
 
@@ -99,9 +99,9 @@ def _entry(name: str, said: JsonObject) -> IndexEntry:
         session_id=_session_id(said.get("sessionId")),
         earlier=_earlier(said),
         parent=as_optional(said.get("spawnedBy")) or as_optional(said.get("parentSessionKey")),
-        provider=one_line(origin.get("provider"))
-        or one_line(said.get("channel"))
-        or one_line(said.get("lastChannel")),
+        provider=as_line(origin.get("provider"))
+        or as_line(said.get("channel"))
+        or as_line(said.get("lastChannel")),
         labels=_labels(said),
         origin=_origin(origin),
         overrides=Overrides(model=_model(said), thinking=_thinking(said.get("thinkingLevel"))),
@@ -122,31 +122,31 @@ def _earlier(said: JsonObject) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found for value in ids if (found := _session_id(value))))
 
 
-def one_line(value: JsonValue, limit: int = LABEL_CHARS) -> str | None:
+def as_line(value: JsonValue, limit: int = LABEL_CHARS) -> str | None:
     """A text for people, on one line."""
     return _CONTROL.sub(" ", as_text(value)[:limit]).strip() or None
 
 
 def _labels(said: JsonObject) -> Labels:
     return Labels(
-        label=one_line(said.get("label")),
-        display_name=one_line(said.get("displayName")),
-        subject=one_line(said.get("subject")),
-        room=one_line(said.get("groupChannel")) or one_line(said.get("room")),
-        space=one_line(said.get("space")),
+        label=as_line(said.get("label")),
+        display_name=as_line(said.get("displayName")),
+        subject=as_line(said.get("subject")),
+        room=as_line(said.get("groupChannel")) or as_line(said.get("room")),
+        space=as_line(said.get("space")),
     )
 
 
 def _origin(said: JsonObject) -> Origin:
     return Origin(
-        label=one_line(said.get("label")),
-        provider=one_line(said.get("provider")),
-        surface=one_line(said.get("surface")),
+        label=as_line(said.get("label")),
+        provider=as_line(said.get("provider")),
+        surface=as_line(said.get("surface")),
         chat_type=ChatType.parse(as_text(said.get("chatType"))),
-        sender=one_line(said.get("from")),
-        to=one_line(said.get("to")),
-        account=one_line(said.get("accountId")),
-        thread=one_line(_as_word(said.get("threadId"))),
+        sender=as_line(said.get("from")),
+        to=as_line(said.get("to")),
+        account=as_line(said.get("accountId")),
+        thread=as_line(_as_word(said.get("threadId"))),
     )
 
 

@@ -21,8 +21,9 @@ from roost.core.queries import Cursor, SessionQuery
 from roost.core.sessions import Generation, Session
 from roost.locks import FileLock
 from roost.ports import Clock, SecretScanner, Store
+from roost.transfer.cleaning import masked, masking
 from roost.transfer.export import added_lines, export_transcript, file_name, files_of
-from roost.transfer.exports import masked, masking, opened_privately
+from roost.transfer.exportfolder import opened_privately
 from roost.transfer.layout import Layout
 
 INDEX = "sessions.json"

@@ -22,7 +22,7 @@ from roost.transfer.lines import read_whole
 from roost.transfer.options import ImportOptions
 from roost.transfer.paths import TranscriptName
 from roost.transfer.plans import Plans, make_plans
-from roost.transfer.report import ImportReport, Item, Progress, Result, shown
+from roost.transfer.report import ImportReport, Item, Progress, Result, left_out, shown
 
 INDEX = "sessions.json"
 AGENTS = "agents"
@@ -49,7 +49,7 @@ async def _items(store: Store, folder: Path, options: ImportOptions) -> AsyncGen
     with await to_thread.run_sync(Folder.open, folder) as root:
         for source in await to_thread.run_sync(_sources, root, folder, options):
             if not _is_agent(source.agent):
-                yield _left_out(source.name, "not the name of an agent")
+                yield left_out(source.name, "not the name of an agent")
                 continue
             with ExitStack() as opened:
                 try:
@@ -141,13 +141,9 @@ def _survey(folder: Folder, agent: str, options: ImportOptions) -> Plans:
     plans = make_plans(
         _index(folder, listing, options), [name for _, name in names if name is not None], agent, options
     )
-    links = [_left_out(text, "a link or no plain file; it is not followed") for text in listing.others]
-    other = [_left_out(text, "not the name of a transcript") for text, name in names if name is None]
+    links = [left_out(text, "a link or no plain file; it is not followed") for text in listing.others]
+    other = [left_out(text, "not the name of a transcript") for text, name in names if name is None]
     return Plans(plans=plans.plans, skipped=(*links, *other, *plans.skipped))
-
-
-def _left_out(text: str, reason: str) -> Item:
-    return Item(source=shown(text), result=Result.SKIPPED, reason=reason)
 
 
 def _index(folder: Folder, listing: Listing, options: ImportOptions) -> tuple[IndexEntry, ...]:

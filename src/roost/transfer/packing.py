@@ -18,8 +18,8 @@ from roost.core.sessions import Generation, Session
 from roost.ports import Store
 from roost.transfer.archives import Packer, Write
 from roost.transfer.bundlerows import call_to_json, generation_to_json, session_to_json
+from roost.transfer.cleaning import Clean, masked
 from roost.transfer.export import export_transcript, file_name, files_of
-from roost.transfer.exports import Clean, masked
 
 INDEX, USAGE = "sessions.json", "usage.jsonl"
 PAGE = 100

@@ -12,7 +12,7 @@ from roost.core.notices import derived_id
 from roost.transfer.index import IndexEntry
 from roost.transfer.options import ImportOptions
 from roost.transfer.paths import TranscriptName, is_session_id
-from roost.transfer.report import Item, Result, shown
+from roost.transfer.report import Item, left_out, shown
 
 MAX_DEPTH = 8
 
@@ -62,13 +62,13 @@ def make_plans(
     skipped = [*known.skipped]
     for name in names:
         if name.compressed:
-            skipped.append(_skipped(name.text, "compressed; unpack it with `zstd -d` and import again"))
+            skipped.append(left_out(name.text, "compressed; unpack it with `zstd -d` and import again"))
         else:
             pool.add(name)
     plans = [*_keyed(known, pool)]
     for entry in known.refused:
         skipped.extend(
-            _skipped(name.text, f"belongs to {shown(entry.name)}, which is no key")
+            left_out(name.text, f"belongs to {shown(entry.name)}, which is no key")
             for name in pool.take_all(entry.session_id)
         )
     plans = [*_with_parents(plans, agent, options), *_orphans(pool, agent)]
@@ -93,11 +93,11 @@ class _Known:
             key = self._options.key(self._agent, entry.name, entry.provider)
         except InvalidInput as error:
             self.refused.append(entry)
-            self.skipped.append(_skipped(entry.name, error.message))
+            self.skipped.append(left_out(entry.name, error.message))
             return
         if key.kind is KeyKind.UNKNOWN:
             self.skipped.append(
-                _skipped(entry.name, "not a key of a conversation; its transcript gets its own")
+                left_out(entry.name, "not a key of a conversation; its transcript gets its own")
             )
         else:
             self._found.setdefault(key, []).append(entry)
@@ -105,10 +105,6 @@ class _Known:
     def items(self) -> Iterator[tuple[SessionKey, list[IndexEntry]]]:
         for key, entries in self._found.items():
             yield key, sorted(entries, key=lambda entry: (entry.times.updated, entry.name == str(key)))
-
-
-def _skipped(source: str, reason: str) -> Item:
-    return Item(source=shown(source), result=Result.SKIPPED, reason=reason)
 
 
 # -- files -------------------------------------------------------------------------------------------

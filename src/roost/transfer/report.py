@@ -89,6 +89,10 @@ class Remarks:
         return (*self._kept, *((f"and {self._more} more",) if self._more else ()))
 
 
+def left_out(text: str, reason: str) -> Item:
+    return Item(source=shown(text), result=Result.SKIPPED, reason=reason)
+
+
 def shown(text: str) -> str:
     """A text from outside as one short line: control characters and halves of characters escaped."""
     line = text[: SHOWN_CHARS + 1].encode("unicode_escape" if not text.isprintable() else "utf-8").decode()

@@ -14,7 +14,7 @@ from roost.core.errors import InvalidInput, StoreUnavailable
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.testing import builders
-from roost.transfer.exports import folder_name
+from roost.transfer.exportfolder import folder_name
 from tests.contract.scenes import change
 
 HERS = SessionKey.parse("agent:main:telegram:direct:7")

@@ -8,9 +8,10 @@ import pytest
 
 from roost.app.desk import Desk
 from roost.app.providers import open_models
-from roost.app.toolpolicies import TOOLS, ToolTurn, level_of, policy_of, rights_of_child, spawns_of
+from roost.app.toolpolicies import ToolTurn, level_of, policy_of, rights_of_child, spawns_of
 from roost.clock import SystemClock
 from roost.config import Settings, load
+from roost.core import toolnames
 from roost.core.models import ModelRef
 from roost.core.principals import OWNER, Principal, person
 from roost.core.rights import Rights
@@ -40,7 +41,7 @@ def tools(found: Settings, session: Session, *, by: Principal = OWNER, model: Mo
     run = samples.run("r", key=session.key, request=Request())
     turn = ToolTurn(session=session, run=replace(run, cause=replace(run.cause, principal=by)), model=model)
     policy = policy_of(found, found.agents.default, turn, sandboxed=False)
-    return set(effective_tools(TOOLS, policy).names)
+    return set(effective_tools(toolnames.EVERY, policy).names)
 
 
 def test_a_provider_may_have_fewer_tools_by_what_all_and_by_what_the_agent_says(tmp_path: Path) -> None:
@@ -65,7 +66,7 @@ def test_a_channel_a_group_and_a_sender_take_tools_away_each_its_own(tmp_path: P
     }
     found = settings(tmp_path, channels=channels)
     room = samples.session(samples.GROUP, facts=samples.GROUP_FACTS)
-    every = set(TOOLS)
+    every = set(toolnames.EVERY)
     assert every - tools(found, room, by=person("telegram", "7")) == {"exec", "write", "edit"}
     assert tools(found, room, by=person("telegram", "8")) == {"read"}
     other = room._replace(facts=room.facts._replace(peer="-200"))
@@ -79,7 +80,7 @@ def test_a_channel_a_group_and_a_sender_take_tools_away_each_its_own(tmp_path: P
 @pytest.mark.requirement("D24", "D66")
 def test_a_leaf_has_no_session_tools_and_an_orchestrator_its_own(tmp_path: Path) -> None:
     found = settings(tmp_path)
-    assert tools(found, samples.session()) == set(TOOLS)
+    assert tools(found, samples.session()) == set(toolnames.EVERY)
     leaf = tools(found, spawned(Rights(spawns=0)))
     assert leaf == {"read", "write", "edit", "list", "exec"}
     assert tools(found, spawned(Rights(spawns=1))) == leaf | ORCHESTRATOR_TOOLS
@@ -129,4 +130,4 @@ async def test_every_session_tool_is_one_that_policies_know(tmp_path: Path) -> N
     async with open_models(loaded.settings, clock) as models:
         desk = Desk(loaded, models, MemoryStore(clock), clock, threads=(), stop=lambda run, reason: None)
         made = desk.tools(loaded.settings.agents.default, Level.TREE)
-    assert {tool.spec.name for tool in made} <= set(TOOLS)
+    assert {tool.spec.name for tool in made} <= set(toolnames.EVERY)

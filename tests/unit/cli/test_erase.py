@@ -9,7 +9,7 @@ import pytest
 from roost.app.places import export_folder
 from roost.cli.main import main
 from roost.core.keys import SessionKey
-from roost.transfer.exports import folder_name
+from roost.transfer.exportfolder import folder_name
 from tests.unit.cli.conftest import Typed
 
 Said = pytest.CaptureFixture[str]

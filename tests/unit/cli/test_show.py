@@ -1,8 +1,26 @@
 """What a command says."""
 
+import json
+
 import pytest
 
-from roost.cli.show import ago, cell, due, facts, objects, part, plain, say, table, told
+from roost.cli.here import LOCAL, Local
+from roost.cli.show import (
+    ago,
+    answer,
+    answer_table,
+    cell,
+    due,
+    facts,
+    objects,
+    part,
+    plain,
+    say,
+    table,
+    told,
+)
+
+JSON = Local(json=True)
 
 
 def test_what_others_wrote_does_nothing_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -14,6 +32,24 @@ def test_what_others_wrote_does_nothing_to_the_terminal(capsys: pytest.CaptureFi
     assert "\x1b" not in said
     assert "[bold]" in said
     assert "nothing" not in said
+
+
+def test_an_answer_is_words_for_people_and_json_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    answer(LOCAL, {"a": 1}, "done")
+    assert capsys.readouterr().out == "done\n"
+    answer(JSON, {"a": 1}, "done")
+    assert json.loads(capsys.readouterr().out) == {"a": 1}
+
+
+def test_what_there_is_is_a_table_unless_there_is_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    answer_table(LOCAL, {"a": 1}, ("name",), iter([("ada",)]), "nobody")
+    said = capsys.readouterr().out
+    assert "name" in said
+    assert "ada" in said
+    answer_table(LOCAL, {"a": 1}, ("name",), (), "nobody")
+    assert capsys.readouterr().out == "nobody\n"
+    answer_table(JSON, {"a": 1}, ("name",), (), "nobody")
+    assert json.loads(capsys.readouterr().out) == {"a": 1}
 
 
 @pytest.mark.parametrize(

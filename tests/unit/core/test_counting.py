@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.counting import at_least, counted, estimated
+from roost.core.counting import at_least, estimated, usage_of
 from roost.core.messages import AssistantMessage, Text, Usage
 from roost.core.models import Prices
 from tests.asking import SPEC, request
@@ -13,12 +13,12 @@ ANSWER = AssistantMessage(content=(Text("four words are here"),), at=0)
 @pytest.mark.requirement("P19")
 def test_what_the_provider_counted_is_taken_as_it_is() -> None:
     usage = Usage(input=3, output=4, total=7, cost_micros=11)
-    assert counted(request(), replace(ANSWER, usage=usage)) == (usage, False)
+    assert usage_of(request(), replace(ANSWER, usage=usage)) == (usage, False)
 
 
 def test_a_call_nobody_counted_is_estimated_priced_and_marked() -> None:
     asked = replace(request(), spec=replace(SPEC, prices=Prices(input=1, output=2)))
-    found = counted(asked, ANSWER)
+    found = usage_of(asked, ANSWER)
     assert found.estimated
     assert found.usage.cost_micros == found.usage.input + 2 * found.usage.output > 0
     assert found.usage._replace(cost_micros=0) == estimated(asked, ANSWER)

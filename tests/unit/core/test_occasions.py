@@ -8,7 +8,6 @@ from roost.core.effects import AcceptInput, OpenGeneration, OpenSession, QueueRu
 from roost.core.firings import Firing, FiringState, PutFiring
 from roost.core.heartbeats import Beat
 from roost.core.inbound import InputMode
-from roost.core.jobmaking import hastened
 from roost.core.jobs import (
     AgentTurn,
     Announce,
@@ -20,6 +19,7 @@ from roost.core.jobs import (
     Overlap,
     SystemEvent,
     Webhook,
+    hastened,
 )
 from roost.core.messages import ProvenanceKind, Text
 from roost.core.occasions import GRACE_MS, fire

@@ -1,6 +1,6 @@
 from roost.core.messages import Usage
 from roost.core.models import Prices
-from roost.core.pricing import cost_micros, most_micros
+from roost.core.pricing import cost_micros, most_micros, priced
 
 PRICES = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
 
@@ -8,6 +8,10 @@ PRICES = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
 def test_each_kind_of_token_has_its_price() -> None:
     usage = Usage(input=1000, output=100, cache_read=10_000, cache_write=8)
     assert cost_micros(usage, PRICES) == 3000 + 1500 + 3000 + 30
+
+
+def test_usage_is_given_back_with_its_cost() -> None:
+    assert priced(Usage(input=2, total=2), Prices(input=3.0)) == Usage(input=2, total=2, cost_micros=6)
 
 
 def test_a_cost_is_never_too_low_and_never_off_by_how_a_number_is_stored() -> None:

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from roost.core import toolnames
 from roost.core.arrivals import Arrival
 from roost.core.effects import (
     AcceptInput,
@@ -18,7 +19,6 @@ from roost.core.effects import (
 from roost.core.exchanges import Completion
 from roost.core.inbound import Inbound, InputMode
 from roost.core.inputs import entries_of
-from roost.core.marking import STEER_TOOL
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER, Principal
 from roost.core.queueing import Disposition, QueuePlan, accept, carry_over, hand_over, plan
@@ -360,7 +360,7 @@ def test_what_a_requester_said_too_late_for_a_child_goes_on_in_its_place(
     outcome: Outcome, goes_on: bool
 ) -> None:
     words = inbound("m1", kind=ProvenanceKind.INTER_SESSION, reply_to=None)
-    steered = replace(words, provenance=replace(words.provenance, source_tool=STEER_TOOL))
+    steered = replace(words, provenance=replace(words.provenance, source_tool=toolnames.SUBAGENTS))
     left = replace(BUSY, pending=(pending(steered, "r1", InputMode.STEER),))
     queued, _ = carry_over(left, samples.run(), outcome)
     assert isinstance(queued, QueueRun)

@@ -5,17 +5,15 @@ import pytest
 from roost.core.errors import InvalidInput
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, node, person
-from roost.core.sources import acp_key, child_key, cron_key, fixed_key, hook_key, is_own, node_key
+from roost.core.sources import child_key, cron_key, hook_key, is_own, named_key, node_key
 
 
 @pytest.mark.requirement("D04", "D23")
 def test_each_source_has_its_key() -> None:
     assert str(cron_key("main", "daily")) == "agent:main:cron:daily"
-    assert str(cron_key("main", "daily", "r1")) == "agent:main:cron:daily:run:r1"
     assert str(hook_key("main", "u1")) == "agent:main:hook:u1"
     assert str(node_key("main", "n1")) == "agent:main:node-n1"
     assert str(child_key("ops", "u1")) == "agent:ops:subagent:u1"
-    assert str(acp_key("ops", "u1")) == "agent:ops:acp:u1"
 
 
 @pytest.mark.requirement("D04")
@@ -63,5 +61,5 @@ def test_a_hook_that_asks_for_any_other_session_is_refused(requested: str, prefi
 
 
 def test_a_session_that_the_configuration_names_is_the_agents_own() -> None:
-    assert str(fixed_key("main", "inbox")) == "agent:main:inbox"
-    assert str(fixed_key("main", "agent:other:inbox")) == "agent:main:inbox"
+    assert str(named_key("main", "inbox")) == "agent:main:inbox"
+    assert str(named_key("main", "agent:other:inbox")) == "agent:main:inbox"

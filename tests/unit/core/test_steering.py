@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from roost.core import toolnames
 from roost.core.effects import AcceptInput, QueueRun
 from roost.core.errors import Forbidden
 from roost.core.exchanges import CompletionStatus
 from roost.core.inbound import InputMode
-from roost.core.marking import STEER_TOOL
 from roost.core.messages import Provenance, ProvenanceKind
 from roost.core.runs import Lane, Request, Run, RunKind, RunState
 from roost.core.snapshots import Snapshot
@@ -47,7 +47,7 @@ def test_a_run_at_the_task_hears_it_at_its_next_step() -> None:
         InputMode.STEER,
     )
     assert accepted(found).inbound.provenance == Provenance(
-        kind=ProvenanceKind.SUBAGENT, source_session=str(MAIN), source_tool=STEER_TOOL
+        kind=ProvenanceKind.SUBAGENT, source_session=str(MAIN), source_tool=toolnames.SUBAGENTS
     )
 
 

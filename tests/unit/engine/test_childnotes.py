@@ -1,11 +1,11 @@
 import pytest
 
+from roost.core import toolnames
 from roost.core.effects import OweCompletion
 from roost.core.exchanges import Completion
 from roost.core.messages import text_of
 from roost.core.runs import Request, RunKind
 from roost.core.sources import child_key
-from roost.engine.childnotes import CHILDREN_TOOL
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.scripts import Say
@@ -21,8 +21,8 @@ async def done() -> str:
 @pytest.mark.parametrize(
     ("tool", "kind", "reminded"),
     [
-        (CHILDREN_TOOL, RunKind.TURN, True),
-        (CHILDREN_TOOL, RunKind.ANNOUNCE, False),
+        (toolnames.SUBAGENTS, RunKind.TURN, True),
+        (toolnames.SUBAGENTS, RunKind.ANNOUNCE, False),
         ("another", RunKind.TURN, False),
     ],
 )

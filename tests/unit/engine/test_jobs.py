@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound, StoreUnavailable
-from roost.core.jobmaking import MOST_JOBS
-from roost.core.jobs import JobPlace
+from roost.core.jobs import MOST_JOBS, JobPlace
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, person
 from roost.core.schedules import At, Cron, Every

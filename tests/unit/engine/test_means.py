@@ -91,8 +91,8 @@ async def test_a_child_is_charged_to_its_tree_and_its_parents_chat_is_told() -> 
     lease = await scene.store.acquire_lease(HOME)
     message = builders.inbound("m1", CHILD)
     run = replace(builders.run("r1", CHILD), request=Request(requester=MAIN))
-    await scene.store.change_session(MAIN, lambda _: (builders.opening(builders.session(), "gen-1"),))
-    await scene.store.record_route(MAIN, DESK)
+    met = builders.session()._replace(route=DESK)
+    await scene.store.change_session(MAIN, lambda _: (builders.opening(met, "gen-1"),))
     await scene.store.accept_inbound(
         message,
         lambda _: (

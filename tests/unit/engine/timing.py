@@ -10,9 +10,9 @@ from roost.core.jobs import Job
 from roost.core.leases import Gateway, Lease
 from roost.engine.ids import FreshIds
 from roost.engine.jobs import Jobs
-from roost.engine.notices import Notices
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import CommandRules, Housekeeping, Rules, TimerRules
+from roost.engine.sysevents import SystemEvents
 from roost.engine.timers import Timers
 from roost.stores.memory import MemoryStore
 from roost.testing.clock import FakeClock
@@ -37,7 +37,7 @@ class Watch:
         new_id = FreshIds(self.clock)
         self.timers = Timers(self.store, self.clock, new_id, self.book)
         self.jobs = Jobs(self.store, self.clock, new_id, self.book, self.timers, lambda: self.lease)
-        self.notices = Notices(self.store, self.clock, new_id, self.book, self.timers)
+        self.system_events = SystemEvents(self.store, self.clock, new_id, self.book, self.timers)
 
     def change(self, timers: TimerRules) -> None:
         self.book.replace(replace(self.book.current, house=Housekeeping(timers=timers)))

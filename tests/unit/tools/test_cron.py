@@ -7,8 +7,7 @@ import pytest
 
 from roost.core.errors import Conflict
 from roost.core.firings import Firing, FiringState, PutFiring
-from roost.core.jobmaking import MOST_JOBS
-from roost.core.jobs import Announce, Job, JobPlace, SystemEvent
+from roost.core.jobs import MOST_JOBS, Announce, Job, JobPlace, SystemEvent
 from roost.core.jsonvalue import JsonValue
 from roost.core.principals import OWNER
 from roost.core.schedules import Cron as Expression

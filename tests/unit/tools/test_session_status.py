@@ -187,7 +187,7 @@ async def test_details_hold_what_a_program_would_ask_for(house: House) -> None:
     assert (told["changedModel"], told["model"], told["modelOverride"]) == (False, "demo/demo", None)
     assert (told["active"], told["deliveryContext"]) == (False, None)
     assert told["stateVersion"] == (await known(house.store)).version
-    await house.store.record_route(MAIN, builders.CHAT)
+    await house.store.change_session(MAIN, lambda _: (ChangeSession(key=MAIN, route=builders.CHAT),))
     assert (await details(house))["deliveryContext"]["channel"] == "loopback"
 
 

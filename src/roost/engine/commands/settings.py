@@ -11,8 +11,7 @@ from roost.core.figures import thousands
 from roost.core.footers import Reasoning
 from roost.core.labels import namesakes, read_label, refuse_taken
 from roost.core.models import ModelSpec
-from roost.core.queuesettings import resolve
-from roost.core.queuewords import read_queue
+from roost.core.queuesettings import read_queue, resolve
 from roost.core.sessions import Activation, Labels, SendOverride, Verbosity
 from roost.core.trees import Tree
 from roost.engine.commands.asked import Answer, Asked, Means, Said, overrides_of, saying

@@ -16,9 +16,9 @@ from roost.core.messages import (
     Usage,
 )
 from roost.core.models import ModelEvent, ModelSpec, TextDelta, ThinkingDelta, ToolCallBegun
+from roost.core.pricing import priced
 from roost.models.arguments import PieceMender, mended, read_arguments
 from roost.models.failures import FILTERED
-from roost.models.pricing import priced
 
 
 class Pieces:

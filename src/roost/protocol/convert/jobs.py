@@ -23,10 +23,9 @@ from roost.core.jobs import (
     Webhook,
     Work,
 )
-from roost.core.jobwords import read_moment, written
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
-from roost.core.schedules import At, Cron, Every, Schedule
+from roost.core.schedules import At, Cron, Every, Schedule, read_moment, written
 from roost.protocol.families import cron
 from roost.protocol.families.cron import JobRow
 

@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from roost.core import toolnames
 from roost.core.endings import visible
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.messages import AssistantMessage, Image, Text, text_of
@@ -21,7 +22,6 @@ from roost.core.tools import ToolOutcome
 from roost.protocol.convert.messages import text_message
 from roost.protocol.events import AGENT, CHAT, TOOL, Audience, WireEvent
 
-SHELL = "exec"
 NOT_SAID = "no answer"
 
 
@@ -152,7 +152,7 @@ class Turn:
         }
         ended: JsonObject = {"itemId": f"command:{call.id}", "phase": "end", "status": status}
         item: JsonObject = {**_item(call.id, call.name), "phase": "end", "status": status, "endedAt": now}
-        output = (self._agent("command_output", ended, now),) if call.name == SHELL else ()
+        output = (self._agent("command_output", ended, now),) if call.name == toolnames.EXEC else ()
         return (*output, *self._tool(data, now), self._agent("item", item, now))
 
     # -- the end -------------------------------------------------------------------------------------

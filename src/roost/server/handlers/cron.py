@@ -4,7 +4,7 @@ from hashlib import sha256
 from typing import cast
 
 from roost.core.errors import InvalidInput, NotFound
-from roost.core.jobs import Job, JobPlace, SystemEvent
+from roost.core.jobs import Job, JobPlace, SystemEvent, usual_place
 from roost.core.jsonvalue import JsonObject
 from roost.core.visibility import Operation
 from roost.engine.reaching import reach
@@ -128,7 +128,7 @@ async def wake(call: Call, params: cron.WakeParams) -> Woken:
     house = call.house
     key = await house.meant(Operation.SEND, call.caller, params.session_key or "main", params.agent_id)
     await reach(house.store, Operation.SEND, call.caller, key, house.clock.now())
-    await house.engine.notices.tell(
+    await house.engine.system_events.tell(
         key, SystemEvent(text=params.text, wake=params.mode), call.caller.principal
     )
     return Woken(ok=True, mode=str(params.mode))
@@ -143,7 +143,8 @@ async def _aim(call: Call, params: cron.PatchParams, known: Job | None) -> Aim:
     if target is None:
         if before is not None and agent == before.agent:
             return Aim(agent=agent, place=before.place, key=before.key)
-        target = str(before.place) if before and before.key is None else _usual(params)
+        event = isinstance(params.payload, cron.EventParams)
+        target = before.place if before and before.key is None else usual_place(event=event)
     if target in (JobPlace.MAIN, JobPlace.ISOLATED):
         return Aim(agent=agent, place=JobPlace(target))
     text = params.session_key if target == "current" else target.removeprefix(SESSION)
@@ -152,11 +153,6 @@ async def _aim(call: Call, params: cron.PatchParams, known: Job | None) -> Aim:
     key = await house.meant(Operation.SEND, call.caller, text, agent)
     await reach(house.store, Operation.SEND, call.caller, key, house.clock.now())
     return Aim(agent=key.agent or agent, place=JobPlace.SESSION, key=key)
-
-
-def _usual(params: cron.PatchParams) -> str:
-    """Where a job works that does not say: an event where people are, a turn by itself."""
-    return str(JobPlace.MAIN if isinstance(params.payload, cron.EventParams) else JobPlace.ISOLATED)
 
 
 def _named(params: cron.JobParams) -> str:

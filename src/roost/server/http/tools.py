@@ -9,6 +9,7 @@ from pydantic import JsonValue as AnyJson
 from starlette.requests import Request
 from starlette.responses import Response
 
+from roost.core import toolnames
 from roost.core.errors import NotFound
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.messages import Text, UserBlock
@@ -27,7 +28,16 @@ from roost.server.http.pages import BAD, NOT_FOUND, Json, read_json
 
 MOST = 2 * 1024 * 1024
 ACTING = frozenset(
-    {"cron", "exec", "write", "edit", "sessions_send", "sessions_spawn", "sessions_yield", "subagents"}
+    {
+        toolnames.CRON,
+        toolnames.EXEC,
+        toolnames.WRITE,
+        toolnames.EDIT,
+        toolnames.SESSIONS_SEND,
+        toolnames.SESSIONS_SPAWN,
+        toolnames.SESSIONS_YIELD,
+        toolnames.SUBAGENTS,
+    }
 )
 
 

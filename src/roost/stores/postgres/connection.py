@@ -44,9 +44,6 @@ DRIVER_ERRORS = (
     OSError,
     TimeoutError,
 )
-DriverError: TypeAlias = (
-    asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError | OSError
-)
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _REFUSED = (
     asyncpg.InvalidAuthorizationSpecificationError,

@@ -58,7 +58,6 @@ class FactRows(Rows):
         await self._do("put_hosting", values)
 
     async def put_usage(self, row: LedgerRow) -> None:
-        usage = row.usage
         values = (
             row.id,
             str(row.principal),
@@ -70,12 +69,7 @@ class FactRows(Rows):
             row.run_kind,
             row.provider,
             row.model,
-            usage.input,
-            usage.output,
-            usage.cache_read,
-            usage.cache_write,
-            usage.total,
-            usage.cost_micros,
+            *row.usage,
             int(row.estimated),
             self._tenant,
         )
@@ -148,26 +142,13 @@ def read_lease(row: Any) -> Lease:
 
 def _read_total(row: Any) -> LedgerTotal:
     calls, *halves = [int(part or 0) for part in row]
-    tokens_in, tokens_out, cache_read, cache_write, total, cost = [
-        (high << 32) + low for high, low in zip(halves[:6], halves[6:], strict=True)
-    ]
-    return LedgerTotal(
-        calls=calls,
-        usage=Usage(
-            input=tokens_in,
-            output=tokens_out,
-            cache_read=cache_read,
-            cache_write=cache_write,
-            total=total,
-            cost_micros=cost,
-        ),
-    )
+    figures = ((high << 32) + low for high, low in zip(halves[:6], halves[6:], strict=True))
+    return LedgerTotal(calls=calls, usage=Usage(*figures))
 
 
 @sound
 def _read_call(row: Any) -> LedgerRow:
     call_id, principal, at, key, session_id, run_id, run_kind, provider, model, *figures, estimated = row
-    tokens_in, tokens_out, cache_read, cache_write, total, cost = figures
     return LedgerRow(
         id=call_id,
         at=at,
@@ -178,14 +159,7 @@ def _read_call(row: Any) -> LedgerRow:
         run_kind=RunKind(run_kind),
         provider=provider,
         model=model,
-        usage=Usage(
-            input=tokens_in,
-            output=tokens_out,
-            cache_read=cache_read,
-            cache_write=cache_write,
-            total=total,
-            cost_micros=cost,
-        ),
+        usage=Usage(*figures),
         estimated=bool(estimated),
     )
 

@@ -80,14 +80,6 @@ class SessionVerbs(Verbs):
 
         await self._write(verb)
 
-    async def record_route(self, key: SessionKey, address: Address) -> None:
-        async def verb(unit: Unit) -> None:
-            session = await unit.existing(key)
-            if session.route != address:
-                unit.put(session._replace(route=address))
-
-        await self._write(verb)
-
     async def append(
         self,
         key: SessionKey,

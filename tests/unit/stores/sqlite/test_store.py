@@ -20,7 +20,7 @@ from roost.core.search import parse_query
 from roost.ports import Topic, TopicKind
 from roost.stores.sqlite import SqliteStore
 from roost.stores.sqlite.store import SqliteOptions
-from roost.testing.builders import CHAT, MAIN, accept, done, inbound, opening, said, session
+from roost.testing.builders import MAIN, accept, done, inbound, opening, said, session
 from roost.testing.clock import FakeClock
 from roost.testing.faultydisk import FaultyDisk
 from roost.testing.powercut import PowerCutDisk
@@ -307,7 +307,7 @@ async def test_a_verb_that_fails_takes_no_neighbour_with_it(store: SqliteStore, 
         assert await asyncio.to_thread(waiting.wait, 10)
         batch = asyncio.gather(
             store.append(MAIN, (said("a", "hello"),)),
-            store.record_route(SessionKey.named("main", "absent"), CHAT),
+            store.append(SessionKey.named("main", "absent"), (said("x", "hello"),)),
             store.append(MAIN, (said("b", "hello"),)),
             return_exceptions=True,
         )

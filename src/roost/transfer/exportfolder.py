@@ -1,29 +1,24 @@
 """The folder that exports are written to: a folder a session, a file a transcript, secrets masked unless asked not to."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO
 from urllib.parse import quote
 
 from anyio import to_thread
 
-from roost.core.credentials import is_secret_field
 from roost.core.errors import Conflict
-from roost.core.jsonl import Malformed, read_object
-from roost.core.jsonvalue import JsonObject, JsonValue, compact
 from roost.core.keys import SessionKey
 from roost.core.notices import derived_id
-from roost.core.redaction import SecretScanner, mask, redact
-from roost.core.seals import Sealing
+from roost.core.redaction import SecretScanner
 from roost.ports import Store
+from roost.transfer.cleaning import masked, masking
 from roost.transfer.export import export_session
 
 _NAME_CHARS = 80
-
-Clean: TypeAlias = Callable[[str], str]
 
 
 async def export_to(
@@ -68,41 +63,6 @@ def folder_name(key: SessionKey) -> str:
     return (
         f"{quote(text, safe='')[:_NAME_CHARS].replace('%', '_').lstrip('.')}-{derived_id('export', text)[:8]}"
     )
-
-
-def masking(scanner: SecretScanner, seals: Sealing | None = None) -> Clean:
-    """Texts without secrets: those that are configured by their names, if `seals` know them, others masked."""
-
-    def clean(text: str) -> str:
-        return redact(text if seals is None else seals.sealed(text), scanner)[0]
-
-    return clean
-
-
-def masked(line: bytes, clean: Clean) -> bytes:
-    """A line with the secrets in its texts masked; one that is no JSON is masked as it stands."""
-    text = line.decode("utf-8", "replace")
-    found = read_object(text)
-    if isinstance(found, Malformed):
-        return clean(text).encode()
-    return compact(masked_fields(found, clean)).encode() + (b"\n" if text.endswith("\n") else b"")
-
-
-def masked_fields(fields: JsonObject, clean: Clean) -> JsonObject:
-    return {
-        name: mask(value) if isinstance(value, str) and is_secret_field(name) else _masked_value(value, clean)
-        for name, value in fields.items()
-    }
-
-
-def _masked_value(value: JsonValue, clean: Clean) -> JsonValue:
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, Mapping):
-        return masked_fields(value, clean)
-    if isinstance(value, Sequence):
-        return [_masked_value(one, clean) for one in value]
-    return value
 
 
 def opened_privately(path: Path, *, append: bool = False) -> BinaryIO:

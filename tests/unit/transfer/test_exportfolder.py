@@ -10,7 +10,7 @@ from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
-from roost.transfer.exports import export_to, folder_name, masked, masking
+from roost.transfer.exportfolder import export_to, folder_name
 
 SECRET = "sk-abcdefghijklmnopqrstuvwxyz0123456789"
 SCANNER = StdlibScanner()
@@ -69,22 +69,6 @@ def test_no_key_leads_out_of_the_folder_and_no_two_share_one(name: str) -> None:
     assert not folder.startswith(".")
     assert len(folder.encode()) < 200
     assert folder != folder_name(SessionKey.named("main", f"{name}x"))
-
-
-def test_a_field_whose_name_says_secret_is_masked_and_other_values_stay() -> None:
-    line = (
-        json.dumps({"password": "hunter2", "n": 1, "list": [SECRET, None], "in": {"a": "b"}}).encode() + b"\n"
-    )
-    assert json.loads(masked(line, masking(SCANNER))) == {
-        "password": "***",
-        "n": 1,
-        "list": ["sk-abc…6789", None],
-        "in": {"a": "b"},
-    }
-
-
-def test_what_is_no_json_is_masked_as_text() -> None:
-    assert masked(f"oops {SECRET}".encode(), masking(SCANNER)) == "oops sk-abc…6789".encode()
 
 
 async def test_a_folder_that_cannot_be_written_is_said(store: MemoryStore, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from roost.core.addresses import ChatType
 from roost.core.errors import InvalidInput
-from roost.core.legacy import legacy_chat_type, legacy_key
+from roost.core.groupnames import legacy_chat_type, legacy_key
 
 
 @pytest.mark.requirement("D41")

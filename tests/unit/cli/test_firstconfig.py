@@ -2,7 +2,7 @@
 
 import pytest
 
-from roost.cli.onboarding import Choices, Model, settings_of, usual_provider
+from roost.cli.firstconfig import Choices, Model, settings_of, usual_provider
 from roost.core.errors import InvalidInput
 from tests.unit.config.given import settings
 

@@ -34,7 +34,7 @@ class From:
 SAID = From()
 
 
-class Notices:
+class SystemEvents:
     def __init__(self, store: Store, clock: Clock, new_id: NewId, book: Rulebook, timers: Timers) -> None:
         self._store = store
         self._clock = clock

@@ -1,0 +1,47 @@
+"""Transcripts without secrets, as files that leave the store have them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from roost.core.credentials import is_secret_field
+from roost.core.jsonl import Malformed, read_object
+from roost.core.jsonvalue import JsonObject, JsonValue, compact
+from roost.core.redaction import SecretScanner, mask, redact
+from roost.core.seals import Sealing
+
+Clean: TypeAlias = Callable[[str], str]
+
+
+def masking(scanner: SecretScanner, seals: Sealing | None = None) -> Clean:
+    """Texts without secrets: those that are configured by their names, if `seals` know them, others masked."""
+
+    def clean(text: str) -> str:
+        return redact(text if seals is None else seals.sealed(text), scanner)[0]
+
+    return clean
+
+
+def masked(line: bytes, clean: Clean) -> bytes:
+    """A line with the secrets in its texts masked; one that is no JSON is masked as it stands."""
+    text = line.decode("utf-8", "replace")
+    found = read_object(text)
+    if isinstance(found, Malformed):
+        return clean(text).encode()
+    return compact(masked_fields(found, clean)).encode() + (b"\n" if text.endswith("\n") else b"")
+
+
+def masked_fields(fields: JsonObject, clean: Clean) -> JsonObject:
+    return {
+        name: mask(value) if isinstance(value, str) and is_secret_field(name) else _masked_value(value, clean)
+        for name, value in fields.items()
+    }
+
+
+def _masked_value(value: JsonValue, clean: Clean) -> JsonValue:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return masked_fields(value, clean)
+    if isinstance(value, Sequence):
+        return [_masked_value(one, clean) for one in value]
+    return value

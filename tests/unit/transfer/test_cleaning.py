@@ -1,0 +1,23 @@
+import json
+
+from roost.scanners.stdlib import StdlibScanner
+from roost.transfer.cleaning import masked, masking
+
+SECRET = "sk-abcdefghijklmnopqrstuvwxyz0123456789"
+SCANNER = StdlibScanner()
+
+
+def test_a_field_whose_name_says_secret_is_masked_and_other_values_stay() -> None:
+    line = (
+        json.dumps({"password": "hunter2", "n": 1, "list": [SECRET, None], "in": {"a": "b"}}).encode() + b"\n"
+    )
+    assert json.loads(masked(line, masking(SCANNER))) == {
+        "password": "***",
+        "n": 1,
+        "list": ["sk-abc…6789", None],
+        "in": {"a": "b"},
+    }
+
+
+def test_what_is_no_json_is_masked_as_text() -> None:
+    assert masked(f"oops {SECRET}".encode(), masking(SCANNER)) == "oops sk-abc…6789".encode()
