@@ -17,6 +17,7 @@ from roost.protocol.families import (
     reasons,
     sessions,
     status,
+    usage,
 )
 
 EVERY = (
@@ -31,7 +32,10 @@ EVERY = (
     sessions.RESOLVE,
     sessions.PREVIEW,
     sessions.GET,
-    sessions.USAGE,
+    usage.USAGE,
+    usage.TIMESERIES,
+    usage.LOGS,
+    usage.COST,
     sessions.SUBSCRIBE,
     sessions.LISTEN,
     sessions.UNLISTEN,
