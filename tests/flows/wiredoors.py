@@ -251,7 +251,14 @@ RPC_VIEWS = (
 SHOWING_SOME = {"status"}
 # For who may see every session.
 OWNERS = {
-    *("logs.tail", "config.get", "sessions.cleanup", "device.pair.list", "device.pair.approve"),
+    *(
+        "set-heartbeats",
+        "logs.tail",
+        "config.get",
+        "sessions.cleanup",
+        "device.pair.list",
+        "device.pair.approve",
+    ),
     *(
         "cron.list",
         "cron.status",

@@ -26,6 +26,7 @@ EVERY = (
     status.PRESENCE,
     status.CHANNELS,
     status.LAST_HEARTBEAT,
+    status.HEARTBEATS,
     status.LOGS,
     sessions.LIST,
     sessions.DESCRIBE,

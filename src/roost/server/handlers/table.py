@@ -64,6 +64,7 @@ def _status() -> Iterable[Bound[Any, Any]]:
     yield Bound(method=status.PRESENCE, handle=standing.presence)
     yield Bound(method=status.CHANNELS, handle=standing.channels)
     yield Bound(method=status.LAST_HEARTBEAT, handle=standing.last_heartbeat)
+    yield Bound(method=status.HEARTBEATS, handle=standing.set_heartbeats)
     yield Bound(method=status.LOGS, handle=standing.tail)
 
 
