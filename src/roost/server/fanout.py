@@ -17,11 +17,11 @@ from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
 from roost.core.redaction import redact
 from roost.core.runs import Run, RunKind, RunState
-from roost.core.sessions import Session
+from roost.core.sessions import Overrides, Session
 from roost.core.visibility import PersonCaller
 from roost.engine.subscriptions import ListFeed, may_list
 from roost.protocol.convert.messages import message_row
-from roost.protocol.convert.turns import Turn, answer, never_answered
+from roost.protocol.convert.turns import PLAIN, Turn, answer, never_answered
 from roost.protocol.events import CHANGED, CHAT, MESSAGE, Audience, WireEvent
 from roost.server.clients import Connected
 from roost.server.house import House
@@ -122,7 +122,8 @@ class Fanout:
             return
         if not isinstance(preview, Piece):
             await self._messages(preview.key, stored)
-        await self._tell_of(preview.key, turn.tell(preview, self._house.clock.now()))
+        overrides = await self._overrides(preview.key) if isinstance(preview, RunOver) else PLAIN
+        await self._tell_of(preview.key, turn.tell(preview, self._house.clock.now(), overrides))
         if turn.over:
             del self._turns[preview.run_id]
             self._house.clients.over(preview.key, turn.name)
@@ -282,6 +283,10 @@ class Fanout:
         page = await self._house.store.history(within)
         said = (entry.body for entry in reversed(page.entries) if entry.run_id == run.id)
         return next((body for body in said if isinstance(body, AssistantMessage)), None)
+
+    async def _overrides(self, key: SessionKey) -> Overrides:
+        session = await self._house.store.session(key)
+        return PLAIN if session is None else session.overrides
 
     async def _chat(self, name: str, key: SessionKey, payload: JsonObject) -> None:
         event = WireEvent(name=CHAT, payload=payload, audience=Audience.READERS, key=key, run=name)

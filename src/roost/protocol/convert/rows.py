@@ -76,6 +76,7 @@ class Rows:
             "model": model or provider or None,
             "chatType": None if session.facts.chat_type is None else str(session.facts.chat_type),
             "reasoningLevel": session.overrides.reasoning,
+            "responseUsage": session.overrides.usage,
             "spawnedBy": None if session.lineage.parent is None else str(session.lineage.parent),
         }
         return {
