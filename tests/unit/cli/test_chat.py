@@ -60,6 +60,11 @@ def test_a_model_that_is_not_there_is_told_before_anything_is_asked(
     assert "there is no model nobody/nothing" in capsys.readouterr().err
 
 
+def test_a_conversation_is_no_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["chat", "--json"]) == 1
+    assert "roost agent --message TEXT --json" in capsys.readouterr().err
+
+
 @contextmanager
 def answering(home: Path, *scripts: Script) -> Iterator[None]:
     """The model is one who answers like this."""
