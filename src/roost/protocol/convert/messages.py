@@ -29,7 +29,8 @@ from roost.core.sessions import Generation, OpenedBy, Overrides
 from roost.protocol.frames import encode
 
 META = "__openclaw"
-INJECTED, GATEWAY = "gateway-injected", "roost"
+INJECTED: JsonObject = {"model": "gateway-injected", "provider": "roost"}
+"""What stands where a model is named, in what the gateway says itself."""
 CUT = "\n…(cut)"
 _AFRESH = frozenset({OpenedBy.NEW, OpenedBy.RESET, OpenedBy.DAILY, OpenedBy.IDLE})
 _GOES_ON = frozenset({OpenedBy.FORK, OpenedBy.BRANCH, OpenedBy.BACK})
@@ -57,14 +58,11 @@ def message_row(
             return {**message_to_json(_cut(_masked(said, scanner), most_chars)), **named, META: meta}
         case AssistantMessage() as words:
             row = message_to_json(_cut(_masked(words, scanner), most_chars))
-            return {**row, **(_INJECTED if not words.model and not words.provider else {}), META: meta}
+            return {**row, **(INJECTED if not words.model and not words.provider else {}), META: meta}
         case ToolResult() as result:
             return {**message_to_json(_cut(_masked(result, scanner), most_chars)), META: meta}
         case other:
             assert_never(other)
-
-
-_INJECTED: JsonObject = {"model": INJECTED, "provider": GATEWAY}
 
 
 def waiting_row(

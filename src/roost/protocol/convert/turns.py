@@ -19,7 +19,7 @@ from roost.core.previews import (
 from roost.core.runs import Outcome, Run, RunState
 from roost.core.sessions import Overrides
 from roost.core.tools import ToolOutcome
-from roost.protocol.convert.messages import answer_message, text_message
+from roost.protocol.convert.messages import INJECTED, answer_message, text_message
 from roost.protocol.events import AGENT, CHAT, TOOL, Audience, WireEvent
 
 SHELL = "exec"
@@ -250,7 +250,7 @@ class Turn:
 
 def answer(run_name: str, key: str, agent: str, text: str | None, now: int) -> JsonObject:
     """The one `chat` event of what no run answered: the answer of a command, or nothing for what joined another run."""
-    message: dict[str, JsonValue] = {} if not text else {"message": text_message(text, now)}
+    message: dict[str, JsonValue] = {} if not text else {"message": {**text_message(text, now), **INJECTED}}
     named: dict[str, JsonValue] = {"agentId": agent} if agent else {}
     return {"runId": run_name, "sessionKey": key, **named, "seq": 1, "state": "final", **message}
 

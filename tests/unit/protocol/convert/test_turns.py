@@ -171,6 +171,8 @@ def test_what_no_run_answers_is_one_event() -> None:
         "role": "assistant",
         "content": [{"type": "text", "text": "yes"}],
         "timestamp": 5,
+        "model": "gateway-injected",
+        "provider": "roost",
     }
     assert never_answered("n", "k", "main", "why")["state"] == "aborted"
 
