@@ -3,7 +3,11 @@
 import pytest
 
 from roost.core.keys import SessionKey
+from roost.core.ledger import LedgerRow
 from roost.core.messages import ToolCall, Usage
+from roost.core.principals import OWNER
+from roost.core.runs import RunKind
+from roost.server.handlers.usage import MOST
 from roost.testing.scripts import CallTool, Say, Spend
 from roost.testing.wires import LocalClient, Refused
 from tests.flows.guards import open_for
@@ -21,6 +25,21 @@ async def talk(gate: Gate, client: LocalClient, *costs: int) -> None:
         await client.call("chat.send", send(f"question {number}", f"run-{number}"))
         await client.event("chat", runId=f"run-{number}", state="final")
     await gate.engine.settled()
+
+
+def dear_call(key: SessionKey, at: int) -> LedgerRow:
+    return LedgerRow(
+        id=f"call-{key}",
+        at=at,
+        key=key,
+        session_id=f"{key}-1",
+        principal=OWNER,
+        run_id="r-1",
+        run_kind=RunKind.TURN,
+        provider="p",
+        model="m",
+        usage=Usage(cost_micros=2 * DOLLAR),
+    )
 
 
 async def test_what_was_spent_is_told_day_by_day(opened: Opened) -> None:
@@ -64,6 +83,31 @@ async def test_the_calls_of_a_session_add_up_to_what_it_cost(opened: Opened) -> 
         after = await client.call("sessions.usage.timeseries", {"key": "main"})
         assert after["points"] == told["points"]
         assert after["sessionId"] != told["sessionId"]
+
+
+async def test_what_a_session_cost_is_added_up_from_the_ledger_through_every_reset(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        await talk(gate, client, 1, 2)
+        await client.call("sessions.reset", {"key": "main"})
+        (row,) = (await client.call("sessions.usage", {"range": "7d"}))["sessions"]
+        assert (row["usage"]["totalCost"], row["usage"]["totalTokens"]) == (3.0, 30)
+        before = {"startDate": "2020-01-01", "endDate": "2020-01-31"}
+        (row,) = (await client.call("sessions.usage", before))["sessions"]
+        assert row["usage"]["totalCost"] == 0.0
+
+
+async def test_a_session_that_is_not_among_the_dearest_is_told_with_what_it_cost(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        dear = [SessionKey.parse(f"agent:main:explicit:dear-{number}") for number in range(MOST)]
+        for key in dear:
+            await open_for(gate.house.store, key, OWNER)
+            await gate.house.store.record_usage(dear_call(key, gate.bench.clock.now()))
+        await talk(gate, client, 1)
+        told = await client.call("sessions.usage", {"limit": MOST, "range": "all"})
+        costs = {row["key"]: row["usage"]["totalCost"] for row in told["sessions"]}
+        assert costs.pop("agent:main:main") == 1.0
+        assert set(costs.values()) == {2.0}
+        assert "agent:main:main" not in [one["key"] for one in told["aggregates"]["bySession"]]
 
 
 async def test_messages_are_logged_with_what_they_cost(opened: Opened) -> None:

@@ -78,7 +78,7 @@ class Log(TypedDict):
 
 USAGE = Method(
     name="sessions.usage",
-    about="What each session cost so far, and what was spent within some days by model, provider, agent and day.",
+    about="What each session cost within some days, and what all of it was spent for: by model, provider, agent and day.",
     params=UsageParams,
     result=dict[str, JsonValue],
     needs=Scope.READ,

@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
-from roost.core.ledger import LedgerTotal, Spent
-from roost.core.messages import Usage
+from roost.core.keys import SessionKey
+from roost.core.ledger import Dearest, LedgerTotal, Spent
 from roost.core.principals import Principal
 from roost.core.queries import HistoryQuery, LedgerQuery, SessionQuery, Spoken
 from roost.core.sessions import Session
@@ -19,11 +19,11 @@ from roost.server.calls import Call
 
 _FIRST_DAY, _LAST_DAY = date(1970, 1, 1), date(9998, 12, 31)
 _DAYS = {None: 30, "7d": 7, "30d": 30, "90d": 90, "1y": 365}
-_MOST = 200
+MOST = 200
 
 
 async def usage(call: Call, params: family.UsageParams) -> dict[str, JsonValue]:
-    """What each session cost so far, newest first; within the days asked for, the sum of all and what it is made of."""
+    """What each session cost within the days asked for, newest first, the sum of all, and what it is made of."""
     house = call.house
     first, last = _days(params, _DAYS.get(params.range), house.clock.now())
     keys = None if params.key is None else frozenset({house.key(params.key, params.agent_id)})
@@ -32,7 +32,7 @@ async def usage(call: Call, params: family.UsageParams) -> dict[str, JsonValue]:
         agent=params.agent_id,
         keys=keys,
         archived=None,
-        limit=min(params.limit, _MOST),
+        limit=min(params.limit, MOST),
     )
     page = await house.store.list_sessions(query)
     until = last + timedelta(days=1)
@@ -45,20 +45,20 @@ async def usage(call: Call, params: family.UsageParams) -> dict[str, JsonValue]:
         until=_moment(until),
     )
     groups = await house.store.spending(wanted)
-    whole = _sum(groups)
+    dearest = await house.store.dearest(wanted, MOST)
     return {
         "updatedAt": house.clock.now(),
         "startDate": first.isoformat(),
         "endDate": last.isoformat(),
-        "sessions": [_row(session) for session in page.rows],
-        "totals": totals(whole),
+        "sessions": [_row(one, await _cost_of(call, one.key, wanted, dearest)) for one in page.rows],
+        "totals": totals(_sum(groups)),
         "aggregates": {
             "sessionCount": len(page.rows),
             **_said(await house.store.spoken(shown, _moment(first), _moment(until)), groups),
             "byModel": _apart(groups, lambda one: {"provider": one.provider, "model": one.model}),
             "byProvider": _apart(groups, lambda one: {"provider": one.provider}),
             "byAgent": _apart(groups, lambda one: {"agentId": one.agent}),
-            **await _by_session(call, wanted, query, whole),
+            **await _by_session(call, dearest, query, _sum(groups)),
             "costDaily": _daily(groups),
         },
     }
@@ -109,14 +109,21 @@ def _whose(call: Call) -> Principal | None:
     return None if call.caller.rules_all else call.caller.principal
 
 
-async def _by_session(
-    call: Call, wanted: LedgerQuery, listed: SessionQuery, whole: LedgerTotal
-) -> JsonObject:
+async def _cost_of(call: Call, key: SessionKey, wanted: LedgerQuery, dearest: Dearest) -> LedgerTotal:
+    """What a session cost. Most often it is among the dearest, and else asked for only if not all of them are there."""
+    for one in dearest.sessions:
+        if one.key == key:
+            return one.total
+    if dearest.count == len(dearest.sessions):
+        return LedgerTotal()
+    return await call.house.store.usage(replace(wanted, key=key))
+
+
+async def _by_session(call: Call, dearest: Dearest, listed: SessionQuery, whole: LedgerTotal) -> JsonObject:
     """The sessions that cost most, as far as the caller may see them; those that are gone are among the others."""
     store = call.house.store
-    dearest = await store.dearest(wanted, _MOST)
     keys = frozenset(one.key for one in dearest.sessions)
-    there = {row.key for row in (await store.list_sessions(replace(listed, keys=keys, limit=_MOST))).rows}
+    there = {row.key for row in (await store.list_sessions(replace(listed, keys=keys, limit=MOST))).rows}
     shown = [one for one in dearest.sessions if one.key in there][: listed.limit]
     rest = whole
     for one in shown:
@@ -133,22 +140,14 @@ async def _by_session(
     }
 
 
-def _row(session: Session) -> JsonObject:
-    counters = session.counters
-    used = Usage(
-        input=counters.input,
-        output=counters.output,
-        cache_read=counters.cache_read,
-        cache_write=counters.cache_write,
-        cost_micros=counters.cost_micros,
-    )
+def _row(session: Session, total: LedgerTotal) -> JsonObject:
     return {
         "key": str(session.key),
         "sessionId": session.session_id,
         "scope": "instance",
         "updatedAt": session.times.updated,
         "agentId": session.key.agent,
-        "usage": spent(used),
+        "usage": spent(total.usage),
     }
 
 
