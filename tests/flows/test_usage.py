@@ -85,6 +85,7 @@ async def test_the_calls_of_a_session_add_up_to_what_it_cost(opened: Opened) -> 
         assert after["sessionId"] != told["sessionId"]
 
 
+@pytest.mark.requirement("P19")
 async def test_what_a_session_cost_is_added_up_from_the_ledger_through_every_reset(opened: Opened) -> None:
     async with opened() as (gate, client):
         await talk(gate, client, 1, 2)
