@@ -74,7 +74,8 @@ TABLE = (
     Told(
         name=CHANGED,
         audience=Audience.WATCHERS,
-        about="A session changed, with its row; or it is gone, which who may see all sessions is told.",
+        about="A session changed, with its row: in a turn by `phase`, start or end, and `runId`, else by `reason`: create, reset, "
+        "send or patch; or it is gone (delete), which who may see all sessions is told.",
     ),
     Told(
         name=SHUTDOWN,

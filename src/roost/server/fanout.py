@@ -1,7 +1,8 @@
 """From the engine's feed to the clients: one listener hears of everything, writes each event once, and gives it to those
 who may see the session it is about."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TypeAlias, assert_never
 
 from roost.core.children import told_id
@@ -31,6 +32,15 @@ PAGE = 100
 MOST_CHARS = 100_000
 UNTOLD = frozenset({RunKind.COMPACTION, RunKind.FLUSH})
 LOST = "it was not answered"
+CHANGE = "patch"
+_REASONS: Mapping[EventKind, str] = MappingProxyType(
+    {
+        EventKind.SESSION_OPENED: "create",
+        EventKind.SESSION_RESET: "reset",
+        EventKind.INPUT_ACCEPTED: "send",
+        EventKind.RUN_QUEUED: "send",
+    }
+)
 
 Cut: TypeAlias = Callable[[tuple[Event, ...]], tuple[Event, ...]]
 
@@ -142,8 +152,9 @@ class Fanout:
         if not self.under_way(key):
             # While a run is under way, what it stores is told between what it says.
             await self._messages(key, _as_of(session), session)
-        why = self._why(key)
+        turn = self._turn_of(key)
         if self._watched():
+            why = turn or {"reason": await self._reason(session)}
             row = self._house.rows.row(session, titles=True, last=True)
             changed: dict[str, JsonValue] = {"ts": self._house.clock.now(), **why}
             payload: JsonObject = {**row, "sessionKey": str(key), **changed, "session": row}
@@ -152,11 +163,17 @@ class Fanout:
     def _watched(self) -> bool:
         return any(client.watches for client in self._house.clients)
 
-    def _why(self, key: SessionKey) -> JsonObject:
+    def _turn_of(self, key: SessionKey) -> JsonObject | None:
+        """The turn that a change is of, if it is one's."""
         ended, turns = self._ended.pop(key, None), self.under_way(key)
         if turns:
             return {"phase": "start", "runId": turns[0].name}
-        return {"reason": "patch"} if ended is None else {"phase": "end", "runId": ended}
+        return None if ended is None else {"phase": "end", "runId": ended}
+
+    async def _reason(self, session: Session) -> str:
+        """What happened last in a session."""
+        events = await self._house.store.events(session.key, after=session.events - 1, limit=1)
+        return _REASONS.get(events[0].kind, CHANGE) if events else CHANGE
 
     def _gone(self, key: SessionKey) -> None:
         self._read.pop(key, None)
