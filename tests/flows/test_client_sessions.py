@@ -73,6 +73,19 @@ async def test_a_session_that_is_removed_is_gone_for_all(opened: Opened) -> None
         assert (await client.call("chat.abort", {"sessionKey": key}))["aborted"] is False
 
 
+async def test_a_change_is_told_with_what_happened(opened: Opened) -> None:
+    async with opened() as (_, client):
+        await client.call("sessions.subscribe", {})
+        key = (await client.call("sessions.create", {"key": "trip"}))["key"]
+        await client.event("sessions.changed", sessionKey=key, reason="create")
+        await client.call("sessions.patch", {"key": key, "label": "Trip"})
+        await client.event("sessions.changed", sessionKey=key, reason="patch")
+        await client.call("sessions.reset", {"key": key})
+        await client.event("sessions.changed", sessionKey=key, reason="reset")
+        await client.call("wake", {"sessionKey": key, "mode": "next-heartbeat", "text": "tea"})
+        await client.event("sessions.changed", sessionKey=key, reason="send")
+
+
 async def test_a_session_with_work_is_stopped_before_it_is_removed_or_reset(opened: Opened) -> None:
     async with opened() as (gate, client):
         gate.bench.model.add((Hang(),), (Hang(),))

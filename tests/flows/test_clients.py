@@ -107,6 +107,19 @@ async def test_what_joins_a_run_under_way_is_told_at_once(opened: Opened) -> Non
         await client.event("chat", runId="run-1", state="final")
 
 
+@pytest.mark.parametrize("text", ["second", "second /whoami"])
+async def test_who_interrupts_a_run_is_told_so(text: str, opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Hang(),), (Say("b"),))
+        first = await client.call("chat.send", send("first", "run-1", queueMode="interrupt"))
+        assert "interruptedActiveRun" not in first
+        await gate.bench.model.asked(1)
+        told = await client.call("chat.send", send(text, "run-2", queueMode="interrupt"))
+        assert (told["status"], told["interruptedActiveRun"]) == ("started", True)
+        await client.event("chat", runId="run-1", state="aborted")
+        await client.event("chat", runId="run-2", state="final")
+
+
 @pytest.mark.requirement("P3")
 async def test_what_fell_out_of_a_full_queue_is_told_as_lost_and_the_answer_goes_to_what_is_left(
     opened: Opened,

@@ -12,7 +12,7 @@ from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.queries import HistoryQuery
 from roost.core.sessions import Session
-from roost.protocol.families import agents, changes, chat, sessions
+from roost.protocol.families import agents, changes, chat, sessions, usage
 from roost.protocol.method import Method
 from roost.protocol.params import Params
 from roost.protocol.scopes import Scope, holds
@@ -48,7 +48,7 @@ WRITTEN: dict[Name, dict[str, Scope]] = {
     Name.CONTEXT: {"": twin(sessions.DESCRIBE, **KEY)},
     Name.TOOLS: {"": twin(sessions.DESCRIBE, **KEY)},
     Name.USAGE: {
-        "cost": twin(sessions.USAGE),
+        "cost": twin(usage.USAGE),
         "full": twin(PATCH, responseUsage="full", **KEY),
         "": twin(PATCH, responseUsage="full", **KEY),
     },

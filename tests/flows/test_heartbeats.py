@@ -143,6 +143,11 @@ async def test_the_owner_is_shown_who_looks_around_and_when_it_was_last_done(tmp
         shown = {one["agentId"]: one for one in (await client.call("status"))["heartbeat"]["agents"]}
         assert (shown["main"]["enabled"], shown["main"]["everyMs"]) == (True, DAY)
         assert not shown["helper"]["enabled"]
+        for enabled in (False, True):
+            told = await client.call("set-heartbeats", {"enabled": enabled})
+            assert told == {"ok": True, "enabled": enabled}
+            agents = (await client.call("status"))["heartbeat"]["agents"]
+            assert [one["enabled"] for one in agents] == [enabled, False]
         assert await client.call("last-heartbeat") is None
         await client.call("chat.send", send("hi", "one"))
         await client.event("chat", state="final")

@@ -31,6 +31,8 @@ KEYED = (
     "sessions.denials",
     "sessions.ledger",
     "sessions.exchanges",
+    "sessions.usage.timeseries",
+    "sessions.usage.logs",
 )
 
 

@@ -118,6 +118,8 @@ RPC_DOORS: tuple[RpcDoor, ...] = (
     RpcDoor(method="sessions.explain", operation=Operation.STATUS, params=by("key")),
     RpcDoor(method="sessions.denials", operation=Operation.STATUS, params=by("key")),
     RpcDoor(method="sessions.ledger", operation=Operation.STATUS, params=by("key")),
+    RpcDoor(method="sessions.usage.timeseries", operation=Operation.STATUS, params=by("key")),
+    RpcDoor(method="sessions.usage.logs", operation=Operation.HISTORY, params=by("key")),
     RpcDoor(method="sessions.timeline", operation=Operation.HISTORY, params=by("key")),
     RpcDoor(method="sessions.exchanges", operation=Operation.HISTORY, params=by("key")),
     RpcDoor(
@@ -249,7 +251,14 @@ RPC_VIEWS = (
 SHOWING_SOME = {"status"}
 # For who may see every session.
 OWNERS = {
-    *("logs.tail", "config.get", "sessions.cleanup", "device.pair.list", "device.pair.approve"),
+    *(
+        "set-heartbeats",
+        "logs.tail",
+        "config.get",
+        "sessions.cleanup",
+        "device.pair.list",
+        "device.pair.approve",
+    ),
     *(
         "cron.list",
         "cron.status",
@@ -268,8 +277,8 @@ OWNERS = {
 }
 # For nodes, which have sessions of their own.
 OF_NODES = {"node.event", "node.invoke.result"}
-# It looks for what the caller itself sent.
-OF_THE_CALLER = {"agent.wait"}
+# They look for what the caller itself sent, or caused.
+OF_THE_CALLER = {"agent.wait", "usage.cost"}
 TOUCHING_NO_SESSION = {
     *(
         "health",

@@ -2,15 +2,19 @@
 
 import sys
 import uuid
-from typing import Annotated
+from typing import Annotated, assert_never
 
 from cyclopts import Parameter
 
 from roost.cli.show import as_json, plain, say
 from roost.cli.where import HERE, Where, anywhere
-from roost.client import Answer, Client, Delta, TurnFailed
+from roost.client import Answer, Client, Delta, Figures, Piece, Thought, ToolStep, TurnFailed
+from roost.core.figures import MICROS
+from roost.core.footers import figures
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.agents import AGENT
+
+REASONING = "Reasoning:\n"
 
 
 async def agent(
@@ -36,24 +40,56 @@ async def agent(
 
 async def print_turn(client: Client, message: str, session: str, more: dict[str, JsonValue]) -> int:
     """Print an answer as it is made; 1 if there is none."""
-    shown = ""
+    printer = _Printer()
     try:
         async for piece in client.chat(message, session, more=more):
-            if isinstance(piece, Delta):
-                if piece.replaces or not piece.text.startswith(shown):
-                    _write("\n" if shown else "")
-                    shown = ""
-                _write(piece.text[len(shown) :])
-                shown = piece.text
-            elif isinstance(piece, Answer):
-                rest = piece.text or ""
-                _write(rest[len(shown) :] if rest.startswith(shown) else f"\n{rest}")
-                _write("\n")
+            printer.show(piece)
     except TurnFailed as error:
-        _write("\n" if shown else "")
+        printer.break_off()
         say(f"no answer: {error}")
         return 1
     return 0
+
+
+class _Printer:
+    """Prints what comes of a turn: what is thought, what is said, and what it took."""
+
+    def __init__(self) -> None:
+        self._head = self._shown = ""
+
+    def show(self, piece: Piece) -> None:
+        match piece:
+            case Thought():
+                self._go_on(REASONING, piece.text)
+            case Delta():
+                self._go_on("", piece.text, anew=piece.replaces)
+            case Answer():
+                self._go_on("", piece.text or "")
+                _write("\n")
+                if piece.figures is not None:
+                    say(f"\n{_told(piece.figures)}")
+            case ToolStep():
+                pass
+            case _:
+                assert_never(piece)
+
+    def break_off(self) -> None:
+        _write("\n" if self._shown else "")
+
+    def _go_on(self, head: str, text: str, *, anew: bool = False) -> None:
+        """More of what is shown; if it is something else, below that."""
+        if head != self._head:
+            _write(f"\n\n{head}" if self._shown else head)
+            self._shown = ""
+        elif anew or not text.startswith(self._shown):
+            _write("\n" if self._shown else "")
+            self._shown = ""
+        _write(text[len(self._shown) :])
+        self._head, self._shown = head, text
+
+
+def _told(found: Figures) -> str:
+    return figures(found.tokens_in, found.tokens_out, found.model, round(found.cost * MICROS))
 
 
 def _write(text: str) -> None:

@@ -1,6 +1,7 @@
 """`roost gateway status | health | drain | call`: the gateway that runs."""
 
 import json
+from difflib import get_close_matches
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -8,7 +9,8 @@ from cyclopts import Parameter
 from roost.cli.show import answer, as_json, say
 from roost.cli.status import tell
 from roost.cli.where import HERE, Where, gateway
-from roost.core.errors import InvalidInput
+from roost.client import Refused
+from roost.core.errors import InvalidInput, NotFound
 from roost.core.figures import counted
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.families.operations import DRAIN
@@ -58,7 +60,15 @@ async def call(
 ) -> int:
     """Ask the gateway that runs for anything it can; the answer is JSON."""
     async with gateway(where) as client:
-        as_json(await client.call(method, read_object(params)))
+        try:
+            as_json(await client.call(method, read_object(params)))
+        except Refused as error:
+            known = client.hello.methods
+            if method in known or error.reason is not None:
+                raise
+            alike = get_close_matches(method, sorted(known))
+            hint = f"did you mean {' or '.join(alike)}?" if alike else "the page of the protocol lists all"
+            raise NotFound(error.message, hint=hint) from None
     return 0
 
 

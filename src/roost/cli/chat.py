@@ -18,6 +18,7 @@ from roost.cli.rows import message_line, sessions_table
 from roost.cli.show import say
 from roost.cli.where import HERE, Where, anywhere
 from roost.client import Client
+from roost.core.errors import InvalidInput
 from roost.protocol.families.agents import COMMANDS
 from roost.protocol.families.chat import ABORT, HISTORY
 from roost.protocol.families.sessions import LIST, Listed
@@ -34,6 +35,10 @@ def chat(
     *, session: Annotated[str, Parameter(help="Which session to begin with.")] = "main", where: Where = HERE
 ) -> int:
     """Talk on this terminal: answers as they come, /commands, and the sessions there are."""
+    if where.json:
+        raise InvalidInput(
+            "a conversation is no JSON", hint="`roost agent --message TEXT --json` gives one turn"
+        )
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(anywhere(where)) as client,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from roost.cli.rows import unknown
+from roost.cli.rows import meaning, unknown
 from roost.cli.show import ago, answer, answer_table, as_json, objects, say
 from roost.cli.where import HERE, Where, anywhere
 from roost.core.jsonvalue import JsonObject, JsonValue
@@ -24,7 +24,8 @@ async def search(
     if session is not None:
         params["key"] = session
     async with anywhere(where) as client:
-        found = await client.call(SEARCH, params)
+        with meaning(session):
+            found = await client.call(SEARCH, params)
     answer_table(
         where,
         found,
@@ -43,7 +44,8 @@ async def tree(
 ) -> int:
     """A session and all that was spawned below it."""
     async with anywhere(where) as client:
-        found = await client.call(TREE, {"key": key})
+        with meaning(key):
+            found = await client.call(TREE, {"key": key})
     if where.json:
         as_json(found)
     else:

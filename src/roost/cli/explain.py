@@ -4,6 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from roost.cli.rows import meaning
 from roost.cli.show import answer
 from roost.cli.where import HERE, Where, anywhere
 from roost.core.commands import Aspect
@@ -33,7 +34,8 @@ async def explain(
     if about is not None:
         params["about"] = str(about)
     async with anywhere(where) as client:
-        found = await client.call(EXPLAIN, params)
+        with meaning(named):
+            found = await client.call(EXPLAIN, params)
     answer(where, found, "\n".join(str(one.get("text")) for one in found["reasons"]))
     return 0
 

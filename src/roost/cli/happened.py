@@ -4,7 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from roost.cli.rows import calls, cost, message_line
+from roost.cli.rows import calls, cost, meaning, message_line
 from roost.cli.show import ago, answer_table, as_json, part, say, table
 from roost.cli.where import HERE, Where, anywhere
 from roost.core.jsonvalue import JsonValue
@@ -26,7 +26,8 @@ async def timeline(
     if before is not None:
         params["before"] = before
     async with anywhere(where) as client:
-        found = await client.call(TIMELINE, params)
+        with meaning(key):
+            found = await client.call(TIMELINE, params)
     if where.json:
         as_json(found)
         return 0
@@ -40,7 +41,8 @@ async def timeline(
 async def denials(session: Only = None, *, limit: Limit = 100, where: Where = HERE) -> int:
     """What was refused, and the rule that said so; newest first."""
     async with anywhere(where) as client:
-        found = await client.call(DENIALS, _of(session, limit))
+        with meaning(session):
+            found = await client.call(DENIALS, _of(session, limit))
     answer_table(
         where,
         found,
@@ -69,7 +71,8 @@ async def ledger(
 ) -> int:
     """What each call of a model cost, newest first."""
     async with anywhere(where) as client:
-        found = await client.call(LEDGER, {**_of(session, limit), "tree": tree})
+        with meaning(session):
+            found = await client.call(LEDGER, {**_of(session, limit), "tree": tree})
     if where.json:
         as_json(found)
         return 0
@@ -97,7 +100,8 @@ async def exchanges(
 ) -> int:
     """What a session sent to others and was sent by them, newest first."""
     async with anywhere(where) as client:
-        found = await client.call(EXCHANGES, {"key": key, "limit": limit})
+        with meaning(key):
+            found = await client.call(EXCHANGES, {"key": key, "limit": limit})
     answer_table(
         where,
         found,

@@ -1,8 +1,10 @@
 """Sessions and messages as people read them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from roost.cli.show import ago, objects, plain, table
+from roost.client import Refused
 from roost.client.turns import message_text
 from roost.core.errors import NotFound
 from roost.core.figures import MICROS, counted, dollars, thousands
@@ -53,6 +55,17 @@ def short(value: JsonValue) -> str | None:
         return None
     line = " ".join(value.split())
     return line if len(line) <= SHORT else f"{line[: SHORT - 1]}…"
+
+
+@contextmanager
+def meaning(key: str | None) -> Iterator[None]:
+    """What is asked is about this session: where the gateway finds nothing, it does not know that."""
+    try:
+        yield
+    except Refused as error:
+        if key is None or error.reason != NotFound.code:
+            raise
+        raise unknown(key) from None
 
 
 def unknown(key: str) -> NotFound:

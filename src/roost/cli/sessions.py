@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from roost.cli.rows import message_line, sessions_table, unknown
+from roost.cli.rows import meaning, message_line, sessions_table, unknown
 from roost.cli.show import answer, as_json, facts, say, told
 from roost.cli.where import HERE, Where, anywhere, now_of
 from roost.client import Client
@@ -49,6 +49,8 @@ async def list_sessions(
         sessions_table(found["sessions"], found["ts"])
         if found["hasMore"]:
             say(f"… and more: --limit {2 * (limit or SHOWN)}")
+    elif params or archived:
+        say("no session fits")
     else:
         say('no sessions yet; begin one with `roost agent --message "hello"`')
     return 0
@@ -110,7 +112,8 @@ async def history(
 async def reset(key: Key, *, where: Where = HERE) -> int:
     """Begin anew under the same key; what was said stays in the history."""
     async with anywhere(where) as client:
-        found = await client.call(RESET, {"key": key, "reason": "reset"})
+        with meaning(key):
+            found = await client.call(RESET, {"key": key, "reason": "reset"})
     answer(where, found, f"{found['key']} begins anew")
     return 0
 
@@ -125,7 +128,8 @@ async def archive(
     """Put one away: it is listed no more, and nothing of it is removed."""
     async with anywhere(where) as client:
         # What is not there would be opened by a change.
-        meant = await client.call(RESOLVE, {"key": key})
+        with meaning(key):
+            meant = await client.call(RESOLVE, {"key": key})
         found = await client.call(PATCH, {"key": meant["key"], "archived": not undo})
     answer(where, found, f"{found['key']} is {'back' if undo else 'archived'}")
     return 0

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from roost.cli.rows import calls, cost
 from roost.cli.show import as_json, objects, part, say, table
 from roost.cli.where import HERE, Where, anywhere
-from roost.protocol.families.sessions import USAGE
+from roost.protocol.families.usage import USAGE
 
 
 async def usage(

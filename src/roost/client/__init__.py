@@ -4,7 +4,7 @@ from roost.client.client import Client
 from roost.client.errors import ConnectionLost, Refused, TurnFailed, Unreachable, Untrusted
 from roost.client.events import Event, Gap
 from roost.client.trust import Trust
-from roost.client.turns import Answer, Delta, ToolStep
+from roost.client.turns import Answer, Delta, Figures, Piece, Thought, ToolStep
 
 __all__ = [
     "Answer",
@@ -12,8 +12,11 @@ __all__ = [
     "ConnectionLost",
     "Delta",
     "Event",
+    "Figures",
     "Gap",
+    "Piece",
     "Refused",
+    "Thought",
     "ToolStep",
     "Trust",
     "TurnFailed",

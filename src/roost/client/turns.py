@@ -21,6 +21,13 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Thought:
+    """What the model thinks before it answers, all of it so far; told where the session shows its reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStep:
     """A tool began, or is done."""
 
@@ -30,13 +37,25 @@ class ToolStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What the last call of a turn took; `model` and `cost`, in dollars, only where the session shows them too."""
+
+    tokens_in: int
+    tokens_out: int
+    model: str | None = None
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The end. None for what was answered without words, or within another turn."""
+    """The end. `text` is None for what was answered without words, or within another turn; `figures` are told where the
+    session shows them."""
 
     text: str | None
+    figures: Figures | None = None
 
 
-Piece: TypeAlias = Delta | ToolStep | Answer
+Piece: TypeAlias = Delta | Thought | ToolStep | Answer
 
 
 class Turn:
@@ -53,9 +72,16 @@ class Turn:
         """What an event of this run says; raises `TurnFailed` for an end without an answer."""
         if event.name == CHAT:
             return self._chat(event.payload)
-        if event.name == AGENT and event.payload.get("stream") == "item":
-            return _step(_object(event.payload.get("data")))
-        return None
+        if event.name != AGENT:
+            return None
+        data = _object(event.payload.get("data"))
+        match event.payload.get("stream"):
+            case "item":
+                return _step(data)
+            case "thinking":
+                return Thought(text=str(data.get("text") or ""))
+            case _:
+                return None
 
     def _chat(self, payload: JsonObject) -> Piece | None:
         match payload.get("state"):
@@ -64,7 +90,8 @@ class Turn:
                 added = str(payload.get("deltaText") or "")
                 return Delta(text=self.text, added=added, replaces=payload.get("replace") is True)
             case "final":
-                return Answer(text=message_text(_object(payload.get("message"))) or None)
+                message = _object(payload.get("message"))
+                return Answer(text=message_text(message) or None, figures=_figures(message))
             case "aborted" | "error" as state:
                 reason = str(payload.get("errorMessage") or NO_ANSWER)
                 raise TurnFailed(reason, text=self.text, stopped=state == "aborted")
@@ -99,6 +126,22 @@ def message_text(message: JsonObject) -> str:
 def _words(block: JsonValue) -> str:
     text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
     return text if isinstance(text, str) else ""
+
+
+def _figures(message: JsonObject) -> Figures | None:
+    usage, model = _object(message.get("usage")), message.get("model")
+    tokens_in, tokens_out = usage.get("input"), usage.get("output")
+    if not isinstance(tokens_in, int) or not isinstance(tokens_out, int):
+        return None
+    if not isinstance(model, str):
+        return Figures(tokens_in=tokens_in, tokens_out=tokens_out)
+    cost = _object(usage.get("cost")).get("total")
+    return Figures(
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        model=f"{message.get('provider')}/{model}",
+        cost=cost if isinstance(cost, int | float) else 0.0,
+    )
 
 
 def _step(data: JsonObject) -> ToolStep | None:

@@ -1,4 +1,5 @@
-"""What is put around an answer that is sent: the reasoning before it, figures below it. The transcript has neither."""
+"""What is shown with an answer: the reasoning before it, figures below it. What is sent has both around its text; clients
+are told them beside it."""
 
 from enum import StrEnum
 from typing import assert_never
@@ -29,26 +30,37 @@ def framed(said: str, words: AssistantMessage | None, overrides: Overrides) -> s
     """An answer as it is sent in a session with these settings."""
     if words is None:
         return said
-    before = _reasoning(words) if overrides.reasoning in (Reasoning.ON, Reasoning.STREAM) else ""
-    below = _figures(words, UsageLevel.parse(overrides.usage or "") or UsageLevel.OFF)
+    thoughts, below = reasoning_of(words, overrides), _below(words, usage_level(overrides))
+    before = f"Reasoning:\n{thoughts}" if thoughts else ""
     return "\n\n".join(part for part in (before, said, below) if part)
 
 
-def _reasoning(words: AssistantMessage) -> str:
+def reasoning_of(words: AssistantMessage, overrides: Overrides) -> str:
+    """What was thought before an answer, where the session shows it."""
+    if overrides.reasoning not in (Reasoning.ON, Reasoning.STREAM):
+        return ""
     thoughts = [block.thinking.strip() for block in words.content if isinstance(block, Thinking)]
-    text = "\n".join(thought for thought in thoughts if thought)
-    return f"Reasoning:\n{text}" if text else ""
+    return "\n".join(thought for thought in thoughts if thought)
 
 
-def _figures(words: AssistantMessage, level: UsageLevel) -> str:
+def usage_level(overrides: Overrides) -> UsageLevel:
+    return UsageLevel.parse(overrides.usage or "") or UsageLevel.OFF
+
+
+def figures(tokens_in: int, tokens_out: int, model: str | None = None, cost_micros: int = 0) -> str:
+    """The line below an answer; with its model, what it cost too."""
+    counted = f"{thousands(tokens_in)} tokens in, {thousands(tokens_out)} out"
+    return f"[{counted}]" if model is None else f"[{model}: {counted}, {dollars(cost_micros)}]"
+
+
+def _below(words: AssistantMessage, level: UsageLevel) -> str:
     usage = words.usage
     match level:
         case UsageLevel.OFF:
             return ""
         case UsageLevel.TOKENS:
-            return f"[{thousands(usage.input)} tokens in, {thousands(usage.output)} out]"
+            return figures(usage.input, usage.output)
         case UsageLevel.FULL:
-            figures = f"{thousands(usage.input)} tokens in, {thousands(usage.output)} out"
-            return f"[{words.provider}/{words.model}: {figures}, {dollars(usage.cost_micros)}]"
+            return figures(usage.input, usage.output, f"{words.provider}/{words.model}", usage.cost_micros)
         case _:
             assert_never(level)

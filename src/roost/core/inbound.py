@@ -80,8 +80,9 @@ class InboundRecord:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
     """The stored message; `duplicate` when it had been accepted before and nothing was written. `aside` is what was said
-    to a command in a message that goes on without it."""
+    to a command in a message that goes on without it; `interrupts` when a run is ended for it."""
 
     record: InboundRecord
     duplicate: bool
     aside: str | None = None
+    interrupts: bool = False

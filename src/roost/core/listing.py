@@ -61,6 +61,22 @@ _UNKNOWN: MappingProxyType[str, JsonValue] = MappingProxyType(
 """A row of which nothing is known yet, in the order of its fields."""
 
 
+class Moments(NamedTuple):
+    """When a session began, changed, and was last talked in."""
+
+    started: int
+    updated: int
+    interacted: int
+
+
+class Sayings(NamedTuple):
+    """What was said first and last in it, and the model that answered."""
+
+    title: str | None
+    preview: str | None
+    model: str | None
+
+
 class Glance(NamedTuple):
     """What of a session a list shows; the names are those of its parts. A tuple, because a store makes one of every row
     it reads. `provider` is where it was first met."""
@@ -74,18 +90,15 @@ class Glance(NamedTuple):
     route: Address | None
     overrides: Overrides
     lineage: Lineage
-    started: int
-    updated: int
-    interacted: int
-    title: str | None
-    preview: str | None
-    model: str | None
+    moments: Moments
+    sayings: Sayings
     status: SessionStatus
     total: int
     context_window: int
 
 
 def glance_at(session: Session) -> Glance:
+    times, summary = session.times, session.summary
     return Glance(
         key=session.key,
         session_id=session.session_id,
@@ -96,12 +109,8 @@ def glance_at(session: Session) -> Glance:
         route=session.route,
         overrides=session.overrides,
         lineage=session.lineage,
-        started=session.times.started,
-        updated=session.times.updated,
-        interacted=session.times.interacted,
-        title=session.summary.title,
-        preview=session.summary.preview,
-        model=session.summary.model,
+        moments=Moments(times.started, times.updated, times.interacted),
+        sayings=Sayings(summary.title, summary.preview, summary.model),
         status=session.status,
         total=session.counters.total,
         context_window=session.counters.context_window,
@@ -129,10 +138,10 @@ def words_of(sessions: Sequence[Glance], scanner: SecretScanner) -> list[Words]:
     """The words of many sessions; looking through all of them at once costs little more than through one."""
     said: list[str] = []
     for session in sessions:
-        labels, terms = session.labels, session.lineage.terms
+        labels, terms, sayings = session.labels, session.lineage.terms, session.sayings
         name = labels.display_name or labels.subject
-        first = (terms.task if terms else None) or session.title
-        said += (labels.label or "", name or "", first or "", session.preview or "")
+        first = (terms.task if terms else None) or sayings.title
+        said += (labels.label or "", name or "", first or "", sayings.preview or "")
     readable = iter(redact_all(said, scanner))
     return list(map(Words, readable, readable, readable, readable))
 
@@ -141,8 +150,11 @@ def session_row(session: Glance, shown: str, words: Words) -> dict[str, JsonValu
     """The fields that every row has, under the key as its reader is shown it; None is what is not known or not set.
     Where it leads is added for those who may know."""
     # Taken apart at once and filled in: a list has many rows, and most of what they could have is not set.
-    key, session_id, kind, _, _, _, route, overrides, lineage, started, updated, interacted = session[:12]
-    _, _, model, status, total, window = session[12:]
+    key, session_id, kind, _, _, _, route, overrides, lineage, moments, sayings, status, total, window = (
+        session
+    )
+    started, updated, interacted = moments
+    model = sayings.model
     row = _UNKNOWN.copy()
     row["key"] = shown
     row["agentId"] = key.agent or None
@@ -191,7 +203,7 @@ def title_of(words: Words) -> str | None:
 def is_found_by(session: Glance, search: str, scanner: SecretScanner) -> bool:
     """Whether a text occurs in what a reader may see of key, names and title: nothing is found by guessing a secret."""
     labels = session.labels
-    names = (labels.label, labels.display_name, labels.subject, session.title)
+    names = (labels.label, labels.display_name, labels.subject, session.sayings.title)
     shown = (redact(name, scanner)[0] for name in names if name)
     return any(search.casefold() in text.casefold() for text in (str(session.key), *shown))
 

@@ -142,6 +142,7 @@ class Inbox:
         # What was planned for a message that proved to be a duplicate was not done.
         if plans and not accepted.duplicate and plans[-1].interrupts:
             self._stops.end(plans[-1].interrupts, queueing.INTERRUPTED)
+            return replace(accepted, interrupts=True)
         return accepted
 
     async def _arrival(self, envelope: Envelope, admitted: Admitted, rules: Rules) -> Arrival:

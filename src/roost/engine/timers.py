@@ -12,7 +12,7 @@ import anyio
 
 from roost.core import occasions
 from roost.core.errors import Fenced, RoostError, StoreUnavailable
-from roost.core.jobs import Job, Plan, SystemEvent, Wake, venue
+from roost.core.jobs import Job, Plan, Setting, SystemEvent, Wake, replanned, venue
 from roost.core.leases import Lease
 from roost.core.occasions import Moment
 from roost.core.principals import OWNER
@@ -79,9 +79,23 @@ class Timers:
         now = self._clock.now()
 
         def due(known: Job | None) -> Job | None:
-            return None if known is None else replace(known, next_at=min(known.next_at or now, now))
+            if known is None or not known.plan.enabled:
+                return known
+            return replace(known, next_at=min(known.next_at or now, now))
 
         await self._store.change_job(beat_id(agent), due)
+
+    async def switch(self, *, enabled: bool) -> None:
+        """Let every look-around rest, or go on. It stays so for those that are configured later."""
+        rules = self._book.current
+        agents = tuple(rules.commands.agents)
+        setting = Setting(now=self._clock.now(), zones=zones_of(rules.zone), agents=agents)
+
+        def switched(known: Job | None) -> Job | None:
+            return known and replanned(known, replace(known.plan, enabled=enabled), setting)
+
+        for agent in rules.house.timers.beats:
+            await self._store.change_job(beat_id(agent), switched)
 
     async def _take_up(self, lease: Lease, rules: Rules) -> bool:
         """Whether something is left that is due."""
@@ -130,14 +144,19 @@ class Timers:
 
     async def _follow(self, rules: Rules) -> None:
         """The look-arounds are those of the configuration."""
-        wanted = {beat_id(agent): one.plan for agent, one in rules.house.timers.beats.items()}
-        known = {job.id for job in await self._store.jobs() if not job.of_people}
-        for name in known - wanted.keys():
+        known = {job.id: job for job in await self._store.jobs() if not job.of_people}
+        going = all(job.plan.enabled for job in known.values())
+        wanted = {
+            beat_id(agent): replace(one.plan, enabled=going)
+            for agent, one in rules.house.timers.beats.items()
+        }
+        for name in known.keys() - wanted.keys():
             await self._store.change_job(name, lambda job: None)
         for name, plan in wanted.items():
             await self._store.change_job(name, partial(self._beating, name=name, plan=plan, rules=rules))
 
     def _beating(self, known: Job | None, *, name: str, plan: Plan, rules: Rules) -> Job:
+        plan = plan if known is None else replace(plan, enabled=known.plan.enabled)
         if known is not None and known.plan == plan:
             return known
         now = self._clock.now()
@@ -147,5 +166,5 @@ class Timers:
             plan=plan,
             created_at=now,
             updated_at=now,
-            next_at=next_due(plan.schedule, now, zones_of(rules.zone)),
+            next_at=next_due(plan.schedule, now, zones_of(rules.zone)) if plan.enabled else None,
         )

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from roost.core.events import EventKind
 from roost.core.feeds import Anchor
+from roost.core.footers import Reasoning
 from roost.core.messages import AssistantMessage, ToolCall
 from roost.core.models import ModelRef
 from roost.core.previews import (
@@ -28,7 +29,6 @@ from roost.engine.ears import Ears
 MOST_PRINTED = 64 * 1024
 MOST_HELD = 4096
 CUT_SHORT = "\n[more output is not shown]\n"
-STREAMED = "stream"
 
 Gather: TypeAlias = Callable[[Session], list[Ears]]
 
@@ -93,6 +93,7 @@ class Voice:
         self._answers = 0
         self._asked: ModelAsked | None = None
         self._unheard: list[str] = []
+        self._thought_through: list[str] = []
         self._holdback = Holdback()
         self._text, self._thinking = _Stream(), _Stream()
         self._tools: dict[str, tuple[ToolCall, _Stream]] = {}
@@ -110,6 +111,7 @@ class Voice:
     def kept(self, entry_id: str) -> None:
         self._anchor = Anchor(EventKind.ENTRY, entry_id)
         self._asked = None
+        self._thought_through.clear()
         self._text, self._thinking = _Stream(), _Stream()
 
     def over(self, run: Run, words: AssistantMessage | None) -> None:
@@ -129,6 +131,7 @@ class Voice:
         self._answers += 1
         self._asked = ModelAsked(key=self.run.key, run_id=self.run.id, answer=self._answers, model=model)
         self._unheard.clear()
+        self._thought_through.clear()
         self._holdback = Holdback()
         self._text, self._thinking = _Stream(), _Stream()
         self._tell(self._asked)
@@ -139,15 +142,18 @@ class Voice:
             self._speak()
 
     def thinking(self, text: str) -> None:
-        """Shown only where a person asked for it."""
-        if self.session and self.session.overrides.reasoning == STREAMED:
-            self._tell(self._thought(self._thinking.add(text), text))
+        """Shown only where a person asked for it: as it comes, or whole before the first word of the answer."""
+        match self.session and self.session.overrides.reasoning:
+            case Reasoning.STREAM:
+                self._tell(self._thought(self._thinking.add(text), text))
+            case Reasoning.ON:
+                self._thought_through.append(text)
 
     def said(self) -> None:
         """The answer is complete."""
         self._speak()
         if rest := self._holdback.end(self._text.whole):
-            self._tell(self._spoken(self._text.add(rest), rest))
+            self._show(rest)
 
     # -- tool calls ----------------------------------------------------------------------------------
 
@@ -179,7 +185,13 @@ class Voice:
         shown = self._holdback.add("".join(self._unheard))
         self._unheard.clear()
         if shown:
-            self._tell(self._spoken(self._text.add(shown), shown))
+            self._show(shown)
+
+    def _show(self, text: str) -> None:
+        if thoughts := "".join(self._thought_through):
+            self._thought_through.clear()
+            self._tell(self._thought(self._thinking.add(thoughts), thoughts))
+        self._tell(self._spoken(self._text.add(text), text))
 
     def _shown(self) -> Iterator[Preview]:
         yield RunBegan(run=self.run)

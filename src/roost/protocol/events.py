@@ -40,14 +40,16 @@ TABLE = (
     Told(
         name=AGENT,
         audience=Audience.READERS,
-        about="What a run does, by `stream`: run_status, lifecycle, assistant, item, command_output, usage. `tool` "
-        "goes to who began the run only, if it has the capability `tool-events`.",
+        about="What a run does, by `stream`: run_status, lifecycle, thinking, assistant, item, command_output, usage. `tool` "
+        "goes to who began the run only, if it has the capability `tool-events`; `thinking` is told in sessions with a "
+        "`reasoningLevel`: as it comes with `stream`, before the first word of the answer with `on`.",
     ),
     Told(
         name=CHAT,
         audience=Audience.READERS,
         about="What a run says, by `state`: status, delta, then one of final, aborted, error. A delta has the increment "
-        "and all of it so far.",
+        "and all of it so far. The `message` of a final one has a block `thinking` where the session has a `reasoningLevel`, "
+        "and by its `responseUsage` `usage` (`tokens`), with its cost, `provider` and `model` (`full`).",
     ),
     Told(
         name=CRON,
@@ -72,7 +74,8 @@ TABLE = (
     Told(
         name=CHANGED,
         audience=Audience.WATCHERS,
-        about="A session changed, with its row; or it is gone, which who may see all sessions is told.",
+        about="A session changed, with its row: in a turn by `phase`, start or end, and `runId`, else by `reason`: create, reset, "
+        "send or patch; or it is gone (delete), which who may see all sessions is told.",
     ),
     Told(
         name=SHUTDOWN,

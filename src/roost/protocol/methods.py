@@ -17,6 +17,7 @@ from roost.protocol.families import (
     reasons,
     sessions,
     status,
+    usage,
 )
 
 EVERY = (
@@ -25,13 +26,17 @@ EVERY = (
     status.PRESENCE,
     status.CHANNELS,
     status.LAST_HEARTBEAT,
+    status.HEARTBEATS,
     status.LOGS,
     sessions.LIST,
     sessions.DESCRIBE,
     sessions.RESOLVE,
     sessions.PREVIEW,
     sessions.GET,
-    sessions.USAGE,
+    usage.USAGE,
+    usage.TIMESERIES,
+    usage.LOGS,
+    usage.COST,
     sessions.SUBSCRIBE,
     sessions.LISTEN,
     sessions.UNLISTEN,

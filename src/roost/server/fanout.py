@@ -1,7 +1,8 @@
 """From the engine's feed to the clients: one listener hears of everything, writes each event once, and gives it to those
 who may see the session it is about."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TypeAlias, assert_never
 
 from roost.core.children import told_id
@@ -17,11 +18,11 @@ from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
 from roost.core.redaction import redact
 from roost.core.runs import Run, RunKind, RunState
-from roost.core.sessions import Session
+from roost.core.sessions import Overrides, Session
 from roost.core.visibility import PersonCaller
 from roost.engine.subscriptions import ListFeed, may_list
 from roost.protocol.convert.messages import message_row
-from roost.protocol.convert.turns import Turn, answer, never_answered
+from roost.protocol.convert.turns import PLAIN, Turn, answer, never_answered
 from roost.protocol.events import CHANGED, CHAT, MESSAGE, Audience, WireEvent
 from roost.server.clients import Connected
 from roost.server.house import House
@@ -31,6 +32,15 @@ PAGE = 100
 MOST_CHARS = 100_000
 UNTOLD = frozenset({RunKind.COMPACTION, RunKind.FLUSH})
 LOST = "it was not answered"
+CHANGE = "patch"
+_REASONS: Mapping[EventKind, str] = MappingProxyType(
+    {
+        EventKind.SESSION_OPENED: "create",
+        EventKind.SESSION_RESET: "reset",
+        EventKind.INPUT_ACCEPTED: "send",
+        EventKind.RUN_QUEUED: "send",
+    }
+)
 
 Cut: TypeAlias = Callable[[tuple[Event, ...]], tuple[Event, ...]]
 
@@ -122,7 +132,8 @@ class Fanout:
             return
         if not isinstance(preview, Piece):
             await self._messages(preview.key, stored)
-        await self._tell_of(preview.key, turn.tell(preview, self._house.clock.now()))
+        overrides = await self._overrides(preview.key) if isinstance(preview, RunOver) else PLAIN
+        await self._tell_of(preview.key, turn.tell(preview, self._house.clock.now(), overrides))
         if turn.over:
             del self._turns[preview.run_id]
             self._house.clients.over(preview.key, turn.name)
@@ -141,8 +152,9 @@ class Fanout:
         if not self.under_way(key):
             # While a run is under way, what it stores is told between what it says.
             await self._messages(key, _as_of(session), session)
-        why = self._why(key)
+        turn = self._turn_of(key)
         if self._watched():
+            why = turn or {"reason": await self._reason(session)}
             row = self._house.rows.row(session, titles=True, last=True)
             changed: dict[str, JsonValue] = {"ts": self._house.clock.now(), **why}
             payload: JsonObject = {**row, "sessionKey": str(key), **changed, "session": row}
@@ -151,11 +163,17 @@ class Fanout:
     def _watched(self) -> bool:
         return any(client.watches for client in self._house.clients)
 
-    def _why(self, key: SessionKey) -> JsonObject:
+    def _turn_of(self, key: SessionKey) -> JsonObject | None:
+        """The turn that a change is of, if it is one's."""
         ended, turns = self._ended.pop(key, None), self.under_way(key)
         if turns:
             return {"phase": "start", "runId": turns[0].name}
-        return {"reason": "patch"} if ended is None else {"phase": "end", "runId": ended}
+        return None if ended is None else {"phase": "end", "runId": ended}
+
+    async def _reason(self, session: Session) -> str:
+        """What happened last in a session."""
+        events = await self._house.store.events(session.key, after=session.events - 1, limit=1)
+        return _REASONS.get(events[0].kind, CHANGE) if events else CHANGE
 
     def _gone(self, key: SessionKey) -> None:
         self._read.pop(key, None)
@@ -282,6 +300,10 @@ class Fanout:
         page = await self._house.store.history(within)
         said = (entry.body for entry in reversed(page.entries) if entry.run_id == run.id)
         return next((body for body in said if isinstance(body, AssistantMessage)), None)
+
+    async def _overrides(self, key: SessionKey) -> Overrides:
+        session = await self._house.store.session(key)
+        return PLAIN if session is None else session.overrides
 
     async def _chat(self, name: str, key: SessionKey, payload: JsonObject) -> None:
         event = WireEvent(name=CHAT, payload=payload, audience=Audience.READERS, key=key, run=name)

@@ -118,6 +118,15 @@ class House:
                 return await existing(self.store, operation, caller, by_id.key, self.clock.now())
         return session
 
+    async def found(
+        self, operation: Operation, caller: PersonCaller, text: str, agent: str | None = None
+    ) -> Session:
+        """As `find`; raises `NotFound` where there is none."""
+        session = await self.find(operation, caller, text, agent)
+        if session is None:
+            raise NotFound(f"No session found: {text}")
+        return session
+
     async def by_id(self, operation: Operation, caller: PersonCaller, text: str) -> Session:
         """The session with an id; one that is not the caller's is told of as one that is not there."""
         session_id = by_session_id(text).session_id

@@ -3,6 +3,7 @@
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ from anyio.from_thread import start_blocking_portal
 
 from roost.app.serving import Served
 from roost.cli.main import main
+from roost.core.messages import Usage
 from roost.testing.fake_openai import FakeOpenAI, reply_of
-from roost.testing.scripts import Hang, Say
+from roost.testing.scripts import Hang, Say, Script, Spend, Think
 from tests.unit.cli.conftest import Screen, Typed
 from tests.unit.cli.terminals import Terminal
 
@@ -58,25 +60,54 @@ def test_a_model_that_is_not_there_is_told_before_anything_is_asked(
     assert "there is no model nobody/nothing" in capsys.readouterr().err
 
 
-@pytest.fixture
-def provider() -> Iterator[FakeOpenAI]:
-    """One who begins an answer and never ends it."""
-    fake = FakeOpenAI(reply_of((Say("Once upon a time"), Hang())))
+def test_a_conversation_is_no_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["chat", "--json"]) == 1
+    assert "roost agent --message TEXT --json" in capsys.readouterr().err
+
+
+@contextmanager
+def answering(home: Path, *scripts: Script) -> Iterator[None]:
+    """The model is one who answers like this."""
+    fake = FakeOpenAI(*map(reply_of, scripts))
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(fake):
-        yield fake
+        before = (home / "roost.json").read_text().strip().removesuffix("}")
+        (home / "roost.json").write_text(
+            f"""{before},
+              messages: {{ queue: {{ debounceMs: 0 }} }},
+              agents: {{ defaults: {{ model: {{ primary: "local/small" }} }} }},
+              models: {{ providers: {{ local: {{
+                api: "openai-completions", baseUrl: "{fake.base_url}", models: [{{ id: "small" }}] }} }} }} }}"""
+        )
+        yield
 
 
-def test_an_interrupt_stops_the_answer_and_not_the_conversation(
-    home: Path, provider: FakeOpenAI, typed: Typed, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("level", ["on", "stream"])
+def test_reasoning_and_figures_are_shown_around_an_answer_where_they_were_asked_for(
+    level: str, home: Path, typed: Typed, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = (home / "roost.json").read_text().strip().removesuffix("}")
-    (home / "roost.json").write_text(
-        f"""{before},
-          messages: {{ queue: {{ debounceMs: 0 }} }},
-          agents: {{ defaults: {{ model: {{ primary: "local/small" }} }} }},
-          models: {{ providers: {{ local: {{
-            api: "openai-completions", baseUrl: "{provider.base_url}", models: [{{ id: "small" }}] }} }} }} }}"""
+    usage = Usage(input=1_200, output=3, total=1_203)
+    script = (Think("two "), Think("and two"), Say("four"), Spend(usage))
+    with answering(home, script, script):
+        typed(f"/reasoning {level}\n/usage full\ntwo and two?\n/reasoning off\n/usage tokens\nagain?\n")
+        assert main(["chat"]) == 0
+    figures = "1.2k tokens in, 3 out"
+    assert capsys.readouterr().out.partition("Figures below answers: full.\n")[2] == (
+        f"Reasoning:\ntwo and two\n\nfour\n\n[local/small: {figures}, $0.0000]\n"
+        f"Reasoning: off.\nFigures below answers: tokens.\nfour\n\n[{figures}]\n"
     )
+
+
+@pytest.fixture
+def endless(home: Path) -> Iterator[None]:
+    """One who begins an answer and never ends it."""
+    with answering(home, (Say("Once upon a time"), Hang())):
+        yield
+
+
+@pytest.mark.usefixtures("endless")
+def test_an_interrupt_stops_the_answer_and_not_the_conversation(
+    home: Path, typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     screen = Screen()
     monkeypatch.setattr("sys.stdout", screen)
     typed("tell me a long story\n/status\n")

@@ -44,6 +44,36 @@ def test_the_first_run_asks_nothing_and_works(told: Told) -> None:
     assert "what is a session?" in shown
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *(("sessions", verb) for verb in ("show", "history", "tree", "export", "reset", "archive")),
+        *((verb,) for verb in ("explain", "timeline", "denials", "ledger", "exchanges")),
+        ("sessions", "search", "x", "--session"),
+    ],
+)
+def test_a_session_that_is_not_there_is_told_with_what_to_do(
+    asked: tuple[str, ...], served: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*asked, "nowhere"]) == 1
+    assert capsys.readouterr().err == (
+        "roost: no session nowhere (`roost sessions list` shows those there are)\n"
+    )
+
+
+def test_what_is_refused_for_another_reason_is_told_as_it_was(
+    served: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["timeline", "nowhere", "--limit", "0"]) == 1
+    assert "limit" in capsys.readouterr().err
+
+
+def test_a_filter_that_nothing_fits_is_not_taken_for_an_empty_store(served: Served, told: Told) -> None:
+    assert "begin one" in told("sessions")
+    for narrowed in (["--search", "zebra"], ["--active", "5"], ["--archived"]):
+        assert told("sessions", *narrowed) == "no session fits\n"
+
+
 def test_programs_read_json(served: Served, told: Told) -> None:
     final = as_json(told, "agent", "-m", "what is a session?", "--agent", "main")
     assert "one conversation" in final["result"]["payloads"][0]["text"]

@@ -29,6 +29,16 @@ def test_a_call_that_is_wrong_is_told_without_a_trace(
         assert capsys.readouterr().err.startswith("roost: ")
 
 
+def test_a_method_that_is_not_there_is_told_with_those_that_may_be_meant(
+    served: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for wrong, hint in (("session.list", "did you mean sessions.list"), ("nobody.knows", "lists all")):
+        assert main(["gateway", "call", wrong]) == 1
+        said = capsys.readouterr().err
+        assert f"unknown method: {wrong}" in said
+        assert hint in said
+
+
 def test_a_gateway_that_cannot_be_had_is_refused_in_a_line(
     served: Served, capsys: pytest.CaptureFixture[str]
 ) -> None:

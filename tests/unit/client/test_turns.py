@@ -4,7 +4,7 @@ import pytest
 
 from roost.client.errors import TurnFailed
 from roost.client.events import Event
-from roost.client.turns import Answer, Delta, ToolStep, Turn, message_text, waited
+from roost.client.turns import Answer, Delta, Figures, Thought, ToolStep, Turn, message_text, waited
 from roost.core.jsonvalue import JsonValue
 
 
@@ -29,6 +29,25 @@ def test_the_answer_grows_and_may_begin_anew() -> None:
     )
     assert turn.hear(chat("final", message=words("b!"))) == Answer(text="b!")
     assert turn.hear(chat("final")) == Answer(text=None)
+
+
+def test_what_is_thought_and_what_it_took_are_told_where_the_session_shows_them() -> None:
+    turn = Turn("r")
+    thinking = Event(name="agent", payload={"runId": "r", "stream": "thinking", "data": {"text": "hm"}})
+    assert turn.hear(thinking) == Thought(text="hm")
+    tokens: JsonValue = {"content": "a", "usage": {"input": 5, "output": 2}}
+    assert turn.hear(chat("final", message=tokens)) == Answer(
+        text="a", figures=Figures(tokens_in=5, tokens_out=2)
+    )
+    usage: JsonValue = {"input": 5, "output": 2, "cost": {"total": 0.25}}
+    full: JsonValue = {"content": "a", "usage": usage, "provider": "p", "model": "m"}
+    assert turn.hear(chat("final", message=full)) == Answer(
+        text="a", figures=Figures(tokens_in=5, tokens_out=2, model="p/m", cost=0.25)
+    )
+    free: JsonValue = {"content": "a", "usage": {"input": 5, "output": 2}, "provider": "p", "model": "m"}
+    assert turn.hear(chat("final", message=free)) == Answer(
+        text="a", figures=Figures(tokens_in=5, tokens_out=2, model="p/m")
+    )
 
 
 def test_tools_are_told_of() -> None:

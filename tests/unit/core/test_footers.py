@@ -1,6 +1,6 @@
 import pytest
 
-from roost.core.footers import UsageLevel, framed
+from roost.core.footers import UsageLevel, figures, framed, reasoning_of, usage_level
 from roost.core.messages import AssistantMessage, Text, Thinking, Usage
 from roost.core.sessions import Overrides
 
@@ -41,4 +41,19 @@ def test_levels_are_read_whatever_the_case() -> None:
         UsageLevel.FULL,
         UsageLevel.TOKENS,
         None,
+    ]
+
+
+def test_what_was_thought_is_told_only_where_the_session_shows_it() -> None:
+    shown = [reasoning_of(WORDS, Overrides(reasoning=level)) for level in (None, "off", "on", "stream")]
+    assert shown == ["", "", "two and two", "two and two"]
+
+
+def test_figures_name_the_cost_with_the_model_only() -> None:
+    assert figures(1_200, 3, cost_micros=5_000) == "[1.2k tokens in, 3 out]"
+    assert figures(1_200, 3, "p/m", 5_000) == "[p/m: 1.2k tokens in, 3 out, $0.0050]"
+    assert [usage_level(Overrides(usage=word)) for word in (None, "on", "nonsense")] == [
+        UsageLevel.OFF,
+        UsageLevel.TOKENS,
+        UsageLevel.OFF,
     ]

@@ -139,3 +139,34 @@ async def test_an_agent_that_does_not_look_around_is_not_woken() -> None:
     watch = Watch()
     await watch.timers.wake("main")
     assert await watch.store.jobs() == ()
+
+
+async def test_look_arounds_rest_until_they_are_switched_on_again() -> None:
+    watch = Watch()
+    watch.change(TimerRules(beats={"main": LOOK}))
+    async with watch.serving():
+        await watch.passing(lambda: has(watch, beat_id("main")))
+        await watch.timers.switch(enabled=False)
+        resting = await watch.store.job(beat_id("main"))
+        assert resting is not None
+        assert (resting.plan.enabled, resting.next_at) == (False, None)
+        await watch.timers.wake("main")
+        assert await watch.store.job(beat_id("main")) == resting
+        await watch.timers.switch(enabled=True)
+        going = await watch.store.job(beat_id("main"))
+        assert going is not None
+        assert going.next_at == (watch.clock.now() // 1_800_000 + 1) * 1_800_000
+
+
+async def test_what_is_configured_while_look_arounds_rest_rests_too() -> None:
+    watch = Watch()
+    watch.change(TimerRules(beats={"main": LOOK}))
+    other = replace(LOOK, plan=replace(LOOK.plan, schedule=Every(every_ms=60_000, anchor=0)))
+    async with watch.serving():
+        await watch.passing(lambda: has(watch, beat_id("main")))
+        await watch.timers.switch(enabled=False)
+        watch.change(TimerRules(beats={"main": other, "helper": LOOK}))
+        await watch.passing(lambda: has(watch, beat_id("helper")))
+        kept = await watch.store.jobs()
+        assert {one.plan.schedule for one in kept} == {other.plan.schedule, LOOK.plan.schedule}
+        assert {(one.plan.enabled, one.next_at) for one in kept} == {(False, None)}

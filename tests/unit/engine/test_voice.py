@@ -136,6 +136,25 @@ def test_thinking_is_shown_only_where_it_was_asked_for() -> None:
     assert not any(isinstance(one, SpokenThinking) for one, _ in quiet.all)
 
 
+def test_thinking_that_is_not_streamed_is_shown_whole_before_the_first_word() -> None:
+    ears, session = Heard(), builders.session()
+    whole = session._replace(overrides=replace(session.overrides, reasoning="on"))
+    voice = speaking(ears, session=whole)
+    for answer in ("NO_REPLY", "four"):
+        voice.asked(MODEL)
+        voice.thinking("two ")
+        voice.thinking("and two")
+        voice.text(answer)
+        voice.said()
+    shown = [(type(one), one.text) for one, _ in ears.all if isinstance(one, SpokenThinking | SpokenText)]
+    assert shown == [(SpokenThinking, "two and two"), (SpokenText, "four")]
+    voice.kept("answer")
+    voice.asked(MODEL)
+    voice.text("five")
+    assert ears.text == "fourfive"
+    assert sum(isinstance(one, SpokenThinking) for one, _ in ears.all) == 1
+
+
 @pytest.mark.parametrize("size", [MOST_PRINTED - 1, MOST_PRINTED, MOST_PRINTED + 1])
 def test_tool_output_is_shown_up_to_a_measure(size: int) -> None:
     ears = Heard()

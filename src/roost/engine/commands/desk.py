@@ -121,7 +121,8 @@ class Desk:
         for run_id, reason in ends.items():
             self._stops.end(run_id, reason)
         went_on = accepted.record.state is not InboundState.ANSWERED
-        return replace(accepted, aside=words[-1]) if words and went_on else accepted
+        aside = words[-1] if words and went_on else None
+        return replace(accepted, aside=aside, interrupts=queueing.INTERRUPTED in ends.values())
 
     def _effects(self, tree: Tree, asked: Asked, said: Said, ends: dict[str, str]) -> Effects:
         key, at, arrival = asked.key, asked.at, said.forward or self._rest(asked)

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from roost.core.errors import InvalidInput
 from roost.core.figures import DAY_MS, counted, dollars, thousands
-from roost.core.footers import UsageLevel
+from roost.core.footers import UsageLevel, usage_level
 from roost.core.ledger import LedgerTotal
 from roost.core.queries import LedgerQuery
 from roost.core.trees import Tree
@@ -28,8 +28,7 @@ async def usage(means: Means, asked: Asked) -> Answer:
 
     def answer(tree: Tree) -> Said:
         own = overrides_of(tree)
-        current = UsageLevel.parse(own.usage or "") or UsageLevel.OFF
-        chosen = level or (None if word == "reset" else _NEXT[current])
+        chosen = level or (None if word == "reset" else _NEXT[usage_level(own)])
         shown = chosen or UsageLevel.OFF
         return Said(text=f"Figures below answers: {shown}.", overrides=replace(own, usage=chosen))
 

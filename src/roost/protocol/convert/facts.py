@@ -1,12 +1,27 @@
 """What was spent, refused and sent between sessions, as clients read it."""
 
+from collections.abc import Sequence
+from typing import assert_never
+
 from roost.core.exchanges import Exchange
 from roost.core.figures import MICROS
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal
-from roost.core.messages import Usage
+from roost.core.messages import (
+    AssistantMessage,
+    Body,
+    Compaction,
+    Notice,
+    ToolResult,
+    Usage,
+    UserMessage,
+    text_of,
+    tool_calls,
+)
 from roost.core.redaction import SecretScanner, redact
+
+MOST_CHARS = 2_000
 
 
 def spent(usage: Usage) -> JsonObject:
@@ -39,6 +54,54 @@ def call_row(row: LedgerRow) -> JsonObject:
         "usage": spent(row.usage),
         "estimated": row.estimated,
     }
+
+
+def series(newest_first: Sequence[LedgerRow], whole: LedgerTotal) -> list[JsonObject]:
+    """Calls as points, oldest first, each with what all before it and itself add up to. `whole` is the sum with the newest."""
+    points, so_far = list[JsonObject](), whole
+    for row in newest_first:
+        used, by_then = spent(row.usage), spent(so_far.usage)
+        points.append(
+            {
+                "timestamp": row.at,
+                **{name: value for name, value in used.items() if name != "totalCost"},
+                "cost": used["totalCost"],
+                "cumulativeTokens": by_then["totalTokens"],
+                "cumulativeCost": by_then["totalCost"],
+            }
+        )
+        so_far = so_far.minus(LedgerTotal(calls=1, usage=row.usage))
+    return points[::-1]
+
+
+def log_row(body: Body, scanner: SecretScanner) -> JsonObject | None:
+    """A message with what its call cost; None for what nobody said."""
+    match body:
+        case UserMessage():
+            return {"timestamp": body.at, "role": "user", "content": _line(text_of(body), scanner)}
+        case AssistantMessage():
+            used = spent(body.usage)
+            named = ", ".join(call.name for call in tool_calls(body))
+            words = "\n".join(part for part in (text_of(body), named and f"[{named}]") if part)
+            return {
+                "timestamp": body.at,
+                "role": "assistant",
+                "content": _line(words, scanner),
+                "tokens": used["totalTokens"],
+                "cost": used["totalCost"],
+            }
+        case ToolResult():
+            return {"timestamp": body.at, "role": "toolResult", "content": _line(text_of(body), scanner)}
+        case Compaction() | Notice():
+            return None
+        case _:
+            assert_never(body)
+
+
+def _line(text: str, scanner: SecretScanner) -> str:
+    """Masked before it is cut: a piece of a secret is not known for one."""
+    shown = redact(text, scanner)[0]
+    return shown if len(shown) <= MOST_CHARS else shown[: MOST_CHARS - 1] + "…"
 
 
 def denial_row(denial: Denial, scanner: SecretScanner) -> JsonObject:

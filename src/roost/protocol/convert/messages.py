@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import assert_never
 
 from roost.core.entries import Entry
+from roost.core.footers import UsageLevel, reasoning_of, usage_level
 from roost.core.inbound import InboundRecord
 from roost.core.jsonl_messages import message_to_json
 from roost.core.jsonvalue import JsonObject, JsonValue
@@ -24,11 +25,12 @@ from roost.core.messages import (
     UserMessage,
 )
 from roost.core.redaction import Prescanned, SecretScanner, redact
-from roost.core.sessions import Generation, OpenedBy
+from roost.core.sessions import Generation, OpenedBy, Overrides
 from roost.protocol.frames import encode
 
 META = "__openclaw"
-INJECTED, GATEWAY = "gateway-injected", "roost"
+INJECTED: JsonObject = {"model": "gateway-injected", "provider": "roost"}
+"""What stands where a model is named, in what the gateway says itself."""
 CUT = "\n…(cut)"
 _AFRESH = frozenset({OpenedBy.NEW, OpenedBy.RESET, OpenedBy.DAILY, OpenedBy.IDLE})
 _GOES_ON = frozenset({OpenedBy.FORK, OpenedBy.BRANCH, OpenedBy.BACK})
@@ -56,14 +58,11 @@ def message_row(
             return {**message_to_json(_cut(_masked(said, scanner), most_chars)), **named, META: meta}
         case AssistantMessage() as words:
             row = message_to_json(_cut(_masked(words, scanner), most_chars))
-            return {**row, **(_INJECTED if not words.model and not words.provider else {}), META: meta}
+            return {**row, **(INJECTED if not words.model and not words.provider else {}), META: meta}
         case ToolResult() as result:
             return {**message_to_json(_cut(_masked(result, scanner), most_chars)), META: meta}
         case other:
             assert_never(other)
-
-
-_INJECTED: JsonObject = {"model": INJECTED, "provider": GATEWAY}
 
 
 def waiting_row(
@@ -151,6 +150,28 @@ def _because(row: JsonObject, reason: str) -> JsonObject:
 def text_message(text: str, at: int) -> JsonObject:
     """The words of an agent as a `chat` event holds them."""
     return {"role": "assistant", "content": [{"type": "text", "text": text}], "timestamp": at}
+
+
+def answer_message(text: str, words: AssistantMessage, overrides: Overrides, at: int) -> JsonObject:
+    """The same of a whole answer, with the reasoning and the figures that its session shows, as its row has them."""
+    thoughts, level = reasoning_of(words, overrides), usage_level(overrides)
+    before: list[JsonValue] = [{"type": "thinking", "thinking": thoughts}] if thoughts else []
+    message: dict[str, JsonValue] = {
+        "role": "assistant",
+        "content": [*before, {"type": "text", "text": text}],
+        "timestamp": at,
+    }
+    if level is not UsageLevel.OFF:
+        message["usage"] = _usage(words, priced=level is UsageLevel.FULL)
+    if level is UsageLevel.FULL:
+        message |= {"provider": words.provider, "model": words.model}
+    return message
+
+
+def _usage(words: AssistantMessage, *, priced: bool) -> JsonObject:
+    used = message_to_json(words)["usage"]
+    assert isinstance(used, dict)
+    return {name: value for name, value in used.items() if priced or name != "cost"}
 
 
 def _texts(entry: Entry) -> Iterator[str]:

@@ -75,6 +75,7 @@ class Rows:
             "model": model or provider or None,
             "chatType": None if session.facts.chat_type is None else str(session.facts.chat_type),
             "reasoningLevel": session.overrides.reasoning,
+            "responseUsage": session.overrides.usage,
             "parentSessionKey": parent,
             "spawnedBy": parent,
         }

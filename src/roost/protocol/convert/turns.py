@@ -18,11 +18,13 @@ from roost.core.previews import (
     ToolPrinted,
 )
 from roost.core.runs import Outcome, Run, RunState
+from roost.core.sessions import Overrides
 from roost.core.tools import ToolOutcome
-from roost.protocol.convert.messages import text_message
+from roost.protocol.convert.messages import INJECTED, answer_message, text_message
 from roost.protocol.events import AGENT, CHAT, TOOL, Audience, WireEvent
 
 NOT_SAID = "no answer"
+PLAIN = Overrides()
 
 
 class Turn:
@@ -43,8 +45,9 @@ class Turn:
     def started_at(self) -> int:
         return self.run.started_at or self.run.queued_at
 
-    def tell(self, preview: Preview, now: int) -> tuple[WireEvent, ...]:
-        """A turn that begins is told of with its first model call: what it answers is in the transcript by then."""
+    def tell(self, preview: Preview, now: int, overrides: Overrides = PLAIN) -> tuple[WireEvent, ...]:
+        """A turn that begins is told of with its first model call: what it answers is in the transcript by then.
+        `overrides` say what is shown with an answer."""
         match preview:
             case RunBegan():
                 return ()
@@ -68,7 +71,7 @@ class Turn:
             case ToolOver():
                 return self._tool_over(preview, now)
             case RunOver():
-                return self._ended(preview, now)
+                return self._ended(preview, now, overrides)
             case _:
                 assert_never(preview)
 
@@ -157,19 +160,19 @@ class Turn:
 
     # -- the end -------------------------------------------------------------------------------------
 
-    def _ended(self, ended: RunOver, now: int) -> tuple[WireEvent, ...]:
+    def _ended(self, ended: RunOver, now: int, overrides: Overrides) -> tuple[WireEvent, ...]:
         self.over = True
         outcome, words = ended.run.outcome, ended.words
         begun = self._begin(now)
         spent = () if words is None else (self._agent("usage", {"outputTokens": words.usage.output}, now),)
         if outcome is None or outcome.succeeded:
-            return (*begun, *spent, *self._done(outcome, words, now))
+            return (*begun, *spent, *self._done(outcome, words, now, overrides))
         if outcome.state is RunState.KILLED:
             return (*begun, *self._stopped(outcome, now))
         return (*begun, *spent, *self._failed(outcome, now))
 
     def _done(
-        self, outcome: Outcome | None, words: AssistantMessage | None, now: int
+        self, outcome: Outcome | None, words: AssistantMessage | None, now: int, overrides: Overrides
     ) -> tuple[WireEvent, ...]:
         text = visible(text_of(words)) if words else None
         reason = "stop" if words is None else str(words.stop)
@@ -177,7 +180,9 @@ class Turn:
             {"disposition": "silent"} if text is None else {"disposition": "visible", "text": text}
         )
         end: JsonObject = {**self._end("end", reason, now), "terminalReply": reply}
-        message: dict[str, JsonValue] = {} if text is None else {"message": text_message(text, now)}
+        message: dict[str, JsonValue] = {}
+        if words is not None and text is not None:
+            message = {"message": answer_message(text, words, overrides, now)}
         yielded: dict[str, JsonValue] = {"yielded": True} if outcome and outcome.yielded else {}
         return (
             self._agent("lifecycle", {"phase": "finishing", "stopReason": reason}, now),
@@ -245,7 +250,7 @@ class Turn:
 
 def answer(run_name: str, key: str, agent: str, text: str | None, now: int) -> JsonObject:
     """The one `chat` event of what no run answered: the answer of a command, or nothing for what joined another run."""
-    message: dict[str, JsonValue] = {} if not text else {"message": text_message(text, now)}
+    message: dict[str, JsonValue] = {} if not text else {"message": {**text_message(text, now), **INJECTED}}
     named: dict[str, JsonValue] = {"agentId": agent} if agent else {}
     return {"runId": run_name, "sessionKey": key, **named, "seq": 1, "state": "final", **message}
 

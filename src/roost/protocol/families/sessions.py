@@ -111,24 +111,6 @@ class Got(TypedDict):
     messages: list[JsonObject]
 
 
-class UsageParams(Params):
-    """Days are those of UTC."""
-
-    key: Name | None = None
-    agent_id: AgentId | None = None
-    start_date: str | None = None
-    end_date: str | None = None
-    range: Literal["7d", "30d", "90d", "1y", "all"] | None = None
-    mode: Literal["utc", "gateway", "specific"] = "utc"
-    group_by: Literal["instance"] = "instance"
-    include_historical: bool = False
-    utc_offset: str | None = None
-    time_zone: Name | None = None
-    limit: Positive = 50
-    include_context_weight: bool = False
-    agent_scope: Literal["all"] | None = None
-
-
 class SubscribeParams(ListParams):
     pass
 
@@ -178,13 +160,6 @@ GET = Method(
     about="The newest messages of a session's conversation.",
     params=GetParams,
     result=Got,
-    needs=Scope.READ,
-)
-USAGE = Method(
-    name="sessions.usage",
-    about="What each session cost so far, and what was spent within some days by model, provider, agent and day.",
-    params=UsageParams,
-    result=dict[str, JsonValue],
     needs=Scope.READ,
 )
 SUBSCRIBE = Method(

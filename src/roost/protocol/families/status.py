@@ -96,6 +96,25 @@ LAST_HEARTBEAT: Method[NoParams, Beat | None] = Method(
     result=Beat,
     needs=Scope.READ,
 )
+
+
+class HeartbeatsParams(Params):
+    enabled: bool
+
+
+class Heartbeats(TypedDict):
+    ok: bool
+    enabled: bool
+
+
+HEARTBEATS = Method(
+    name="set-heartbeats",
+    about="Lets the look-arounds of all agents rest, or go on; it stays so until it is said otherwise, also after a restart.",
+    params=HeartbeatsParams,
+    result=Heartbeats,
+    needs=Scope.ADMIN,
+    owners=True,
+)
 LOGS = Method(
     name="logs.tail",
     about="The end of the log, or what was added since a cursor.",

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from roost.core.errors import NotFound
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, UserMessage
@@ -24,10 +23,7 @@ async def search(call: Call, params: own.SearchParams) -> Found:
     """Newest first, in the sessions the caller may read."""
     house, key = call.house, None
     if params.key is not None:
-        session = await house.find(Operation.SEARCH, call.caller, params.key, params.agent_id)
-        if session is None:
-            raise NotFound(f"No session found: {params.key}")
-        key = session.key
+        key = (await house.found(Operation.SEARCH, call.caller, params.key, params.agent_id)).key
     query = SearchQuery(
         query=parse_query(params.query),
         scope=scope(Operation.SEARCH, call.caller),
@@ -75,9 +71,7 @@ def _row(found: Passage) -> JsonObject:
 async def tree(call: Call, params: KeyParams) -> Tree:
     """A session and all that was spawned below it, as far as the caller may see."""
     house = call.house
-    root = await house.find(Operation.LIST, call.caller, params.key, params.agent_id)
-    if root is None:
-        raise NotFound(f"No session found: {params.key}")
+    root = await house.found(Operation.LIST, call.caller, params.key, params.agent_id)
     found, truncated = await below(call, Operation.LIST, root)
     return Tree(ts=house.clock.now(), tree=_branch(call, root, found), truncated=truncated)
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from roost.core.commands import Aspect
 from roost.core.entries import Entry
-from roost.core.errors import NotFound
 from roost.core.exchanges import Exchange
 from roost.core.jsonvalue import JsonObject
 from roost.core.keys import SessionKey
@@ -13,7 +12,6 @@ from roost.core.models import ModelRef
 from roost.core.queries import HistoryPage, HistoryQuery, LedgerQuery, Position
 from roost.core.redaction import redact
 from roost.core.runs import Cause, Request, Run, RunState
-from roost.core.sessions import Session
 from roost.core.visibility import Operation
 from roost.engine.explaining import Explainer, Inquiry
 from roost.protocol.convert.facts import call_row, denial_row, exchange_row, totals
@@ -28,7 +26,7 @@ MOST_BYTES = 6 * 1024 * 1024
 
 
 async def explain(call: Call, params: reasons.ExplainParams) -> Explained:
-    session = await _found(call, Operation.STATUS, params.key, params.agent_id)
+    session = await call.house.found(Operation.STATUS, call.caller, params.key, params.agent_id)
     now, who = call.house.clock.now(), call.caller.principal
     turn = Run(
         id=call.house.new_id(),
@@ -53,7 +51,7 @@ async def explain(call: Call, params: reasons.ExplainParams) -> Explained:
 
 async def timeline(call: Call, params: reasons.TimelineParams) -> Timeline:
     house = call.house
-    session = await _found(call, Operation.HISTORY, params.key, params.agent_id)
+    session = await call.house.found(Operation.HISTORY, call.caller, params.key, params.agent_id)
     query = HistoryQuery(key=session.key, before=_position(params.before), limit=params.limit)
     page = await house.store.history(query)
     read = past(
@@ -121,7 +119,7 @@ async def denials(call: Call, params: reasons.DenialsParams) -> Denials:
     """The owner sees what was refused to anybody, others what was refused to them."""
     key = None
     if params.key is not None:
-        key = (await _found(call, Operation.STATUS, params.key, params.agent_id)).key
+        key = (await call.house.found(Operation.STATUS, call.caller, params.key, params.agent_id)).key
     caller = call.caller
     found = [
         denial_row(one, call.house.scanner)
@@ -135,7 +133,7 @@ async def ledger(call: Call, params: reasons.LedgerParams) -> Ledger:
     """The owner sees every call of a model, others those they caused."""
     key = None
     if params.key is not None:
-        key = (await _found(call, Operation.STATUS, params.key, params.agent_id)).key
+        key = (await call.house.found(Operation.STATUS, call.caller, params.key, params.agent_id)).key
     query = LedgerQuery(
         key=None if params.tree else key,
         tree_of=key if params.tree else None,
@@ -155,7 +153,7 @@ async def ledger(call: Call, params: reasons.LedgerParams) -> Ledger:
 
 
 async def exchanges(call: Call, params: reasons.ExchangesParams) -> Exchanges:
-    session = await _found(call, Operation.HISTORY, params.key, params.agent_id)
+    session = await call.house.found(Operation.HISTORY, call.caller, params.key, params.agent_id)
     keys = [session.key]
     if params.tree:
         children, _ = await below(call, Operation.HISTORY, session)
@@ -170,10 +168,3 @@ async def exchanges(call: Call, params: reasons.ExchangesParams) -> Exchanges:
         key=str(session.key),
         exchanges=[exchange_row(exchange, key, call.house.scanner) for exchange, key in newest],
     )
-
-
-async def _found(call: Call, operation: Operation, name: str, agent: str | None) -> Session:
-    session = await call.house.find(operation, call.caller, name, agent)
-    if session is None:
-        raise NotFound(f"No session found: {name}")
-    return session

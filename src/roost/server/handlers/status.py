@@ -13,10 +13,9 @@ from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.queries import SessionQuery
 from roost.core.schedules import Every
 from roost.core.visibility import Operation, scope
-from roost.engine.rules import TimerRules
 from roost.engine.timers import beat_id
 from roost.protocol.families import status
-from roost.protocol.families.status import Beat, Channels, Tail
+from roost.protocol.families.status import Beat, Channels, Heartbeats, Tail
 from roost.protocol.params import NoParams
 from roost.server import snapshots
 from roost.server.calls import Call
@@ -43,7 +42,7 @@ async def stand(call: Call, params: status.StatusParams) -> dict[str, JsonValue]
         "runtimeVersion": house.about.version,
         "heartbeat": {
             "defaultAgentId": rules.routing.default_agent,
-            "agents": [_beat(agent, rules.house.timers) for agent in rules.commands.agents],
+            "agents": [await _beat(call, agent) for agent in rules.commands.agents],
         },
         "sessions": {
             "paths": [path],
@@ -125,16 +124,22 @@ async def _of_agent(call: Call, agent: str) -> JsonObject:
     return {"agentId": agent, "path": house.about.store_path, "count": count, "recent": [*recent]}
 
 
-def _beat(agent: str, timers: TimerRules) -> JsonObject:
+async def _beat(call: Call, agent: str) -> JsonObject:
     """How often an agent looks around, if it does."""
-    found = timers.beats.get(agent)
+    found = call.house.engine.rules.house.timers.beats.get(agent)
+    job = await call.house.store.job(beat_id(agent)) if found else None
     every = found.plan.schedule.every_ms if found and isinstance(found.plan.schedule, Every) else None
     return {
         "agentId": agent,
-        "enabled": found is not None,
+        "enabled": found is not None and (job is None or job.plan.enabled),
         "every": f"{(every or 0) // MINUTE_MS}m",
         "everyMs": every,
     }
+
+
+async def set_heartbeats(call: Call, params: status.HeartbeatsParams) -> Heartbeats:
+    await call.house.engine.timers.switch(enabled=params.enabled)
+    return Heartbeats(ok=True, enabled=params.enabled)
 
 
 async def last_heartbeat(call: Call, params: NoParams) -> Beat | None:

@@ -18,10 +18,11 @@ from roost.protocol.families import (
     reasons,
     sessions,
     status,
+    usage,
 )
 from roost.server.calls import Bound, Table
 from roost.server.fanout import Fanout
-from roost.server.handlers import catalogue, changing, usage
+from roost.server.handlers import catalogue, changing
 from roost.server.handlers import cron as timing
 from roost.server.handlers import devices as pairing
 from roost.server.handlers import letters as posting
@@ -32,6 +33,7 @@ from roost.server.handlers import points as saving
 from roost.server.handlers import reasons as why
 from roost.server.handlers import sessions as reading
 from roost.server.handlers import status as standing
+from roost.server.handlers import usage as spending
 from roost.server.handlers.changing import Changes
 from roost.server.handlers.history import Reading
 from roost.server.handlers.sessions import Hearing
@@ -43,6 +45,7 @@ def table(fanout: Fanout) -> Table:
     bound = (
         *_status(),
         *_sessions(Hearing(fanout)),
+        *_usage(),
         *_changes(Changes(talk), talk),
         *_talk(talk, Reading(fanout)),
         *_devices(),
@@ -61,6 +64,7 @@ def _status() -> Iterable[Bound[Any, Any]]:
     yield Bound(method=status.PRESENCE, handle=standing.presence)
     yield Bound(method=status.CHANNELS, handle=standing.channels)
     yield Bound(method=status.LAST_HEARTBEAT, handle=standing.last_heartbeat)
+    yield Bound(method=status.HEARTBEATS, handle=standing.set_heartbeats)
     yield Bound(method=status.LOGS, handle=standing.tail)
 
 
@@ -70,10 +74,16 @@ def _sessions(hearing: Hearing) -> Iterable[Bound[Any, Any]]:
     yield Bound(method=sessions.RESOLVE, handle=reading.resolve)
     yield Bound(method=sessions.PREVIEW, handle=reading.preview)
     yield Bound(method=sessions.GET, handle=reading.get)
-    yield Bound(method=sessions.USAGE, handle=usage.usage)
     yield Bound(method=sessions.SUBSCRIBE, handle=hearing.subscribe)
     yield Bound(method=sessions.LISTEN, handle=hearing.listen)
     yield Bound(method=sessions.UNLISTEN, handle=hearing.unlisten)
+
+
+def _usage() -> Iterable[Bound[Any, Any]]:
+    yield Bound(method=usage.USAGE, handle=spending.usage)
+    yield Bound(method=usage.TIMESERIES, handle=spending.timeseries)
+    yield Bound(method=usage.LOGS, handle=spending.logs)
+    yield Bound(method=usage.COST, handle=spending.cost)
 
 
 def _changes(change: Changes, talk: Talk) -> Iterable[Bound[Any, Any]]:

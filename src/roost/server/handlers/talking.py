@@ -80,7 +80,8 @@ class Talk:
         status = "started"
         if accepted.duplicate:
             status = "ok" if await self._is_over(call, accepted.record) else "in_flight"
-        return {"runId": words.name, "sessionKey": str(words.key), "status": status}
+        ended: dict[str, JsonValue] = {"interruptedActiveRun": True} if accepted.interrupts else {}
+        return {"runId": words.name, "sessionKey": str(words.key), "status": status, **ended}
 
     async def say(self, call: Call, words: Words) -> Accepted:
         """Take a message in; whoever reads its session is told what no run will tell."""

@@ -8,7 +8,7 @@ from roost.core.addresses import Address, ChatType, Origin
 from roost.core.errors import NotFound
 from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
-from roost.core.listing import Glance
+from roost.core.listing import Glance, Moments, Sayings
 from roost.core.principals import Principal
 from roost.core.queries import SessionQuery
 from roost.core.retention import SYNTHETIC
@@ -335,7 +335,8 @@ def _read_glance(row: Any) -> Glance:
             decode_shared(Address, route) if route else None,
             decode_shared(Overrides, overrides) if overrides else _AS_CONFIGURED,
             _lineage(parent, depth, terms) if parent else _TOP,
-            *row[11:17],
+            _made(Moments, row[11:14]),
+            _made(Sayings, row[14:17]),
             _STATUSES[status],
             total,
             context_window,

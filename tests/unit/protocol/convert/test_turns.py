@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from roost.core.keys import KeyKind, SessionKey
-from roost.core.messages import AssistantMessage, Image, StopReason, Text, ToolCall, Usage
+from roost.core.messages import AssistantMessage, Image, StopReason, Text, Thinking, ToolCall, Usage
 from roost.core.models import ModelRef
 from roost.core.previews import (
     ModelAsked,
@@ -20,6 +20,7 @@ from roost.core.previews import (
     ToolPrinted,
 )
 from roost.core.runs import Outcome, RunState
+from roost.core.sessions import Overrides
 from roost.core.tools import ToolOutcome
 from roost.protocol.convert.turns import Turn, answer, never_answered
 from roost.protocol.events import Audience, WireEvent
@@ -170,5 +171,42 @@ def test_what_no_run_answers_is_one_event() -> None:
         "role": "assistant",
         "content": [{"type": "text", "text": "yes"}],
         "timestamp": 5,
+        "model": "gateway-injected",
+        "provider": "roost",
     }
     assert never_answered("n", "k", "main", "why")["state"] == "aborted"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "shown"),
+    [
+        (Overrides(), {}),
+        (Overrides(usage="off", reasoning="off"), {}),
+        (Overrides(reasoning="on"), {"thinking": "hm"}),
+        (Overrides(usage="tokens"), {"usage": {"input", "output", "cacheRead", "cacheWrite", "totalTokens"}}),
+        (
+            Overrides(usage="full", reasoning="stream"),
+            {
+                "thinking": "hm",
+                "usage": {"input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"},
+                "provider": "p",
+                "model": "m",
+            },
+        ),
+    ],
+)
+def test_an_answer_is_told_with_what_its_session_shows(
+    turn: Turn, overrides: Overrides, shown: dict[str, Any]
+) -> None:
+    said = AssistantMessage(
+        content=(Thinking(thinking="hm"), Text("yes")), at=5, provider="p", model="m", usage=Usage(output=3)
+    )
+    events = turn.tell(ended(RunState.DONE, said), 7, overrides)
+    message = next(event.payload["message"] for event in events if event.payload.get("state") == "final")
+    assert isinstance(message, dict)
+    *before, words = message["content"]
+    assert words == {"type": "text", "text": "yes"}
+    thoughts = {"thinking": before[0]["thinking"]} if before else {}
+    usage = {"usage": set(message["usage"])} if "usage" in message else {}
+    named = {name: message[name] for name in ("provider", "model") if name in message}
+    assert {**thoughts, **usage, **named} == shown

@@ -1,0 +1,149 @@
+"""What models cost, as clients ask for it, over each store."""
+
+import pytest
+
+from roost.core.keys import SessionKey
+from roost.core.ledger import LedgerRow
+from roost.core.messages import ToolCall, Usage
+from roost.core.principals import OWNER
+from roost.core.runs import RunKind
+from roost.server.handlers.usage import MOST
+from roost.testing.scripts import CallTool, Say, Spend
+from roost.testing.wires import LocalClient, Refused
+from tests.flows.guards import open_for
+from tests.flows.served import PEOPLE, Gate, Opened, send
+
+DOLLAR = 1_000_000
+ALICE = {"auth": {"token": "alice-token"}}
+
+
+async def talk(gate: Gate, client: LocalClient, *costs: int) -> None:
+    """One turn a cost, in dollars."""
+    for number, cost in enumerate(costs):
+        usage = Usage(input=10, output=5, cost_micros=cost * DOLLAR)
+        gate.bench.model.add((Say(f"answer {number}"), Spend(usage)))
+        await client.call("chat.send", send(f"question {number}", f"run-{number}"))
+        await client.event("chat", runId=f"run-{number}", state="final")
+    await gate.engine.settled()
+
+
+def dear_call(key: SessionKey, at: int) -> LedgerRow:
+    return LedgerRow(
+        id=f"call-{key}",
+        at=at,
+        key=key,
+        session_id=f"{key}-1",
+        principal=OWNER,
+        run_id="r-1",
+        run_kind=RunKind.TURN,
+        provider="p",
+        model="m",
+        usage=Usage(cost_micros=2 * DOLLAR),
+    )
+
+
+async def test_what_was_spent_is_told_day_by_day(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        await talk(gate, client, 1, 2)
+        told = await client.call("usage.cost", {"days": 7})
+        assert (told["days"], told["totals"]["totalCost"], told["totals"]["calls"]) == (7, 3.0, 2)
+        (day,) = told["daily"]
+        assert (day["totalCost"], day["totalTokens"]) == (3.0, 30)
+        today = day["date"]
+        alone = await client.call("usage.cost", {"startDate": today, "endDate": today, "mode": "utc"})
+        assert (alone["days"], alone["totals"]["calls"]) == (1, 2)
+        assert (await client.call("usage.cost", {}))["days"] == 30
+        before = await client.call("usage.cost", {"startDate": "2020-01-01", "endDate": "2020-01-31"})
+        assert (before["days"], before["daily"], before["totals"]["calls"]) == (31, [], 0)
+        assert (await client.call("usage.cost", {"agentId": "helper"}))["totals"]["calls"] == 0
+
+
+@pytest.mark.parametrize("method", ["usage.cost", "sessions.usage"])
+@pytest.mark.parametrize("day", ["yesterday", "0001-01-01", "9999-12-31"])
+async def test_a_day_that_is_none_is_refused(method: str, day: str, opened: Opened) -> None:
+    async with opened() as (_, client):
+        for field in ("startDate", "endDate"):
+            with pytest.raises(Refused, match="is no day"):
+                await client.call(method, {field: day})
+
+
+async def test_the_calls_of_a_session_add_up_to_what_it_cost(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        await talk(gate, client, 1, 2, 4)
+        told = await client.call("sessions.usage.timeseries", {"key": "main"})
+        assert [(one["cost"], one["cumulativeCost"]) for one in told["points"]] == [
+            (1.0, 1.0),
+            (2.0, 3.0),
+            (4.0, 7.0),
+        ]
+        assert (told["points"][-1]["cumulativeTokens"], told["hasMore"]) == (45, False)
+        newest = await client.call("sessions.usage.timeseries", {"key": "main", "limit": 2})
+        assert ([one["cumulativeCost"] for one in newest["points"]], newest["hasMore"]) == ([3.0, 7.0], True)
+        await client.call("sessions.reset", {"key": "main"})
+        after = await client.call("sessions.usage.timeseries", {"key": "main"})
+        assert after["points"] == told["points"]
+        assert after["sessionId"] != told["sessionId"]
+
+
+@pytest.mark.requirement("P19")
+async def test_what_a_session_cost_is_added_up_from_the_ledger_through_every_reset(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        await talk(gate, client, 1, 2)
+        await client.call("sessions.reset", {"key": "main"})
+        (row,) = (await client.call("sessions.usage", {"range": "7d"}))["sessions"]
+        assert (row["usage"]["totalCost"], row["usage"]["totalTokens"]) == (3.0, 30)
+        before = {"startDate": "2020-01-01", "endDate": "2020-01-31"}
+        (row,) = (await client.call("sessions.usage", before))["sessions"]
+        assert row["usage"]["totalCost"] == 0.0
+
+
+async def test_a_session_that_is_not_among_the_dearest_is_told_with_what_it_cost(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        dear = [SessionKey.parse(f"agent:main:explicit:dear-{number}") for number in range(MOST)]
+        for key in dear:
+            await open_for(gate.house.store, key, OWNER)
+            await gate.house.store.record_usage(dear_call(key, gate.bench.clock.now()))
+        await talk(gate, client, 1)
+        told = await client.call("sessions.usage", {"limit": MOST, "range": "all"})
+        costs = {row["key"]: row["usage"]["totalCost"] for row in told["sessions"]}
+        assert costs.pop("agent:main:main") == 1.0
+        assert set(costs.values()) == {2.0}
+        assert "agent:main:main" not in [one["key"] for one in told["aggregates"]["bySession"]]
+
+
+async def test_messages_are_logged_with_what_they_cost(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        asking = (
+            CallTool(ToolCall(id="c", name="absent", arguments={})),
+            Spend(Usage(input=1, cost_micros=5)),
+        )
+        gate.bench.model.add(asking)
+        await talk(gate, client, 1)
+        logs = (await client.call("sessions.usage.logs", {"key": "main"}))["logs"]
+        assert [one["role"] for one in logs] == ["user", "assistant", "toolResult", "assistant"]
+        assert (logs[1]["content"], logs[1]["tokens"], logs[1]["cost"]) == ("[absent]", 1, 0.000005)
+        assert (logs[3]["content"], logs[3]["cost"]) == ("answer 0", 1.0)
+        (last,) = (await client.call("sessions.usage.logs", {"key": "main", "limit": 1}))["logs"]
+        assert last == logs[3]
+
+
+@pytest.mark.requirement("F5")
+async def test_others_are_told_what_they_caused(opened: Opened) -> None:
+    key = SessionKey.parse("agent:main:telegram:direct:7")
+    async with opened() as (gate, owner), gate.client(**ALICE) as alice:
+        await open_for(gate.house.store, key, PEOPLE["alice-token"])
+        for client, cost in ((owner, 1), (alice, 2)):
+            gate.bench.model.add((Say("words"), Spend(Usage(input=1, cost_micros=cost * DOLLAR))))
+            await client.call("chat.send", send("hi", f"run-{cost}", sessionKey=str(key)))
+            await client.event("chat", runId=f"run-{cost}", state="final")
+        for client, costs in ((owner, [1.0, 2.0]), (alice, [2.0])):
+            assert (await client.call("usage.cost", {}))["totals"]["totalCost"] == sum(costs)
+            series = await client.call("sessions.usage.timeseries", {"key": str(key)})
+            assert [one["cost"] for one in series["points"]] == costs
+            assert series["points"][-1]["cumulativeCost"] == sum(costs)
+
+
+async def test_all_of_it_needs_to_read(opened: Opened) -> None:
+    async with opened() as (gate, _), gate.client(scopes=["operator.pairing"]) as client:
+        with pytest.raises(Refused, match=r"missing scope: operator\.read"):
+            await client.call("usage.cost", {})
