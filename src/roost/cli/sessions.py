@@ -12,7 +12,7 @@ from roost.client import Client
 from roost.core.jsonvalue import JsonValue
 from roost.protocol.families.changes import DELETE, PATCH, RESET
 from roost.protocol.families.chat import HISTORY
-from roost.protocol.families.sessions import DESCRIBE, LIST, MOST_ROWS, RESOLVE, Listed
+from roost.protocol.families.sessions import DESCRIBE, LIST, MOST_ROWS, Listed
 
 app = App(name="sessions", help="The conversations there are.")
 
@@ -125,8 +125,10 @@ async def archive(
     """Put one away: it is listed no more, and nothing of it is removed."""
     async with anywhere(where) as client:
         # What is not there would be opened by a change.
-        meant = await client.call(RESOLVE, {"key": key})
-        found = await client.call(PATCH, {"key": meant["key"], "archived": not undo})
+        row = (await client.call(DESCRIBE, {"key": key}))["session"]
+        if row is None:
+            raise unknown(key)
+        found = await client.call(PATCH, {"key": row["key"], "archived": not undo})
     answer(where, found, f"{found['key']} is {'back' if undo else 'archived'}")
     return 0
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.jobs import Job, JobPlace, Plan
 from roost.core.principals import Principal
+from roost.core.references import refuse_unknown
 from roost.core.schedules import At, Zones, next_due
 
 MOST_JOBS = 1_000
@@ -60,8 +61,7 @@ def hastened(job: Job, asked: str, now: int) -> Job:
 
 def first_due(plan: Plan, setting: Setting) -> int | None:
     """When it is due first; None while it rests. One that never is was meant otherwise."""
-    if plan.agent not in setting.agents:
-        raise InvalidInput(f"unknown agent id {plan.agent!r}", hint=f"there are: {', '.join(setting.agents)}")
+    refuse_unknown(plan.agent, setting.agents)
     following = next_due(plan.schedule, setting.now, setting.zones)
     if not plan.enabled:
         return None

@@ -32,6 +32,7 @@ from roost.core.notices import derived_id, dropped_line, notice
 from roost.core.principals import Principal
 from roost.core.queuesettings import DropPolicy, QueueMode, QueueSettings
 from roost.core.queuetext import excerpt
+from roost.core.references import refuse_unknown
 from roost.core.runs import Cause, Outcome, Request, Run, RunKind, RunState, StopRequest
 from roost.core.sessions import Overrides
 from roost.core.snapshots import Snapshot
@@ -75,7 +76,9 @@ def accept(snapshot: Snapshot, arrival: Arrival) -> Effects:
 
 
 def plan(snapshot: Snapshot, arrival: Arrival) -> QueuePlan:
-    """The effects of a message, and what they amount to."""
+    """The effects of a message, and what they amount to. One that nobody would answer is refused."""
+    if arrival.agents is not None:
+        refuse_unknown(arrival.inbound.key.agent, arrival.agents)
     opened = begin(snapshot, arrival)
     inbound, at = arrival.inbound, arrival.inbound.received_at
     overrides = snapshot.session.overrides if snapshot.session else Overrides()

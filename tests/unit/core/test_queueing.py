@@ -15,6 +15,7 @@ from roost.core.effects import (
     MoveInput,
     QueueRun,
 )
+from roost.core.errors import InvalidInput
 from roost.core.exchanges import Completion
 from roost.core.inbound import Inbound, InputMode
 from roost.core.inputs import entries_of
@@ -67,6 +68,13 @@ def waiting(snapshot: Snapshot, *names: str, run_id: str = "q1") -> Snapshot:
     """The snapshot with messages that wait for one queued run."""
     records = tuple(pending(inbound(name), run_id) for name in names)
     return replace(snapshot, queued=(samples.queued(run_id),), pending=records)
+
+
+def test_a_message_that_none_of_the_agents_would_answer_is_refused() -> None:
+    asked = replace(arriving(), agents=("ops", "main"))
+    assert plan(IDLE, asked).disposition is Disposition.QUEUED
+    with pytest.raises(InvalidInput, match="unknown agent id 'main'"):
+        plan(IDLE, replace(asked, agents=("ops",)))
 
 
 def test_a_message_to_an_idle_session_starts_a_run_at_once() -> None:
