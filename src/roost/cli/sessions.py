@@ -9,6 +9,7 @@ from roost.cli.rows import message_line, sessions_table, unknown
 from roost.cli.show import as_json, facts, say, told
 from roost.cli.where import HERE, Where, answer, anywhere, now_of
 from roost.client import Client
+from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonValue
 from roost.protocol.families.changes import DELETE, PATCH, RESET
 from roost.protocol.families.chat import HISTORY
@@ -142,8 +143,9 @@ async def delete(
 ) -> int:
     """Remove one with all that was said in it, for good."""
     if not yes:
-        say(f"this removes {key} and all that was said in it, for good: say --yes to do it")
-        return 1
+        raise InvalidInput(
+            f"this removes {key} and all that was said in it, for good", hint="say --yes to do it"
+        )
     async with anywhere(where) as client:
         found = await client.call(DELETE, {"key": key})
     if not found["deleted"]:
