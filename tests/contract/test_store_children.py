@@ -220,6 +220,9 @@ async def test_a_session_is_owed_each_child_until_it_acknowledges(
     await change(store, AcknowledgeCompletion(child_run="c-2", at=NOON + 2))
     assert await store.completions(MAIN) == (expected[0], expected[2])
     assert await store.completions(CHILD) == ()
+    assert await store.completion("c-1") == expected[0]
+    assert await store.completion("c-2") == replace(failed, acknowledged_at=NOON + 2)
+    assert await store.completion("nowhere") is None
 
 
 @pytest.mark.requirement("P1")

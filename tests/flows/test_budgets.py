@@ -8,7 +8,6 @@ from pathlib import Path
 import anyio
 import pytest
 
-from roost.clock import SystemClock
 from roost.core.budgets import BudgetScope, Limit, Measure, Period
 from roost.core.effects import QueueRun
 from roost.core.envelopes import Sender
@@ -59,12 +58,12 @@ async def bench(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock
 
 @asynccontextmanager
 async def fake_time_bench(kind: str, folder: Path, clock: FakeClock) -> AsyncIterator[Bench]:
-    """Days may pass at once; leases go by real time."""
-    wall = SystemClock()
+    """Days may pass at once; leases are judged by a clock of the database's own, which stands still."""
+    still = FakeClock()
     store: Store = (
-        MemoryStore(clock, wall)
+        MemoryStore(clock, still)
         if kind == "memory"
-        else SqliteStore.open(folder / "budgets.db", clock, database_clock=wall)
+        else SqliteStore.open(folder / "budgets.db", clock, database_clock=still)
     )
     bench = Bench(store, clock)
     bench.change(

@@ -7,10 +7,10 @@ import pytest
 
 from roost.core.leases import Gateway
 from roost.core.messages import ToolResult, UserMessage
-from roost.core.models import ModelRequest
+from roost.core.models import FailureKind, ModelRequest
 from roost.engine.rules import Housekeeping
-from roost.testing.scripts import Hang, Say, Script, Until
-from tests.flows.nursery import MAIN, Nursery, call, newest, nurseries, said_to, spawns, task_of
+from roost.testing.scripts import Fail, Hang, Say, Script, Until
+from tests.flows.nursery import MAIN, Nursery, call, newest, nurseries, results, said_to, spawns, task_of
 from tests.grounds import KINDS, GroundOf
 
 GATEWAY = Gateway(name="flow", holder="flow")
@@ -140,3 +140,46 @@ async def test_a_child_that_says_nothing_until_its_time_is_over_is_announced_by_
         "Status: timeout",
         "Result: 2 tool call(s) made without visible output",
     ]
+
+
+@pytest.mark.requirement("D64")
+async def test_a_child_that_went_on_after_its_own_children_is_listed_as_it_is_now(nursery: Nursery) -> None:
+    goes_on, fails = anyio.Event(), anyio.Event()
+
+    def act(request: ModelRequest) -> Script:
+        done = isinstance(newest(request), ToolResult)
+        match task_of(request):
+            case "part":
+                return [Say("a part")]
+            case "whole" if "a part" in said_to(request):
+                goes_on.set()
+                return [Until(fails), Fail(FailureKind.PERMANENT, "it broke")]
+            case "whole":
+                return [call("sessions_yield")] if done else spawns("part")
+            case _ if not results(request):
+                return spawns("whole")
+            case _:
+                looks = call("subagents", f"look-{len(results(request))}", action="list")
+                return [Say("Done.")] if done else [looks]
+
+    nursery.act = act
+    engine = nursery.engine()
+    async with engine.serving(GATEWAY):
+        await nursery.bench.say("first")
+        await goes_on.wait()
+        await nursery.bench.replies()
+        await nursery.bench.say("look")
+        await nursery.bench.replies(at_least=2)
+        (under_way,) = results(nursery.newest_of_main())[-1]["active"]
+        fails.set()
+        await engine.settled()
+        await nursery.bench.say("look")
+        await nursery.bench.replies(at_least=4)
+        (over,) = results(nursery.newest_of_main())[-1]["recent"]
+    assert under_way["status"] == "running"
+    assert under_way["currentRunId"] != under_way["runId"] == over["runId"]
+    assert (over["status"], "currentRunId" in over) == ("failed", False)
+    last = await nursery.bench.store.run(under_way["currentRunId"])
+    assert last is not None
+    assert last.outcome is not None
+    assert over["endedAt"] == last.outcome.at

@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 
 from roost.core.keys import SessionKey
+from roost.core.scopes import SessionScope
 from roost.core.sessions import Labels
 from roost.testing import builders
 from roost.testing.scripts import Hang, Say
-from roost.testing.wires import Refused
+from roost.testing.wires import LocalClient, Refused
 from tests.contract.scenes import opened as open_session
-from tests.flows.served import Opened, send
+from tests.flows.served import Gate, Opened, send
 
 
 async def test_a_session_of_an_agent_that_is_gone_is_told_as_such(opened: Opened) -> None:
@@ -34,18 +35,176 @@ async def test_a_session_of_an_agent_that_is_gone_is_told_as_such(opened: Opened
 async def test_an_id_leads_no_further_than_a_key_where_the_agent_is_gone(opened: Opened) -> None:
     async with opened() as (gate, client):
         made = await client.call("sessions.create", {"key": "agent:helper:two"})
-        rules = gate.engine.rules
-        await gate.engine.reload(replace(rules, commands=replace(rules.commands, agents=("main",))))
+        await _forget_helper(gate)
         name = made["sessionId"]
         said = {"message": "hi", "idempotencyKey": "run-1"}
         for method, params in (
             ("chat.send", {"sessionKey": name, **said}),
             ("agent", {"sessionId": name, **said}),
-            ("sessions.patch", {"key": name, "label": "Two"}),
+            ("sessions.create", {"key": name}),
         ):
             with pytest.raises(Refused, match="unknown agent id 'helper'"):
                 await client.call(method, params)
         assert await gate.bench.store.pending_inputs(SessionKey.parse(made["key"])) == ()
+
+
+async def test_nothing_begins_where_nobody_answers_any_more(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("words"),))
+        key = "agent:helper:two"
+        await client.call("chat.send", send("hi", "run-1", sessionKey=key))
+        await client.event("chat", runId="run-1", state="final")
+        (said, _) = (await client.call("chat.history", {"sessionKey": key}))["messages"]
+        await _forget_helper(gate)
+        hello = {"message": "hello", "idempotencyKey": "run-2"}
+        job = {
+            "name": "tidy",
+            "schedule": {"kind": "every", "everyMs": 3_600_000},
+            "payload": {"kind": "agentTurn", "message": "tidy up"},
+            "sessionTarget": f"session:{key}",
+        }
+        for method, params in (
+            ("chat.send", {"sessionKey": key, **hello}),
+            ("chat.send", {"sessionKey": key, **hello, "message": "/new hello"}),
+            ("chat.send", {"sessionKey": key, **hello, "suppressCommandInterpretation": True}),
+            ("sessions.send", {"key": key, **hello}),
+            ("agent", {"sessionKey": key, **hello}),
+            ("sessions.create", {"key": "agent:helper:three", **hello}),
+            ("sessions.compact", {"key": key}),
+            ("sessions.fork", {"key": key, "messageId": said["__openclaw"]["id"]}),
+            ("wake", {"mode": "now", "text": "it rains", "sessionKey": key}),
+            ("cron.add", job),
+        ):
+            with pytest.raises(Refused, match=r"unknown agent id 'helper' \(there are: main\."):
+                await client.call(method, params)
+        told = await _command(client, "/compact", key)
+        assert told.startswith("Unknown agent id 'helper'. There are: main.")
+        assert [row["key"] for row in (await client.call("sessions.list"))["sessions"]] == [key]
+        assert len(gate.bench.model.requests) == 1
+
+
+async def test_what_an_agent_that_is_gone_has_left_can_be_read_stopped_put_away_and_removed(
+    opened: Opened,
+) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("words"),), (Hang(),))
+        key, main = "agent:helper:two", "agent:helper:main"
+        await client.call("sessions.create", {"key": main})
+        await client.call("chat.send", send("hi", "run-1", sessionKey=key))
+        await client.event("chat", runId="run-1", state="final")
+        await client.call("chat.send", send("think", "run-2", sessionKey=key))
+        await gate.bench.model.asked(2)
+        await _forget_helper(gate)
+        assert (await client.call("sessions.messages.subscribe", {"key": key}))["key"] == key
+        assert len((await client.call("chat.history", {"sessionKey": key}))["messages"]) == 3
+        assert (await client.call("sessions.usage", {"key": key}))["sessions"][0]["key"] == key
+        assert (await client.call("sessions.list", {"spawnedBy": key}))["count"] == 0
+        assert (await client.call("chat.abort", {"sessionKey": key}))["runIds"] == ["run-2"]
+        await client.event("chat", runId="run-2", state="aborted")
+        assert "Nothing was running" in await _command(client, "/stop", key)
+        patched = await client.call("sessions.patch", {"key": key, "archived": True})
+        assert patched["entry"]["archived"]
+        assert (await client.call("sessions.reset", {"key": key}))["key"] == key
+        for one in (key, main):
+            assert (await client.call("sessions.delete", {"key": one}))["deleted"]
+        assert (await client.call("sessions.list", {"archived": "all"}))["sessions"] == []
+        with pytest.raises(Refused, match="unknown agent id 'helper'"):
+            await client.call("sessions.delete", {"key": key})
+
+
+async def test_what_is_another_persons_is_not_known_by_its_agent_being_gone(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        await client.call("sessions.create", {"key": "agent:helper:two"})
+        await _forget_helper(gate)
+        async with gate.client(auth={"token": "alice-token"}) as alice:
+            told = set()
+            for name in ("two", "six"):
+                with pytest.raises(Refused) as refused:
+                    await alice.call("sessions.delete", {"key": f"agent:helper:{name}"})
+                told.add(str(refused.value))
+        assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "named"),
+    [
+        ("chat.send", "sessionKey"),
+        ("chat.history", "sessionKey"),
+        ("chat.abort", "sessionKey"),
+        ("agent", "sessionKey"),
+        ("agent", "sessionId"),
+        ("sessions.send", "key"),
+        ("sessions.create", "key"),
+        ("sessions.patch", "key"),
+        ("sessions.reset", "key"),
+        ("sessions.delete", "key"),
+        ("sessions.resolve", "key"),
+        ("sessions.resolve", "sessionId"),
+        ("sessions.usage", "key"),
+        ("agent.identity.get", "sessionKey"),
+    ],
+)
+async def test_a_session_of_another_agent_than_the_one_named_is_refused(
+    opened: Opened, method: str, named: str
+) -> None:
+    async with opened() as (gate, client):
+        made = await client.call("sessions.create", {"key": "agent:helper:two"})
+        said = {"message": "hi", "idempotencyKey": "run-1"}
+        speaks = method in ("chat.send", "agent", "sessions.send", "sessions.create")
+        meant = made["sessionId"] if named == "sessionId" else made["key"]
+        params = {named: meant, "agentId": "Main", **(said if speaks else {})}
+        with pytest.raises(
+            Refused, match=r"agent:helper:two is a session of agent 'helper', not of 'main' \(leave out"
+        ) as refused:
+            await client.call(method, params)
+        assert refused.value.error["code"] == "INVALID_REQUEST"
+        (row,) = (await client.call("sessions.list"))["sessions"]
+        assert (row["key"], row["sessionId"]) == (made["key"], made["sessionId"])
+        assert await gate.bench.store.pending_inputs(SessionKey.parse(made["key"])) == ()
+
+
+async def test_a_session_is_the_named_agents_where_it_is_its_own_or_shared_by_all(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.otherwise = (Say("words"),)
+        for name, key in (("run-1", "two"), ("run-2", "agent:helper:two")):
+            sent = send("hi", name, sessionKey=key, agentId="helper")
+            assert (await client.call("chat.send", sent))["sessionKey"] == "agent:helper:two"
+            await client.event("chat", runId=name, state="final")
+        rules = gate.engine.rules
+        await gate.engine.reload(replace(rules, routing=replace(rules.routing, scope=SessionScope.GLOBAL)))
+        sent = send("hi", "run-3", sessionKey="main", agentId="helper")
+        assert (await client.call("chat.send", sent))["sessionKey"] == "global"
+
+
+async def test_a_job_is_not_given_a_session_of_another_agent_than_its_own(opened: Opened) -> None:
+    async with opened() as (_, client):
+        job = {
+            "name": "tidy",
+            "schedule": {"kind": "every", "everyMs": 3_600_000},
+            "payload": {"kind": "agentTurn", "message": "tidy up"},
+            "agentId": "helper",
+        }
+        with pytest.raises(Refused, match="session of agent 'main', not of 'helper'"):
+            await client.call("cron.add", {**job, "sessionTarget": "session:agent:main:two"})
+        made = await client.call("cron.add", {**job, "sessionTarget": "session:two"})
+        assert made["sessionTarget"] == "session:agent:helper:two"
+        moved = {"id": made["id"], "patch": {"sessionTarget": "session:three"}}
+        assert (await client.call("cron.update", moved))["sessionTarget"] == "session:agent:helper:three"
+        moved = {"id": made["id"], "patch": {"sessionTarget": "session:agent:main:two"}}
+        assert (await client.call("cron.update", moved))["agentId"] == "main"
+
+
+async def _command(client: LocalClient, command: str, key: str) -> str:
+    """The answer to a command, which is the only message of its name."""
+    await client.call("chat.send", send(command, command, sessionKey=key))
+    told = await client.event("chat", runId=command, state="final")
+    return str(told["message"]["content"][0]["text"])
+
+
+async def _forget_helper(gate: Gate) -> None:
+    """As when the owner takes an agent out of the configuration."""
+    rules = gate.engine.rules
+    await gate.engine.reload(replace(rules, commands=replace(rules.commands, agents=("main",))))
 
 
 async def test_what_opens_or_wakes_a_session_knows_it_by_its_id_too(opened: Opened) -> None:

@@ -1,14 +1,25 @@
-"""A client stops a turn that only waits for what it spawned."""
+"""What ends a turn of a client before its answer, and what the client is told."""
 
 from dataclasses import replace
+from pathlib import Path
 
+import anyio
 import pytest
 
+from roost.client.turns import message_text
+from roost.clock import SystemClock
+from roost.core.entries import Entry
 from roost.core.models import ModelRequest
+from roost.core.runs import Claim
 from roost.core.sessions import SessionStatus
-from roost.testing.scripts import Hang, Script
+from roost.ports import Clock
+from roost.ports.store import Render
+from roost.stores.memory import MemoryStore
+from roost.testing.scripts import Hang, Say, Script
+from roost.testing.wires import LocalClient
+from tests.flows.gateways import Bench
 from tests.flows.nursery import Nursery, call, spawns, task_of
-from tests.flows.served import Opened, send
+from tests.flows.served import Opened, gate_of, send
 
 
 @pytest.mark.requirement("D51")
@@ -37,3 +48,65 @@ async def test_a_turn_that_waits_for_its_children_is_stopped_with_them_and_nobod
         assert [row.status for row in await nursery.descendants()] == [SessionStatus.KILLED] * 2
         again = await client.call("chat.abort", {"sessionKey": "main", "runId": "run-1"})
         assert (again["aborted"], again["runIds"]) == (False, [])
+
+
+class Held(MemoryStore):
+    """A store in which the first run does not get to read what it is to answer."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.claimed, self._first = anyio.Event(), True
+
+    async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
+        if self._first:
+            self._first = False
+            self.claimed.set()
+            await anyio.sleep_forever()
+        return await super().take_inputs(claim, render)
+
+
+async def test_a_turn_that_a_newer_message_ends_is_told_as_aborted_once_and_only_that_is_answered(
+    tmp_path: Path,
+) -> None:
+    clock = SystemClock()
+    store = Held(clock)
+    with anyio.fail_after(60):
+        async with gate_of(Bench(store, clock), tmp_path) as gate, gate.client() as client:
+            gate.bench.model.add((Say("both"),))
+            await client.call("chat.send", send("one", "run-1"))
+            await store.claimed.wait()
+            await client.call("chat.send", send("two", "run-2", queueMode="interrupt"))
+            assert await _end_of(client, "run-2") == ("ok", "both")
+            assert await _end_of(client, "run-1") == ("timeout", None)
+            await gate.engine.settled()
+            assert _ends_told(client) == [("run-1", "aborted"), ("run-2", "final")]
+            assert await _said(client) == ["one", "two", "both"]
+
+
+async def test_what_steered_a_turn_that_a_newer_message_ends_stands_before_that(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("half"), Hang()), (Say("both"),))
+        await client.call("chat.send", send("one", "run-1"))
+        await client.event("chat", runId="run-1", state="delta")
+        await client.call("chat.send", send("more", "run-2", queueMode="steer"))
+        await client.call("chat.send", send("two", "run-3", queueMode="interrupt"))
+        assert await _end_of(client, "run-3") == ("ok", "both")
+        assert await _end_of(client, "run-1") == await _end_of(client, "run-2") == ("timeout", None)
+        await gate.engine.settled()
+        assert _ends_told(client) == [("run-2", "final"), ("run-1", "aborted"), ("run-3", "final")]
+        assert await _said(client) == ["one", "half", "more", "two", "both"]
+
+
+async def _end_of(client: LocalClient, name: str) -> tuple[str, str | None]:
+    waited = await client.call("agent.wait", {"runId": name, "timeoutMs": 3_600_000})
+    return waited["status"], waited.get("terminalReply", {}).get("text")
+
+
+def _ends_told(client: LocalClient) -> list[tuple[str, str]]:
+    told = ((one["runId"], one["state"]) for one in client.told("chat"))
+    return [(name, state) for name, state in told if state in ("final", "aborted", "error")]
+
+
+async def _said(client: LocalClient) -> list[str]:
+    rows = (await client.call("chat.history", {"sessionKey": "main"}))["messages"]
+    return [message_text(row) for row in rows]

@@ -236,6 +236,15 @@ async def test_a_tool_is_called_in_a_session_by_its_id_too(opened: Opened) -> No
         assert [str(row.key) for row in rows] == [made["key"]]
 
 
+async def test_a_tool_is_not_called_in_a_session_of_another_agent_than_the_one_named(opened: Opened) -> None:
+    async with opened() as (gate, _), gate.browser() as http:
+        gate.bench.tools = (tool := Stub("show"),)
+        wish = {"tool": "show", "sessionKey": "agent:helper:main", "agentId": "main"}
+        answer = await http.post("/tools/invoke", json=wish)
+        assert (answer.status_code, tool.calls) == (400, [])
+        assert "session of agent 'helper', not of 'main'" in answer.json()["error"]["message"]
+
+
 @pytest.mark.requirement("S10")
 async def test_the_session_of_somebody_else_is_not_there(opened: Opened) -> None:
     async with opened() as (gate, client), gate.browser("alice-token") as http:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from roost.core.jsonvalue import JsonValue
 from roost.protocol.errors import BROKEN
+from roost.protocol.frames import parse
 from roost.protocol.methods import METHODS
 from roost.testing.scripts import Say
 from tests.flows.guards import CAROLS, id_of, plant
@@ -130,3 +132,15 @@ async def spoken(folder: Path, frames: list[str | bytes]) -> list[dict[str, Any]
 def test_what_is_no_request_leaves_the_connection_as_it_was(frames: list[str | bytes]) -> None:
     with TemporaryDirectory() as folder:
         assert BROKEN.message not in str(asyncio.run(spoken(Path(folder), frames)))
+
+
+PIECES = st.sampled_from(
+    [r"\ud83d", r"\ude00", r"\uD83D", r"\uDE00", "\\\\", r"\"", r"\n", r"\u0041", "u", "d83d", "é", "😀"]
+)
+
+
+@given(st.lists(PIECES, max_size=12))
+def test_of_every_half_a_character_its_place_is_left_and_of_nothing_else(pieces: list[str]) -> None:
+    text = f'"{"".join(pieces)}"'
+    said = json.loads(text)
+    assert parse(text) == parse(text.encode()) == re.sub(r"[\ud800-\udfff]", "\ufffd", said)

@@ -20,11 +20,12 @@ from roost.core.effects import (
     MoveInput,
     QueueRun,
 )
+from roost.core.handover import hand_over
 from roost.core.inbound import Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, Text
 from roost.core.principals import OWNER
-from roost.core.queueing import accept, hand_over
+from roost.core.queueing import accept
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
 from roost.core.queuetext import body
 from roost.core.runs import Outcome, Run, RunState, StopRequest

@@ -111,6 +111,8 @@ async def copy(
 
 def _advice(found: Checked) -> str | None:
     """What to do about what is wrong, if anything is."""
+    if not found.version:
+        return "There is no store of Roost in it: name another, or run roost db migrate to make one."
     if found.version < found.known:
         return f"It is not up to date (schema {found.known}): run roost db migrate."
     if found.version > found.known:

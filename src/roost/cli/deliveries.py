@@ -5,10 +5,11 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from roost.cli.rows import short
-from roost.cli.show import ago, answer, answer_table, say
+from roost.cli.show import ago, answer, answer_table
 from roost.cli.where import HERE, Where, gateway
 from roost.client import Client
 from roost.core.deliveries import DeliveryState
+from roost.core.errors import InvalidInput
 from roost.protocol.families.operations import DELIVERIES, DISMISS, MOST_DELIVERIES, RETRY, Deliveries
 
 app = App(name="deliveries", help="Messages on their way out: list, retry, dismiss.")
@@ -67,8 +68,10 @@ async def retry(
     """Send one again."""
     async with gateway(where) as client:
         if not yes and await _may_have_arrived(client, delivery):
-            say(f"{delivery} may have arrived already; then it arrives twice: say --yes to send it again")
-            return 1
+            raise InvalidInput(
+                f"{delivery} may have arrived already; then it arrives twice",
+                hint="say --yes to send it again",
+            )
         decided = await client.call(RETRY, {"id": delivery})
     answer(where, decided, f"{delivery} is sent again")
     return 0

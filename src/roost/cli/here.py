@@ -27,12 +27,12 @@ class Local:
         return ConfigSource({**found.environ, FILE: str(self.config.absolute())})
 
     def loaded(self) -> "Loaded":
-        found = self.source().read()
-        if self.config is not None and not found.sources.exists:
+        source = self.source()
+        if self.config is not None and not source.file.exists():
             raise InvalidInput(
                 f"there is no file {self.config}", hint="name one that is, or leave --config out"
             )
-        return found
+        return source.read()
 
 
 LOCAL = Local()

@@ -56,7 +56,7 @@ def onboard(
 ) -> int:
     """Set up a model, who shares a conversation, and who you are; what is set already is not asked again."""
     source = here.source()
-    loaded = source.read()
+    loaded = source.draft()
     asks = not (yes or here.json) and sys.stdin.isatty()
     choices = _asked(given, loaded, source) if asks else _usual(given, loaded, source)
     text = source.file.read_text(encoding="utf-8-sig") if source.file.exists() else EMPTY
@@ -65,7 +65,7 @@ def onboard(
         text = edited(text, path, value)
     if written:
         replaced(source, text)
-    _tell(source, [".".join(path) for path, _ in written], _hints(source.read()), as_document=here.json)
+    _tell(source, [".".join(path) for path, _ in written], _hints(source.draft()), as_document=here.json)
     return 0
 
 

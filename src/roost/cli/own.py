@@ -16,7 +16,7 @@ from roost.client.trust import fingerprint_of
 from roost.config import Loaded
 from roost.config import gateway as config
 from roost.config.gateway import TOKEN_FILE, AuthMode
-from roost.core.errors import InvalidInput, RoostError
+from roost.core.errors import InvalidInput, LeaseHeld, RoostError
 from roost.core.secrets import Secret
 
 _INTRODUCTION = Introduction(version=__version__)
@@ -38,8 +38,22 @@ async def running_or_opened(loaded: Loaded, token: str | None) -> AsyncIterator[
         except Starting:
             raise
         except Unreachable:
-            client = await stack.enter_async_context(roost.open(loaded))
+            client = await _opened(stack, loaded, token)
         yield client
+
+
+async def _opened(stack: AsyncExitStack, loaded: Loaded, token: str | None) -> Client:
+    """One in this process, unless one has begun since it was looked for."""
+    try:
+        return await stack.enter_async_context(roost.open(loaded))
+    except LeaseHeld as held:
+        try:
+            return await _entered(stack, loaded, token)
+        except Starting:
+            raise
+        except Unreachable:
+            # Who has the store listens nowhere: a command as this one.
+            raise held from None
 
 
 async def _entered(stack: AsyncExitStack, loaded: Loaded, token: str | None) -> Client:

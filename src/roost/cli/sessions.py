@@ -9,10 +9,11 @@ from roost.cli.rows import meaning, message_line, sessions_table, unknown
 from roost.cli.show import answer, as_json, facts, say, told
 from roost.cli.where import HERE, Where, anywhere, now_of
 from roost.client import Client
+from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonValue
 from roost.protocol.families.changes import DELETE, PATCH, RESET
 from roost.protocol.families.chat import HISTORY
-from roost.protocol.families.sessions import DESCRIBE, LIST, MOST_ROWS, RESOLVE, Listed
+from roost.protocol.families.sessions import DESCRIBE, LIST, MOST_ROWS, Listed
 
 app = App(name="sessions", help="The conversations there are.")
 
@@ -128,9 +129,10 @@ async def archive(
     """Put one away: it is listed no more, and nothing of it is removed."""
     async with anywhere(where) as client:
         # What is not there would be opened by a change.
-        with meaning(key):
-            meant = await client.call(RESOLVE, {"key": key})
-        found = await client.call(PATCH, {"key": meant["key"], "archived": not undo})
+        row = (await client.call(DESCRIBE, {"key": key}))["session"]
+        if row is None:
+            raise unknown(key)
+        found = await client.call(PATCH, {"key": row["key"], "archived": not undo})
     answer(where, found, f"{found['key']} is {'back' if undo else 'archived'}")
     return 0
 
@@ -144,8 +146,9 @@ async def delete(
 ) -> int:
     """Remove one with all that was said in it, for good."""
     if not yes:
-        say(f"this removes {key} and all that was said in it, for good: say --yes to do it")
-        return 1
+        raise InvalidInput(
+            f"this removes {key} and all that was said in it, for good", hint="say --yes to do it"
+        )
     async with anywhere(where) as client:
         found = await client.call(DELETE, {"key": key})
     if not found["deleted"]:

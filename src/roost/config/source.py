@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from roost.config.document import Document, fill
@@ -89,17 +89,18 @@ class ConfigSource:
         return self.home / _from_user(self._user, path)
 
     def read(self) -> Loaded:
-        """The settings as they are now, or `ConfigRefused` with all that is wrong; a missing file means defaults."""
+        """The settings as they are now, or `ConfigRefused` with all that is wrong; a missing file means defaults, unless
+        it was named."""
+        loaded = self.draft()
+        if FILE in self.environ and not loaded.sources.exists:
+            reason = f"{FILE} names it, and it does not exist; make it, or unset {FILE}"
+            raise ConfigRefused(str(self.file), [Problem(path="the file", reason=reason)])
+        return loaded
+
+    def draft(self) -> Loaded:
+        """The same for who is about to write the file, be it there or not."""
         text = self._text()
-        if text is not None:
-            return self.interpret(text, exists=True)
-        loaded = self.interpret("{}", exists=False)
-        if FILE not in self.environ:
-            return loaded
-        remark = Remark(
-            path="", text=f"{FILE} names {self.file}, which does not exist: the defaults are in force"
-        )
-        return replace(loaded, warnings=(remark, *loaded.warnings))
+        return self.interpret("{}" if text is None else text, exists=text is not None)
 
     def interpret(self, text: str, *, exists: bool) -> Loaded:
         """The settings that `text` would give as the file's content."""

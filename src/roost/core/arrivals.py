@@ -46,7 +46,8 @@ class Opening:
 class Arrival:
     """`run_id` is fresh. `reset` is what the sender asked for (`/new`); `request` says how the run differs
     from an ordinary turn; `mode` is how this one message is queued, whatever the settings say; `thread` is the bound thread
-    it came by. `each_pays`: what is said to an agent is charged to whoever said it."""
+    it came by. `each_pays`: what is said to an agent is charged to whoever said it. Where `agents` are given, those are all
+    that may answer."""
 
     inbound: Inbound
     run_id: str
@@ -59,6 +60,7 @@ class Arrival:
     mode: QueueMode | None = None
     thread: Address | None = None
     each_pays: bool = False
+    agents: tuple[str, ...] | None = None
 
     @property
     def human(self) -> bool:

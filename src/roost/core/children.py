@@ -25,12 +25,12 @@ from roost.core.effects import (
 from roost.core.endings import Ending, completes, continuation
 from roost.core.entries import EntryDraft
 from roost.core.exchanges import Cleanup, Completion, CompletionStatus
+from roost.core.handover import steers
 from roost.core.inbound import Inbound, InputMode, Source
 from roost.core.keys import CHILD_KINDS, SessionKey
 from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
 from roost.core.notices import derived_id
 from roost.core.principals import Principal
-from roost.core.queueing import steers
 from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
 from roost.core.sentinels import Sentinel, sentinel_of
 from roost.core.snapshots import RunSnapshot, Snapshot

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from roost.core.errors import InvalidInput, NotFound
-from roost.core.exchanges import CompletionStatus
+from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.figures import duration
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.runs import Run, RunState
@@ -27,22 +27,59 @@ _STATUS = {
 }
 
 
+_ENDED = {
+    CompletionStatus.OK: "done",
+    CompletionStatus.ERROR: "failed",
+    CompletionStatus.TIMEOUT: "timeout",
+    CompletionStatus.KILLED: "killed",
+    CompletionStatus.INTERRUPTED: "failed",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildView:
-    """`run` is the one it was spawned with, `active` one that has not ended; `owed` is what its requester was not told
-    yet, `below` how many of its own children are at work. `number` counts from 1, oldest first."""
+    """`run` is the one it was spawned with, which its task goes by, `active` one that has not ended; `task` is how far the
+    task is, in whichever run, unless that was removed; `below` how many of its own children are at work. `number` counts
+    from 1, oldest first."""
 
     number: int
     session: Session
     run: Run
     active: Run | None = None
-    owed: CompletionStatus | None = None
+    task: Completion | None = None
     below: int = 0
     tokens: int = 0
 
     @property
     def at_work(self) -> bool:
-        return self.active is not None or self.owed is CompletionStatus.PENDING
+        return self.active is not None or self.awaited
+
+    @property
+    def awaited(self) -> bool:
+        """Whether its task has not ended, be it that it waits for others."""
+        return self.task is not None and self.task.status is CompletionStatus.PENDING
+
+    @property
+    def told(self) -> bool:
+        """Whether its requester knows how it ended."""
+        return self.task is None or self.task.acknowledged_at is not None
+
+    @property
+    def error(self) -> str | None:
+        """What went wrong, once it has ended."""
+        if self.at_work:
+            return None
+        outcome = self.run.outcome
+        return self.task.error if self.task else outcome.error if outcome else None
+
+    @property
+    def current(self) -> str | None:
+        """The run that goes on where the first one ended."""
+        return self.active.id if self.active and self.active.id != self.run.id else None
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        return tuple(one for one in (self.run.id, self.current) if one is not None)
 
     @property
     def terms(self) -> Terms:
@@ -54,16 +91,20 @@ class ChildView:
 
     @property
     def status(self) -> str:
-        if self.owed is CompletionStatus.PENDING and self.below:
+        if self.awaited and self.below:
             waiting = f"waiting on {self.below} {'child' if self.below == 1 else 'children'}"
             return f"active ({waiting})" if self.active else waiting
         if self.active is not None:
             return _STATUS[self.active.state]
-        return "waiting for external continuation" if self.at_work else _STATUS[self.run.state]
+        if self.awaited:
+            return "waiting for external continuation"
+        return _STATUS[self.run.state] if self.task is None else _ENDED[self.task.status]
 
     def ended_at(self, now: int) -> int | None:
         if self.at_work:
             return None
+        if self.task is not None:
+            return self.task.settled_at
         return self.run.outcome.at if self.run.outcome else now
 
     def recent(self, now: int, within_ms: int) -> bool:
@@ -90,11 +131,13 @@ def shown(view: ChildView, key: str, now: int) -> JsonObject:
         "totalTokens": view.tokens,
         "startedAt": started,
     }
+    if view.current is not None:
+        fields["currentRunId"] = view.current
     if view.terms.task_name is not None:
         fields["taskName"] = view.terms.task_name
     if ended is not None:
         fields["endedAt"] = ended
-        fields["deliveryStatus"] = "delivered" if view.owed is None else "pending"
+        fields["deliveryStatus"] = "delivered" if view.told else "pending"
     return fields
 
 
@@ -111,9 +154,9 @@ def chosen(target: str, views: Sequence[ChildView], now: int) -> tuple[ChildView
     if name.isascii() and name.removeprefix("#").isdigit():
         number = int(name.removeprefix("#"))
         return tuple(view for view in within if view.number == number) or _nobody(name)
-    exact = [view for view in within if name in (view.run.id, str(view.session.key), view.session.session_id)]
+    exact = [view for view in within if name in (*view.runs, str(view.session.key), view.session.session_id)]
     named = [view for view in within if name in (view.session.labels.label, view.terms.task_name, view.label)]
-    begun = [view for view in within if view.run.id.startswith(name)]
+    begun = [view for view in within if any(one.startswith(name) for one in view.runs)]
     fitting = exact or named or begun
     if len(fitting) > 1:
         numbers = ", ".join(f"#{view.number}" for view in fitting)

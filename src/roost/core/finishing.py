@@ -8,10 +8,10 @@ from roost.core.effects import AddDelivery, AppendEntries, Effects, EndRun, Reco
 from roost.core.endings import Ending
 from roost.core.entries import EntryDraft
 from roost.core.footers import framed
+from roost.core.handover import hand_over
 from roost.core.ledger import LedgerRow
 from roost.core.messages import AssistantMessage, Body
 from roost.core.notices import derived_id, notice
-from roost.core.queueing import hand_over
 from roost.core.runs import Outcome, RunKind, RunState
 from roost.core.snapshots import RunSnapshot
 from roost.core.upkeep import Load, Upkeep

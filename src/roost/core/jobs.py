@@ -15,6 +15,7 @@ from roost.core.errors import Conflict, InvalidInput
 from roost.core.firings import Firing
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
+from roost.core.references import refuse_unknown
 from roost.core.runs import Run
 from roost.core.schedules import At, Schedule, Zones, next_due
 from roost.core.snapshots import Snapshot
@@ -206,8 +207,7 @@ def hastened(job: Job, asked: str, now: int) -> Job:
 
 def first_due(plan: Plan, setting: Setting) -> int | None:
     """When it is due first; None while it rests. One that never is was meant otherwise."""
-    if plan.agent not in setting.agents:
-        raise InvalidInput(f"unknown agent id {plan.agent!r}", hint=f"there are: {', '.join(setting.agents)}")
+    refuse_unknown(plan.agent, setting.agents)
     following = next_due(plan.schedule, setting.now, setting.zones)
     if not plan.enabled:
         return None

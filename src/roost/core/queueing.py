@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 
-from roost.core import queuesettings, toolnames
+from roost.core import queuesettings
 from roost.core.addresses import ChatType
 from roost.core.arrivals import Arrival, begin
-from roost.core.burying import bury, lay_by
+from roost.core.burying import bury
 from roost.core.effects import (
     AcceptInput,
     DelayRun,
@@ -24,13 +24,13 @@ from roost.core.effects import (
     QueueRun,
     RequestStop,
 )
-from roost.core.endings import continuation
 from roost.core.inbound import Inbound, InboundRecord, InputMode
 from roost.core.messages import ProvenanceKind
-from roost.core.notices import derived_id, dropped_line, notice
+from roost.core.notices import dropped_line, notice
 from roost.core.principals import Principal
 from roost.core.queuesettings import DropPolicy, QueueMode, QueueSettings
 from roost.core.queuetext import excerpt
+from roost.core.references import refuse_unknown
 from roost.core.runs import Cause, Outcome, Request, Run, RunKind, RunState, StopRequest
 from roost.core.sessions import Overrides
 from roost.core.snapshots import Snapshot
@@ -74,7 +74,9 @@ def accept(snapshot: Snapshot, arrival: Arrival) -> Effects:
 
 
 def plan(snapshot: Snapshot, arrival: Arrival) -> QueuePlan:
-    """The effects of a message, and what they amount to."""
+    """The effects of a message, and what they amount to. One that nobody would answer is refused."""
+    if arrival.agents is not None:
+        refuse_unknown(arrival.inbound.key.agent, arrival.agents)
     opened = begin(snapshot, arrival)
     inbound, at = arrival.inbound, arrival.inbound.received_at
     overrides = snapshot.session.overrides if snapshot.session else Overrides()
@@ -102,61 +104,6 @@ def plan(snapshot: Snapshot, arrival: Arrival) -> QueuePlan:
     )
 
 
-def hand_over(snapshot: Snapshot, run: Run, outcome: Outcome) -> Effects:
-    """A run ends: what it could not serve is dead, what else it did not take goes into runs that follow it."""
-    dead = [record for record in snapshot.pending if record.run_id == run.id and _dies(record, outcome)]
-    why = f"the run ended as {outcome.state} before reading it"
-    # Who stops a session does not want to find there what comes of what was stopped.
-    put_away = bury if outcome.state is RunState.KILLED else lay_by
-    buried = [put_away(snapshot.carried(one), why, outcome.at) for one in dead]
-    left = tuple(record for record in snapshot.pending if record not in dead)
-    rest = carry_over(replace(snapshot, pending=left), run, outcome)
-    return (*(effect for effects in buried for effect in effects), *rest)
-
-
-def _dies(record: InboundRecord, outcome: Outcome) -> bool:
-    match outcome.state:
-        case RunState.FAILED | RunState.TIMEOUT:
-            # The same message would fail the next run too, and the one after it.
-            return record.mode is InputMode.OPEN
-        case RunState.KILLED:
-            # What no person said would start the work again that was just stopped.
-            return not _by_person(record.inbound)
-        case _:
-            return False
-
-
-def carry_over(snapshot: Snapshot, run: Run, outcome: Outcome) -> Effects:
-    """What a run was given and did not take goes into runs that follow it, one for each voice."""
-    voices: dict[tuple[object, ...], list[Inbound]] = {}
-    for record in snapshot.pending:
-        if record.run_id == run.id:
-            one = record.inbound
-            voices.setdefault((one.provenance.kind, one.principal, one.reply_to), []).append(one)
-    effects: list[QueueRun | MoveInput] = []
-    for number, inputs in enumerate(voices.values()):
-        run_id = derived_id("after", run.id, str(number))
-        request = _following(snapshot, run, inputs[0], outcome)
-        effects.append(QueueRun(run=_new_run(run_id, inputs[0], request, outcome.at)))
-        effects += [MoveInput(inbound_id=one.id, run_id=run_id, mode=InputMode.OPEN) for one in inputs]
-    return tuple(effects)
-
-
-def _following(snapshot: Snapshot, run: Run, first: Inbound, outcome: Outcome) -> Request:
-    """A turn that yielded goes on with what its last child said to it, if no other will be heard of."""
-    if outcome.succeeded and not outcome.yielded and steers(first):
-        return continuation(run)
-    reported = first.provenance.kind is ProvenanceKind.SUBAGENT
-    if outcome.yielded and reported and all(child.batch != run.id for child in snapshot.children):
-        return continuation(run)
-    return Request(lane=run.request.lane, reply_to=first.reply_to, requester=run.request.requester)
-
-
-def steers(inbound: Inbound) -> bool:
-    """Whether a requester says more about the task it gave."""
-    return inbound.provenance.source_tool == toolnames.SUBAGENTS
-
-
 def _seat(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> _Seat:
     inbound, running = arrival.inbound, snapshot.running
     if arrival.human and not arrival.reset:
@@ -172,7 +119,7 @@ def _seat(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> _Sea
             return _Seat(run_id=running.id, mode=InputMode.STEER, disposition=Disposition.STEERED)
     hurries = not arrival.human or settings.mode is QueueMode.INTERRUPT
     ready_at = inbound.received_at + (0 if hurries else _wait(snapshot, settings))
-    run = _new_run(arrival.run_id, inbound, _request(arrival), ready_at)
+    run = new_run(arrival.run_id, inbound, _request(arrival), ready_at)
     return _Seat(
         run_id=run.id, mode=InputMode.OPEN, disposition=Disposition.QUEUED, effects=(QueueRun(run=run),)
     )
@@ -188,7 +135,7 @@ def _request(arrival: Arrival) -> Request:
     )
 
 
-def _new_run(run_id: str, inbound: Inbound, request: Request, ready_at: int) -> Run:
+def new_run(run_id: str, inbound: Inbound, request: Request, ready_at: int) -> Run:
     """A run counts as queued since its message came, so that it stays ahead of what came later."""
     cause = Cause(
         principal=inbound.principal, kind=inbound.provenance.kind, trace=inbound.trace, hops=inbound.hops
@@ -213,7 +160,7 @@ def _delay(run: Run, at: int, wait: int) -> Effects:
     return (DelayRun(run_id=run.id, ready_at=ready_at),) if ready_at > run.ready_at else ()
 
 
-def _by_person(inbound: Inbound) -> bool:
+def by_person(inbound: Inbound) -> bool:
     return inbound.provenance.kind is ProvenanceKind.HUMAN
 
 
@@ -228,13 +175,22 @@ def _one_voice(snapshot: Snapshot, arrival: Arrival, other: Principal) -> bool:
 
 
 def _joinable(snapshot: Snapshot, run: Run, arrival: Arrival) -> bool:
-    if run.cause.kind is not ProvenanceKind.HUMAN or run.request.kind is not RunKind.TURN:
+    """What is about to end takes nothing more."""
+    if (
+        run.stop is not None
+        or run.cause.kind is not ProvenanceKind.HUMAN
+        or run.request.kind is not RunKind.TURN
+    ):
         return False
     return run.request == _request(arrival) and _one_voice(snapshot, arrival, run.cause.principal)
 
 
 def _steerable(running: Run, arrival: Arrival) -> bool:
-    if running.cause.kind is not ProvenanceKind.HUMAN or running.request.kind is not RunKind.TURN:
+    if (
+        running.stop is not None
+        or running.cause.kind is not ProvenanceKind.HUMAN
+        or running.request.kind is not RunKind.TURN
+    ):
         return False
     return running.request == _request(arrival) and running.cause.principal == arrival.inbound.principal
 
@@ -260,7 +216,7 @@ def _surplus(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> t
     waiting = [
         record
         for record in snapshot.pending
-        if _by_person(record.inbound)
+        if by_person(record.inbound)
         and (record.run_id, record.mode) != (under_way, InputMode.OPEN)
         and record.inbound.reply_to == arrival.inbound.reply_to
         and _one_voice(snapshot, arrival, record.inbound.principal)

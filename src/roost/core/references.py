@@ -4,6 +4,7 @@ A reference is a request: whether the caller may have the session is decided aft
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from roost.core.channeltraits import KNOWN_CHANNELS, Traits
@@ -90,6 +91,25 @@ def by_session_id(text: str) -> BySessionId:
     if not _SESSION_ID.fullmatch(name):
         raise InvalidInput(f"{text!r} is no session id", hint="take the id from sessions_list")
     return BySessionId(name)
+
+
+def refuse_mismatch(key: SessionKey, agent: str | None) -> None:
+    """Raise if a session is of another agent than the one that was named beside it."""
+    if agent is not None and key.agent not in ("", agent):
+        raise InvalidInput(
+            f"{key} is a session of agent {key.agent!r}, not of {agent!r}",
+            hint="leave out the agent, or name one of its own sessions",
+        )
+
+
+def refuse_unknown(agent: str, agents: Collection[str]) -> None:
+    """Raise if there is no such agent: nobody would answer."""
+    if agent and agent not in agents:
+        raise InvalidInput(
+            f"unknown agent id {agent!r}",
+            hint=f"there are: {', '.join(agents)}. What one that is gone has left can be read, stopped, archived, "
+            "exported and deleted",
+        )
 
 
 def display(key: SessionKey, seen_from: Viewpoint) -> str:

@@ -9,11 +9,11 @@ from roost.core.effects import AcceptInput, Effects, QueueRun
 from roost.core.endings import continuation
 from roost.core.errors import Forbidden
 from roost.core.exchanges import CompletionStatus
+from roost.core.handover import steers
 from roost.core.inbound import Inbound, InputMode, Source
 from roost.core.keys import SessionKey
 from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.notices import derived_id
-from roost.core.queueing import steers
 from roost.core.runs import Cause, Run, RunKind, RunState
 from roost.core.snapshots import Snapshot
 from roost.core.trees import Tree

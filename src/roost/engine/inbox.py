@@ -206,6 +206,7 @@ class Inbox:
             request=said.request,
             mode=said.mode,
             each_pays=rules.each_pays,
+            agents=rules.commands.agents,
         )
 
     def _denial(self, envelope: Envelope, decision: Refused | PairingRequired) -> Denial:

@@ -23,6 +23,7 @@ from roost.core.labels import namesakes, refuse_taken
 from roost.core.messages import AssistantMessage, ProvenanceKind, Text
 from roost.core.principals import Principal
 from roost.core.queries import SessionQuery
+from roost.core.references import refuse_unknown
 from roost.core.resets import RESET_REASON, Reset, end_begun, open_generation
 from roost.core.runs import Cause, Run, RunState, StopRequest
 from roost.core.sessions import Base, Generation, Labels, OpenedBy, Overrides, Session, Times
@@ -78,6 +79,8 @@ class Operations:
     ) -> Session:
         """The session under a key, opened if it is not there, on its base if it has one; one that is stays as it is."""
         found = await reach(self._store, Operation.SEND, caller, key, self._clock.now())
+        if found is None:
+            refuse_unknown(key.agent, self._agents)
         await self._refuse_label(caller, key, labels.label)
         opened = self._opened(self._owner(found, caller, key), key, labels, overrides, base)
 
@@ -137,6 +140,7 @@ class Operations:
     async def condense(self, caller: PersonCaller, key: SessionKey) -> str:
         """Queue the condensing of a conversation; what can be told of it at once."""
         await existing(self._store, Operation.PATCH, caller, key, self._clock.now())
+        refuse_unknown(key.agent, self._agents)
         now, run_id = self._clock.now(), self._new_id()
         run = Run(
             id=run_id,
@@ -208,9 +212,14 @@ class Operations:
         await self._store.change_session(key, lambda _: (AppendEntries(key=key, drafts=(draft,)),))
         return draft.id
 
+    @property
+    def _agents(self) -> tuple[str, ...]:
+        return self._book.current.commands.agents
+
     def _refuse_main(self, key: SessionKey, what: str) -> None:
-        """Timers, hooks and other sessions must always find the main session."""
-        if key.is_main(self._book.current.routing.main_name):
+        """Timers, hooks and other sessions must always find the main session, as long as somebody answers there."""
+        gone = key.agent and key.agent not in self._agents
+        if key.is_main(self._book.current.routing.main_name) and not gone:
             raise InvalidInput(f"Cannot {what} the main session ({key}).", hint="reset it instead")
 
     async def _refuse_continued(self, caller: PersonCaller, key: SessionKey) -> None:

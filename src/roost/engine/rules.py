@@ -119,7 +119,7 @@ class CommandRules:
 
     policy: CommandPolicy = field(default_factory=CommandPolicy)
     models: Catalogue = field(default_factory=lambda: Catalogue(()))
-    agents: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ("main",)
     version: str = ""
     export: Export | None = None
     scanner: SecretScanner | None = None

@@ -271,6 +271,10 @@ class Store(Lists, Jobs, Points, Imports, Protocol):
         target is gone nothing is decided."""
         ...
 
+    async def completion(self, child_run: str) -> Completion | None:
+        """How far the task is that a child was spawned with, whoever was told of it."""
+        ...
+
     async def completions(self, requester: SessionKey) -> tuple[Completion, ...]:
         """What a session is owed or was told and has not acknowledged, oldest first."""
         ...

@@ -1,6 +1,6 @@
 """Frames: one JSON object each, read from a client and written to one."""
 
-import json
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
@@ -8,10 +8,15 @@ from typing import TypeAlias
 import orjson
 
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
-from roost.core.keytext import SURROGATE
 
 INVALID_ID = "invalid"
+MOST_ESCAPED = 100_000
 _KNOWN = frozenset({"type", "id", "method", "params", "traceparent", "expectedProfileId"})
+
+# An escape that is no half must not look like one, and no JSON holds this as it is.
+_BACKSLASH, _ASIDE = "\\\\", "\x00"
+_HIGH, _LOW = r"[89abAB][0-9a-fA-F]{2}", r"[c-fC-F][0-9a-fA-F]{2}"
+_HALF = re.compile(rf"\\u[dD](?:{_HIGH}(?!\\u[dD]{_LOW})|(?<!\\u[dD]{_HIGH}\\u[dD]){_LOW})")
 
 
 class ErrorCode(StrEnum):
@@ -57,28 +62,44 @@ class NotJson:
 Read: TypeAlias = Request | Malformed | NotJson
 
 
+class TooManyHalves(ValueError):
+    """A text with so many escaped surrogates that nobody looks for the half among them."""
+
+
 def parse(text: str | bytes) -> JsonValue:
     """The JSON that somebody sent; raises `ValueError`. Of a character that was cut in half its place is left."""
+    escaped = _escaped(text)
+    if 0 < escaped <= MOST_ESCAPED:
+        text = _without_halves(text if isinstance(text, str) else text.decode())
     try:
         value: JsonValue = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return _without_halves(text)
+    except orjson.JSONDecodeError as error:
+        if escaped > MOST_ESCAPED:
+            raise TooManyHalves(f"half a character among more than {MOST_ESCAPED} escaped ones") from error
+        raise
     return value
 
 
-def _without_halves(text: str | bytes) -> JsonValue:
-    try:
-        whole = SURROGATE.sub("\ufffd", compact(json.loads(text)))
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-    value: JsonValue = orjson.loads(whole)
-    return value
+def _escaped(text: str | bytes) -> int:
+    """How many halves of characters are written as escapes, at most: most often none."""
+    if isinstance(text, bytes):
+        return text.count(b"\\ud") + text.count(b"\\uD") if b"\\" in text else 0
+    return text.count("\\ud") + text.count("\\uD") if "\\" in text else 0
+
+
+def _without_halves(text: str) -> str:
+    if _ASIDE in text:
+        return text
+    mended = _HALF.sub(r"\\ufffd", text.replace(_BACKSLASH, _ASIDE))
+    return mended.replace(_ASIDE, _BACKSLASH)
 
 
 def read(text: str | bytes) -> Read:
     """What a client sent."""
     try:
         value = parse(text)
+    except TooManyHalves as error:
+        return Malformed(str(error))
     except ValueError:
         return NotJson()
     if not isinstance(value, dict):

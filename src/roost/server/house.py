@@ -1,16 +1,22 @@
 """What every request is answered with."""
 
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
 import anyio
 
-from roost.core.errors import InvalidInput, NotFound
+from roost.core.errors import NotFound
 from roost.core.keys import SessionKey
 from roost.core.queries import SessionQuery
 from roost.core.redaction import SecretScanner, covered
-from roost.core.references import ByKeyOrId, Viewpoint, by_session_id, resolve
+from roost.core.references import (
+    ByKeyOrId,
+    Viewpoint,
+    by_session_id,
+    refuse_mismatch,
+    refuse_unknown,
+    resolve,
+)
 from roost.core.sessions import Session
 from roost.core.visibility import Operation, PersonCaller, scope
 from roost.engine.gateway import Engine
@@ -92,19 +98,31 @@ class House:
         return self._counted
 
     def key(self, text: str, agent: str | None = None) -> SessionKey:
-        """The key a client means, in its full form. One of an agent that there is not is refused."""
-        return self.known(resolve(text, self._viewpoint(agent)).key)
+        """The key a client means, in its full form. One of an agent that there is not is refused, and so is one of
+        another agent than it names."""
+        key = resolve(text, self._viewpoint(agent)).key
+        refuse_mismatch(key, agent)
+        return self.known(key)
 
     async def meant(
-        self, operation: Operation, caller: PersonCaller, text: str, agent: str | None = None
+        self,
+        operation: Operation,
+        caller: PersonCaller,
+        text: str,
+        agent: str | None = None,
+        usual: str | None = None,
     ) -> SessionKey:
-        """As `key`, but a session that is there and may be done this to is also meant by its id."""
-        reference = resolve(text, self._viewpoint(agent))
-        key = reference.key
-        if isinstance(reference, ByKeyOrId) and await self.store.session(key) is None:
-            with suppress(NotFound):
-                key = (await self.by_id(operation, caller, reference.session_id)).key
-        return self.known(key)
+        """As `key`, but a session that is there and may be done this to is also meant by its id, and where nothing is sent
+        to it its agent may be gone. Where no agent is named a short name is one of the `usual` one's."""
+        key = await self._meant(operation, caller, text, agent, usual)
+        if operation is Operation.SEND or not await self._is_there(operation, caller, key):
+            self.known(key)
+        return key
+
+    async def addressed(self, caller: PersonCaller, text: str, agent: str | None = None) -> SessionKey:
+        """As `meant` by who says something: a command may be said where nobody answers any more."""
+        key = await self._meant(Operation.SEND, caller, text, agent)
+        return key if await self._is_there(Operation.SEND, caller, key) else self.known(key)
 
     async def find(
         self, operation: Operation, caller: PersonCaller, text: str, agent: str | None = None
@@ -115,7 +133,8 @@ class House:
         if session is None and isinstance(reference, ByKeyOrId):
             by_id = await self.store.session_by_id(reference.session_id)
             if by_id is not None:
-                return await existing(self.store, operation, caller, by_id.key, self.clock.now())
+                session = await existing(self.store, operation, caller, by_id.key, self.clock.now())
+        refuse_mismatch(reference.key if session is None else session.key, agent)
         return session
 
     async def found(
@@ -127,16 +146,52 @@ class House:
             raise NotFound(f"No session found: {text}")
         return session
 
-    async def by_id(self, operation: Operation, caller: PersonCaller, text: str) -> Session:
+    async def by_id(
+        self, operation: Operation, caller: PersonCaller, text: str, agent: str | None = None
+    ) -> Session:
         """The session with an id; one that is not the caller's is told of as one that is not there."""
         session_id = by_session_id(text).session_id
         found = await self.store.session_by_id(session_id)
+        session = None if found is None else await self._reached(operation, caller, found.key)
+        if session is None:
+            raise NotFound(f"No session found: {session_id}")
+        refuse_mismatch(session.key, agent)
+        return session
+
+    def known(self, key: SessionKey) -> SessionKey:
+        """A key, unless its agent is none that there is."""
+        refuse_unknown(key.agent, self.engine.rules.commands.agents)
+        return key
+
+    async def _meant(
+        self,
+        operation: Operation,
+        caller: PersonCaller,
+        text: str,
+        agent: str | None,
+        usual: str | None = None,
+    ) -> SessionKey:
+        reference = resolve(text, self._viewpoint(agent or usual))
+        key = reference.key
+        if isinstance(reference, ByKeyOrId) and await self.store.session(key) is None:
+            found = await self.store.session_by_id(reference.session_id)
+            session = None if found is None else await self._reached(operation, caller, found.key)
+            key = key if session is None else session.key
+        refuse_mismatch(key, agent)
+        return key
+
+    async def _is_there(self, operation: Operation, caller: PersonCaller, key: SessionKey) -> bool:
+        """Looked up only where it matters: an agent that is gone has left what there is."""
+        if not key.agent or key.agent in self.engine.rules.commands.agents:
+            return True
+        return await self._reached(operation, caller, key) is not None
+
+    async def _reached(self, operation: Operation, caller: PersonCaller, key: SessionKey) -> Session | None:
+        """What is not the caller's is not there."""
         try:
-            if found is not None:
-                return await existing(self.store, operation, caller, found.key, self.clock.now())
+            return await existing(self.store, operation, caller, key, self.clock.now())
         except NotFound:
-            pass
-        raise NotFound(f"No session found: {session_id}")
+            return None
 
     def _viewpoint(self, agent: str | None) -> Viewpoint:
         routing = self.engine.rules.routing
@@ -146,10 +201,3 @@ class House:
             scope=routing.scope,
             traits=routing.traits,
         )
-
-    def known(self, key: SessionKey) -> SessionKey:
-        """A key, unless its agent is none that there is."""
-        agents = self.engine.rules.commands.agents
-        if key.agent and key.agent not in agents:
-            raise InvalidInput(f"unknown agent id {key.agent!r}", hint=f"there are: {', '.join(agents)}")
-        return key

@@ -19,8 +19,13 @@ def steps_in(folder: Traversable) -> tuple[Migration, ...]:
     return tuple(Migration(int(step.name[:4]), step.read_text(encoding="utf-8")) for step in steps)
 
 
-def refuse_older(found: int, steps: Sequence[Migration]) -> None:
+def refuse_older(where: str, found: int, steps: Sequence[Migration]) -> None:
+    """Raise for what is not up to date, be it that there is no store in it at all."""
     known = steps[-1].number
+    if not found:
+        raise StoreUnavailable(
+            f"there is no store of Roost in {where}", hint="name a file or a schema that holds one"
+        )
     if found < known:
         raise StoreUnavailable(
             f"the store was written by an older Roost (schema {found}, this one knows {known})",

@@ -219,6 +219,7 @@ class CrashingStore(_CrashingLeases):
         self.exchanges_of = crashes.around("store.exchanges_of", store.exchanges_of)
         self.remote_exchanges = crashes.around("store.remote_exchanges", store.remote_exchanges)
         self.change_exchange = crashes.around("store.change_exchange", store.change_exchange)
+        self.completion = crashes.around("store.completion", store.completion)
         self.completions = crashes.around("store.completions", store.completions)
         self.wait_for = crashes.around("store.wait_for", store.wait_for)
         self.watch = store.watch

@@ -6,7 +6,7 @@ from typing import TypeAlias
 from roost.core import stopping, toolnames
 from roost.core.childviews import MOST_CHILDREN, RECENT_MS, ChildView, chosen, shown
 from roost.core.effects import Effects, EndRun, RequestStop
-from roost.core.endings import visible
+from roost.core.endings import completes, visible
 from roost.core.errors import InvalidInput
 from roost.core.exchanges import CompletionStatus
 from roost.core.figures import counted
@@ -116,19 +116,20 @@ class Subagents:
             limit=MOST_CHILDREN,
         )
         rows = (await self._store.list_sessions(query)).rows
-        owed = {one.child: one.status for one in await self._store.completions(invocation.key)}
         views: list[ChildView] = []
         for row in sorted(rows, key=lambda row: (row.times.created, str(row.key))):
             run = await self._store.run(run_of(row.key))
             if run is not None:
-                at_work = await self._store.active_runs(row.key)
+                at_work = sorted(
+                    await self._store.active_runs(row.key), key=lambda one: completes(one) != run.id
+                )
                 views.append(
                     ChildView(
                         number=len(views) + 1,
                         session=row,
                         run=run,
                         active=at_work[0] if at_work else None,
-                        owed=owed.get(row.key),
+                        task=await self._store.completion(run.id),
                         below=active(await self._store.completions(row.key)),
                         tokens=row.counters.input + row.counters.output,
                     )
@@ -187,9 +188,9 @@ class Subagents:
     async def _told(self, view: ChildView, invocation: Invocation) -> dict[str, JsonValue]:
         key = self._access.shown(view.session.key, invocation)
         told = dict(shown(view, key, self._access.clock.now()))
-        if not view.at_work and view.run.outcome and view.run.outcome.error:
-            told["error"] = view.run.outcome.error
-        elif view.owed is not CompletionStatus.PENDING:
+        if view.error is not None:
+            told["error"] = view.error
+        elif not view.awaited:
             told |= await self._result(view)
         return told
 

@@ -135,7 +135,7 @@ def test_sessions_are_begun_anew_put_away_and_removed(served: Served, told: Told
     assert "is archived" in told("sessions", "archive", "old")
     assert "agent:main:old" in told("sessions", "--archived")
     assert "is back" in told("sessions", "archive", "old", "--undo")
-    assert "--yes" in told("sessions", "delete", "old", code=1)
+    assert told("sessions", "delete", "old", code=1) == ""
     assert "is gone" in told("sessions", "delete", "old", "--yes")
     told("sessions", "delete", "old", "--yes", code=1)
     told("sessions", "show", "old", code=1)
@@ -274,6 +274,32 @@ def test_a_gateway_is_asked_by_its_address_and_token(
     assert called["sessions"][0]["key"] == "agent:main:main"
     for command in (["status"], ["sessions", "--json"], ["gateway", "call", "sessions.list"]):
         told(*command, "--url", served.url, "--token", "wrong", code=1)
+
+
+def test_a_session_of_another_agent_than_the_one_named_is_not_spoken_in(
+    home: Path, told: Told, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "roost.json").write_text('{ agents: { list: [{ id: "main" }, { id: "ops" }] } }')
+    for more in ((), ("--json",)):
+        assert main(("agent", "-m", "hi", "--session", "agent:ops:plan", "--agent", "main", *more)) == 1
+        words = capsys.readouterr()
+        assert "agent:ops:plan is a session of agent 'ops', not of 'main'" in words.out + words.err
+    assert as_json(told, "sessions")["count"] == 0
+
+
+def test_what_an_agent_that_is_gone_has_left_is_exported_archived_and_deleted(
+    home: Path, told: Told, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = "agent:ops:plan"
+    (home / "roost.json").write_text('{ agents: { list: [{ id: "main" }, { id: "ops" }] } }')
+    told("agent", "-m", "what is a session?", "--session", key)
+    (home / "roost.json").write_text("{}")
+    assert main(("agent", "-m", "and now?", "--session", key)) == 1
+    assert "unknown agent id 'ops'" in capsys.readouterr().err
+    assert "Exported 1 file" in told("sessions", "export", key)
+    assert "is archived" in told("sessions", "archive", key)
+    assert "is gone" in told("sessions", "delete", key, "--yes")
+    assert as_json(told, "sessions", "--archived")["count"] == 0
 
 
 def test_what_is_not_there_is_not_archived(served: Served, told: Told) -> None:

@@ -60,9 +60,27 @@ def test_a_store_is_copied_to_a_new_file_only(talked: Path, tmp_path: Path, caps
     assert json.loads(capsys.readouterr().out)["sessions"] == 1
 
 
+def test_what_holds_no_store_is_told_as_such(tmp_path: Path, postgres_server: str, capsys: Said) -> None:
+    (empty := tmp_path / "empty.db").touch()
+    schema = (
+        f"{postgres_server}&schema=nothing" if "?" in postgres_server else f"{postgres_server}?schema=nothing"
+    )
+    for place in (str(empty), schema):
+        assert main(["db", "copy", "--from", place, "--to", str(tmp_path / "new.db")]) == 1
+        assert "there is no store of Roost in " in capsys.readouterr().err
+        assert main(["db", "check", place]) == 1
+        assert "There is no store of Roost in it" in capsys.readouterr().out
+    assert not (tmp_path / "new.db").exists()
+
+
 @pytest.mark.parametrize(
     ("version", "faults", "told"),
-    [(1, (), "run roost db migrate"), (3, (), "upgrade Roost"), (2, ("x",), "roost repair")],
+    [
+        (0, (), "no store of Roost in it"),
+        (1, (), "run roost db migrate"),
+        (3, (), "upgrade Roost"),
+        (2, ("x",), "roost repair"),
+    ],
 )
 def test_each_fault_comes_with_advice(version: int, faults: tuple[str, ...], told: str) -> None:
     advice = _advice(Checked(where="there", version=version, known=2, faults=faults))

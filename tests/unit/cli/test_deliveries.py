@@ -92,8 +92,10 @@ def test_an_uncertain_one_is_sent_again_only_on_a_word(
         assert answered.get(timeout=LIMIT_S) == 500
         (unsure,) = listed(capsys)
         assert unsure["state"] == "uncertain"
-        assert main(["deliveries", "retry", unsure["id"]]) == 1
-        assert "arrives twice" in capsys.readouterr().out
+        for more in ([], ["--json"]):
+            assert main(["deliveries", "retry", unsure["id"], *more]) == 1
+            out, err = capsys.readouterr()
+            assert (out, "arrives twice (say --yes" in err) == ("", True)
         assert main(["deliveries", "retry", unsure["id"], "--yes"]) == 0
         assert capsys.readouterr().out == f"{unsure['id']} is sent again\n"
         assert answered.get(timeout=LIMIT_S) == 200
@@ -116,7 +118,7 @@ def test_an_uncertain_one_beyond_those_that_are_listed_is_no_other(
     anyio.run(leave_uncertain, home, names)
     with serving(home):
         assert main(["deliveries", "retry", names[-1]]) == 1
-        assert "arrives twice" in capsys.readouterr().out
+        assert "arrives twice" in capsys.readouterr().err
         assert main(["deliveries", "dismiss", names[-1]]) == 0
         capsys.readouterr()
         assert main(["deliveries", "retry", names[-1]]) == 1

@@ -22,6 +22,13 @@ def no_keys(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+def test_a_file_that_the_environment_names_is_made(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROOST_CONFIG", str(home / "other.json"))
+    assert main(["onboard", "--owner", "telegram:7"]) == 0
+    assert "telegram" in (home / "other.json").read_text()
+    assert not (home / "roost.json").exists()
+
+
 @pytest.mark.requirement("S24")
 def test_a_key_is_kept_beside_the_configuration_and_never_in_it(
     home: Path, typed: Typed, capsys: pytest.CaptureFixture[str]

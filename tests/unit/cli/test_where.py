@@ -4,15 +4,17 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
+from anyio.abc import SocketListener
 
 from roost.app.opening import open_store
-from roost.app.serving import Served
+from roost.app.serving import Served, open_gateway
 from roost.cli.main import main
 from roost.cli.where import Where, anywhere, gateway
 from roost.client import Refused, Unreachable, Untrusted
 from roost.config import ConfigRefused, load
-from roost.core.errors import InvalidInput, LeaseHeld
+from roost.core.errors import InvalidInput, LeaseHeld, RoostError
 from roost.core.leases import Gateway
 from roost.ports import Store
 from tests import postgres
@@ -68,6 +70,17 @@ async def test_a_gateway_elsewhere_with_its_token_is_asked_whatever_is_configure
         gateway(Where(token=token))
 
 
+def test_a_file_that_the_environment_names_must_be_there(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ROOST_CONFIG", str(home / "typo.json"))
+    for command in (["sessions"], ["gateway", "run"], ["status", "--json"]):
+        assert main(command) == 1
+        out, err = capsys.readouterr()
+        assert (out, "ROOST_CONFIG names it, and it does not exist" in err) == ("", True)
+    assert not (home / "roost.db").exists()
+
+
 def test_a_gateway_that_was_named_must_be_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["status", "--url", "ws://127.0.0.1:1"]) == 3
     assert main(["status", "--url", "nonsense"]) == 1
@@ -88,6 +101,28 @@ async def test_a_command_beside_another_is_told_how_both_can_work(home: Path) ->
     with pytest.raises(LeaseHeld, match="roost gateway run"):
         async with anywhere(Where()), anywhere(Where()):
             pass
+
+
+async def test_a_gateway_that_begins_while_it_is_looked_for_is_found(home: Path) -> None:
+    loaded, done = load({"ROOST_HOME": str(home)}), anyio.Event()
+    port = loaded.settings.gateway.port
+    (listening,) = (await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port)).listeners
+    assert isinstance(listening, SocketListener)
+
+    async def begin() -> None:
+        """Who asks first is hung up on when the port, and the store, are the gateway's."""
+        asking = await listening.accept()
+        await listening.aclose()
+        async with open_gateway(loaded, version="1", tell=list[RoostError]().append):
+            await asking.aclose()
+            await done.wait()
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            group.start_soon(begin)
+            async with anywhere(Where()) as client:
+                assert client.hello.version == "1"
+            done.set()
 
 
 async def test_a_gateway_on_another_port_is_found_by_its_lease(home: Path) -> None:

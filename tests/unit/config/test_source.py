@@ -25,9 +25,12 @@ def test_a_missing_file_means_the_defaults(tmp_path: Path) -> None:
     assert loaded.sources.exists is False
 
 
-def test_a_named_file_that_is_missing_is_told(tmp_path: Path) -> None:
-    [warning] = _load(tmp_path, ROOST_CONFIG="other.json").warnings
-    assert str(tmp_path / "other.json") in str(warning)
+def test_a_named_file_that_is_missing_is_refused_but_by_who_is_about_to_write_it(tmp_path: Path) -> None:
+    environ = {"ROOST_HOME": str(tmp_path), "ROOST_CONFIG": "other.json"}
+    with pytest.raises(ConfigRefused, match="ROOST_CONFIG names it, and it does not exist") as refused:
+        load(environ)
+    assert str(tmp_path / "other.json") in str(refused.value)
+    assert ConfigSource(environ).draft().sources.exists is False
 
 
 def test_the_file_lies_in_the_home_folder_unless_named(tmp_path: Path) -> None:

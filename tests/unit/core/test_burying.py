@@ -6,9 +6,10 @@ import pytest
 from roost.core import stopping
 from roost.core.burying import bury, lay_by
 from roost.core.effects import AddDelivery, AppendEntries, Effects, KeepInput, KillInput
+from roost.core.handover import hand_over
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.messages import ProvenanceKind
-from roost.core.queueing import hand_over, plan
+from roost.core.queueing import plan
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
 from roost.core.recovery import Recovery, recover
 from roost.core.runs import Outcome, Progress, RunState, StopRequest

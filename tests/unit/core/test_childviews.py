@@ -14,7 +14,7 @@ from roost.core.terms import Terms
 from tests import samples
 from tests.samples import MAIN, NOON
 
-PENDING = CompletionStatus.PENDING
+PENDING = samples.completion()
 
 
 def ended(name: str, at: int = NOON, state: RunState = RunState.DONE) -> Run:
@@ -47,7 +47,7 @@ def test_a_child_that_ended_says_how(state: RunState, word: str) -> None:
 
 def test_a_child_at_work_says_at_what() -> None:
     running, queued = samples.run("a"), samples.run("b", state=RunState.QUEUED)
-    one = replace(view(1), owed=PENDING)
+    one = replace(view(1), task=PENDING)
     assert replace(one, active=running).status == "running"
     assert replace(one, active=queued).status == "queued"
     assert replace(one, active=running, below=2).status == "active (waiting on 2 children)"
@@ -74,22 +74,60 @@ def test_a_view_has_all_that_a_list_shows() -> None:
         "endedAt": NOON,
         "deliveryStatus": "delivered",
     }
-    waiting = shown(replace(view(2), owed=CompletionStatus.OK), "KEY", NOON)
-    assert waiting["deliveryStatus"] == "pending"
+    settled = replace(PENDING, status=CompletionStatus.OK, settled_at=NOON)
+    assert shown(replace(view(2), task=settled), "KEY", NOON)["deliveryStatus"] == "pending"
+    known = replace(settled, acknowledged_at=NOON)
+    assert shown(replace(view(2), task=known), "KEY", NOON)["deliveryStatus"] == "delivered"
+
+
+@pytest.mark.parametrize(
+    ("status", "word"),
+    [
+        (CompletionStatus.OK, "done"),
+        (CompletionStatus.ERROR, "failed"),
+        (CompletionStatus.TIMEOUT, "timeout"),
+        (CompletionStatus.KILLED, "killed"),
+        (CompletionStatus.INTERRUPTED, "failed"),
+    ],
+)
+def test_a_task_that_went_on_ended_as_its_last_run_did(status: CompletionStatus, word: str) -> None:
+    later = NOON + 60_000
+    settled = replace(PENDING, status=status, settled_at=later, error="it broke")
+    one = replace(view(1), task=settled)
+    row = shown(one, "KEY", later + 5)
+    assert (row["status"], row["endedAt"], row["runtimeMs"]) == (word, later, 62_000)
+    assert one.error == "it broke"
+    assert (one.recent(later, 1_000), replace(one, task=None).recent(later, 1_000)) == (True, False)
+
+
+def test_what_went_wrong_is_told_by_the_run_where_nothing_else_knows_and_not_before_the_end() -> None:
+    failed = replace(ended("r"), outcome=Outcome(state=RunState.FAILED, at=NOON, error="it broke"))
+    one = replace(view(1), run=failed)
+    assert (one.error, replace(one, task=PENDING).error) == ("it broke", None)
+    assert replace(one, run=samples.run("r")).error is None
+
+
+def test_a_task_that_goes_on_is_known_by_both_its_runs() -> None:
+    one = replace(view(1), task=PENDING, active=samples.run("next-y"))
+    row = shown(one, "KEY", NOON)
+    assert (row["runId"], row["currentRunId"], row["status"]) == ("run1-x", "next-y", "running")
+    for name in ("run1-x", "next-y", "next"):
+        assert chosen(name, (one,), NOON) == (one,)
+    assert "currentRunId" not in shown(replace(one, active=one.run), "KEY", NOON)
 
 
 def test_a_child_at_work_has_no_end_yet() -> None:
-    unstarted = replace(view(1), run=samples.run("r", state=RunState.QUEUED), owed=PENDING)
+    unstarted = replace(view(1), run=samples.run("r", state=RunState.QUEUED), task=PENDING)
     row = shown(unstarted, "KEY", NOON)
     assert "endedAt" not in row
     assert row["label"] == "task 1"
-    assert replace(unstarted, owed=None).ended_at(NOON) == NOON
+    assert replace(unstarted, task=None).ended_at(NOON) == NOON
     legacy = replace(unstarted, session=unstarted.session._replace(lineage=Lineage(parent=MAIN, depth=1)))
     assert legacy.terms == Terms()
 
 
 ONE = view(1, label="first")
-TWO = replace(view(2, name="second"), owed=PENDING)
+TWO = replace(view(2, name="second"), task=PENDING)
 OLD = view(3, label="old", at=NOON - RECENT_MS - 1)
 LONG = "what it is called goes on for more characters than a list shows"
 ALL = (view(4, label="a long name"), view(5, label=LONG), ONE, TWO, OLD)

@@ -2,29 +2,25 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core import toolnames
 from roost.core.arrivals import Arrival
 from roost.core.effects import (
     AcceptInput,
     AddDelivery,
-    AppendEntries,
     DelayRun,
     EndRun,
-    KeepInput,
     KillInput,
     MergeInput,
     MoveInput,
     QueueRun,
 )
-from roost.core.exchanges import Completion
+from roost.core.errors import InvalidInput
 from roost.core.inbound import Inbound, InputMode
-from roost.core.inputs import entries_of
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER, Principal
-from roost.core.queueing import Disposition, QueuePlan, accept, carry_over, hand_over, plan
+from roost.core.queueing import Disposition, QueuePlan, accept, plan
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
 from roost.core.resets import Reset
-from roost.core.runs import Cause, Outcome, Request, Run, RunKind, RunState
+from roost.core.runs import Cause, Outcome, Request, Run, RunKind, RunState, StopRequest
 from roost.core.sessions import OpenedBy
 from roost.core.snapshots import Snapshot
 from tests import samples
@@ -67,6 +63,13 @@ def waiting(snapshot: Snapshot, *names: str, run_id: str = "q1") -> Snapshot:
     """The snapshot with messages that wait for one queued run."""
     records = tuple(pending(inbound(name), run_id) for name in names)
     return replace(snapshot, queued=(samples.queued(run_id),), pending=records)
+
+
+def test_a_message_that_none_of_the_agents_would_answer_is_refused() -> None:
+    asked = replace(arriving(), agents=("ops", "main"))
+    assert plan(IDLE, asked).disposition is Disposition.QUEUED
+    with pytest.raises(InvalidInput, match="unknown agent id 'main'"):
+        plan(IDLE, replace(asked, agents=("ops",)))
 
 
 def test_a_message_to_an_idle_session_starts_a_run_at_once() -> None:
@@ -278,120 +281,20 @@ def test_a_turn_that_lost_one_of_its_messages_still_answers_the_others() -> None
 
 
 @pytest.mark.requirement("P3")
-def test_what_a_run_did_not_take_is_the_next_run() -> None:
-    steered = tuple(pending(inbound(name, at=LATER), "r1", InputMode.STEER) for name in ("m1", "m2"))
-    elsewhere = pending(inbound("m3"), "q1")
-    effects = carry_over(replace(BUSY, pending=(*steered, elsewhere)), samples.run(), DONE_LATER)
-    queued, *moved = effects
-    assert isinstance(queued, QueueRun)
-    assert (queued.run.queued_at, queued.run.ready_at) == (LATER, NOON + 900)
-    assert queued.run.request == Request(reply_to=CHAT)
-    assert moved == [
-        MoveInput(inbound_id=name, run_id=queued.run.id, mode=InputMode.OPEN) for name in ("m1", "m2")
-    ]
-    assert carry_over(BUSY, samples.run(), DONE_LATER) == ()
-
-
-def test_what_is_left_of_several_voices_is_answered_separately() -> None:
-    person = pending(inbound("m1"), "r1", InputMode.STEER)
-    child = pending(inbound("m2", kind=ProvenanceKind.SUBAGENT, reply_to=None), "r1", InputMode.STEER)
-    effects = carry_over(replace(BUSY, pending=(person, child)), samples.run(), DONE_LATER)
-    runs = [effect.run for effect in effects if isinstance(effect, QueueRun)]
-    assert [run.cause.kind for run in runs] == [ProvenanceKind.HUMAN, ProvenanceKind.SUBAGENT]
-    assert len({run.id for run in runs}) == 2
-
-
-PERSON, AGENT = ProvenanceKind.HUMAN, ProvenanceKind.INTER_SESSION
-
-
-@pytest.mark.requirement("P3", "P13")
-@pytest.mark.parametrize(
-    ("state", "kind", "mode", "dies"),
-    [
-        (RunState.DONE, PERSON, InputMode.OPEN, False),
-        (RunState.DONE, AGENT, InputMode.STEER, False),
-        (RunState.INTERRUPTED, PERSON, InputMode.OPEN, False),
-        (RunState.FAILED, PERSON, InputMode.OPEN, True),
-        (RunState.FAILED, PERSON, InputMode.STEER, False),
-        (RunState.TIMEOUT, AGENT, InputMode.OPEN, True),
-        (RunState.TIMEOUT, AGENT, InputMode.STEER, False),
-        (RunState.KILLED, PERSON, InputMode.OPEN, False),
-        (RunState.KILLED, PERSON, InputMode.STEER, False),
-        (RunState.KILLED, AGENT, InputMode.OPEN, True),
-        (RunState.KILLED, AGENT, InputMode.STEER, True),
-    ],
-)
-def test_what_an_ended_run_could_not_serve_is_dead_and_told(
-    state: RunState, kind: ProvenanceKind, mode: InputMode, dies: bool
-) -> None:
-    left = pending(inbound("m1", kind=kind), "r1", mode)
-    elsewhere = pending(inbound("m2", kind=kind), "q1")
-    outcome = Outcome(state=state, at=LATER)
-    effects = hand_over(replace(BUSY, pending=(left, elsewhere)), samples.run(), outcome)
-    wanted = [KillInput, AddDelivery] if dies else [QueueRun, MoveInput]
-    assert [type(effect) for effect in effects] == wanted
-    assert all(getattr(effect, "inbound_id", "m1") == "m1" for effect in effects)
-
-
-@pytest.mark.requirement("P1")
-@pytest.mark.parametrize("state", [RunState.FAILED, RunState.TIMEOUT])
-def test_what_a_child_reports_is_kept_for_the_next_turn(state: RunState) -> None:
-    report = pending(inbound("m1", kind=ProvenanceKind.SUBAGENT), "r1")
-    effects = hand_over(replace(BUSY, pending=(report,)), samples.run(), Outcome(state=state, at=LATER))
-    kept = AppendEntries(key=MAIN, drafts=entries_of((report,)))
-    assert effects == (KeepInput(inbound_id="m1"), kept)
-
-
-@pytest.mark.requirement("P13")
-def test_what_a_child_reports_to_a_session_that_was_stopped_is_dead() -> None:
-    report = pending(inbound("m1", kind=ProvenanceKind.SUBAGENT), "r1")
-    stopped = Outcome(state=RunState.KILLED, at=LATER)
-    effects = hand_over(replace(BUSY, pending=(report,)), samples.run(), stopped)
-    assert [type(effect) for effect in effects] == [KillInput, AddDelivery]
-
-
-@pytest.mark.requirement("P3")
-@pytest.mark.parametrize(
-    ("outcome", "goes_on"),
-    [(DONE_LATER, True), (Outcome(state=RunState.INTERRUPTED, at=LATER), False)],
-    ids=["done", "interrupted"],
-)
-def test_what_a_requester_said_too_late_for_a_child_goes_on_in_its_place(
-    outcome: Outcome, goes_on: bool
-) -> None:
-    words = inbound("m1", kind=ProvenanceKind.INTER_SESSION, reply_to=None)
-    steered = replace(words, provenance=replace(words.provenance, source_tool=toolnames.SUBAGENTS))
-    left = replace(BUSY, pending=(pending(steered, "r1", InputMode.STEER),))
-    queued, _ = carry_over(left, samples.run(), outcome)
-    assert isinstance(queued, QueueRun)
-    assert (queued.run.request.completes == "r1") is goes_on
-
-
-@pytest.mark.requirement("P1", "D63")
-@pytest.mark.parametrize(
-    ("outcome", "others", "goes_on"),
-    [
-        (replace(DONE_LATER, yielded=True), (), True),
-        (replace(DONE_LATER, yielded=True), (samples.completion("r9", batch="r1"),), False),
-        (replace(DONE_LATER, yielded=True), (samples.completion("r9", batch="r8"),), True),
-        (DONE_LATER, (), False),
-    ],
-)
-def test_a_turn_that_yielded_unread_words_of_its_last_child_goes_on_with_them(
-    outcome: Outcome, others: tuple[Completion, ...], goes_on: bool
-) -> None:
-    heard = pending(inbound("m1", kind=ProvenanceKind.SUBAGENT, reply_to=None), "r1", InputMode.STEER)
-    run = samples.run(request=Request(reply_to=CHAT, exchange_id="x1", deadline=5))
-    queued, _ = hand_over(replace(BUSY, pending=(heard,), children=others), run, outcome)
-    assert isinstance(queued, QueueRun)
-    after = Request(kind=RunKind.CONTINUATION, reply_to=CHAT, exchange_id="x1", completes="r1")
-    assert queued.run.request == (after if goes_on else Request())
-
-
-@pytest.mark.requirement("P3")
 def test_a_full_queue_does_not_rob_the_run_under_way_of_what_it_answers() -> None:
     opening = pending(inbound("m0"), "r1")
     steering = pending(inbound("m1"), "r1", InputMode.STEER)
     message = inbound("m9", at=LATER)
     planned = plan(replace(BUSY, pending=(opening, steering)), arriving(message, cap=1, drop=DropPolicy.OLD))
     assert [one.inbound_id for one in planned.effects if isinstance(one, KillInput)] == ["m1"]
+
+
+@pytest.mark.requirement("P3")
+@pytest.mark.parametrize("mode", [QueueMode.STEER, QueueMode.COLLECT, QueueMode.INTERRUPT])
+def test_what_is_about_to_end_takes_nothing_more(mode: QueueMode) -> None:
+    stop = StopRequest(reason="stopped", by=OWNER, at=NOON)
+    ending = replace(
+        IDLE, running=replace(samples.run(), stop=stop), queued=(replace(samples.queued(), stop=stop),)
+    )
+    planned = plan(ending, arriving(mode=mode))
+    assert (seat(planned), planned.interrupts) == (("new", InputMode.OPEN), None)

@@ -15,7 +15,9 @@ from roost.core.references import (
     by_session_id,
     display,
     is_listed,
+    refuse_mismatch,
     refuse_thread,
+    refuse_unknown,
     resolve,
 )
 from roost.core.scopes import SessionScope
@@ -160,3 +162,19 @@ def test_a_thread_is_no_target_and_the_advice_names_its_chat(suffix: str) -> Non
     with pytest.raises(InvalidInput) as refusal:
         refuse_thread(SessionKey.parse(chat + suffix))
     assert refusal.value.hint == f"send to {chat} instead"
+
+
+def test_a_session_is_of_the_agent_that_is_named_beside_it_or_of_all() -> None:
+    for agent in (None, "ops"):
+        refuse_mismatch(SessionKey.parse("agent:ops:main"), agent)
+    refuse_mismatch(SessionKey.parse("global"), "ops")
+    with pytest.raises(InvalidInput, match="agent:ops:main is a session of agent 'ops', not of 'main'"):
+        refuse_mismatch(SessionKey.parse("agent:ops:main"), "main")
+
+
+def test_an_agent_that_there_is_not_is_refused_with_those_that_there_are() -> None:
+    for agent in ("", "ops"):
+        refuse_unknown(agent, ("main", "ops"))
+    with pytest.raises(InvalidInput, match="unknown agent id 'gone'") as refusal:
+        refuse_unknown("gone", ("main", "ops"))
+    assert refusal.value.hint.startswith("there are: main, ops.")

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from roost.protocol import frames
-from roost.protocol.frames import ErrorCode, Failure, Malformed, NotJson, Request
+from roost.protocol.frames import MOST_ESCAPED, ErrorCode, Failure, Malformed, NotJson, Request
 
 
 def test_a_request_may_leave_out_its_parameters() -> None:
@@ -16,7 +16,13 @@ def test_a_request_may_leave_out_its_parameters() -> None:
     assert traced == Request(id="1", method="m", params=[1], traceparent="t")
 
 
-@pytest.mark.parametrize("text", ["", "{", "hello", "NaN", '{"a":"\\ud800"', "[" * 100_000, b"\xff"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "hello", "NaN", '{"a":"\\ud800"', '{"a":"\x00\\ud800"}', "[" * 100_000),
+        *(b"\xff", b'{"a":"\\ud800\xff"}', b'{"a":"\xed\xa0\x80"}'),
+    ],
+)
 def test_what_is_no_json_is_told_apart(text: str | bytes) -> None:
     assert frames.read(text) == NotJson()
 
@@ -24,6 +30,21 @@ def test_what_is_no_json_is_told_apart(text: str | bytes) -> None:
 def test_of_half_a_character_its_place_is_left() -> None:
     read = frames.read(r'{"type":"req","id":"1","method":"m","params":{"a":"\ud83d!","b":"\ud83d\ude00"}}')
     assert read == Request(id="1", method="m", params={"a": "\ufffd!", "b": "😀"})
+    assert frames.parse(rb'"\uDE00\ud83D\uDe00"') == "\ufffd😀"
+
+
+def test_what_only_looks_like_half_a_character_stays() -> None:
+    assert frames.parse(r'"\\ud83d \\\ud83d \"\ud83d"') == '\\ud83d \\\ufffd "\ufffd'
+
+
+def test_among_too_many_escaped_characters_no_half_is_looked_for_and_whole_ones_are_read() -> None:
+    whole = r"\ud83d\ude00" * MOST_ESCAPED
+    text = '{"type":"req","id":"1","method":"m","params":"%s"}'
+    assert frames.read(text % whole) == Request(id="1", method="m", params="😀" * MOST_ESCAPED)
+    read = frames.read(text % (whole + r"\ud83d"))
+    assert read == Malformed("half a character among more than 100000 escaped ones")
+    most = frames.read(text % (r"\ud83d" * MOST_ESCAPED))
+    assert most == Request(id="1", method="m", params="\ufffd" * MOST_ESCAPED)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from roost.core.errors import StoreUnavailable
-from roost.stores.migrations import Migration, refuse_newer, steps_in
+from roost.stores.migrations import Migration, refuse_newer, refuse_older, steps_in
 
 
 def test_the_steps_of_a_folder_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
@@ -11,6 +11,15 @@ def test_the_steps_of_a_folder_come_in_the_order_of_their_numbers(tmp_path: Path
     (tmp_path / "0001_first.sql").write_text("one")
     (tmp_path / "notes.txt").write_text("nothing")
     assert steps_in(tmp_path) == (Migration(1, "one"), Migration(2, "two"))
+
+
+def test_a_store_that_has_not_taken_all_steps_is_told_apart_from_none_at_all() -> None:
+    steps = (Migration(1, ""), Migration(2, ""))
+    refuse_older("there", 2, steps)
+    with pytest.raises(StoreUnavailable, match="older Roost \\(schema 1, this one knows 2"):
+        refuse_older("there", 1, steps)
+    with pytest.raises(StoreUnavailable, match="no store of Roost in there"):
+        refuse_older("there", 0, steps)
 
 
 def test_a_store_that_has_taken_steps_we_do_not_know_is_refused() -> None:

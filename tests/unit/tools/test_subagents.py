@@ -22,6 +22,8 @@ from tests.unit.tools.calls import nowhere, text_of
 from tests.unit.tools.houses import SCANNER, SIDE, House
 from tests.unit.tools.test_sessions_spawn import RULES
 
+STATUS = {RunState.DONE: CompletionStatus.OK, RunState.FAILED: CompletionStatus.ERROR}
+
 
 class Nest:
     """A session with children, none of whom is played."""
@@ -57,7 +59,7 @@ class Nest:
             self.house.store,
             KillInput(inbound_id=derived_id("task", str(one.child)), reason="over"),
             EndRun(run_id=run.id, outcome=outcome),
-            SettleCompletion(child_run=run.id, status=CompletionStatus.OK, at=outcome.at),
+            SettleCompletion(child_run=run.id, status=STATUS[state], at=outcome.at, error=error),
             key=one.child,
         )
         return one.child

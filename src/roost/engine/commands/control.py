@@ -9,6 +9,7 @@ from roost.core.messages import ProvenanceKind
 from roost.core.notices import derived_id
 from roost.core.queuesettings import QueueMode
 from roost.core.queuetext import excerpt
+from roost.core.references import refuse_unknown
 from roost.core.resets import RESET_REASON, Reset, end_begun, open_generation, way_back
 from roost.core.runs import Cause, Request, Run, RunKind, RunState, StopRequest
 from roost.core.sessions import OpenedBy
@@ -55,6 +56,7 @@ async def steer(means: Means, asked: Asked) -> Answer:
 
 async def compact(means: Means, asked: Asked) -> Answer:
     """A run of its own kind; what to keep goes with it as its prompt. An answer under way is ended for it."""
+    refuse_unknown(asked.key.agent, means.rules.commands.agents)
     inbound, focus = asked.arrival.inbound, asked.argument[:LONGEST_FOCUS] or None
     run = Run(
         id=derived_id("compaction", inbound.id),

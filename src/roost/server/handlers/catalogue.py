@@ -120,8 +120,8 @@ async def metadata(call: Call, params: chat.MetadataParams) -> chat.Metadata:
 async def identity(call: Call, params: agents.IdentityParams) -> dict[str, JsonValue]:
     house = call.house
     wanted = params.agent_id or house.engine.rules.routing.default_agent
-    if params.agent_id is None and params.session_key:
-        wanted = house.key(params.session_key).agent or wanted
+    if params.session_key:
+        wanted = house.key(params.session_key, params.agent_id).agent or wanted
     agent = next((one for one in house.engine.rules.house.shown.agents if one.id == wanted), None)
     if agent is None:
         raise NotFound(f"unknown agent id {wanted!r}")

@@ -150,7 +150,7 @@ async def _aim(call: Call, params: cron.PatchParams, known: Job | None) -> Aim:
     text = params.session_key if target == "current" else target.removeprefix(SESSION)
     if text is None:
         raise InvalidInput("`current` is the session that asks", hint="give `sessionKey`, or session:<key>")
-    key = await house.meant(Operation.SEND, call.caller, text, agent)
+    key = await house.meant(Operation.SEND, call.caller, text, params.agent_id, usual=agent)
     await reach(house.store, Operation.SEND, call.caller, key, house.clock.now())
     return Aim(agent=key.agent or agent, place=JobPlace.SESSION, key=key)
 

@@ -36,7 +36,7 @@ _KINDS = frozenset(SessionKind)
 async def list_sessions(call: Call, params: sessions.ListParams) -> Listed:
     house = call.house
     limit = min(params.limit or DEFAULT_ROWS, MOST_ROWS)
-    query = _query(call, params, limit)
+    query = await _query(call, params, limit)
     page = await house.store.list_sessions(query)
     shown = len(page.rows)
     seen = params.offset + shown
@@ -56,7 +56,8 @@ async def list_sessions(call: Call, params: sessions.ListParams) -> Listed:
     )
 
 
-def _query(call: Call, params: sessions.ListParams, limit: int) -> SessionQuery:
+async def _query(call: Call, params: sessions.ListParams, limit: int) -> SessionQuery:
+    parent = await _parent(call, params.spawned_by)
     hidden = {KeyKind.UNKNOWN: not params.include_unknown, KeyKind.GLOBAL: not params.include_global}
     if params.exclude_subagents:
         hidden |= {KeyKind.SUBAGENT: True, KeyKind.ACP: True}
@@ -70,12 +71,16 @@ def _query(call: Call, params: sessions.ListParams, limit: int) -> SessionQuery:
         label=params.label,
         search=params.search or None,
         active_since=None if params.active_minutes is None else now - params.active_minutes * MINUTE_MS,
-        parents=None if params.spawned_by is None else frozenset({call.house.key(params.spawned_by)}),
+        parents=None if parent is None else frozenset({parent}),
         hidden=frozenset(kind for kind, hides in hidden.items() if hides),
         archived=None if params.archived == "all" else params.archived,
         offset=params.offset,
         limit=limit,
     )
+
+
+async def _parent(call: Call, named: str | None) -> SessionKey | None:
+    return None if named is None else await call.house.meant(Operation.LIST, call.caller, named)
 
 
 async def describe(call: Call, params: sessions.DescribeParams) -> Described:
@@ -95,7 +100,7 @@ async def resolve(call: Call, params: sessions.ResolveParams) -> Resolved:
         session = await _meant(call, params)
     except NotFound:
         session = None
-    parent = None if params.spawned_by is None else call.house.key(params.spawned_by)
+    parent = await _parent(call, params.spawned_by)
     if session is not None and parent not in (None, session.lineage.parent):
         session = None
     if session is None and params.allow_missing:
@@ -117,7 +122,7 @@ async def _meant(call: Call, params: sessions.ResolveParams) -> Session | None:
             "invalid sessions.resolve params: exactly one of key, sessionId, label, reference is needed"
         )
     if params.session_id is not None:
-        return await house.by_id(Operation.STATUS, caller, params.session_id)
+        return await house.by_id(Operation.STATUS, caller, params.session_id, params.agent_id)
     if params.label is not None:
         return await _labelled(call, params.label, params.agent_id)
     name = params.reference.key if params.reference else params.key or ""
@@ -205,9 +210,7 @@ class Hearing:
 
     async def listen(self, call: Call, params: sessions.ListenParams) -> Subscribed:
         """To a session that need not exist yet."""
-        key = call.house.key(params.key, params.agent_id)
-        session = await call.house.find(Operation.HISTORY, call.caller, params.key, params.agent_id)
-        key = key if session is None else session.key
+        session, key = await _heard(call, params)
         self._fanout.listen(call.client, session, key)
         told = Subscribed(subscribed=True, key=str(key))
         if params.include_approvals:
@@ -221,11 +224,14 @@ class Hearing:
         return told
 
     async def unlisten(self, call: Call, params: sessions.KeyParams) -> Subscribed:
-        key = call.house.key(params.key, params.agent_id)
-        session = await call.house.find(Operation.HISTORY, call.caller, params.key, params.agent_id)
-        key = key if session is None else session.key
+        _, key = await _heard(call, params)
         self._fanout.unlisten(call.client, key)
         return Subscribed(subscribed=False, key=str(key))
+
+
+async def _heard(call: Call, params: sessions.KeyParams) -> tuple[Session | None, SessionKey]:
+    session = await call.house.find(Operation.HISTORY, call.caller, params.key, params.agent_id)
+    return session, call.house.key(params.key, params.agent_id) if session is None else session.key
 
 
 def _agent(call: Call, key: SessionKey) -> str:

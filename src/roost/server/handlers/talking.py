@@ -52,7 +52,7 @@ class Talk:
         relay = params.system_input_provenance
         _refuse_empty(params.message, images)
         words = Words(
-            key=await call.house.meant(Operation.SEND, call.caller, params.session_key, params.agent_id),
+            key=await call.house.addressed(call.caller, params.session_key, params.agent_id),
             text=params.message,
             name=params.idempotency_key,
             images=images,
@@ -68,7 +68,7 @@ class Talk:
     async def sessions_send(self, call: Call, params: changes.SendParams) -> dict[str, JsonValue]:
         _refuse_empty(params.message, ())
         words = Words(
-            key=await call.house.meant(Operation.SEND, call.caller, params.key, params.agent_id),
+            key=await call.house.addressed(call.caller, params.key, params.agent_id),
             text=params.message,
             name=params.idempotency_key or call.house.new_id(),
             request=_request(params.thinking, None, params.timeout_ms),
@@ -191,10 +191,10 @@ class Talk:
 
     async def _agent_key(self, call: Call, params: agents.AgentParams) -> SessionKey:
         if params.session_key:
-            return await call.house.meant(Operation.SEND, call.caller, params.session_key, params.agent_id)
+            return await call.house.addressed(call.caller, params.session_key, params.agent_id)
         if params.session_id:
-            found = await call.house.by_id(Operation.SEND, call.caller, params.session_id)
-            return call.house.known(found.key)
+            found = await call.house.by_id(Operation.SEND, call.caller, params.session_id, params.agent_id)
+            return found.key
         return call.house.key("main", params.agent_id)
 
     async def wait(self, call: Call, params: agents.WaitParams) -> dict[str, JsonValue]:

@@ -26,7 +26,9 @@ async def usage(call: Call, params: family.UsageParams) -> dict[str, JsonValue]:
     """What each session cost within the days asked for, newest first, the sum of all, and what it is made of."""
     house = call.house
     first, last = _days(params, _DAYS.get(params.range), house.clock.now())
-    keys = None if params.key is None else frozenset({house.key(params.key, params.agent_id)})
+    keys = None
+    if params.key is not None:
+        keys = frozenset({await house.meant(Operation.LIST, call.caller, params.key, params.agent_id)})
     query = SessionQuery(
         scope=scope(Operation.LIST, call.caller),
         agent=params.agent_id,

@@ -94,7 +94,7 @@ async def source(address: str) -> AsyncIterator[PostgresBulk]:
     """Nobody writes to it meanwhile."""
     async with _connected(address) as (connection, options, where), _transaction(connection, options):
         bulk = PostgresBulk(connection, options.schema, where)
-        refuse_older(await bulk.version(), steps_in(MIGRATIONS))
+        refuse_older(f"schema {options.schema} of {where}", await bulk.version(), steps_in(MIGRATIONS))
         await _lock(connection)
         yield bulk
 

@@ -83,7 +83,7 @@ async def source(path: Path, now: Callable[[], int]) -> AsyncIterator[SqliteBulk
     """Nobody writes to it meanwhile."""
     with _transaction(open_existing(path), path, "IMMEDIATE") as connection:
         bulk = SqliteBulk(connection, path, now)
-        refuse_older(await bulk.version(), steps_in(MIGRATIONS))
+        refuse_older(bulk.where, await bulk.version(), steps_in(MIGRATIONS))
         yield bulk
 
 

@@ -34,7 +34,7 @@ async def erase_in(
         connection.transaction_mode = "IMMEDIATE"
         with connection:
             source = SqliteBulk(connection, path, now)
-            refuse_older(await source.version(), steps_in(MIGRATIONS))
+            refuse_older(source.where, await source.version(), steps_in(MIGRATIONS))
             without = Without(source, person)
             await without.look()
             rows = sum((await bulk.counts(source)).values())

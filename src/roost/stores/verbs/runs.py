@@ -57,6 +57,9 @@ class RunVerbs(Verbs):
 
         return await self._write(verb)
 
+    async def completion(self, child_run: str) -> Completion | None:
+        return await self._look(lambda tables: tables.completion(child_run))
+
     async def completions(self, requester: SessionKey) -> tuple[Completion, ...]:
         return await self._look(lambda tables: tables.owed(requester))
 

@@ -105,7 +105,7 @@ async def test_nobody_begins_to_serve_a_store_while_it_is_copied(empty: str, bar
 
 
 async def test_a_store_that_is_not_there_is_told(postgres_server: str) -> None:
-    with pytest.raises(StoreUnavailable, match="roost db migrate"):
+    with pytest.raises(StoreUnavailable, match="no store of Roost in schema nowhere of postgresql:"):
         async with source(f"{postgres_server}&schema=nowhere"):
             pass
     with pytest.raises(StoreUnavailable, match="nothing"):

@@ -1,0 +1,87 @@
+"""What becomes of what was said to a run and not taken by it, when that run ends."""
+
+from dataclasses import replace
+
+from roost.core import toolnames
+from roost.core.burying import bury, lay_by
+from roost.core.effects import AppendEntries, Effects, KeepInput, MoveInput, QueueRun
+from roost.core.endings import continuation
+from roost.core.inbound import Inbound, InboundRecord, InputMode
+from roost.core.inputs import entries_of
+from roost.core.messages import ProvenanceKind
+from roost.core.notices import derived_id
+from roost.core.queueing import INTERRUPTED, by_person, new_run
+from roost.core.runs import Outcome, Request, Run, RunState
+from roost.core.snapshots import Snapshot
+
+
+def hand_over(snapshot: Snapshot, run: Run, outcome: Outcome) -> Effects:
+    """A run ends: what it could not serve is dead, what else it did not take goes into runs that follow it. What was said
+    to one that a newer message ended stands before that in the transcript, and has no answer of its own."""
+    dead = [record for record in snapshot.pending if record.run_id == run.id and _dies(record, outcome)]
+    why = f"the run ended as {outcome.state} before reading it"
+    # Who stops a session does not want to find there what comes of what was stopped.
+    put_away = bury if outcome.state is RunState.KILLED else lay_by
+    buried = [put_away(snapshot.carried(one), why, outcome.at) for one in dead]
+    left = tuple(record for record in snapshot.pending if record not in dead)
+    left_over = replace(snapshot, pending=left)
+    rest = _kept(left_over, run) if _gave_way(snapshot, run) else carry_over(left_over, run, outcome)
+    return (*(effect for effects in buried for effect in effects), *rest)
+
+
+def _gave_way(snapshot: Snapshot, run: Run) -> bool:
+    """Whether a newer message of the same conversation ended a run."""
+    here = snapshot.session is not None and snapshot.session.session_id == run.session_id
+    return here and run.stop is not None and run.stop.reason == INTERRUPTED
+
+
+def _kept(snapshot: Snapshot, run: Run) -> Effects:
+    unread = [record for record in snapshot.pending if record.run_id == run.id]
+    if not unread:
+        return ()
+    records = tuple(one for record in unread for one in snapshot.carried(record))
+    taken = (KeepInput(inbound_id=record.inbound.id) for record in unread)
+    return (*taken, AppendEntries(key=snapshot.key, drafts=entries_of(records)))
+
+
+def _dies(record: InboundRecord, outcome: Outcome) -> bool:
+    match outcome.state:
+        case RunState.FAILED | RunState.TIMEOUT:
+            # The same message would fail the next run too, and the one after it.
+            return record.mode is InputMode.OPEN
+        case RunState.KILLED:
+            # What no person said would start the work again that was just stopped.
+            return not by_person(record.inbound)
+        case _:
+            return False
+
+
+def carry_over(snapshot: Snapshot, run: Run, outcome: Outcome) -> Effects:
+    """What a run was given and did not take goes into runs that follow it, one for each voice."""
+    voices: dict[tuple[object, ...], list[Inbound]] = {}
+    for record in snapshot.pending:
+        if record.run_id == run.id:
+            one = record.inbound
+            voices.setdefault((one.provenance.kind, one.principal, one.reply_to), []).append(one)
+    effects: list[QueueRun | MoveInput] = []
+    for number, inputs in enumerate(voices.values()):
+        run_id = derived_id("after", run.id, str(number))
+        request = _following(snapshot, run, inputs[0], outcome)
+        effects.append(QueueRun(run=new_run(run_id, inputs[0], request, outcome.at)))
+        effects += [MoveInput(inbound_id=one.id, run_id=run_id, mode=InputMode.OPEN) for one in inputs]
+    return tuple(effects)
+
+
+def _following(snapshot: Snapshot, run: Run, first: Inbound, outcome: Outcome) -> Request:
+    """A turn that yielded goes on with what its last child said to it, if no other will be heard of."""
+    if outcome.succeeded and not outcome.yielded and steers(first):
+        return continuation(run)
+    reported = first.provenance.kind is ProvenanceKind.SUBAGENT
+    if outcome.yielded and reported and all(child.batch != run.id for child in snapshot.children):
+        return continuation(run)
+    return Request(lane=run.request.lane, reply_to=first.reply_to, requester=run.request.requester)
+
+
+def steers(inbound: Inbound) -> bool:
+    """Whether a requester says more about the task it gave."""
+    return inbound.provenance.source_tool == toolnames.SUBAGENTS
