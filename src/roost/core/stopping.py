@@ -171,8 +171,8 @@ def _stopped(
     inputs: tuple[Lost, ...],
     told: Address | None,
 ) -> Stopped:
-    under_way = [one.run for one in runs if one.run.state is RunState.RUNNING]
-    waiting = [one for one in runs if one.run.state is RunState.QUEUED]
+    under_way = [one.run for one in runs if one.run.state is RunState.RUNNING or _still_tells(tree, one)]
+    waiting = [one for one in runs if one.run.state is RunState.QUEUED and not _still_tells(tree, one)]
     owed = [(one, child) for one in (tree.session, *tree.below) for child in one.children]
     unsettled = {child.child for _, child in owed if child.status is CompletionStatus.PENDING}
     effects: list[Effects] = [
@@ -194,6 +194,12 @@ def _stopped(
         children=len(unsettled | {one.run.key for one in runs if one.run.key != tree.session.key}),
         cleared=_inbounds(inputs),
     )
+
+
+def _still_tells(tree: Tree, snapshot: RunSnapshot) -> bool:
+    """Whether a requester who goes on waits for it: it has to end as one under way, in a transaction of its own, in which
+    that one is told how the child ended."""
+    return snapshot.run.tells_of_task and snapshot.run.key == tree.session.key
 
 
 def _end(snapshot: RunSnapshot, request: StopRequest, told: Address | None) -> Effects:

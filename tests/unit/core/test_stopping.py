@@ -18,7 +18,7 @@ from roost.core.effects import (
 from roost.core.exchanges import Completion, CompletionStatus, Phase
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, UserMessage, text_of
-from roost.core.runs import Outcome, Parked, Request, Run, RunState, StopRequest
+from roost.core.runs import Outcome, Parked, Request, Run, RunKind, RunState, StopRequest
 from roost.core.sessions import Lineage
 from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.sources import child_key
@@ -307,3 +307,19 @@ def test_a_task_that_no_run_is_left_to_end_is_settled_when_it_is_stopped(
 ) -> None:
     settled = [one.status for one in stopped.effects if isinstance(one, SettleCompletion)]
     assert settled == ([CompletionStatus.KILLED] if settles else [])
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_run_that_tells_of_a_child_ends_as_one_under_way_unless_its_requester_is_stopped_too(
+    told: bool,
+) -> None:
+    request = Request(kind=RunKind.ANNOUNCE, completes="c-run")
+    run = samples.run("a1", key=CHILD, state=RunState.QUEUED, kind=ProvenanceKind.SUBAGENT, request=request)
+    seen = RunSnapshot(run=run, session=below())
+    alone = Tree(session=below(), runs=(seen,))
+    stopped = stopping.stop(
+        alone if told else replace(alone, session=samples.snapshot(), below=(below(),)), STOP
+    )
+    assert of(stopped.effects, RequestStop) == ([RequestStop(run_id="a1", stop=STOP)] if told else [])
+    assert bool(of(stopped.effects, EndRun)) is not told
+    assert (stopped.runs, stopped.ended) == ((("a1",), 0) if told else ((), 1))
