@@ -1,6 +1,7 @@
 """Ends of children that something else comes in the way of: they are told all the same, and once."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ from roost.core import stopping
 from roost.core.effects import Effects
 from roost.core.exchanges import Cleanup, Completion
 from roost.core.keys import SessionKey
+from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
 from roost.core.messages import ProvenanceKind, UserMessage, text_of
 from roost.core.principals import OWNER
 from roost.core.recovery import MAX_AGE_MS
@@ -19,6 +21,7 @@ from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
 from tests.flows.agents import spawn, steer
 from tests.flows.driver import Driver, Said, dm
+from tests.samples import HOUR
 
 
 async def asked(driver: Driver) -> Run:
@@ -111,3 +114,26 @@ async def test_what_a_child_found_is_told_though_it_is_stopped_or_reset_before_i
     (line,) = await told_in(driver, MAIN)
     assert "Result: it is here" in line
     assert await driver.store.completions(MAIN) == ()
+
+
+@pytest.mark.requirement("P9", "D63")
+@pytest.mark.parametrize("yields", [True, False])
+async def test_a_turn_that_waits_for_its_children_goes_on_in_the_conversation_it_began_in(
+    driver: Driver, clock: FakeClock, yields: bool
+) -> None:
+    idle = ResetSetting(mode=ResetMode.IDLE, idle_minutes=60)
+    driver.house = replace(driver.house, resets=ResetPolicy(base=idle))
+    turn = await asked(driver)
+    await spawn(driver, turn, "find it")
+    await driver.finish(turn, Said(text="on it", yielded=yields))
+    child = await driver.started()
+    await driver.take(child)
+    clock.advance(2 * HOUR)
+    await driver.hear(dm("how far are you?"))
+    assert ((await driver.session(MAIN)).session_id == turn.session_id) is yields
+    await driver.play(lambda run: Said(text="it takes a while"))
+    await driver.finish(child, Said(text="found it"))
+    await driver.play(lambda run: Said(text="here it is"))
+    clock.advance(2 * HOUR)
+    await driver.hear(dm("something else"))
+    assert (await driver.session(MAIN)).session_id != turn.session_id
