@@ -12,6 +12,7 @@ from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
 from roost.core.messages import ProvenanceKind, UserMessage, text_of
 from roost.core.principals import OWNER
+from roost.core.queries import SessionQuery
 from roost.core.recovery import MAX_AGE_MS
 from roost.core.resets import Reset, end_begun, open_generation
 from roost.core.runs import Run, RunKind, RunState, StopRequest
@@ -137,3 +138,33 @@ async def test_a_turn_that_waits_for_its_children_goes_on_in_the_conversation_it
     clock.advance(2 * HOUR)
     await driver.hear(dm("something else"))
     assert (await driver.session(MAIN)).session_id != turn.session_id
+
+
+STOPS: dict[str, Callable[[Tree, StopRequest, Completion], Effects]] = {
+    "the requester": lambda tree, request, child: stopping.stop(tree, request).effects,
+    "what is below it": lambda tree, request, child: stopping.stop_below(tree, request).effects,
+    "the child": lambda tree, request, child: stopping.kill(tree, [child.child], request).effects,
+}
+
+
+@pytest.mark.requirement("D21", "D51")
+@pytest.mark.parametrize("how", STOPS)
+@pytest.mark.parametrize("began", [True, False])
+async def test_a_child_that_is_to_be_deleted_is_gone_also_if_it_is_stopped_where_it_waits(
+    driver: Driver, clock: FakeClock, how: str, began: bool
+) -> None:
+    turn = await asked(driver)
+    child = await spawn(driver, turn, "find it", Cleanup.DELETE)
+    await driver.finish(turn, Said(text="on it"))
+    if began:
+        task = await driver.started()
+        await driver.take(task)
+        await spawn(driver, task, "a part of it", Cleanup.DELETE)
+        await driver.finish(task, Said(yielded=True))
+    request = StopRequest(reason="enough", by=OWNER, at=clock.now())
+    await driver.store.change_tree(MAIN, lambda tree: STOPS[how](tree, request, child))
+    await driver.play(lambda run: Said(text="never said"))
+    (line,) = await told_in(driver, MAIN)
+    assert line.startswith("Status: killed")
+    page = await driver.store.list_sessions(SessionQuery(archived=None, limit=10))
+    assert [row.key for row in page.rows] == [MAIN]
