@@ -225,6 +225,28 @@ async def test_a_session_is_owed_each_child_until_it_acknowledges(
     assert await store.completion("nowhere") is None
 
 
+@pytest.mark.requirement("P9", "D63")
+async def test_a_session_has_yielded_while_a_turn_of_it_waits_for_a_child(store: Store, lease: Lease) -> None:
+    claim = await started(store, lease, "r-1")
+    owing = [OweCompletion(completion=owed(name, CHILD, "r-1")) for name in ("c-1", "c-2")]
+    assert not (await change(store, *owing)).yielded
+    ended = builders.done("r-1")
+    yielded = replace(ended, outcome=replace(ended.outcome, yielded=True))
+    await store.finish_run(claim, lambda snapshot: (yielded,))
+    first, last = (
+        SettleCompletion(child_run=one.completion.child_run, status=CompletionStatus.OK, at=NOON)
+        for one in owing
+    )
+    assert (await change(store, first)).yielded
+    assert not (await change(store, last)).yielded
+
+
+@pytest.mark.requirement("P9")
+async def test_a_session_whose_children_nobody_waits_for_has_not_yielded(store: Store, lease: Lease) -> None:
+    await with_children(store, lease)
+    assert not (await change(store)).yielded
+
+
 @pytest.mark.requirement("P1")
 async def test_only_the_first_settlement_and_acknowledgement_count(store: Store, lease: Lease) -> None:
     await with_children(store, lease)

@@ -6,7 +6,14 @@ from dataclasses import replace
 import pytest
 
 from roost.core.deliveries import Confirmed
-from roost.core.effects import AddDelivery, DeleteSession, Effects, KillInput, RequeueRun
+from roost.core.effects import (
+    AddDelivery,
+    DeleteSession,
+    DiscardSession,
+    Effects,
+    KillInput,
+    RequeueRun,
+)
 from roost.core.errors import Conflict, Fenced, InvalidInput
 from roost.core.keys import SessionKey
 from roost.core.leases import LEASE_MS, Gateway, Lease
@@ -345,6 +352,18 @@ async def test_the_fate_of_one_orphan_may_be_the_end_of_another(home: Home) -> N
     (reaped,) = await store.reap_runs(lease, recover)
     assert (asked, reaped.id) == (["r-1"], "r-1")
     assert (await known_run(store, "r-2")).state is RunState.KILLED
+
+
+@pytest.mark.requirement("P10")
+async def test_the_fate_of_a_run_may_be_to_go_with_its_session(home: Home) -> None:
+    store = home.store
+    await started(store, home.lease, "r-1", SIDE)
+    lease = await store.acquire_lease(FIRST)
+    (reaped,) = await store.reap_runs(
+        lease, lambda snapshot: (*interrupt(snapshot), DiscardSession(key=SIDE))
+    )
+    assert (reaped.id, reaped.state) == ("r-1", RunState.INTERRUPTED)
+    assert await store.session(SIDE) is None
 
 
 @pytest.mark.requirement("P10")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from roost.core import a2a, sending, spawning, steering
 from roost.core.effects import Effects
-from roost.core.exchanges import Completion, Exchange
+from roost.core.exchanges import Cleanup, Completion, Exchange
 from roost.core.inbound import Inbound, Source
 from roost.core.keys import SessionKey
 from roost.core.messages import Provenance, ProvenanceKind, Text
@@ -64,7 +64,7 @@ async def send(driver: Driver, run: Run, target: SessionKey, text: str, max_turn
     return order.exchange()
 
 
-async def spawn(driver: Driver, run: Run, task: str) -> Completion:
+async def spawn(driver: Driver, run: Run, task: str, cleanup: Cleanup = Cleanup.KEEP) -> Completion:
     """A `sessions_spawn` of a run that is under way: what its session is owed."""
     driver.clock.advance(1)
     order = spawning.SpawnOrder(
@@ -75,6 +75,7 @@ async def spawn(driver: Driver, run: Run, task: str) -> Completion:
         terms=Terms(rights=Rights(spawns=5), max_depth=5, task=task),
         at=driver.clock.now(),
         max_children=10_000,
+        cleanup=cleanup,
     )
     await driver.store.change_session(run.key, lambda snapshot: spawning.spawn(snapshot, order))
     owed = await driver.store.completions(run.key)

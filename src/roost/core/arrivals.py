@@ -83,8 +83,7 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
     if is_anothers(session, arrival.opening.owner, arrival.opening.facts):
         raise Overtaken(f"{session.key} was opened by somebody else", hint="say it again")
     stale = _stale(session, arrival)
-    active = snapshot.running is not None or next_in_line(snapshot.queued, at) is not None
-    if stale and not active and not fresh:
+    if stale and not fresh and not _active(snapshot, at):
         fresh = open_stale(snapshot, stale, arrival.opening.session_id, inbound)
     # A daily reset put off is still due: what was said meanwhile must not make the session look fresh.
     put_off = not fresh and stale is not None and stale.reason is not StaleReason.IDLE
@@ -101,6 +100,12 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
     if arrival.thread is not None:
         used = (UseThread(address=arrival.thread, key=session.key, at=at),)
     return (*fresh, change, *shown, *used)
+
+
+def _active(snapshot: Snapshot, at: int) -> bool:
+    """Whether something is under way that began with what was said here. A turn that yielded has not ended."""
+    waiting = next_in_line(snapshot.queued, at) is not None
+    return snapshot.running is not None or waiting or snapshot.yielded
 
 
 def _stale(session: Session, arrival: Arrival) -> Stale | None:

@@ -4,6 +4,7 @@ The completion is settled in any case. Then exactly one of: the requester waits 
 when its last child ends; the requester is a sub-agent and gets it as an input; or the requester's chat is told.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -89,12 +90,16 @@ def _steered_on(snapshot: RunSnapshot, outcome: Outcome) -> bool:
 
 def discarded(snapshot: RunSnapshot, effects: Effects) -> Effects:
     """The sessions of children that were to be removed once their end is known, and now it is."""
-    told = {one.child_run for one in effects if isinstance(one, AcknowledgeCompletion)}
     own = (snapshot.completion,) if snapshot.completion else ()
-    known = [one for one in own if one.acknowledged_at is not None]
-    owed = (*own, *snapshot.siblings, *snapshot.session.children)
-    known += [one for one in owed if one.child_run in told]
-    gone = dict.fromkeys(one.child for one in known if one.cleanup is Cleanup.DELETE)
+    known = tuple(one for one in own if one.acknowledged_at is not None)
+    return removed((*own, *snapshot.siblings, *snapshot.session.children), effects, known=known)
+
+
+def removed(owed: Iterable[Completion], effects: Effects, *, known: tuple[Completion, ...] = ()) -> Effects:
+    """The same of those whose end is told by these effects, or `known` already."""
+    told = {one.child_run for one in effects if isinstance(one, AcknowledgeCompletion)}
+    ended = (*known, *(one for one in owed if one.child_run in told))
+    gone = dict.fromkeys(one.child for one in ended if one.cleanup is Cleanup.DELETE)
     return tuple(DiscardSession(key=key) for key in gone)
 
 

@@ -1,5 +1,6 @@
 """What becomes of what was said to a run and not taken by it, when that run ends."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from roost.core import toolnames
@@ -66,15 +67,17 @@ def carry_over(snapshot: Snapshot, run: Run, outcome: Outcome) -> Effects:
     effects: list[QueueRun | MoveInput] = []
     for number, inputs in enumerate(voices.values()):
         run_id = derived_id("after", run.id, str(number))
-        request = _following(snapshot, run, inputs[0], outcome)
+        request = _following(snapshot, run, inputs, outcome)
         effects.append(QueueRun(run=new_run(run_id, inputs[0], request, outcome.at)))
         effects += [MoveInput(inbound_id=one.id, run_id=run_id, mode=InputMode.OPEN) for one in inputs]
     return tuple(effects)
 
 
-def _following(snapshot: Snapshot, run: Run, first: Inbound, outcome: Outcome) -> Request:
-    """A turn that yielded goes on with what its last child said to it, if no other will be heard of."""
-    if outcome.succeeded and not outcome.yielded and steers(first):
+def _following(snapshot: Snapshot, run: Run, inputs: Sequence[Inbound], outcome: Outcome) -> Request:
+    """A task goes on with what its requester said of it, whatever a child said before that. A turn that yielded goes on
+    with what its last child said to it, if no other will be heard of."""
+    first = inputs[0]
+    if outcome.succeeded and not outcome.yielded and any(map(steers, inputs)):
         return continuation(run)
     reported = first.provenance.kind is ProvenanceKind.SUBAGENT
     if outcome.yielded and reported and all(child.batch != run.id for child in snapshot.children):

@@ -63,8 +63,10 @@ def open_generation(snapshot: Snapshot, reset: Reset) -> Effects:
 
 
 def end_begun(snapshot: Snapshot, request: StopRequest) -> Effects:
-    """Have what began in the current generation end, wherever it is, also what is parked; what waits for it goes on."""
-    begun = (run for run in (snapshot.running, *snapshot.queued) if run and run.started_at is not None)
+    """Have what began in the current generation end, wherever it is, also what is parked; what waits for it goes on. Who
+    was to tell of a task has forgotten it afterwards: how that ended is told without."""
+    known = (run for run in (snapshot.running, *snapshot.queued) if run)
+    begun = (run for run in known if run.started_at is not None or run.tells_of_task)
     return tuple(RequestStop(run_id=run.id, stop=request) for run in begun)
 
 

@@ -184,6 +184,11 @@ class Run:
     stop: StopRequest | None = None
 
     @property
+    def tells_of_task(self) -> bool:
+        """Whether by it alone a requester hears how a child ended: what the child found in the conversation it is in."""
+        return self.request.kind is RunKind.ANNOUNCE and self.request.completes is not None
+
+    @property
     def aside(self) -> bool:
         """Whether it lets other people's runs pass while it waits."""
         return self.parked is not None and self.parked.personal

@@ -19,7 +19,7 @@ class Snapshot:
 
     `running` is its one running run, `queued` those waiting, oldest first; `pending` are the inputs no run
     has taken, `merged` what fell out of the queue into them, both in order of arrival; `children` are
-    completions still owed to this session.
+    completions still owed to this session. It has `yielded` while a turn of it goes on when some of them have ended.
     """
 
     key: SessionKey
@@ -30,6 +30,7 @@ class Snapshot:
     pending: tuple[InboundRecord, ...] = ()
     merged: tuple[InboundRecord, ...] = ()
     children: tuple[Completion, ...] = ()
+    yielded: bool = False
 
     def carried(self, record: InboundRecord) -> tuple[InboundRecord, ...]:
         """A message that waits behind all that was merged into it, also through others: they have one end."""

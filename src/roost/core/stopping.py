@@ -10,7 +10,7 @@ from roost.core import a2a
 from roost.core.addresses import Address
 from roost.core.announce import Stats, announce_text, stats_of
 from roost.core.burying import Lost, bury
-from roost.core.children import child_end, go_on, told_entry
+from roost.core.children import child_end, go_on, removed, told_entry
 from roost.core.effects import (
     AcknowledgeCompletion,
     AppendEntries,
@@ -102,8 +102,13 @@ def kill(tree: Tree, children: Collection[SessionKey], request: StopRequest) -> 
     killed = [_kill(tree, child, request) for child in children]
     busy = {one.run.key for one in tree.runs}
     idle = [one for one in tree.session.children if one.child in children and one.child not in busy]
+    settled = _settle_idle(tree, idle, request)
     return Stopped(
-        effects=(*(effect for one in killed for effect in one.effects), *_settle_idle(tree, idle, request)),
+        effects=(
+            *(effect for one in killed for effect in one.effects),
+            *settled,
+            *removed(tree.session.children, settled),
+        ),
         runs=tuple(run for one in killed for run in one.runs),
         ended=sum(one.ended for one in killed),
         children=sum(one.children for one in killed),
@@ -171,11 +176,11 @@ def _stopped(
     inputs: tuple[Lost, ...],
     told: Address | None,
 ) -> Stopped:
-    under_way = [one.run for one in runs if one.run.state is RunState.RUNNING]
-    waiting = [one for one in runs if one.run.state is RunState.QUEUED]
+    under_way = [one.run for one in runs if one.run.state is RunState.RUNNING or _still_tells(tree, one)]
+    waiting = [one for one in runs if one.run.state is RunState.QUEUED and not _still_tells(tree, one)]
     owed = [(one, child) for one in (tree.session, *tree.below) for child in one.children]
     unsettled = {child.child for _, child in owed if child.status is CompletionStatus.PENDING}
-    effects: list[Effects] = [
+    steps: list[Effects] = [
         *((RequestStop(run_id=run.id, stop=request),) for run in under_way),
         *(_end(one, request, told) for one in waiting),
         _clear(inputs, request, told),
@@ -187,13 +192,20 @@ def _stopped(
         ),
         _given_up(tree, waiting, request),
     ]
+    effects = tuple(effect for group in steps for effect in group)
     return Stopped(
-        effects=tuple(effect for group in effects for effect in group),
+        effects=(*effects, *removed((child for _, child in owed), effects)),
         runs=tuple(run.id for run in under_way),
         ended=len(waiting),
         children=len(unsettled | {one.run.key for one in runs if one.run.key != tree.session.key}),
         cleared=_inbounds(inputs),
     )
+
+
+def _still_tells(tree: Tree, snapshot: RunSnapshot) -> bool:
+    """Whether a requester who goes on waits for it: it has to end as one under way, in a transaction of its own, in which
+    that one is told how the child ended."""
+    return snapshot.run.tells_of_task and snapshot.run.key == tree.session.key
 
 
 def _end(snapshot: RunSnapshot, request: StopRequest, told: Address | None) -> Effects:

@@ -4,7 +4,7 @@ A unit sees each session once and writes it once, so that a verb with many effec
 and raises the version by one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from roost.core.addresses import Account
 from roost.core.deliveries import Delivery
@@ -103,6 +103,7 @@ class Unit:
         active = await self.tables.active_runs(key)
         pending = await self.tables.pending_inputs(key)
         ids = [record.inbound.id for record in pending]
+        owed = await self.tables.owed(key)
         return Snapshot(
             key=key,
             session=session,
@@ -111,8 +112,14 @@ class Unit:
             queued=tuple(run for run in active if run.state is RunState.QUEUED),
             pending=pending,
             merged=await self.tables.merged_inputs(ids) if ids else (),
-            children=await self.tables.owed(key),
+            children=owed,
+            yielded=await self._yielded(owed, {run.id for run in active}),
         )
+
+    async def _yielded(self, owed: Iterable[Completion], active: Collection[str]) -> bool:
+        awaited = {one.batch for one in owed if one.status is CompletionStatus.PENDING}
+        turns = [await self.tables.run(one) for one in awaited.difference(active)]
+        return any(run is not None and run.outcome and run.outcome.yielded for run in turns)
 
     async def run_snapshot(self, run: Run) -> RunSnapshot:
         session = await self.snapshot(run.key)

@@ -161,6 +161,7 @@ def test_a_stale_session_starts_afresh_and_says_so_before_the_answer() -> None:
     [
         replace(spoken_in(YESTERDAY), running=samples.run()),
         replace(spoken_in(YESTERDAY), queued=(samples.queued(),)),
+        replace(spoken_in(YESTERDAY), yielded=True),
     ],
 )
 def test_a_daily_reset_waits_for_the_run_and_is_still_due_after_it(busy: Snapshot) -> None:

@@ -99,13 +99,15 @@ def test_what_a_child_reports_to_a_session_that_was_stopped_is_dead() -> None:
     [(DONE_LATER, True), (Outcome(state=RunState.INTERRUPTED, at=LATER), False)],
     ids=["done", "interrupted"],
 )
+@pytest.mark.parametrize("reported", [(), ("m0",)], ids=["alone", "behind a report"])
 def test_what_a_requester_said_too_late_for_a_child_goes_on_in_its_place(
-    outcome: Outcome, goes_on: bool
+    outcome: Outcome, goes_on: bool, reported: tuple[str, ...]
 ) -> None:
-    words = inbound("m1", kind=ProvenanceKind.INTER_SESSION, reply_to=None)
+    words = inbound("m1", kind=ProvenanceKind.SUBAGENT, reply_to=None)
     steered = replace(words, provenance=replace(words.provenance, source_tool=SUBAGENTS))
-    left = replace(BUSY, pending=(pending(steered, "r1", InputMode.STEER),))
-    queued, _ = carry_over(left, samples.run(), outcome)
+    unread = (*(replace(words, id=name) for name in reported), steered)
+    left = replace(BUSY, pending=tuple(pending(one, "r1", InputMode.STEER) for one in unread))
+    queued, *_ = carry_over(left, samples.run(), outcome)
     assert isinstance(queued, QueueRun)
     assert (queued.run.request.completes == "r1") is goes_on
 

@@ -7,7 +7,7 @@ from roost.core.errors import InvalidInput, NotFound
 from roost.core.lifecycle import ResetMode, ResetRule, Stale, StaleReason
 from roost.core.principals import OWNER
 from roost.core.resets import RESET_REASON, Reset, end_begun, open_generation, open_stale, way_back
-from roost.core.runs import StopRequest
+from roost.core.runs import Request, RunKind, StopRequest
 from roost.core.sessions import Base, OpenedBy
 from roost.core.snapshots import Snapshot
 from tests import samples
@@ -93,6 +93,14 @@ def test_what_began_is_asked_to_end_also_when_it_waits_again() -> None:
     busy = replace(samples.snapshot(), running=samples.run("r1"), queued=(samples.queued("q1"), begun))
     ended = tuple(RequestStop(run_id=one, stop=STOP) for one in ("r1", "q2"))
     assert end_begun(busy, STOP) == ended
+
+
+@pytest.mark.requirement("P1")
+def test_a_reset_ends_who_was_to_tell_of_a_task_that_is_forgotten() -> None:
+    telling = samples.queued("q1", request=Request(kind=RunKind.ANNOUNCE, completes="c-run"))
+    exchange = samples.queued("q2", request=Request(kind=RunKind.ANNOUNCE, exchange_id="x1"))
+    waiting = replace(samples.snapshot(), queued=(telling, exchange))
+    assert end_begun(waiting, STOP) == (RequestStop(run_id="q1", stop=STOP),)
 
 
 @pytest.mark.requirement("P20")

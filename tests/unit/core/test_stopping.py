@@ -7,6 +7,7 @@ from roost.core.effects import (
     AcknowledgeCompletion,
     AddDelivery,
     AppendEntries,
+    DiscardSession,
     Effects,
     EndRun,
     KillInput,
@@ -15,10 +16,10 @@ from roost.core.effects import (
     RequestStop,
     SettleCompletion,
 )
-from roost.core.exchanges import Completion, CompletionStatus, Phase
+from roost.core.exchanges import Cleanup, Completion, CompletionStatus, Phase
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, UserMessage, text_of
-from roost.core.runs import Outcome, Parked, Request, Run, RunState, StopRequest
+from roost.core.runs import Outcome, Parked, Request, Run, RunKind, RunState, StopRequest
 from roost.core.sessions import Lineage
 from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.sources import child_key
@@ -307,3 +308,31 @@ def test_a_task_that_no_run_is_left_to_end_is_settled_when_it_is_stopped(
 ) -> None:
     settled = [one.status for one in stopped.effects if isinstance(one, SettleCompletion)]
     assert settled == ([CompletionStatus.KILLED] if settles else [])
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_run_that_tells_of_a_child_ends_as_one_under_way_unless_its_requester_is_stopped_too(
+    told: bool,
+) -> None:
+    request = Request(kind=RunKind.ANNOUNCE, completes="c-run")
+    run = samples.run("a1", key=CHILD, state=RunState.QUEUED, kind=ProvenanceKind.SUBAGENT, request=request)
+    seen = RunSnapshot(run=run, session=below())
+    alone = Tree(session=below(), runs=(seen,))
+    stopped = stopping.stop(
+        alone if told else replace(alone, session=samples.snapshot(), below=(below(),)), STOP
+    )
+    assert of(stopped.effects, RequestStop) == ([RequestStop(run_id="a1", stop=STOP)] if told else [])
+    assert bool(of(stopped.effects, EndRun)) is not told
+    assert (stopped.runs, stopped.ended) == ((("a1",), 0) if told else ((), 1))
+
+
+@pytest.mark.parametrize("cleanup", Cleanup)
+def test_stopped_children_that_were_to_be_removed_are(cleanup: Cleanup) -> None:
+    child = replace(samples.completion("c-run"), child=CHILD, cleanup=cleanup)
+    session = replace(samples.snapshot(), children=(child,))
+    gone = [DiscardSession(key=CHILD)] if cleanup is Cleanup.DELETE else []
+    for stopped in (
+        stopping.stop(tree(session=session), STOP),
+        stopping.kill(tree(session=session), [CHILD], STOP),
+    ):
+        assert of(stopped.effects, DiscardSession) == gone

@@ -149,7 +149,8 @@ async def _reap(unit: Unit, *, run_id: str, lease: Lease, recover: Recover) -> R
     held_until = {(one.gateway.name, one.epoch): one.expires_at for one in leases}
     left_at = held_until.get((run.claim.gateway, run.claim.epoch))
     await apply(unit, recover(replace(await unit.run_snapshot(run), left_at=left_at)))
-    after = await unit.known_run(run.id)
+    # One that ended may be gone with its session.
+    after = unit.end_of(run.id) or await unit.known_run(run.id)
     if after.state is RunState.RUNNING:
         raise InvalidInput(f"recovery left run {run.id} running under a void claim")
     return after
