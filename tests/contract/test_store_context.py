@@ -2,16 +2,19 @@
 
 from dataclasses import replace
 
-from roost.core.effects import OpenSession
+from roost.core.effects import Archive, OpenSession, OweCompletion
+from roost.core.exchanges import Completion
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.sessions import Base
+from roost.core.sources import child_key
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from tests.contract.scenes import change, known, opened, reset
 
 SIDE = SessionKey.named("main", "side")
+CHILD = child_key("main", "c")
 
 
 async def test_a_context_begins_with_what_its_base_had_said_also_in_another_session(
@@ -41,6 +44,27 @@ async def test_a_conversation_comes_with_its_session_as_it_is_now(store: Store, 
     found = await store.conversation(first)
     assert found is not None
     assert found.session == await known(store)
+
+
+async def test_a_conversation_tells_whether_it_has_sub_agents_or_will_hear_of_one(
+    store: Store, lease: Lease
+) -> None:
+    await opened(store)
+    first = (await known(store)).session_id
+    assert not await delegates(store, first)
+    owed = Completion(child_run="r-c", child=CHILD, requester=MAIN, batch="r1", created_at=1)
+    await change(store, OweCompletion(completion=owed))
+    assert await delegates(store, first)
+    side = (await opened(store, SIDE)).session_id
+    assert not await delegates(store, side)
+    await opened(store, CHILD, row=builders.session(CHILD, parent=SIDE))
+    await change(store, Archive(key=CHILD, at=5), key=CHILD)
+    assert await delegates(store, side)
+
+
+async def delegates(store: Store, session_id: str) -> bool:
+    found = await store.conversation(session_id)
+    return found is not None and found.delegates
 
 
 async def ids(store: Store, session_id: str) -> list[str]:

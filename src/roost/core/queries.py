@@ -103,10 +103,12 @@ class HistoryPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionContext:
-    """A session, and what the context of one of its generations is made of, oldest first."""
+    """A session, and what the context of one of its generations is made of, oldest first. It delegates if it has
+    sub-agents, or will hear of one."""
 
     session: Session
     entries: tuple[Entry, ...]
+    delegates: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

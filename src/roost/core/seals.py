@@ -25,8 +25,12 @@ class Seals:
 
     def sealed(self, text: str) -> str:
         """The text with the name of each secret in its place. Names that stand there stay, whatever they contain."""
-        if not any(secret in text for secret in self._seals):
-            return text
+        for secret in self._seals:
+            if secret in text:
+                return self._with_names(text)
+        return text
+
+    def _with_names(self, text: str) -> str:
         pieces = re.split(f"({SEAL.pattern})", text)
         return "".join(piece if number % 2 else self._without(piece) for number, piece in enumerate(pieces))
 

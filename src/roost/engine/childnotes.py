@@ -15,7 +15,7 @@ WINDOW_SHARE = 4
 async def children_note(work: Work) -> UserMessage | None:
     """The reminder, for a run that can do something about its children; it takes little of a small window."""
     can = any(tool.spec.name == toolnames.SUBAGENTS for tool in work.part.tools)
-    if not can or work.run.request.kind is RunKind.ANNOUNCE:
+    if not (can and work.conversation.delegates) or work.run.request.kind is RunKind.ANNOUNCE:
         return None
     now, key = work.clock.now(), work.run.key
     owed = await work.store.completions(key)

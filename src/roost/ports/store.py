@@ -162,7 +162,7 @@ class Store(Lists, Jobs, Points, Imports, Protocol):
         ...
 
     async def conversation(self, session_id: str) -> SessionContext | None:
-        """The session of a generation, and its entries, after those of its bases."""
+        """The session of a generation, its entries, after those of its bases, and whether it delegates."""
         ...
 
     async def history(self, query: HistoryQuery) -> HistoryPage:

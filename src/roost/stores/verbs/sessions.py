@@ -160,7 +160,14 @@ async def _conversation(tables: Tables, session_id: str) -> SessionContext | Non
     entries: list[Entry] = []
     for segment in timeline.context(known, session_id):
         entries += await tables.entries(segment.session_id, segment.after, segment.through)
-    return SessionContext(session=session, entries=tuple(entries))
+    return SessionContext(
+        session=session, entries=tuple(entries), delegates=await _delegates(tables, session.key)
+    )
+
+
+async def _delegates(tables: Tables, key: SessionKey) -> bool:
+    children = SessionQuery(parents=frozenset({key}), archived=None, limit=1)
+    return bool(await tables.owed(key) or await tables.kin(children))
 
 
 async def read_from(tables: Tables, key: SessionKey) -> tuple[Generation, ...]:
