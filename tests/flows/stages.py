@@ -21,7 +21,7 @@ from roost.core.scopes import DmScope
 from roost.core.sending import SendRules
 from roost.core.sessions import Session
 from roost.core.visibility import AgentToAgent, Level
-from roost.engine.rules import Part
+from roost.engine.rules import CommandRules, Part
 from roost.ports import Tool, Topic, TopicKind
 from roost.scanners.stdlib import StdlibScanner
 from roost.testing.scripted import ScriptedModel
@@ -104,7 +104,12 @@ def staged(bench: Bench) -> Stage:
         require_mention=False,
         owner_ids=("loopback:ada",),
     )
-    bench.change(cast=stage.cast, routing=RoutingRules(dm_scope=DmScope.OWNER_MAIN), doors={"loopback": door})
+    bench.change(
+        cast=stage.cast,
+        routing=RoutingRules(dm_scope=DmScope.OWNER_MAIN),
+        doors={"loopback": door},
+        commands=CommandRules(agents=("main", "ops")),
+    )
     return stage
 
 
