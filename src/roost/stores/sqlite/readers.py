@@ -3,11 +3,12 @@
 import asyncio
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import apsw
 
@@ -35,10 +36,14 @@ class _Read:
     future: "asyncio.Future[Any]"
 
 
+_Inbox: TypeAlias = "queue.SimpleQueue[_Read | None]"
+
+
 class Readers(Generic[Rows]):
     """Runs reads in one consistent view each.
 
-    Threads and a queue of its own: an executor's futures cost more than most reads.
+    Threads and queues of its own: an executor's futures cost more than most reads. Of those that rest, the one that
+    read last reads next: what it has at hand is what is asked for most.
     """
 
     def __init__(self, path: Path, options: ReaderOptions, rows: Callable[[apsw.Connection], Rows]) -> None:
@@ -47,10 +52,13 @@ class Readers(Generic[Rows]):
         self._rows = rows
         self._room = asyncio.Semaphore(WAITING)
         self._closed = False
-        self._queue: queue.SimpleQueue[_Read | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._unread: deque[_Read] = deque()
+        self._inboxes: list[_Inbox] = [queue.SimpleQueue() for _ in range(options.readers)]
+        self._resting = [*self._inboxes]
         self._threads = [
-            threading.Thread(target=self._serve, name=f"roost-reader-{number}", daemon=True)
-            for number in range(options.readers)
+            threading.Thread(target=self._serve, args=(inbox,), name=f"roost-reader-{number}", daemon=True)
+            for number, inbox in enumerate(self._inboxes)
         ]
         for thread in self._threads:
             thread.start()
@@ -62,22 +70,29 @@ class Readers(Generic[Rows]):
             raise StoreUnavailable("the store is closed")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Answer] = loop.create_future()
-        self._queue.put(_Read(read, loop, future))
+        job = _Read(read, loop, future)
+        with self._lock:
+            inbox = self._resting.pop() if self._resting else None
+            if inbox is None:
+                self._unread.append(job)
+        if inbox is not None:
+            inbox.put(job)
         return await future
 
     async def close(self) -> None:
         """Finish the reads that were begun, then end the threads."""
         if not self._closed:
             self._closed = True
-            for _ in self._threads:
-                self._queue.put(None)
+            for inbox in self._inboxes:
+                inbox.put(None)
         for thread in self._threads:
             await asyncio.to_thread(thread.join)
 
-    def _serve(self) -> None:
+    def _serve(self, inbox: _Inbox) -> None:
         connection: apsw.Connection | None = None
         rows: Rows | None = None
-        while (job := self._queue.get()) is not None:
+        job = inbox.get()
+        while job is not None:
             answer: object = None
             error: BaseException | None = None
             try:
@@ -90,11 +105,21 @@ class Readers(Generic[Rows]):
                 error.__cause__ = failure
             except BaseException as failure:  # noqa: BLE001 — the thread's root: the caller gets what was raised
                 error = failure
+            following = self._following(inbox)
             # A loop that was closed has nobody left to tell.
             with suppress(RuntimeError):
                 job.loop.call_soon_threadsafe(self._tell, job.future, answer, error)
+            job = following or inbox.get()
         if connection is not None:
             connection.close()
+
+    def _following(self, inbox: _Inbox) -> _Read | None:
+        """What waits for a reader; while nothing does, this one rests. Before its caller is told, who may ask again."""
+        with self._lock:
+            if self._unread:
+                return self._unread.popleft()
+            self._resting.append(inbox)
+        return None
 
     def _tell(self, future: "asyncio.Future[Any]", answer: object, error: BaseException | None) -> None:
         # Only now: a read whose caller stopped waiting takes its place in the queue all the same.

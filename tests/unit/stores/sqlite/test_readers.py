@@ -84,6 +84,14 @@ async def test_reads_run_beside_each_other(readers: Readers[apsw.Connection]) ->
     assert len(await asyncio.gather(*(readers.run(lambda *_: both_here.wait()) for _ in range(READERS)))) == 2
 
 
+async def test_of_readers_that_rest_the_one_that_read_last_reads_next(
+    readers: Readers[apsw.Connection],
+) -> None:
+    both_here = threading.Barrier(READERS)
+    await asyncio.gather(*(readers.run(lambda *_: both_here.wait()) for _ in range(READERS)))
+    assert len({await readers.run(lambda rows, connection: id(connection)) for _ in range(20)}) == 1
+
+
 @pytest.mark.requirement("P21")
 async def test_reads_beyond_the_room_wait_although_their_callers_give_up(
     readers: Readers[apsw.Connection],
@@ -102,7 +110,7 @@ async def test_reads_beyond_the_room_wait_although_their_callers_give_up(
         impatient.cancel()
         with pytest.raises(asyncio.CancelledError):
             await impatient
-    assert readers._queue.qsize() == WAITING - READERS
+    assert len(readers._unread) == WAITING - READERS
     go_on.set()
     await busy
     assert await readers.run(count_notes) == 0
