@@ -30,6 +30,7 @@ def _edge(gateway: Gateway) -> Edge:
     limit = gateway.auth.rate_limit
     return Edge(
         loopback=gateway.bind.is_loopback,
+        encrypted=gateway.tls.cert is not None,
         auth=gateway.auth.mode is not AuthMode.NONE,
         token_length=_length(gateway.auth.token),
         password_length=_length(gateway.auth.password),

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from roost.config import Settings, load
 from roost.config.exposure import exposure
 from roost.core.admission import DmPolicy
@@ -35,6 +37,13 @@ def test_the_edge_is_read(tmp_path: Path) -> None:
     assert edge.completions
     assert edge.auth
     assert edge.loopback
+
+
+@pytest.mark.requirement("S26")
+def test_beyond_loopback_a_certificate_is_enough_for_the_audit(tmp_path: Path) -> None:
+    tls = {"cert": "chain.pem", "key": "key.pem"}
+    found = audit(exposure(settings(tmp_path, gateway={"bind": "lan", "tls": tls})))
+    assert "gateway.bind_clear_text" not in {one.id for one in found}
 
 
 def test_hooks_with_the_owners_token_are_seen(tmp_path: Path) -> None:
