@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, assert_never
 
+from roost.core import toolnames
 from roost.core.credentials import is_secret_field
 from roost.core.entries import Entry
 from roost.core.jsonl_messages import said_to_json
@@ -39,7 +40,7 @@ ARGUMENT_DEPTH = 64
 TRUNCATED = "…(truncated)…"
 OMITTED = "[sessions_history omitted: message too large]"
 
-YIELD_TOOL = "sessions_yield"
+YIELD_TOOL = toolnames.SESSIONS_YIELD
 YIELD_NOTE = "message"
 
 

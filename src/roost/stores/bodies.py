@@ -29,6 +29,9 @@ from roost.core.messages import (
 from roost.stores.codec import UNREADABLE, parse_principal, to_text, unreadable
 
 Block: TypeAlias = Text | Thinking | ToolCall | Image
+SHORT, KEPT = 2_048, 8_192
+"""How long a body may be that is kept at hand, and how many are: some megabytes."""
+_SPOKEN, _CALL = ('["user",', '["assistant",'), '["call",'
 _STOPS = {str(reason): reason for reason in StopReason}
 
 
@@ -37,11 +40,24 @@ def dump_body(body: Body) -> str:
 
 
 def load_body(text: str) -> Body:
+    """The body a text was made from. Each turn reads its whole conversation: what was read lately is at hand."""
+    return _read_lately(text) if _may_be_shared(text) else _read(text)
+
+
+def _may_be_shared(text: str) -> bool:
+    """Whether it is short, and no reader could change what others read: arguments and details are dictionaries."""
+    return len(text) <= SHORT and text.startswith(_SPOKEN) and _CALL not in text
+
+
+def _read(text: str) -> Body:
     try:
         row = orjson.loads(text)
         return _LOAD[row[0]](*row)
     except UNREADABLE as error:
         raise unreadable(error) from error
+
+
+_read_lately = lru_cache(KEPT)(_read)
 
 
 def _dump_content(content: tuple[Block, ...]) -> Any:

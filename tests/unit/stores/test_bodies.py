@@ -20,7 +20,7 @@ from roost.core.messages import (
     UserMessage,
 )
 from roost.core.principals import person
-from roost.stores.bodies import dump_body, load_body
+from roost.stores.bodies import SHORT, dump_body, load_body
 
 BODIES: list[Body] = [
     UserMessage(
@@ -80,3 +80,19 @@ def test_a_text_that_is_no_body_is_told_as_damage(text: str) -> None:
 def test_a_body_that_no_text_can_hold_is_the_callers_fault() -> None:
     with pytest.raises(InvalidInput):
         dump_body(Notice(kind="n", at=1, data={"number": 2**70}))
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: type(body).__name__)
+def test_readers_share_a_body_only_where_none_can_change_it(body: Body) -> None:
+    one, other = load_body(dump_body(body)), load_body(dump_body(body))
+    shared = isinstance(body, UserMessage) or (
+        isinstance(body, AssistantMessage) and not any(isinstance(part, ToolCall) for part in body.content)
+    )
+    assert (one is other) is shared
+
+
+def test_a_long_body_is_not_kept() -> None:
+    long = dump_body(
+        UserMessage(content=(Text("x" * SHORT),), at=1, provenance=Provenance(kind=ProvenanceKind.HUMAN))
+    )
+    assert load_body(long) is not load_body(long)
