@@ -104,7 +104,7 @@ _DEMANDS: tuple[Row, ...] = (
 )
 
 _PROMISES: tuple[Row, ...] = (
-    ("P1", PLANNED, 4, "A child's end and the parent's notice of it are one transaction: exactly one completion a child, with its true status, whatever dies in between."),
+    ("P1", MET, 4, "A child's end and the parent's notice of it are one transaction: exactly one completion a child, with its true status, whatever dies in between."),
     ("P2", MET, 6, "No conversation reaches another person: addresses map to keys one to one, and only the owner's configuration merges them."),
     ("P3", MET, 3, "Every acknowledged message ends in a transcript, merged, or dead-lettered with a notice to its sender, and never twice."),
     ("P4", MET, 3, "Writers of one session wait for each other in order: no error, no lock held over a model or tool call, no stale lock after a kill."),
