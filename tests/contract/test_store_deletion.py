@@ -21,7 +21,7 @@ from roost.core.effects import (
     QueueRun,
 )
 from roost.core.errors import Conflict, NotFound
-from roost.core.exchanges import Completion, Exchange
+from roost.core.exchanges import Completion, Exchange, Phase
 from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
@@ -89,6 +89,19 @@ async def test_deleting_a_session_removes_it_with_its_content(store: Store, leas
     assert await store.thread_binding(CHAT) is None
     assert await store.delivery("d-1") is None
     assert await known(store, CHILD) == other
+
+
+async def test_an_exchange_goes_with_whom_it_is_between_as_it_was_written_last(
+    store: Store, lease: Lease
+) -> None:
+    await opened(store)
+    for key in (CHILD, SIDE):
+        await opened(store, key)
+    first = Exchange(id="x-1", requester=CHILD, target=MAIN, request="say", created_at=NOON, max_turns=5)
+    await change(store, PutExchange(exchange=first))
+    await change(store, PutExchange(exchange=replace(first, target=SIDE, phase=Phase.DONE)), key=SIDE)
+    await change(store, DeleteSession(key=SIDE), key=SIDE)
+    assert await store.exchange("x-1") is None
 
 
 MESSAGE = builders.inbound("m-1")

@@ -283,7 +283,7 @@ SELECT body FROM (
 
 -- name: put_exchange
 INSERT INTO exchanges (id, requester, target, body, tenant) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET body = excluded.body;
+ON CONFLICT (id) DO UPDATE SET requester = excluded.requester, target = excluded.target, body = excluded.body;
 
 -- name: exchange
 SELECT body FROM exchanges WHERE id = ?;
