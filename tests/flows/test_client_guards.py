@@ -1,5 +1,6 @@
 """Clients see what is theirs, through every method and every event, and miss nothing that was missed for them."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from roost.core.previews import ModelAsked, Preview, RunBegan, RunOver
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryPage, HistoryQuery
 from roost.core.runs import Run
+from roost.core.sessions import Session
 from roost.core.visibility import PersonCaller
 from roost.server.fanout import Fanout
 from roost.stores.memory import MemoryStore
@@ -24,6 +26,7 @@ from roost.testing.scripts import Hang, Say
 from roost.testing.wires import Refused
 from tests.flows.gateways import Bench
 from tests.flows.served import Gate, Opened, gate_of, send
+from tests.waiting import until_all_wait
 
 MAIN = "agent:main:main"
 ALICE = {"auth": {"token": "alice-token"}}
@@ -162,6 +165,33 @@ async def test_a_message_that_could_not_be_read_is_told_once_it_can_be(tmp_path:
                 told = await client.event("session.message")
                 assert told["message"]["content"][0]["text"] == "one"
                 group.cancel_scope.cancel()
+
+
+class Overtaken(MemoryStore):
+    """A store in which something is written after a session was read, and heard of before the reader has it."""
+
+    meanwhile: Callable[[], Awaitable[object]] | None = None
+
+    async def session(self, key: SessionKey) -> Session | None:
+        found, meanwhile = await super().session(key), self.meanwhile
+        if meanwhile is not None:
+            self.meanwhile = None
+            await meanwhile()
+            await until_all_wait()
+        return found
+
+
+async def test_a_message_that_came_while_somebody_began_to_listen_is_told(tmp_path: Path) -> None:
+    clock = SystemClock()
+    store = Overtaken(clock)
+    with anyio.fail_after(60):
+        async with gate_of(Bench(store, clock), tmp_path) as gate, gate.client() as client:
+            key = SessionKey.parse(MAIN)
+            await client.call("sessions.create", {"key": "main"})
+            store.meanwhile = lambda: store.append(key, (answered("e1", "just now"),))
+            await client.call("sessions.messages.subscribe", {"key": "main"})
+            told = await client.event("session.message")
+            assert told["message"]["content"][0]["text"] == "just now"
 
 
 async def test_nothing_is_kept_of_a_turn_that_is_over(opened: Opened) -> None:

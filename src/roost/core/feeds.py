@@ -48,9 +48,16 @@ class SessionGone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionTouched:
+    """Something was stored in a session that is not followed: it changed, or is gone."""
+
+    key: SessionKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListGap:
     """Changes were left out here: only a new list says how things stand."""
 
 
 FeedItem: TypeAlias = Event | Preview | Gap
-ListItem: TypeAlias = SessionChanged | SessionGone | Shown | ListGap
+ListItem: TypeAlias = SessionChanged | SessionGone | SessionTouched | Shown | ListGap

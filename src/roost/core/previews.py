@@ -4,13 +4,14 @@ A piece says where in its stream it belongs: one that does not begin where the l
 stands in the place of all that was shown of its stream.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, Text, ToolCall, text_of
 from roost.core.models import ModelRef
 from roost.core.runs import Run
+from roost.core.sessions import Overrides
 from roost.core.tools import ToolOutcome
 
 
@@ -29,10 +30,11 @@ class RunBegan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOver:
-    """How a run ended, after that was stored; `words` are its last."""
+    """How a run ended, after that was stored; `words` are its last, and `overrides` say what is shown with them."""
 
     run: Run
     words: AssistantMessage | None = None
+    overrides: Overrides = field(default_factory=Overrides)
 
     @property
     def key(self) -> SessionKey:

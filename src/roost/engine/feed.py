@@ -11,7 +11,7 @@ from roost.core.sessions import Session
 from roost.core.visibility import Caller, Operation, PersonCaller
 from roost.engine.ears import Ears
 from roost.engine.reaching import reach
-from roost.engine.subscriptions import ListFeed, SessionFeed, may_list
+from roost.engine.subscriptions import Follows, ListFeed, SessionFeed, every_session, may_list
 from roost.engine.voice import Voice
 from roost.ports import Clock, Store
 
@@ -48,10 +48,13 @@ class Feed:
                 yield feed
 
     @asynccontextmanager
-    async def subscribe_all(self, caller: PersonCaller) -> AsyncIterator[ListFeed]:
-        """Changes of all sessions that a person may see, from now on, and what their runs say."""
+    async def subscribe_all(
+        self, caller: PersonCaller, follows: Follows = every_session
+    ) -> AsyncIterator[ListFeed]:
+        """Changes of all sessions that a person may see, from now on, and what their runs say; those that are not
+        followed are not read when they change."""
         with self._listening(lambda spoken: may_list(caller, spoken)) as ears:
-            feed = ListFeed(self._store, caller, ears, self._replay, self._voices.__contains__)
+            feed = ListFeed(self._store, caller, ears, self._replay, self._voices.__contains__, follows)
             with self._store.watch(None, feed.changed):
                 yield feed
 

@@ -16,8 +16,10 @@ from roost.core.finishing import End, Played, conclude
 from roost.core.heartbeats import acknowledged
 from roost.core.keys import CHILD_KINDS
 from roost.core.messages import AssistantMessage, StopReason, text_of, tool_calls
+from roost.core.previews import RunOver
 from roost.core.queries import LedgerQuery
 from roost.core.runs import Outcome, Run, RunKind, RunState
+from roost.core.sessions import Overrides
 from roost.core.snapshots import RunSnapshot
 from roost.core.upkeep import Upkeep
 from roost.engine.feed import Feed
@@ -64,20 +66,19 @@ class Runner:
             end = await self._end(run, lent, voice, rules)
             if end is None:
                 return
-            words = end.played.words
             try:
-                ended = await until_kept(self._clock, partial(self._finish, run, end))
+                over = await until_kept(self._clock, partial(self._finish, run, end))
             except Fenced as error:
                 _log.warning("run %s is given up here: %s", run.id, error, extra=traced(run))
                 return
             except Exception:  # noqa: BLE001 — a run without an end would hold its session for good
                 _log.exception("the end of run %s could not be kept as it was", run.id, extra=traced(run))
-                broken, words = self._failed(RunState.FAILED, RoostError(BROKEN)), None
-                broken = replace(broken, spent=end.spent)
-                ended = await until_kept(self._clock, partial(self._finish, run, broken))
+                broken = replace(self._failed(RunState.FAILED, RoostError(BROKEN)), spent=end.spent)
+                over = await until_kept(self._clock, partial(self._finish, run, broken))
+            ended = over.run
             state = ended.outcome.state if ended.outcome else ended.state
             _log.info("run %s ended as %s", run.id, state, extra=traced(run))
-            voice.over(ended, words)
+            voice.over(over)
 
     async def _end(self, run: Run, lent: Lent, voice: Voice, rules: Rules) -> End | None:
         """How a run ended, whatever happened in it: one without an end would hold its session for good.
@@ -191,13 +192,17 @@ class Runner:
     def _failed(self, state: RunState, error: RoostError) -> End:
         return End(outcome=Outcome(state=state, at=self._clock.now(), error=str(error), code=error.code))
 
-    async def _finish(self, run: Run, end: End) -> Run:
+    async def _finish(self, run: Run, end: End) -> RunOver:
         if run.claim is None:
             raise Fenced(f"run {run.id} is not claimed")
         stats, rules = await self._stats(run, end), self._book.current
         calls = await self._calls(run, end.outcome)
+        overrides = Overrides()
 
         def advance(snapshot: RunSnapshot) -> Effects:
+            nonlocal overrides
+            session = snapshot.session.session
+            overrides = session.overrides if session else overrides
             ending = Ending(
                 outcome=stopping.judged(snapshot.run, end.outcome),
                 announce=partial(announcement, stats=stats),
@@ -208,7 +213,8 @@ class Runner:
             )
             return conclude(snapshot, end, ending)
 
-        return await self._store.finish_run(run.claim, advance)
+        ended = await self._store.finish_run(run.claim, advance)
+        return RunOver(run=ended, words=end.played.words, overrides=overrides)
 
     async def _stats(self, run: Run, end: End) -> Stats | None:
         """What the announcement of a child says about its work; None for a run that nobody spawned."""

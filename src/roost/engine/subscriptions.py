@@ -5,7 +5,16 @@ from collections.abc import Callable
 from typing import Self, TypeAlias
 
 from roost.core.events import Event
-from roost.core.feeds import Anchor, FeedItem, Gap, ListGap, ListItem, SessionChanged, SessionGone
+from roost.core.feeds import (
+    Anchor,
+    FeedItem,
+    Gap,
+    ListGap,
+    ListItem,
+    SessionChanged,
+    SessionGone,
+    SessionTouched,
+)
 from roost.core.keys import SessionKey
 from roost.core.sessions import Session
 from roost.core.visibility import Allowed, Operation, PersonCaller, Target, decide
@@ -18,6 +27,11 @@ MOST_CHANGED = 1_000
 
 Replay: TypeAlias = Callable[[Ears], None]
 Speaks: TypeAlias = Callable[[str], bool]
+Follows: TypeAlias = Callable[[SessionKey], bool]
+
+
+def every_session(key: SessionKey) -> bool:
+    return True
 
 
 class SessionFeed:
@@ -80,16 +94,26 @@ class SessionFeed:
 
 
 class ListFeed:
-    """Changes of every session a person may see, and what their runs say. One task at a time may listen."""
+    """Changes of every session a person may see, and what their runs say. One task at a time may listen.
+
+    A session that is not followed when it changes is not read: of it only that is told to who may see all.
+    """
 
     def __init__(
-        self, store: Store, caller: PersonCaller, ears: Ears, replay: Replay, speaks: Speaks
+        self,
+        store: Store,
+        caller: PersonCaller,
+        ears: Ears,
+        replay: Replay,
+        speaks: Speaks,
+        follows: Follows = every_session,
     ) -> None:
         self._store = store
         self._caller = caller
         self._ears = ears
         self._replay = replay
         self._speaks = speaks
+        self._follows = follows
         self._changed: dict[SessionKey, int] = {}
 
     def changed(self, key: SessionKey) -> None:
@@ -122,7 +146,12 @@ class ListFeed:
             elif change := await self._change(*next(iter(self._changed.items()))):
                 return change
 
-    async def _change(self, key: SessionKey, times: int) -> SessionChanged | SessionGone | None:
+    async def _change(
+        self, key: SessionKey, times: int
+    ) -> SessionChanged | SessionGone | SessionTouched | None:
+        if not self._follows(key):
+            del self._changed[key]
+            return SessionTouched(key=key) if self._caller.rules_all else None
         heard = self._ears.heard
         session = await self._store.session(key)
         if self._ears.heard > heard:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from roost.core.events import EventKind
 from roost.core.feeds import Anchor
 from roost.core.footers import Reasoning
-from roost.core.messages import AssistantMessage, ToolCall
+from roost.core.messages import ToolCall
 from roost.core.models import ModelRef
 from roost.core.previews import (
     ModelAsked,
@@ -114,10 +114,10 @@ class Voice:
         self._thought_through.clear()
         self._text, self._thinking = _Stream(), _Stream()
 
-    def over(self, run: Run, words: AssistantMessage | None) -> None:
+    def over(self, end: RunOver) -> None:
         """The run as it was stored when it ended."""
-        self._anchor = Anchor(EventKind.RUN_ENDED, run.id)
-        self._tell(RunOver(run=run, words=words))
+        self._anchor = Anchor(EventKind.RUN_ENDED, end.run_id)
+        self._tell(end)
 
     def going_on(self) -> Iterator[tuple[Preview, Anchor]]:
         """All that was shown and is not stored yet, for a listener who comes late."""

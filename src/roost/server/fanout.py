@@ -8,7 +8,7 @@ from typing import TypeAlias, assert_never
 from roost.core.children import told_id
 from roost.core.entries import Entry
 from roost.core.events import Event, EventKind
-from roost.core.feeds import Anchor, ListGap, ListItem, SessionChanged, SessionGone, Shown
+from roost.core.feeds import Anchor, ListGap, ListItem, SessionChanged, SessionGone, SessionTouched, Shown
 from roost.core.inbound import InboundState
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
@@ -22,7 +22,7 @@ from roost.core.sessions import Overrides, Session
 from roost.core.visibility import PersonCaller
 from roost.engine.subscriptions import ListFeed, may_list
 from roost.protocol.convert.messages import message_row
-from roost.protocol.convert.turns import PLAIN, Turn, answer, never_answered
+from roost.protocol.convert.turns import Turn, answer, never_answered
 from roost.protocol.events import CHANGED, CHAT, MESSAGE, Audience, WireEvent
 from roost.server.clients import Connected
 from roost.server.house import House
@@ -54,7 +54,8 @@ class Fanout:
 
     async def serve(self) -> None:
         """Tell clients until cancelled."""
-        async with self._house.engine.feed.subscribe_all(PersonCaller(principal=OWNER)) as items:
+        feed, owner = self._house.engine.feed, PersonCaller(principal=OWNER)
+        async with feed.subscribe_all(owner, self._follows) as items:
             # Whoever listened before may have ended, and missed something.
             await self._catch_up(items)
             async for item in items:
@@ -66,6 +67,11 @@ class Fanout:
         """Give a client the messages of a session from now on."""
         self._read.setdefault(key, session.events if session else 0)
         client.listens.add(key)
+
+    async def tell_unread(self, key: SessionKey) -> None:
+        """Tell of what was stored in a session after it was read for who listens now, and before anybody listened."""
+        if not self.under_way(key):
+            await self._messages(key, _all)
 
     def unlisten(self, client: Connected, key: SessionKey) -> None:
         client.listens.discard(key)
@@ -117,6 +123,8 @@ class Fanout:
             case SessionGone(key=key):
                 await self._settle(items, key)
                 self._gone(key)
+            case SessionTouched(key=key):
+                await self._settle(items, key)
             case Shown(preview=preview, after=anchor):
                 await self._preview(preview, _until(anchor))
             case _:
@@ -132,8 +140,7 @@ class Fanout:
             return
         if not isinstance(preview, Piece):
             await self._messages(preview.key, stored)
-        overrides = await self._overrides(preview.key) if isinstance(preview, RunOver) else PLAIN
-        await self._tell_of(preview.key, turn.tell(preview, self._house.clock.now(), overrides))
+        await self._tell_of(preview.key, turn.tell(preview, self._house.clock.now()))
         if turn.over:
             del self._turns[preview.run_id]
             self._house.clients.over(preview.key, turn.name)
@@ -159,6 +166,10 @@ class Fanout:
             changed: dict[str, JsonValue] = {"ts": self._house.clock.now(), **why}
             payload: JsonObject = {**row, "sessionKey": str(key), **changed, "session": row}
             self._tell(WireEvent(name=CHANGED, payload=payload, audience=Audience.WATCHERS, key=key), session)
+
+    def _follows(self, key: SessionKey) -> bool:
+        """Whether anybody is to be told how a session stands now."""
+        return key in self._read or key in self._ended or self._watched()
 
     def _watched(self) -> bool:
         return any(client.watches for client in self._house.clients)
@@ -283,7 +294,13 @@ class Fanout:
             await self.lost(self._house.sends.name(run.id), run.key, error or LOST)
             return
         self._begin(run)
-        await self._preview(RunOver(run=run, words=await self._last_words(run)), _all)
+        session = await self._house.store.session(run.key)
+        over = RunOver(
+            run=run,
+            words=await self._last_words(run),
+            overrides=Overrides() if session is None else session.overrides,
+        )
+        await self._preview(over, _all)
 
     async def _catch_up(self, items: ListFeed) -> None:
         """Something was missed: what ended meanwhile is told now, what goes on is told anew by who says it."""
@@ -300,10 +317,6 @@ class Fanout:
         page = await self._house.store.history(within)
         said = (entry.body for entry in reversed(page.entries) if entry.run_id == run.id)
         return next((body for body in said if isinstance(body, AssistantMessage)), None)
-
-    async def _overrides(self, key: SessionKey) -> Overrides:
-        session = await self._house.store.session(key)
-        return PLAIN if session is None else session.overrides
 
     async def _chat(self, name: str, key: SessionKey, payload: JsonObject) -> None:
         event = WireEvent(name=CHAT, payload=payload, audience=Audience.READERS, key=key, run=name)

@@ -7,7 +7,17 @@ import pytest
 
 from roost.core.effects import DeleteSession, Pin
 from roost.core.events import Event, EventKind
-from roost.core.feeds import Anchor, FeedItem, Gap, ListGap, ListItem, SessionChanged, SessionGone, Shown
+from roost.core.feeds import (
+    Anchor,
+    FeedItem,
+    Gap,
+    ListGap,
+    ListItem,
+    SessionChanged,
+    SessionGone,
+    SessionTouched,
+    Shown,
+)
 from roost.core.keys import SessionKey
 from roost.core.previews import SpokenText
 from roost.core.principals import OWNER, Principal, person
@@ -15,7 +25,7 @@ from roost.core.retention import Cutoffs
 from roost.core.sessions import Session
 from roost.core.visibility import PersonCaller
 from roost.engine.ears import MOST_WAITING, Ears
-from roost.engine.subscriptions import MOST_CHANGED, PAGE, ListFeed, SessionFeed
+from roost.engine.subscriptions import MOST_CHANGED, PAGE, Follows, ListFeed, SessionFeed, every_session
 from roost.ports import Store
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
@@ -45,8 +55,8 @@ class Desk:
     def feed(self, after: int = 0) -> SessionFeed:
         return SessionFeed(self.store, MAIN, after, self.ears, self.replay)
 
-    def list_feed(self, caller: PersonCaller) -> ListFeed:
-        return ListFeed(self.store, caller, self.ears, self.replay, self.speaking.__contains__)
+    def list_feed(self, caller: PersonCaller, follows: Follows = every_session) -> ListFeed:
+        return ListFeed(self.store, caller, self.ears, self.replay, self.speaking.__contains__, follows)
 
     async def append(self, *names: str) -> None:
         await self.store.append(MAIN, tuple(builders.said(name, "x") for name in names))
@@ -269,6 +279,21 @@ async def test_what_is_said_while_a_change_is_read_comes_before_the_change() -> 
     feed = ListFeed(slow, PersonCaller(principal=OWNER), desk.ears, desk.replay, desk.speaking.__contains__)
     feed.changed(MAIN)
     assert [type(item) for item in await ready(feed)] == [Shown, SessionChanged]
+
+
+@pytest.mark.parametrize(("principal", "told"), [(OWNER, [SessionTouched]), (ADA, [])])
+async def test_a_session_that_is_not_followed_is_not_read(principal: Principal, told: list[type]) -> None:
+    desk = Desk()
+    await opened(desk.store)
+    followed, reads = set[SessionKey](), list[str]()
+    desk.store = cast("Store", SlowToRead(desk.store, lambda: reads.append("read")))
+    feed = desk.list_feed(PersonCaller(principal=principal), followed.__contains__)
+    feed.changed(MAIN)
+    assert ([type(item) for item in await ready(feed)], reads) == (told, [])
+    followed.add(MAIN)
+    feed.changed(MAIN)
+    await ready(feed)
+    assert reads == ["read"]
 
 
 async def test_a_run_is_expected_while_it_speaks_and_until_its_last_word_was_heard() -> None:

@@ -64,7 +64,7 @@ def test_a_run_is_told_from_its_beginning_to_its_end_each_word_after_what_was_st
     voice.tool_printed(CALL, "line\n")
     voice.tool_over(CALL, DONE)
     voice.kept("result")
-    voice.over(RUN, AssistantMessage(content=(), at=0))
+    voice.over(RunOver(run=RUN, words=AssistantMessage(content=(), at=0)))
     assert [(type(one), anchor.ref) for one, anchor in ears.all] == [
         (RunBegan, "r"),
         (ModelAsked, "question"),

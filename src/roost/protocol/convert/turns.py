@@ -5,7 +5,7 @@ from typing import assert_never
 from roost.core import toolnames
 from roost.core.endings import visible
 from roost.core.jsonvalue import JsonObject, JsonValue
-from roost.core.messages import AssistantMessage, Image, Text, text_of
+from roost.core.messages import Image, Text, text_of
 from roost.core.previews import (
     ModelAsked,
     Preview,
@@ -18,13 +18,11 @@ from roost.core.previews import (
     ToolPrinted,
 )
 from roost.core.runs import Outcome, Run, RunState
-from roost.core.sessions import Overrides
 from roost.core.tools import ToolOutcome
 from roost.protocol.convert.messages import INJECTED, answer_message, text_message
 from roost.protocol.events import AGENT, CHAT, TOOL, Audience, WireEvent
 
 NOT_SAID = "no answer"
-PLAIN = Overrides()
 
 
 class Turn:
@@ -45,9 +43,8 @@ class Turn:
     def started_at(self) -> int:
         return self.run.started_at or self.run.queued_at
 
-    def tell(self, preview: Preview, now: int, overrides: Overrides = PLAIN) -> tuple[WireEvent, ...]:
-        """A turn that begins is told of with its first model call: what it answers is in the transcript by then.
-        `overrides` say what is shown with an answer."""
+    def tell(self, preview: Preview, now: int) -> tuple[WireEvent, ...]:
+        """A turn that begins is told of with its first model call: what it answers is in the transcript by then."""
         match preview:
             case RunBegan():
                 return ()
@@ -71,7 +68,7 @@ class Turn:
             case ToolOver():
                 return self._tool_over(preview, now)
             case RunOver():
-                return self._ended(preview, now, overrides)
+                return self._ended(preview, now)
             case _:
                 assert_never(preview)
 
@@ -160,20 +157,19 @@ class Turn:
 
     # -- the end -------------------------------------------------------------------------------------
 
-    def _ended(self, ended: RunOver, now: int, overrides: Overrides) -> tuple[WireEvent, ...]:
+    def _ended(self, ended: RunOver, now: int) -> tuple[WireEvent, ...]:
         self.over = True
         outcome, words = ended.run.outcome, ended.words
         begun = self._begin(now)
         spent = () if words is None else (self._agent("usage", {"outputTokens": words.usage.output}, now),)
         if outcome is None or outcome.succeeded:
-            return (*begun, *spent, *self._done(outcome, words, now, overrides))
+            return (*begun, *spent, *self._done(ended, now))
         if outcome.state is RunState.KILLED:
             return (*begun, *self._stopped(outcome, now))
         return (*begun, *spent, *self._failed(outcome, now))
 
-    def _done(
-        self, outcome: Outcome | None, words: AssistantMessage | None, now: int, overrides: Overrides
-    ) -> tuple[WireEvent, ...]:
+    def _done(self, ended: RunOver, now: int) -> tuple[WireEvent, ...]:
+        outcome, words = ended.run.outcome, ended.words
         text = visible(text_of(words)) if words else None
         reason = "stop" if words is None else str(words.stop)
         reply: JsonObject = (
@@ -182,7 +178,7 @@ class Turn:
         end: JsonObject = {**self._end("end", reason, now), "terminalReply": reply}
         message: dict[str, JsonValue] = {}
         if words is not None and text is not None:
-            message = {"message": answer_message(text, words, overrides, now)}
+            message = {"message": answer_message(text, words, ended.overrides, now)}
         yielded: dict[str, JsonValue] = {"yielded": True} if outcome and outcome.yielded else {}
         return (
             self._agent("lifecycle", {"phase": "finishing", "stopReason": reason}, now),

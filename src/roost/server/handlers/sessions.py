@@ -212,6 +212,7 @@ class Hearing:
         """To a session that need not exist yet."""
         session, key = await _heard(call, params)
         self._fanout.listen(call.client, session, key)
+        await self._fanout.tell_unread(key)
         told = Subscribed(subscribed=True, key=str(key))
         if params.include_approvals:
             replay: JsonObject = {

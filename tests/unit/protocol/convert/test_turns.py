@@ -201,7 +201,7 @@ def test_an_answer_is_told_with_what_its_session_shows(
     said = AssistantMessage(
         content=(Thinking(thinking="hm"), Text("yes")), at=5, provider="p", model="m", usage=Usage(output=3)
     )
-    events = turn.tell(ended(RunState.DONE, said), 7, overrides)
+    events = turn.tell(replace(ended(RunState.DONE, said), overrides=overrides), 7)
     message = next(event.payload["message"] for event in events if event.payload.get("state") == "final")
     assert isinstance(message, dict)
     *before, words = message["content"]
