@@ -19,6 +19,7 @@ class Sentinel(StrEnum):
 _EXACT = (Sentinel.REPLY_SKIP, Sentinel.ANNOUNCE_SKIP)
 _LAST_WORD = re.compile(rf"(?:^|(?<=\s))(?:{'|'.join(Sentinel)})\Z")
 _LAST_LETTERS = frozenset(word[-1] for word in Sentinel)
+_BEGINNINGS = frozenset(word[:end] for word in Sentinel for end in range(len(word) + 1))
 _REACH = max(map(len, Sentinel)) + 1
 _LONGEST = 64  # what is longer says something else, if only by its punctuation
 
@@ -64,7 +65,7 @@ def held_from(text: str) -> int:
     start = len(text)
     while start > max(0, len(text) - _REACH) and not text[start - 1].isspace():
         start -= 1
-    if not start or not text[start - 1].isspace() or not any(s.startswith(text[start:]) for s in Sentinel):
+    if not start or not text[start - 1].isspace() or text[start:] not in _BEGINNINGS:
         return len(text)
     held = start - 1
     while word := _LAST_WORD.search(text, max(0, (end := _unspaced(text, held)) - _REACH), end):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -141,7 +142,12 @@ _Keeps: TypeAlias = Callable[[str], bool]
 
 def effective_tools(available: Iterable[str], policy: ToolPolicy) -> EffectiveTools:
     """Pass the available tools through every stage."""
-    names = tuple(dict.fromkeys(available))
+    return _passed(tuple(dict.fromkeys(available)), policy)
+
+
+# Most runs are asked about with the same tools and the same rules.
+@lru_cache(maxsize=256)
+def _passed(names: tuple[str, ...], policy: ToolPolicy) -> EffectiveTools:
     removed: list[Removed] = []
     for stage, keeps in _stages(policy):
         kept = tuple(name for name in names if keeps(name))
