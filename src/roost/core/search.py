@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from roost.core import toolnames
 from roost.core.errors import InvalidInput
@@ -143,6 +144,7 @@ class _Separators(dict[int, str | None]):
         return result
 
 
+@lru_cache(maxsize=8_192)
 def _separated(code: int) -> str | None:
     character = chr(code)
     category = unicodedata.category(character)
