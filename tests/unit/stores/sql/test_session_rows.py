@@ -21,7 +21,7 @@ from roost.core.sessions import (
     Summary,
     Times,
 )
-from roost.core.visibility import VisibleScope
+from roost.core.visibility import EVERYTHING, VisibleScope
 from roost.stores.sql.rows import Binding, filtered, scope_conditions
 from roost.stores.sql.session_rows import list_conditions
 from roost.stores.sqlite.rows import SQL
@@ -32,6 +32,7 @@ from roost.testing.clock import NOON
 from tests.unit.stores.conftest import open_session
 
 CHILD = SessionKey.named("main", "child")
+OF_AN_AGENT = VisibleScope(agents=frozenset({"main"}), owner=OWNER, self_key=MAIN, tree_of=MAIN)
 FULL = session(CHILD, parent=MAIN)._replace(
     session_id=f"{CHILD}-1",
     facts=Facts(
@@ -136,12 +137,42 @@ def test_a_key_that_is_opened_again_counts_its_feed_on(tables: SqliteTables) -> 
     ],
 )
 def test_a_list_walks_an_index_in_its_order(connection: apsw.Connection, query: SessionQuery) -> None:
-    bindings: dict[str, Binding] = {"tenant": "default", "limit": 50, "offset": 0}
-    conditions = list_conditions(query, bindings) + scope_conditions(query.scope, bindings)
-    statement = filtered(SQL, "sessions", conditions)
-    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", bindings)]
+    plan = _plan(connection, "sessions", query)
     assert plan[0].startswith("SEARCH s USING INDEX sessions_by_")
     assert not any("TEMP B-TREE" in step for step in plan)
+
+
+@pytest.mark.requirement("P17")
+@pytest.mark.parametrize("statement", ["sessions", "glances", "kin"])
+@pytest.mark.parametrize("archived", [None, False])
+@pytest.mark.parametrize("scope", [EVERYTHING, VisibleScope(agents=None, owner=OWNER), OF_AN_AGENT])
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        (SessionQuery(parents=frozenset({MAIN})), "sessions_by_parent (parent=?)"),
+        (SessionQuery(keys=frozenset({MAIN})), "sqlite_autoindex_sessions_1 (tenant=? AND key=?)"),
+        (SessionQuery(label="a label"), "sessions_by_label (label=?)"),
+        (SessionQuery(parents=frozenset({MAIN}), agent="main"), "sessions_by_parent (parent=?)"),
+        (SessionQuery(label="a label", agent="main"), "sessions_by_label (label=?)"),
+    ],
+)
+def test_the_few_that_are_named_are_found_without_walking_the_others(
+    connection: apsw.Connection,
+    query: SessionQuery,
+    found: str,
+    scope: VisibleScope,
+    archived: bool | None,
+    statement: str,
+) -> None:
+    plan = _plan(connection, statement, replace(query, scope=scope, archived=archived))
+    assert plan[0] == f"SEARCH s USING INDEX {found}"
+
+
+def _plan(connection: apsw.Connection, name: str, query: SessionQuery) -> list[str]:
+    bindings: dict[str, Binding] = {"tenant": "default", "limit": 50, "offset": 0}
+    conditions = list_conditions(query, bindings) + scope_conditions(query.scope, bindings)
+    statement = filtered(SQL, name, conditions)
+    return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", bindings)]
 
 
 @pytest.mark.parametrize(

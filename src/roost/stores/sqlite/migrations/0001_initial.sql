@@ -360,3 +360,19 @@ CREATE TABLE denials (
 ) STRICT;
 
 CREATE INDEX denials_by_age ON denials (at);
+
+-- Plans are made for a store that has grown, from its first day on: nobody counts the rows again. A tenant is no way to
+-- find a session, nor is an agent or an owner; a key, a parent and a label are.
+ANALYZE sqlite_schema;
+
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+    ('sessions', 'sqlite_autoindex_sessions_1', '100000 100000 1'),
+    ('sessions', 'sessions_by_activity', '100000 100000 1 1'),
+    ('sessions', 'sessions_by_agent', '100000 100000 20000 1 1'),
+    ('sessions', 'sessions_by_owner', '100000 100000 20000 1 1'),
+    ('sessions', 'sessions_by_parent', '10000 5'),
+    ('sessions', 'sessions_by_label', '1000 2'),
+    ('sessions', 'sessions_sweepable', '10000 10000 1');
+
+-- Read by who makes the store; whoever opens it later has them from the start.
+ANALYZE sqlite_schema;
