@@ -43,7 +43,6 @@ def fill_sessions(path: Path, count: int, shape: Callable[[Session], Session] = 
         drive(tables.insert_session(shape(session(key, at=1_000_000 + number))))
         drive(tables.insert_generation(generation(key, f"id-{number}")))
     connection.execute("COMMIT")
-    connection.execute("ANALYZE")
     connection.close()
 
 
