@@ -144,6 +144,25 @@ async def test_a_wait_that_ends_leaves_the_run_going_and_the_reply_comes_later()
     assert "told you" in await stage.said(OPS)
 
 
+@pytest.mark.requirement("P6")
+async def test_who_was_stopped_hears_nothing_more_of_what_it_asked(stage: Stage) -> None:
+    gate = anyio.Event()
+    asking = stage.play(MAIN, send(agentId="ops", message="slowly"), otherwise=(Say("what?"),))
+    asked = stage.play(OPS, (Until(gate), Say("here it is")), otherwise=replies("x"))
+    async with stage.bench.serving() as (engine, _):
+        await stage.bench.say("ask ops")
+        await asked.asked(1)
+        await stage.bench.say("/stop")
+        assert len(await stage.bench.replies()) == 1
+        gate.set()
+        ended = await stage.over()
+        with anyio.fail_after(20):
+            await engine.settled()
+    assert (ended.state, ended.first_reply) == (ExchangeState.REPLIED, "here it is")
+    assert (len(asking.requests), len(asked.requests)) == (1, 1)
+    assert "here it is" in await stage.said(OPS)
+
+
 @pytest.mark.requirement("D13")
 @pytest.mark.parametrize(
     ("script", "status"),

@@ -110,7 +110,7 @@ def _after_primary(snapshot: RunSnapshot, exchange: Exchange, ending: Ending) ->
         failed = replace(exchange, state=state, error=outcome.error or str(outcome.state))
         return (_done(failed), *_tell_late(snapshot, failed, exchangetext.failure_text(failed), outcome))
     heard = replace(exchange, state=ExchangeState.REPLIED, first_reply=said, latest_reply=said)
-    if said is None:
+    if said is None or snapshot.called_off:
         return (_done(heard),)
     if one_way(exchange):
         return (_done(heard), *_tell_late(snapshot, heard, said, outcome))
@@ -146,7 +146,7 @@ def _tell_late(snapshot: RunSnapshot, exchange: Exchange, text: str, outcome: Ou
     requester = snapshot.partner
     if requester is None or requester.session is None or requester.key == snapshot.run.key:
         return ()
-    if outcome.state is RunState.KILLED or listens(requester, exchange):
+    if outcome.state is RunState.KILLED or snapshot.called_off or listens(requester, exchange):
         return ()
     block = exchangetext.late_block(exchange)
     run = _run(snapshot, exchange, requester.key, RunKind.EXCHANGE, block, outcome.at)

@@ -95,7 +95,7 @@ def plan(snapshot: Snapshot, arrival: Arrival) -> QueuePlan:
     stopped: Effects = ()
     if interrupts is not None:
         # Stored, for it may be under way in another gateway.
-        request = StopRequest(reason=INTERRUPTED, by=inbound.principal, at=at)
+        request = StopRequest(reason=INTERRUPTED, by=inbound.principal, at=at, goes_on=True)
         stopped = (RequestStop(run_id=interrupts, stop=request),)
     return QueuePlan(
         effects=(*opened, *seat.effects, accepted, *dropped, *stopped),

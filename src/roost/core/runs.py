@@ -156,11 +156,13 @@ class Parked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopRequest:
-    """Who asked for a run to end, and why. Kept on the run: it must not be taken up again."""
+    """Who asked for a run to end, and why. Kept on the run: it must not be taken up again. What it was about `goes_on` if
+    another run is to answer it."""
 
     reason: str
     by: Principal
     at: int
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

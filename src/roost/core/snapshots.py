@@ -45,8 +45,9 @@ class Snapshot:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSnapshot:
     """A run that ends: its session, the exchange it serves, what it `spawned`, children at work that other runs in whose
-    place it ends `shared` the task with, what its requester is owed, and who asked. `completion` is owed to `requester`; `siblings` are the other completions of the same batch, and `batch` is
-    the requester's run that spawned them. `firing` is what it was started for, `audience` the session it posts into.
+    place it ends `shared` the task with, what its requester is owed, and who asked. `completion` is owed to `requester`;
+    `siblings` are the other completions of the same batch, and `batch` is the requester's run that spawned them. `sender`
+    is the run that began the exchange. `firing` is what it was started for, `audience` the session it posts into.
     `left_at` is until when the gateway that had it was there.
     """
 
@@ -58,11 +59,18 @@ class RunSnapshot:
     requester: Snapshot | None = None
     batch: Run | None = None
     partner: Snapshot | None = None
+    sender: Run | None = None
     spawned: tuple[Completion, ...] = ()
     shared: tuple[Completion, ...] = ()
     firing: Firing | None = None
     audience: Snapshot | None = None
     left_at: int | None = None
+
+    @property
+    def called_off(self) -> bool:
+        """Whether the run that began the exchange was stopped: nobody is to go on with what comes of it."""
+        stop = self.sender.stop if self.sender else None
+        return stop is not None and not stop.goes_on
 
     @property
     def reset_away(self) -> bool:

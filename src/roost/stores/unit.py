@@ -133,13 +133,15 @@ class Unit:
             batch = await self.tables.run(completion.batch)
             owed = await self.tables.batch(completion.requester, completion.batch)
             siblings = tuple(other for other in owed if other.child_run != completion.child_run)
-        exchange, partner = None, None
+        exchange, partner, sender = None, None, None
         if run.request.exchange_id is not None:
             exchange = await self.tables.exchange(run.request.exchange_id)
         if exchange is not None:
             other = exchange.requester if run.key == exchange.target else exchange.target
             partner = await self.snapshot(other)
             exchange = await self.tables.exchange(exchange.id)
+        if exchange is not None and exchange.sent.by is not None:
+            sender = await self.tables.run(exchange.sent.by)
         return RunSnapshot(
             run=run,
             session=session,
@@ -149,6 +151,7 @@ class Unit:
             requester=requester,
             batch=batch,
             partner=partner,
+            sender=sender,
             spawned=await self.tables.batch(run.key, run.id),
             shared=await self._shared(run, session),
             firing=await self.tables.firing(run.request.firing) if run.request.firing else None,
