@@ -86,6 +86,16 @@ async def test_a_change_is_told_with_what_happened(opened: Opened) -> None:
         await client.event("sessions.changed", sessionKey=key, reason="send")
 
 
+async def test_a_label_is_looked_for_as_it_is_spelled_when_it_is_given(opened: Opened) -> None:
+    async with opened() as (_, client):
+        key = (await client.call("sessions.create", {"key": "trip", "label": "To  Rome "}))["key"]
+        for label in ("To Rome", " To   Rome"):
+            assert (await client.call("sessions.resolve", {"label": label}))["key"] == key
+            found = (await client.call("sessions.list", {"label": label}))["sessions"]
+            assert [row["key"] for row in found] == [key]
+        assert await client.call("sessions.resolve", {"label": " ", "allowMissing": True}) == {"ok": False}
+
+
 async def test_a_session_with_work_is_stopped_before_it_is_removed_or_reset(opened: Opened) -> None:
     async with opened() as (gate, client):
         gate.bench.model.add((Hang(),), (Hang(),))

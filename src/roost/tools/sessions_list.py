@@ -7,6 +7,7 @@ from typing import TypeAlias
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue, from_utf8
 from roost.core.keys import SessionKey
+from roost.core.labels import read_label
 from roost.core.listing import Glance, is_found_by, last_message_of, session_row, title_of, words_of
 from roost.core.models import ToolSpec
 from roost.core.queries import HistoryQuery, SessionQuery
@@ -130,8 +131,8 @@ class SessionsList:
             hidden=self._access.reach.hidden,
             kinds=frozenset(kind for kind in SessionKind if kind in kinds) if kinds else None,
             agent=arguments.agent(),
-            label=_short(arguments, "label", _LONGEST_SEARCH),
-            search=_short(arguments, "search", _LONGEST_SEARCH),
+            label=read_label(arguments.text_or("label", "")),
+            search=_search(arguments),
             active_since=self._access.clock.now() - minutes * _MINUTE if minutes else None,
             offset=arguments.whole("offset", 0, least=0, most=_MOST_ROWS),
             limit=arguments.whole("limit", LIMIT, least=1, most=MOST),
@@ -207,10 +208,10 @@ class SessionsList:
         return [recalled_to_json(recalled) for recalled in back.page.messages]
 
 
-def _short(arguments: Arguments, name: str, longest: int) -> str | None:
-    text = arguments.text_or(name, "").strip()
-    if len(text) > longest:
-        raise InvalidInput(f"`{name}` is longer than {longest} characters", hint="give less of it")
+def _search(arguments: Arguments) -> str | None:
+    text = arguments.text_or("search", "").strip()
+    if len(text) > _LONGEST_SEARCH:
+        raise InvalidInput(f"`search` is longer than {_LONGEST_SEARCH} characters", hint="give less of it")
     return text or None
 
 

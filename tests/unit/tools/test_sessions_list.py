@@ -114,6 +114,7 @@ async def test_every_filter_holds(house: House) -> None:
     assert await keys(house, kinds=["main"]) == ["main"]
     assert await keys(house, kinds=["main", "cron"]) == ["main", str(cron)]
     assert await keys(house, label="garden") == [str(SIDE)]
+    assert await keys(house, label="  garden ") == [str(SIDE)]
     assert await keys(house, label="gard") == []
     assert await keys(house, agentId="ops") == [str(OPS), str(GRANDCHILD), str(cron)]
     assert await keys(house, search="GARDEN") == [str(SIDE)]

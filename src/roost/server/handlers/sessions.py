@@ -6,6 +6,7 @@ from roost.core.errors import InvalidInput, NotFound
 from roost.core.figures import MINUTE_MS
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind, SessionKey
+from roost.core.labels import read_label
 from roost.core.messages import AssistantMessage, UserMessage, text_of
 from roost.core.prose import clean
 from roost.core.queries import HistoryQuery, SessionQuery
@@ -68,7 +69,7 @@ async def _query(call: Call, params: sessions.ListParams, limit: int) -> Session
         scope=seen,
         kinds=_KINDS - {SessionKind.CRON} if params.exclude_cron else None,
         agent=params.agent_id,
-        label=params.label,
+        label=read_label(params.label or ""),
         search=params.search or None,
         active_since=None if params.active_minutes is None else now - params.active_minutes * MINUTE_MS,
         parents=None if parent is None else frozenset({parent}),
@@ -124,7 +125,8 @@ async def _meant(call: Call, params: sessions.ResolveParams) -> Session | None:
     if params.session_id is not None:
         return await house.by_id(Operation.STATUS, caller, params.session_id, params.agent_id)
     if params.label is not None:
-        return await _labelled(call, params.label, params.agent_id)
+        label = read_label(params.label)
+        return None if label is None else await _labelled(call, label, params.agent_id)
     name = params.reference.key if params.reference else params.key or ""
     return await house.find(Operation.STATUS, caller, name, params.agent_id)
 
