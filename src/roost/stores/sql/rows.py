@@ -93,7 +93,8 @@ def scope_conditions(scope: VisibleScope, bindings: Bindings) -> list[str]:
     bindings["tree_of"] = key_text(scope.tree_of) if scope.tree_of else None
     bindings["owner"] = str(scope.owner) if scope.owner else None
     if scope.agents is None:
-        return ["where_of_owner"]
+        # A person has nothing but what is their own, which an index finds.
+        return ["where_owner" if scope.self_key is None and scope.tree_of is None else "where_of_owner"]
     if not scope.agents:
         return ["where_in_tree"]
     bindings["agents"] = listed(scope.agents)

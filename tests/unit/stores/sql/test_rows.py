@@ -14,7 +14,9 @@ CHILD = SessionKey.named("main", "child")
     ("scope", "conditions"),
     [
         (EVERYTHING, []),
-        (VisibleScope(agents=None, owner=OWNER), ["where_of_owner"]),
+        (VisibleScope(agents=None, owner=OWNER), ["where_owner"]),
+        (VisibleScope(agents=None, owner=OWNER, self_key=MAIN), ["where_of_owner"]),
+        (VisibleScope(agents=None, owner=OWNER, tree_of=MAIN), ["where_of_owner"]),
         (VisibleScope(self_key=MAIN, tree_of=MAIN), ["where_in_tree"]),
         (VisibleScope(agents=frozenset({"main"}), owner=OWNER), ["where_of_agents"]),
         (VisibleScope(), ["where_in_tree"]),

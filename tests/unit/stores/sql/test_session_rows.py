@@ -134,12 +134,27 @@ def test_a_key_that_is_opened_again_counts_its_feed_on(tables: SqliteTables) -> 
         SessionQuery(agent="main"),
         SessionQuery(scope=VisibleScope(agents=None, owner=OWNER)),
         SessionQuery(kinds=frozenset({SessionKind.MAIN}), active_since=1),
+        SessionQuery(archived=True),
+        SessionQuery(archived=None),
+        SessionQuery(archived=None, agent="main"),
+        SessionQuery(archived=None, active_since=1, after=Cursor(updated=5, key="k")),
+        SessionQuery(archived=None, scope=VisibleScope(agents=None, owner=OWNER)),
     ],
 )
 def test_a_list_walks_an_index_in_its_order(connection: apsw.Connection, query: SessionQuery) -> None:
     plan = _plan(connection, "sessions", query)
-    assert plan[0].startswith("SEARCH s USING INDEX sessions_by_")
+    assert plan[0].startswith(("SEARCH s USING INDEX sessions_by_", "SEARCH s USING INDEX sessions_archived"))
     assert not any("TEMP B-TREE" in step for step in plan)
+
+
+@pytest.mark.requirement("P17")
+@pytest.mark.parametrize("archived", [None, False, True])
+def test_what_is_a_persons_own_is_found_without_walking_what_is_others(
+    connection: apsw.Connection, archived: bool | None
+) -> None:
+    own = VisibleScope(agents=None, owner=OWNER)
+    plan = _plan(connection, "sessions", SessionQuery(scope=own, archived=archived))
+    assert plan == ["SEARCH s USING INDEX sessions_by_owner (tenant=? AND principal=?)"]
 
 
 @pytest.mark.requirement("P17")
