@@ -167,7 +167,10 @@ def tool_calls(message: Body) -> tuple[ToolCall, ...]:
     """The tool calls a message makes, in order."""
     if not isinstance(message, AssistantMessage):
         return ()
-    return tuple(block for block in message.content if isinstance(block, ToolCall))
+    content = message.content
+    if len(content) == 1 and isinstance(content[0], Text):  # nearly every message
+        return ()
+    return tuple(block for block in content if isinstance(block, ToolCall))
 
 
 def with_new_calls(answer: AssistantMessage, earlier: Iterable[Body]) -> AssistantMessage:
