@@ -25,7 +25,7 @@ from roost.testing.builders import answered
 from roost.testing.scripts import Hang, Say
 from roost.testing.wires import Refused
 from tests.flows.gateways import Bench
-from tests.flows.served import Gate, Opened, gate_of, send
+from tests.flows.served import Gate, Opened, gate_of, gates, send
 from tests.waiting import until_all_wait
 
 MAIN = "agent:main:main"
@@ -192,6 +192,40 @@ async def test_a_message_that_came_while_somebody_began_to_listen_is_told(tmp_pa
             await client.call("sessions.messages.subscribe", {"key": "main"})
             told = await client.event("session.message")
             assert told["message"]["content"][0]["text"] == "just now"
+
+
+async def test_whoever_begins_to_listen_meanwhile_each_message_is_told_once_in_its_order(
+    tmp_path: Path,
+) -> None:
+    key, names = SessionKey.parse(MAIN), [f"e{number}" for number in range(200)]
+    async with gates("sqlite", tmp_path) as gate, gate.client() as first, gate.client() as other:
+        await first.call("sessions.create", {"key": "main"})
+        await first.call("sessions.messages.subscribe", {"key": "main"})
+
+        async def listen_anew() -> None:
+            while True:
+                await other.call("sessions.messages.subscribe", {"key": "main"})
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(listen_anew)
+            for name in names:
+                await gate.bench.store.append(key, (answered(name, "x"),))
+            await first.event("session.message", messageId=names[-1])
+            group.cancel_scope.cancel()
+        assert [told["messageId"] for told in first.told("session.message")] == names
+
+
+async def test_a_session_that_is_not_there_yet_or_comes_back_is_listened_to(opened: Opened) -> None:
+    async with opened() as (_, client):
+        await client.call("sessions.messages.subscribe", {"key": "agent:main:side"})
+        await until_all_wait()
+        for text in ("one", "two"):
+            await client.call("sessions.create", {"key": "side"})
+            await client.call("chat.inject", {"sessionKey": "side", "message": text})
+            told = await client.event("session.message")
+            assert told["message"]["content"][0]["text"] == text
+            await client.call("sessions.delete", {"key": "side"})
+            client.events.clear()
 
 
 async def test_nothing_is_kept_of_a_turn_that_is_over(opened: Opened) -> None:

@@ -163,6 +163,28 @@ async def test_who_was_stopped_hears_nothing_more_of_what_it_asked(stage: Stage)
     assert "here it is" in await stage.said(OPS)
 
 
+@pytest.mark.requirement("P6")
+async def test_what_was_sent_before_a_stop_reaches_the_chat_it_was_sent_to(stage: Stage) -> None:
+    gate = anyio.Event()
+    sent = send(sessionKey=str(GROUP), message="dinner at seven", timeoutSeconds=0)
+    asking = stage.play(MAIN, sent, (Until(anyio.Event()),), otherwise=(Say("what?"),))
+    held = iter(((Say("hello all"),), (Until(gate), Say("fine"))))
+    asked = stage.play(GROUP, otherwise=lambda request: next(held, (Say("Dinner is at seven!"),)))
+    async with stage.bench.serving() as (engine, _):
+        await stage.bench.channel.say("hi", sender=BOB, chat=KITCHEN)
+        await stage.bench.channel.wait_replies(IN_KITCHEN, 1)
+        await stage.bench.say("tell the kitchen, then look outside")
+        await asking.asked(2)
+        await asked.asked(2)
+        await stage.bench.say("/stop")
+        assert len(await stage.bench.replies()) == 1
+        gate.set()
+        assert await stage.bench.channel.wait_replies(IN_KITCHEN, 2) == ("hello all", "Dinner is at seven!")
+        with anyio.fail_after(20):
+            await engine.settled()
+    assert len(asking.requests) == 2
+
+
 @pytest.mark.requirement("D13")
 @pytest.mark.parametrize(
     ("script", "status"),

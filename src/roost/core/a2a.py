@@ -110,18 +110,18 @@ def _after_primary(snapshot: RunSnapshot, exchange: Exchange, ending: Ending) ->
         failed = replace(exchange, state=state, error=outcome.error or str(outcome.state))
         return (_done(failed), *_tell_late(snapshot, failed, exchangetext.failure_text(failed), outcome))
     heard = replace(exchange, state=ExchangeState.REPLIED, first_reply=said, latest_reply=said)
-    if said is None or snapshot.called_off:
+    if said is None:
         return (_done(heard),)
     if one_way(exchange):
         return (_done(heard), *_tell_late(snapshot, heard, said, outcome))
-    if exchange.sent.internal:
+    if exchange.sent.internal or snapshot.called_off:
         return (*_close(snapshot, heard, ending), *_tell_late(snapshot, heard, said, outcome))
     return _next_turn(snapshot, heard, outcome) if heard.max_turns else _announce(snapshot, heard, outcome)
 
 
 def _close(snapshot: RunSnapshot, exchange: Exchange, ending: Ending) -> Effects:
-    """The end of an exchange that a person in no chat asked for: there are no turns, and the target announces only
-    where somebody would hear it."""
+    """The end of an exchange without turns, as a person in no chat asked for it or whoever asked was stopped: the target
+    announces only where somebody would hear it."""
     target = snapshot.session.session
     heard = target is not None and announce_address(target, ending.met) is not None
     return _announce(snapshot, exchange, ending.outcome) if heard else (_done(exchange),)

@@ -157,7 +157,7 @@ class Parked:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopRequest:
     """Who asked for a run to end, and why. Kept on the run: it must not be taken up again. What it was about `goes_on` if
-    another run is to answer it."""
+    the conversation is to go on with it."""
 
     reason: str
     by: Principal

@@ -97,7 +97,7 @@ def condense(snapshot: Snapshot, run: Run) -> Condensing:
         return Condensing(effects=(queued,), words="Condensing this conversation now.")
     if not running.request.kind.answers:
         return Condensing(effects=(queued,), words="Condensing this conversation after the run under way.")
-    stop = StopRequest(reason=CONDENSED, by=run.cause.principal, at=at)
+    stop = StopRequest(reason=CONDENSED, by=run.cause.principal, at=at, goes_on=True)
     return Condensing(
         effects=(RequestStop(run_id=running.id, stop=stop), queued),
         ends=(running.id,),

@@ -51,11 +51,13 @@ class Fanout:
         self._turns: dict[str, Turn] = {}
         self._read: dict[SessionKey, int] = {}
         self._ended: dict[SessionKey, str] = {}
+        self._items: ListFeed | None = None
 
     async def serve(self) -> None:
         """Tell clients until cancelled."""
         feed, owner = self._house.engine.feed, PersonCaller(principal=OWNER)
         async with feed.subscribe_all(owner, self._follows) as items:
+            self._items = items
             # Whoever listened before may have ended, and missed something.
             await self._catch_up(items)
             async for item in items:
@@ -64,14 +66,13 @@ class Fanout:
     # -- what handlers ask for -----------------------------------------------------------------------
 
     def listen(self, client: Connected, session: Session | None, key: SessionKey) -> None:
-        """Give a client the messages of a session from now on."""
+        """Give a client the messages of a session, from how it was read on."""
+        followed = self._follows(key)
         self._read.setdefault(key, session.events if session else 0)
         client.listens.add(key)
-
-    async def tell_unread(self, key: SessionKey) -> None:
-        """Tell of what was stored in a session after it was read for who listens now, and before anybody listened."""
-        if not self.under_way(key):
-            await self._messages(key, _all)
+        if self._items is not None and not followed:
+            # What was stored meanwhile was nobody's news.
+            self._items.changed(key)
 
     def unlisten(self, client: Connected, key: SessionKey) -> None:
         client.listens.discard(key)
@@ -187,7 +188,9 @@ class Fanout:
         return _REASONS.get(events[0].kind, CHANGE) if events else CHANGE
 
     def _gone(self, key: SessionKey) -> None:
-        self._read.pop(key, None)
+        # One that was not there yet may come, and one that comes back counts on.
+        if not self._house.clients.listeners(key):
+            self._read.pop(key, None)
         self._ended.pop(key, None)
         payload: dict[str, JsonValue] = {"reason": "delete", "ts": self._house.clock.now()}
         named: JsonObject = {"sessionKey": str(key), "agentId": key.agent, **payload}

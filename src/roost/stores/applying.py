@@ -237,10 +237,9 @@ async def request_stop(unit: Unit, effect: fx.RequestStop) -> None:
     run = await unit.known_run(effect.run_id)
     if run.state.ended:
         raise Conflict(f"run {run.id} has ended already")
+    first = run.stop if run.stop and (effect.stop.goes_on or not run.stop.goes_on) else effect.stop
     # One that waits for its moment has none to wait for any more but its end.
-    await unit.tables.update_run(
-        replace(run, stop=run.stop or effect.stop, ready_at=min(run.ready_at, unit.now))
-    )
+    await unit.tables.update_run(replace(run, stop=first, ready_at=min(run.ready_at, unit.now)))
     unit.stop_asked()
 
 

@@ -124,7 +124,7 @@ def _earlier(said: JsonObject) -> tuple[str, ...]:
 
 def as_line(value: JsonValue, limit: int = LABEL_CHARS) -> str | None:
     """A text for people, on one line."""
-    return _CONTROL.sub(" ", as_text(value)[:limit]).strip() or None
+    return " ".join(_CONTROL.sub(" ", as_text(value)[:limit]).split()) or None
 
 
 def _labels(said: JsonObject) -> Labels:

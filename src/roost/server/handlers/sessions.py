@@ -69,7 +69,7 @@ async def _query(call: Call, params: sessions.ListParams, limit: int) -> Session
         scope=seen,
         kinds=_KINDS - {SessionKind.CRON} if params.exclude_cron else None,
         agent=params.agent_id,
-        label=read_label(params.label or ""),
+        label=None if params.label is None else _label(params.label),
         search=params.search or None,
         active_since=None if params.active_minutes is None else now - params.active_minutes * MINUTE_MS,
         parents=None if parent is None else frozenset({parent}),
@@ -125,10 +125,16 @@ async def _meant(call: Call, params: sessions.ResolveParams) -> Session | None:
     if params.session_id is not None:
         return await house.by_id(Operation.STATUS, caller, params.session_id, params.agent_id)
     if params.label is not None:
-        label = read_label(params.label)
-        return None if label is None else await _labelled(call, label, params.agent_id)
+        return await _labelled(call, _label(params.label), params.agent_id)
     name = params.reference.key if params.reference else params.key or ""
     return await house.find(Operation.STATUS, caller, name, params.agent_id)
+
+
+def _label(given: str) -> str:
+    label = read_label(given)
+    if label is None:
+        raise InvalidInput("a label is more than spaces", hint="give one, or leave it out")
+    return label
 
 
 async def _labelled(call: Call, label: str, agent: str | None) -> Session | None:
@@ -214,7 +220,6 @@ class Hearing:
         """To a session that need not exist yet."""
         session, key = await _heard(call, params)
         self._fanout.listen(call.client, session, key)
-        await self._fanout.tell_unread(key)
         told = Subscribed(subscribed=True, key=str(key))
         if params.include_approvals:
             replay: JsonObject = {

@@ -1,6 +1,7 @@
 """What can be wrong with a store in SQLite, and how it is found."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.resources import files
 
 import apsw
@@ -33,11 +34,32 @@ CHECKS = (
 
 def expected_structure() -> Mapping[str, str]:
     """The statements that make each table and index, by name, tables first."""
+    with _fresh() as fresh:
+        return {str(name): str(sql) for name, sql in fresh.execute(SQL["structure"])}
+
+
+def expected_statistics() -> frozenset[tuple[str, ...]]:
+    """What plans are made by."""
+    with _fresh() as fresh:
+        return statistics(fresh)
+
+
+def statistics(connection: apsw.Connection) -> frozenset[tuple[str, ...]]:
+    try:
+        return frozenset(tuple(map(str, row)) for row in connection.execute(SQL["statistics"]))
+    except apsw.SQLError:
+        # There is not even a place for them.
+        return frozenset()
+
+
+@contextmanager
+def _fresh() -> Iterator[apsw.Connection]:
+    """A store as it is made."""
     fresh = apsw.Connection(":memory:")
     try:
         for step in steps_in(MIGRATIONS):
             fresh.execute(step.script).fetchall()
-        return {str(name): str(sql) for name, sql in fresh.execute(SQL["structure"])}
+        yield fresh
     finally:
         fresh.close()
 
@@ -57,6 +79,8 @@ def _faults(connection: apsw.Connection) -> Iterator[str]:
     for name in expected_structure():
         if name not in present:
             yield f"missing: {name}"
+    if statistics(connection) != expected_statistics():
+        yield "statistics: sessions may be found slowly"
     for name in (*CHECKS, "unsearchable_entries"):
         try:
             for found in _found(connection, name):

@@ -5,6 +5,19 @@ SELECT name, sql FROM sqlite_schema
 WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name NOT LIKE 'entry\_search\_%' ESCAPE '\'
 ORDER BY type = 'index', rowid;
 
+-- name: statistics
+SELECT tbl, idx, stat FROM sqlite_stat1;
+
+-- name: forget_statistics
+DELETE FROM sqlite_stat1;
+
+-- name: put_statistics
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (?, ?, ?);
+
+-- name: read_statistics
+-- Makes room for them, where there is none, and has them heeded.
+ANALYZE sqlite_schema;
+
 -- name: stray_search_rows
 SELECT d.id FROM entry_search_docsize d WHERE NOT EXISTS (SELECT 1 FROM entries e WHERE e.id = d.id);
 
@@ -57,10 +70,10 @@ WHERE NOT EXISTS (SELECT 1 FROM generations g WHERE g.id = e.generation);
 
 -- name: home_of_entries
 -- The session whose feed tells of these entries, if its own generation is the one that is lost.
-SELECT s.id, s.session_id FROM entries e
-JOIN events n ON n.kind = 'entry' AND n.ref = e.entry_id
-JOIN sessions s ON s.id = n.session
-WHERE e.generation = ? AND NOT EXISTS (SELECT 1 FROM generations g WHERE g.session_id = s.session_id) LIMIT 1;
+-- In this order: every event is looked at once, however many sessions there are.
+SELECT s.id, s.session_id FROM events n CROSS JOIN sessions s ON s.id = n.session
+WHERE n.kind = 'entry' AND n.ref IN (SELECT entry_id FROM entries WHERE generation = ?)
+    AND NOT EXISTS (SELECT 1 FROM generations g WHERE g.session_id = s.session_id) LIMIT 1;
 
 -- name: free_session
 SELECT 1 + max((SELECT coalesce(max(id), 0) FROM sessions), (SELECT coalesce(max(session), 0) FROM generations));

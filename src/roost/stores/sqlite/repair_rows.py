@@ -14,7 +14,7 @@ from roost.core.summaries import count, summarise
 from roost.stores.codec import key_text, stored_key
 from roost.stores.sql.entry_rows import END
 from roost.stores.sql.session_rows import read_session
-from roost.stores.sqlite.checking import SQL, expected_structure, readable
+from roost.stores.sqlite.checking import SQL, expected_statistics, expected_structure, readable
 from roost.stores.sqlite.search_rows import SearchRows, search_words
 from roost.stores.tables import drive
 
@@ -23,12 +23,17 @@ SEARCH = "entry_search"
 
 class RepairRows(SearchRows):
     def restore_structure(self) -> None:
-        """Tables and indexes that are missing are made, and every index is made anew."""
+        """Tables and indexes that are missing are made, every index is made anew, and plans are made as by a new store."""
         present = {row[0] for row in self._execute(SQL["structure"])}
         for name, statement in expected_structure().items():
             if name not in present:
                 self._execute(statement).fetchall()
         self._execute("REINDEX").fetchall()
+        self._execute(SQL["read_statistics"])
+        self._execute(SQL["forget_statistics"])
+        for row in expected_statistics():
+            self._execute(SQL["put_statistics"], row)
+        self._execute(SQL["read_statistics"])
 
     def restate_work(self) -> None:
         """What the columns say of a row is what its value says, and a budget holds what its calls do."""

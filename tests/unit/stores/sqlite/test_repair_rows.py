@@ -81,6 +81,8 @@ async def patient(tmp_path: Path) -> AsyncIterator[Patient]:
 
 MENDED = {
     "indexes": ("DROP INDEX runs_active", "DROP INDEX sessions_by_activity", "DROP INDEX events_by_age"),
+    "statistics": ("UPDATE sqlite_stat1 SET stat = '1 1'",),
+    "no statistics": ("DROP TABLE sqlite_stat1",),
     "search": ("DROP TABLE entry_search",),
     "search rows": ("DELETE FROM entry_search WHERE rowid = 1",),
     "search data": ("DELETE FROM entry_search_data",),
