@@ -71,9 +71,8 @@ CREATE TABLE sessions (
     UNIQUE (tenant, key)
 );
 
-CREATE INDEX sessions_by_activity ON sessions (tenant, updated_at DESC, key) WHERE archived_at IS NULL;
+CREATE INDEX sessions_by_activity ON sessions (tenant, updated_at DESC, key, archived_at);
 CREATE INDEX sessions_archived ON sessions (tenant, updated_at DESC, key) WHERE archived_at IS NOT NULL;
-CREATE INDEX sessions_by_update ON sessions (tenant, updated_at DESC, key);
 CREATE INDEX sessions_by_agent ON sessions (tenant, agent, updated_at DESC, key);
 CREATE INDEX sessions_by_owner ON sessions (tenant, principal, updated_at DESC, key);
 CREATE INDEX sessions_by_parent ON sessions (parent) WHERE parent IS NOT NULL;

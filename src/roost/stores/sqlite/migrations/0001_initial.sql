@@ -69,9 +69,8 @@ CREATE TABLE sessions (
     UNIQUE (tenant, key)
 ) STRICT;
 
-CREATE INDEX sessions_by_activity ON sessions (tenant, updated_at DESC, key) WHERE archived_at IS NULL;
+CREATE INDEX sessions_by_activity ON sessions (tenant, updated_at DESC, key, archived_at);
 CREATE INDEX sessions_archived ON sessions (tenant, updated_at DESC, key) WHERE archived_at IS NOT NULL;
-CREATE INDEX sessions_by_update ON sessions (tenant, updated_at DESC, key);
 CREATE INDEX sessions_by_agent ON sessions (tenant, agent, updated_at DESC, key);
 CREATE INDEX sessions_by_owner ON sessions (tenant, principal, updated_at DESC, key);
 CREATE INDEX sessions_by_parent ON sessions (parent) WHERE parent IS NOT NULL;
@@ -369,9 +368,8 @@ ANALYZE sqlite_schema;
 
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('sessions', 'sqlite_autoindex_sessions_1', '100000 100000 1'),
-    ('sessions', 'sessions_by_activity', '100000 100000 1 1'),
-    ('sessions', 'sessions_archived', '100000 100000 1 1'),
-    ('sessions', 'sessions_by_update', '200000 200000 1 1'),
+    ('sessions', 'sessions_by_activity', '100000 100000 1 1 1'),
+    ('sessions', 'sessions_archived', '50000 50000 1 1'),
     ('sessions', 'sessions_by_agent', '100000 100000 20000 1 1'),
     ('sessions', 'sessions_by_owner', '100000 100000 20000 1 1'),
     ('sessions', 'sessions_by_parent', '10000 5'),
