@@ -27,7 +27,7 @@ UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, InvalidInput)
 # A recursive alias cannot be looked up by name from another module; its values are JSON already.
 RECURSIVE = {"JsonValue": object}
 
-CACHED_TEXTS = 65_536
+CACHED_TEXTS = 8_192
 CACHED_VALUES = 16_384
 key_text: Callable[[SessionKey], str] = str
 parse_key: Callable[[str], SessionKey] = lru_cache(CACHED_TEXTS)(SessionKey.parse)
