@@ -124,7 +124,7 @@ _PROMISES: tuple[Row, ...] = (
     ("P18", MET, 4, "The model that answers is the one asked for, or the reason is stated; a fallback lasts one turn, and an unknown model is refused at spawn."),
     ("P19", MET, 3, "The usage ledger has one row a model call; every total is a sum over it, and deleting sessions changes none."),
     ("P20", MET, 3, "Budgets reserve before a call and settle after: concurrent runs never spend more than a hard limit, and each refused user is told once."),
-    ("P21", PLANNED, 3, "Memory, open files, tasks and store connections stay flat however many sessions pass through."),
+    ("P21", MET, 3, "Memory, open files, tasks and store connections stay flat however many sessions pass through."),
     ("P22", MET, 3, "One retention policy removes what its dry run lists and nothing active, pinned or undelivered, and the file shrinks."),
     ("P23", MET, 4, "A caller that waits gives its slot back, so a limit of 1 never deadlocks, and no session's children starve another's."),
     ("P24", MET, 6, "No log, export or history answer shows a secret, configured ones are not even stored, and masked text written back is refused."),

@@ -182,6 +182,7 @@ denials = st.builds(
     reason=texts,
     caller=st.none() | keys,
     target=st.none() | texts,
+    hidden=st.booleans(),
 )
 progress = st.builds(Progress, recoveries=st.integers(0, 2))
 

@@ -4,14 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core import a2a
+from roost.core import a2a, children
 from roost.core.effects import (
     AcceptInput,
     AcknowledgeCompletion,
     Effects,
+    EndRun,
     OweCompletion,
     PutExchange,
     QueueRun,
+    RequestStop,
     SettleCompletion,
 )
 from roost.core.errors import Conflict
@@ -20,9 +22,10 @@ from roost.core.exchanges import Completion, CompletionStatus, Exchange, Exchang
 from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
+from roost.core.principals import OWNER
 from roost.core.remotes import RemoteSession
-from roost.core.runs import Request, Run, RunKind, Step, StepKind
-from roost.core.snapshots import RunSnapshot, Snapshot
+from roost.core.runs import Outcome, Request, Run, RunKind, RunState, Step, StepKind, StopRequest
+from roost.core.snapshots import ExchangeSnapshot, RunSnapshot
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -34,6 +37,7 @@ SIDE = SessionKey.named("main", "side")
 CHILD = SessionKey.parse("agent:main:subagent:one")
 OTHER = SessionKey.parse("agent:main:subagent:two")
 Advance = Seen[RunSnapshot, Effects]
+Look = Seen[ExchangeSnapshot, Effects]
 
 
 async def test_the_decision_on_an_end_sees_the_exchange_and_both_its_sides(
@@ -133,24 +137,85 @@ async def test_what_went_to_other_gateways_is_listed_until_it_is_over(store: Sto
     assert await store.remote_exchanges(10, {"lab", "nobody"}) == (first,)
     assert await store.remote_exchanges(10, {"lab", "office"}) == ()
     done = replace(first, phase=Phase.DONE, state=ExchangeState.REPLIED)
-    assert await store.change_exchange("x-0", lambda exchange, _: (PutExchange(exchange=done),)) == done
+    assert await store.change_exchange("x-0", lambda _: (PutExchange(exchange=done),)) == done
     assert await store.remote_exchanges(10) == (third,)
 
 
-async def test_an_exchange_is_decided_about_as_it_is_with_its_target(store: Store, lease: Lease) -> None:
-    await opened(store)
+def _never(snapshot: ExchangeSnapshot) -> Effects:
+    pytest.fail("there is nothing to decide about")
+
+
+async def looked_at(store: Store, exchange: Exchange) -> ExchangeSnapshot:
+    look = Look(())
+    assert await store.change_exchange(exchange.id, look) == exchange
+    return look.last
+
+
+async def test_an_exchange_is_decided_about_as_it_is_with_its_target_and_who_began_it(
+    store: Store, lease: Lease
+) -> None:
+    claim = await started(store, lease, "r-1")
     await opened(store, SIDE)
-    exchange = Exchange(id="x-1", requester=MAIN, target=SIDE, request="say", created_at=NOON, max_turns=0)
+    begun, unsaid = (
+        Exchange(
+            id=name,
+            requester=MAIN,
+            target=SIDE,
+            request="say",
+            created_at=NOON,
+            max_turns=0,
+            sent=Sent(by=by),
+        )
+        for name, by in (("x-1", "r-1"), ("x-2", None))
+    )
+    await change(store, PutExchange(exchange=begun), PutExchange(exchange=unsaid), key=SIDE)
+    seen = await looked_at(store, begun)
+    assert seen == ExchangeSnapshot(
+        exchange=begun, target=await change(store, key=SIDE), sender=await store.run("r-1")
+    )
+    assert not seen.called_off
+    await change(store, RequestStop(run_id="r-1", stop=StopRequest(reason="/stop", by=OWNER, at=NOON)))
+    assert (await looked_at(store, begun)).called_off
+    await store.finish_run(claim, lambda snapshot: (builders.done("r-1"),))
+    assert (await looked_at(store, begun)).called_off
+    seen = await looked_at(store, unsaid)
+    assert (seen.sender, seen.called_off) == (None, False)
+    assert await store.change_exchange("none", _never) is None
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+async def test_who_began_an_exchange_and_yielded_stands_where_that_goes_on(
+    store: Store, lease: Lease, stopped: bool
+) -> None:
+    claim = await started(store, lease, "r-1")
+    await opened(store, SIDE)
+    exchange = Exchange(
+        id="x-1",
+        requester=MAIN,
+        target=SIDE,
+        request="say",
+        created_at=NOON,
+        max_turns=0,
+        sent=Sent(by="r-1"),
+    )
     await change(store, PutExchange(exchange=exchange), key=SIDE)
-    seen: list[tuple[Exchange, SessionKey]] = []
-
-    def look(found: Exchange, snapshot: Snapshot) -> Effects:
-        seen.append((found, snapshot.key))
-        return ()
-
-    assert await store.change_exchange("x-1", look) == exchange
-    assert await store.change_exchange("none", look) is None
-    assert seen == [(exchange, SIDE)]
+    await opened(store, row=builders.session(CHILD, parent=MAIN))
+    awaited = owed("c-1", CHILD, "r-1")
+    yielded = EndRun(run_id="r-1", outcome=Outcome(state=RunState.DONE, at=NOON, yielded=True))
+    await store.finish_run(claim, lambda snapshot: (yielded, OweCompletion(completion=awaited)))
+    assert not (await looked_at(store, exchange)).called_off
+    run = await store.run("r-1")
+    assert run is not None
+    told = (
+        SettleCompletion(child_run="c-1", status=CompletionStatus.OK, at=NOON),
+        AcknowledgeCompletion(child_run="c-1", at=NOON),
+        *(() if stopped else children.go_on(run, (awaited,), NOON)),
+    )
+    await change(store, *told)
+    seen = await looked_at(store, exchange)
+    assert seen.called_off is stopped
+    assert seen.sender is not None
+    assert (seen.sender.id == "r-1") is stopped
 
 
 def owed(child_run: str, child: SessionKey, batch: str) -> Completion:

@@ -13,7 +13,7 @@ from roost.core.leases import Lease
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent, SpentBy
 from roost.core.messages import Usage
 from roost.core.principals import OWNER, Principal, person
-from roost.core.queries import LedgerQuery
+from roost.core.queries import DenialQuery, LedgerQuery
 from roost.core.runs import RunKind
 from roost.ports import Store
 from roost.testing import builders
@@ -240,6 +240,7 @@ async def test_denials_are_kept_newest_first(store: Store, reopen: Reopen) -> No
             reason=f"denial {number}",
             caller=CHILD if number else None,
             target="agent:ops:main" if number else None,
+            hidden=number == 2,
         )
         for number in range(3)
     ]
@@ -250,6 +251,58 @@ async def test_denials_are_kept_newest_first(store: Store, reopen: Reopen) -> No
     store = await reopen()
     assert await store.denials(10) == (denials[2], denials[1], denials[0])
     assert await store.denials(2) == (denials[2], denials[1])
+
+
+@pytest.mark.requirement("P29")
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        (DenialQuery(), [5, 4, 3, 2, 1, 0]),
+        (DenialQuery(told=ALICE), [5, 2, 1]),
+        (DenialQuery(caller=CHILD), [4, 1]),
+        (DenialQuery(at_door=True), [5, 0]),
+        (DenialQuery(operation="send"), [4, 3]),
+        (DenialQuery(target="r-1"), [4, 2]),
+        (DenialQuery(caller=CHILD, operation="send", target="r-1"), [4]),
+        (DenialQuery(told=ALICE, at_door=True), [5]),
+        (DenialQuery(told=ALICE, operation="send"), []),
+    ],
+)
+async def test_denials_are_found_by_whom_where_and_what_they_are_about(
+    store: Store, query: DenialQuery, found: list[int]
+) -> None:
+    about = (
+        (OWNER, None, "inbound", None),
+        (ALICE, CHILD, "history", None),
+        (ALICE, MAIN, "history", "r-1"),
+        (OWNER, MAIN, "send", "r-2"),
+        (OWNER, CHILD, "send", "r-1"),
+        (ALICE, None, "inbound", None),
+    )
+    for at, (principal, caller, operation, target) in enumerate(about):
+        await store.record_denial(
+            Denial(
+                at=at,
+                operation=operation,
+                principal=principal,
+                rule="r",
+                reason="",
+                caller=caller,
+                target=target,
+            )
+        )
+    assert [one.at for one in await store.denials(10, query)] == found
+    assert [one.at for one in await store.denials(1, query)] == found[:1]
+
+
+@pytest.mark.requirement("P8", "S17")
+async def test_a_hidden_denial_is_not_told_to_whom_it_was_refused(store: Store) -> None:
+    told = Denial(at=1, operation="history", principal=ALICE, rule="r", reason="", caller=MAIN)
+    hidden = replace(told, at=2, hidden=True)
+    for one in (told, hidden):
+        await store.record_denial(one)
+    assert await store.denials(1, DenialQuery(told=ALICE)) == (told,)
+    assert await store.denials(10, DenialQuery(caller=MAIN)) == (hidden, told)
 
 
 async def test_a_denial_of_a_decision_that_fails_is_not_kept(store: Store) -> None:

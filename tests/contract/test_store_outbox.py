@@ -244,6 +244,7 @@ async def test_what_a_gateway_that_is_gone_was_sending_is_uncertain_and_never_se
     lease = await store.acquire_lease(Gateway(name="second", holder="process-2"))
     (lost,) = await store.reap_deliveries(lease)
     assert (lost.id, lost.state, lost.claim) == ("d-1", DeliveryState.UNCERTAIN, None)
+    assert lost.attempts == 0
     assert lost.fence > taken.fence
     assert lost.error
     assert await store.delivery("d-1") == lost
@@ -270,7 +271,10 @@ async def uncertain(store: Store, lease: Lease, name: str = "d-1") -> Delivery:
     return await sent(store, taken, Unknown(error="no answer"))
 
 
-@pytest.mark.parametrize("state", [DeliveryState.CONFIRMED, DeliveryState.DISMISSED, DeliveryState.INTENT])
+@pytest.mark.parametrize(
+    "state",
+    [DeliveryState.CONFIRMED, DeliveryState.DISMISSED, DeliveryState.FAILED, DeliveryState.INTENT],
+)
 @pytest.mark.parametrize("result", [Unknown(error="no answer"), Rejected(error="blocked")])
 async def test_an_uncertain_or_failed_one_is_resolved_by_a_word(
     store: Store, lease: Lease, result: SendResult, state: DeliveryState
@@ -307,7 +311,7 @@ async def test_one_that_shall_be_sent_again_waits_for_what_is_being_sent(store: 
     assert await claimed(store, lease) == ["d-1"]
 
 
-@pytest.mark.parametrize("state", [DeliveryState.SENDING, DeliveryState.UNCERTAIN, DeliveryState.FAILED])
+@pytest.mark.parametrize("state", [DeliveryState.SENDING, DeliveryState.UNCERTAIN])
 async def test_a_word_that_settles_nothing_is_refused(
     store: Store, lease: Lease, state: DeliveryState
 ) -> None:
@@ -357,3 +361,11 @@ async def test_deliveries_of_a_state_come_oldest_first_up_to_the_limit(store: St
     assert [delivery.id for delivery in intents] == ["d-2", "d-3"]
     failed = await store.deliveries(DeliveryState.FAILED, 10)
     assert [delivery.id for delivery in failed] == ["d-1"]
+
+
+async def test_deliveries_of_a_session_are_found_behind_those_of_others(store: Store) -> None:
+    await added(store, "d-1", "d-2")
+    await added(store, "d-3", "d-4", address=BOB, key=SIDE)
+    found = await store.deliveries(DeliveryState.INTENT, 1, SIDE)
+    assert [one.id for one in found] == ["d-3"]
+    assert await store.deliveries(DeliveryState.FAILED, 1, SIDE) == ()

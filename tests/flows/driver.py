@@ -145,20 +145,23 @@ class Driver:
             reply_to=reply_address(envelope),
         )
 
-    async def hear(self, envelope: Envelope) -> Accepted:
-        """A message comes in; one that interrupts ends the run under way."""
-        accepted, plan = await self.let_in(envelope)
+    async def hear(self, envelope: Envelope, bound: SessionKey | None = None) -> Accepted:
+        """A message comes in, perhaps in a thread that a session is bound to; one that interrupts ends the run under
+        way."""
+        accepted, plan = await self.let_in(envelope, bound)
         if plan and plan.interrupts:
             await self.stop(plan.interrupts)
         return accepted
 
-    async def let_in(self, envelope: Envelope) -> tuple[Accepted, queueing.QueuePlan | None]:
+    async def let_in(
+        self, envelope: Envelope, bound: SessionKey | None = None
+    ) -> tuple[Accepted, queueing.QueuePlan | None]:
         """A message comes in at the door, and nothing else happens."""
         admitted = admission.decide(envelope, self.house.door)
         assert isinstance(admitted, Admitted), admitted
         main_name = self.house.rules.main_name
         route = routing.route(envelope, admitted.principal, self.house.rules)
-        inbound = self.inbound(envelope, route.key, admitted)
+        inbound = self.inbound(envelope, bound or route.key, admitted)
         opening = Opening(
             session_id=self.names("generation"),
             owner=session_owner(route.key, main_name, creator=admitted.principal),

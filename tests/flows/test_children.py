@@ -9,20 +9,19 @@ import pytest
 from roost.core import stopping
 from roost.core.addresses import Address
 from roost.core.deliveries import DeliveryKind
-from roost.core.exchanges import Completion, CompletionStatus, ExchangeState, Phase
+from roost.core.exchanges import CompletionStatus, ExchangeState, Phase
 from roost.core.inbound import InboundState
 from roost.core.keys import SessionKey
-from roost.core.messages import ProvenanceKind, UserMessage, text_of
 from roost.core.notices import derived_id
 from roost.core.principals import OWNER
 from roost.core.queries import SessionQuery
-from roost.core.recovery import MAX_AGE_MS
-from roost.core.runs import Run, RunKind, RunState, StopRequest
+from roost.core.runs import RunKind, RunState, StopRequest
 from roost.core.trees import Tree
 from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
-from tests.flows.agents import send, spawn, steer
-from tests.flows.driver import Driver, Said, dm
+from tests.flows.agents import send, spawn
+from tests.flows.driver import Driver, Said
+from tests.flows.parenting import asked, batch, end, owed, told_in
 from tests.flows.storm import AGENTS, Storm
 from tests.scale import count, seeds
 from tests.snapshots import snapshot
@@ -35,37 +34,6 @@ STATUSES = {
     RunState.KILLED: CompletionStatus.KILLED,
     RunState.INTERRUPTED: CompletionStatus.INTERRUPTED,
 }
-
-
-async def asked(driver: Driver, text: str = "look into it") -> Run:
-    """A turn of the owner's session that is under way."""
-    await driver.hear(dm(text))
-    run = await driver.started()
-    await driver.take(run)
-    return run
-
-
-async def end(driver: Driver, clock: FakeClock, run: Run, state: RunState, text: str = "found it") -> None:
-    """End a child in a given way; one that is interrupted was left too long by a gateway that died."""
-    if state is RunState.INTERRUPTED:
-        clock.advance(MAX_AGE_MS + 1)
-        await driver.recover()
-    else:
-        await driver.finish(run, Said(text=text, state=state))
-
-
-async def told_in(driver: Driver, key: SessionKey) -> list[str]:
-    """What a session's transcript was told of children."""
-    entries = await driver.store.entries((await driver.session(key)).session_id)
-    return [
-        text_of(entry.body)
-        for entry in entries
-        if isinstance(entry.body, UserMessage) and entry.body.provenance.kind is ProvenanceKind.SUBAGENT
-    ]
-
-
-async def owed(driver: Driver, key: SessionKey = MAIN) -> list[tuple[str, CompletionStatus]]:
-    return [(one.child_run, one.status) for one in await driver.store.completions(key)]
 
 
 @pytest.mark.requirement("P1", "D27")
@@ -124,12 +92,6 @@ async def test_a_settled_child_is_still_owed_after_the_gateway_died(driver: Driv
     )
     await driver.play(lambda run: Said(text="it is here"))
     assert len(await told_in(driver, MAIN)) == 1
-
-
-async def batch(driver: Driver, size: int) -> tuple[Run, list[Completion]]:
-    """A turn that spawned some children."""
-    turn = await asked(driver)
-    return turn, [await spawn(driver, turn, f"part {number}") for number in range(size)]
 
 
 @pytest.mark.requirement("P1", "D63")
@@ -232,44 +194,6 @@ async def test_a_child_that_yields_unread_words_of_its_own_child_goes_on_with_th
     assert [run.request.kind for run in ended] == [RunKind.CONTINUATION, RunKind.ANNOUNCE]
     (line,) = await told_in(driver, MAIN)
     assert "Result: all of it" in line
-
-
-@pytest.mark.requirement("P1", "D27", "D64")
-@pytest.mark.parametrize("yields", [True, False])
-@pytest.mark.parametrize("parts", [1, 2])
-async def test_a_child_that_hears_more_while_parts_of_its_task_are_at_work_reports_after_all_of_them(
-    driver: Driver, yields: bool, parts: int
-) -> None:
-    turn, (child,) = await batch(driver, 1)
-    task = await driver.started()
-    await driver.take(task)
-    await spawn(driver, task, "a part of it")
-    part = await driver.started()
-    await driver.finish(task, Said(text="on it", yielded=yields))
-    await steer(driver, turn, task)
-    again = await driver.started()
-    assert again.key == task.key
-    await driver.take(again)
-    for _ in range(parts - 1):
-        await spawn(driver, again, "another part")
-    await driver.finish(again, Said(text="noted", yielded=yields))
-    await driver.finish(turn, Said(text="begun"))
-    assert await owed(driver) == [(child.child_run, CompletionStatus.PENDING)]
-    others = [await driver.started() for _ in range(parts - 1)]
-    for run in (*others, part):
-        await driver.take(run)
-        await driver.finish(run, Said(text="found"))
-    left = parts
-    for _ in range(parts):
-        assert await owed(driver) == [(child.child_run, CompletionStatus.PENDING)]
-        going_on = await driver.started()
-        await driver.take(going_on)
-        left -= 1
-        await driver.finish(going_on, Said(text=f"{left} left"))
-    await driver.play(lambda run: Said(text="told"))
-    assert await owed(driver) == []
-    (line,) = await told_in(driver, MAIN)
-    assert "told" in line
 
 
 @pytest.mark.requirement("P1")

@@ -19,7 +19,7 @@ from roost.core.queries import HistoryPage, HistoryQuery
 from roost.core.runs import Run
 from roost.core.sessions import Session
 from roost.core.visibility import PersonCaller
-from roost.server.fanout import Fanout
+from roost.server.fanout import MOST_LISTENS, Fanout
 from roost.stores.memory import MemoryStore
 from roost.testing.builders import answered
 from roost.testing.scripts import Hang, Say
@@ -96,6 +96,21 @@ async def test_a_run_that_ended_while_nobody_listened_is_told_of_by_who_listens_
         final = await client.event("chat", state="final")
         assert final["message"]["content"][0]["text"] == "words"
         group.cancel_scope.cancel()
+
+
+@pytest.mark.requirement("S23")
+async def test_a_connection_listens_to_so_many_sessions_and_makes_room_by_leaving_one(tmp_path: Path) -> None:
+    async with gates("memory", tmp_path) as gate, gate.client(scopes=["operator.read"]) as client:
+        (connected,) = gate.house.clients
+        fanout = Fanout(gate.house)
+        for number in range(MOST_LISTENS):
+            fanout.listen(connected, None, SessionKey.named("main", f"n{number}"))
+        with pytest.raises(Refused, match=r"2000 sessions already \(unsubscribe from some"):
+            await client.call("sessions.messages.subscribe", {"key": "agent:main:more"})
+        assert len(connected.listens) == MOST_LISTENS
+        assert (await client.call("sessions.messages.subscribe", {"key": "agent:main:n0"}))["subscribed"]
+        await client.call("sessions.messages.unsubscribe", {"key": "agent:main:n0"})
+        assert (await client.call("sessions.messages.subscribe", {"key": "agent:main:more"}))["subscribed"]
 
 
 async def test_messages_that_were_stored_while_nobody_listened_are_told(opened: Opened) -> None:

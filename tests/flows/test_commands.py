@@ -341,8 +341,8 @@ async def test_a_group_answers_without_being_mentioned_once_the_owner_says_so(be
         await in_group("/activation mention")
         await in_group("unheard too")
         await bench.channel.wait_acknowledged()
-    denied = [denial.rule for denial in await bench.store.denials(10)]
-    assert denied == ["requireMention", "requireMention"]
+    (denied,) = await bench.store.denials(10)
+    assert denied.rule == "requireMention"
 
 
 async def test_a_command_is_no_part_of_any_prompt(bench: Bench) -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 import anyio
 import pytest
 
+from roost.channels.loopback import LoopbackChannel
 from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, GroupPolicy
+from roost.core.channels import ChannelAbilities
 from roost.core.deliveries import DeliveryState, Rejected, Unknown
 from roost.core.envelopes import Conversation, Sender
 from roost.core.errors import NotFound
@@ -192,7 +194,8 @@ async def test_a_send_that_is_refused_for_good_is_kept_as_failed(bench: Bench) -
     assert [delivery.text for delivery in failed] == ["lost"]
 
 
-async def test_a_send_whose_outcome_is_unknown_is_shown_and_not_repeated(bench: Bench) -> None:
+async def test_a_send_whose_outcome_nobody_can_know_is_shown_and_not_repeated(bench: Bench) -> None:
+    bench.channel = LoopbackChannel(abilities=ChannelAbilities(longest=4_000))
     bench.model.add((Say("maybe"),), (Say("sure"),))
     bench.channel.answer_next(Unknown(error="the line broke"))
     async with bench.serving():

@@ -205,6 +205,16 @@ async def test_who_replays_again_and_again_is_held_off(tmp_path: Path) -> None:
         assert answers == [200, *[409] * 20, 429]
 
 
+async def test_who_replays_one_call_takes_nothing_from_those_who_sign_their_own(tmp_path: Path) -> None:
+    old, new = b'{"repo":"roost"}', b'{"repo":"other"}'
+    async with hooked("memory", tmp_path, replace(RULES, per_minute=2)) as gate:
+        gate.bench.model.otherwise = (Say("ok"),)
+        for _ in range(30):
+            await post(gate, "gh", old, token=None, x_hub_signature_256=signed(old))
+        answer = await post(gate, "gh", new, token=None, x_hub_signature_256=signed(new))
+        assert answer.status_code == 200
+
+
 def deep(levels: int) -> bytes:
     return b'{"message":' + b"[" * levels + b"]" * levels + b"}"
 
@@ -255,6 +265,13 @@ async def test_a_hostile_call_is_refused_with_its_reason_and_nothing_is_created(
         assert gate.bench.model.requests == []
 
 
+async def test_a_call_may_name_a_time_of_any_size(tmp_path: Path) -> None:
+    async with hooked("memory", tmp_path) as gate:
+        gate.bench.model.otherwise = (Say("ok"),)
+        answer = await post(gate, "agent", b'{"message":"x","timeoutSeconds":1e308}')
+        assert answer.status_code == 200
+
+
 @pytest.mark.requirement("S11")
 async def test_a_payload_cannot_spell_its_way_into_another_session(tmp_path: Path) -> None:
     spells = replace(RULES, mappings={"gh": HookMapping(message="x", session_key="{{key}}")})
@@ -285,6 +302,18 @@ async def test_who_is_wrong_or_calls_too_often_waits(tmp_path: Path) -> None:
         assert answers == [200, 200, 429]
         wrong = [(await post(gate, "agent", {"message": "x"}, token="guess")).status_code for _ in range(21)]
         assert wrong == [401] * 20 + [429]
+
+
+@pytest.mark.requirement("S2")
+async def test_wrong_tokens_from_an_address_do_not_lock_out_the_right_one(tmp_path: Path) -> None:
+    body = b'{"repo":"roost"}'
+    async with hooked("memory", tmp_path) as gate:
+        gate.bench.model.otherwise = (Say("ok"),)
+        wrong = [(await post(gate, "agent", {"message": "x"}, token="guess")).status_code for _ in range(30)]
+        assert wrong == [401] * 20 + [429] * 10
+        assert (await post(gate, "agent", {"message": "x"})).status_code == 200
+        answer = await post(gate, "gh", body, token=None, x_hub_signature_256=signed(body))
+        assert answer.status_code == 200
 
 
 async def test_an_answer_is_told_where_the_owner_was_last_met(tmp_path: Path) -> None:

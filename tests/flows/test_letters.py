@@ -1,11 +1,14 @@
 """Messages that a client sends to a place on a channel, through the gateway's door."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from roost.channels.loopback import LoopbackChannel
 from roost.core.addresses import Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
+from roost.core.channels import ChannelAbilities
 from roost.core.channeltraits import KNOWN_CHANNELS
 from roost.core.deliveries import DeliveryState, Rejected, Unknown
 from roost.core.envelopes import Conversation
@@ -22,8 +25,8 @@ from roost.testing.scripts import Say
 from roost.testing.wires import LocalClient, Refused
 from tests.contract.scenes import change as change_session
 from tests.contract.scenes import opened as opened_session
-from tests.flows.gateways import ADA, BOB, place
-from tests.flows.served import Gate, Opened
+from tests.flows.gateways import ADA, BOB, benches, place
+from tests.flows.served import Gate, Opened, gate_of
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -94,11 +97,17 @@ async def test_what_did_not_arrive_is_told_as_that_each_time(opened: Opened) -> 
         for _ in range(2):
             words = await refusal(client, "send", letter("bob", "one", "n-1"))
             assert words.startswith("it was not sent: blocked (look at")
-        gate.bench.channel.answer_next(Unknown(error="no answer"))
-        words = await refusal(client, "send", letter("eve", "two", "n-2"))
-        assert "before sending it again" in words
         assert gate.bench.channel.replies(place(BOB)) == ()
         assert len(await gate.bench.store.deliveries(DeliveryState.FAILED, 9)) == 1
+
+
+async def test_what_nobody_knows_to_have_arrived_is_told_as_that(tmp_path: Path) -> None:
+    async with benches("memory", tmp_path) as bench:
+        bench.channel = LoopbackChannel(abilities=ChannelAbilities(longest=4_000))
+        bench.channel.answer_next(Unknown(error="no answer"))
+        async with gate_of(bench, tmp_path) as gate, gate.client() as client:
+            words = await refusal(client, "send", letter("eve", "two", "n-2"))
+        assert "before sending it again" in words
 
 
 @pytest.mark.requirement("D20")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from roost.core.audit import Finding, Severity
 from roost.core.deliveries import Delivery, DeliveryState, Rejected
+from roost.core.findings import Finding, Severity
 from roost.core.keys import SessionKey
 from roost.core.messages import UserMessage, text_of
 from roost.core.retention import Cutoffs

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from roost.core.addresses import Address, ChatType
+from roost.core.addresses import Account, Address, ChatType
 from roost.core.admission import GroupPolicy
 from roost.core.budgets import BudgetScope, Period
 from roost.core.envelopes import Conversation, Sender
@@ -102,7 +102,9 @@ async def test_what_a_person_says_when_their_waiting_message_ends_waits_anew(
 @pytest.mark.requirement("P20")
 async def test_in_a_group_nobodys_message_waits_for_anothers_budget(bench: Bench) -> None:
     room, carol = Conversation(chat_type=ChatType.GROUP, peer="room"), Sender(id="carol", name="Carol")
-    door = replace(bench.rules.door("loopback"), group_policy=GroupPolicy.OPEN, require_mention=False)
+    door = replace(
+        bench.rules.door(Account("loopback")), group_policy=GroupPolicy.OPEN, require_mention=False
+    )
     bench.change(
         doors={"loopback": door},
         budgets=(tokens(6_000, scope=BudgetScope.PERSON),),

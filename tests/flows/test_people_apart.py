@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from roost.channels.loopback import LoopbackChannel
-from roost.core.addresses import Address
+from roost.core.addresses import Account, Address
 from roost.core.envelopes import Sender
 from roost.core.identities import IdentityLink
 from roost.core.keys import SessionKey
@@ -100,7 +100,7 @@ async def test_a_second_person_who_begins_with_a_command_is_told_of_too(bench: B
 async def _two_channels(bench: Bench) -> AsyncIterator[tuple[Engine, LoopbackChannel]]:
     other = LoopbackChannel(name="other")
     links = (IdentityLink(name="alice", members=("loopback:u-77",)),)
-    door = replace(bench.rules.door("loopback"), links=links)
+    door = replace(bench.rules.door(Account("loopback")), links=links)
     bench.change(
         routing=RoutingRules(dm_scope=DmScope.PER_PEER, links=links), doors={"loopback": door, "other": door}
     )

@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.effects import PutExchange
+from roost.core.effects import PutExchange, RecordDenial
 from roost.core.entries import EntryDraft
 from roost.core.exchanges import Exchange
+from roost.core.ledger import Denial
 from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
 from roost.core.messages import Compaction, ToolCall, Usage
 from roost.core.models import FailureKind, ModelRef
+from roost.core.principals import OWNER, person
 from roost.core.queries import LedgerQuery
 from roost.core.runs import Run
 from roost.core.sessions import Session
@@ -185,7 +187,9 @@ async def test_what_was_spent_is_told_call_by_call_and_added_up(opened: Opened) 
         assert (daily["messages"], daily["cost"], daily["date"]) == (6, 3.0, used["endDate"])
 
 
-async def test_what_was_refused_is_told_to_the_owner_and_to_whom_it_was_refused(opened: Opened) -> None:
+async def test_what_was_refused_is_told_to_the_owner_and_tells_nobody_else_what_there_is(
+    opened: Opened,
+) -> None:
     async with opened() as (gate, owner), gate.client(**ALICE) as alice:
         await talk(gate, owner, "hello")
         with pytest.raises(Refused, match=r"no such session|No session found"):
@@ -197,8 +201,20 @@ async def test_what_was_refused_is_told_to_the_owner_and_to_whom_it_was_refused(
         here = (await owner.call("sessions.denials", {"key": "main"}))["denials"]
         assert [one["rule"] for one in here] == ["missing scope: operator.admin"]
         assert len((await owner.call("sessions.denials", {"limit": 1}))["denials"]) == 1
-        hers = (await alice.call("sessions.denials", {}))["denials"]
-        assert [one["principal"] for one in hers] == ["person:telegram:7"]
+        assert (await alice.call("sessions.denials", {}))["denials"] == []
+
+
+async def test_what_was_refused_is_found_however_much_was_refused_elsewhere(opened: Opened) -> None:
+    async with opened() as (gate, owner), gate.client(**ALICE) as alice:
+        await talk(gate, owner, "hello")
+        held = Denial(at=1, operation="send", principal=OWNER, rule="here", reason="x", caller=MAIN)
+        hers = replace(held, principal=person("telegram", "7"), rule="hers", caller=None)
+        noise = [replace(held, rule="elsewhere", caller=None) for _ in range(1_000)]
+        await change(gate.house.store, *(RecordDenial(denial=one) for one in (held, hers, *noise)))
+        (found,) = (await owner.call("sessions.denials", {"key": "main"}))["denials"]
+        assert found["rule"] == "here"
+        (found,) = (await alice.call("sessions.denials", {}))["denials"]
+        assert found["rule"] == "hers"
 
 
 async def test_what_sessions_sent_each_other_is_listed(opened: Opened) -> None:

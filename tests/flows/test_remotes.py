@@ -163,6 +163,23 @@ async def test_an_answer_that_nobody_waits_for_comes_by_itself_and_as_data(tmp_p
         assert "cycle" in result(asking)["error"]
 
 
+async def test_who_was_stopped_hears_nothing_more_of_what_it_asked_of_another_gateway(tmp_path: Path) -> None:
+    async with office(tmp_path / "far") as (gate, url), home(tmp_path / "near", reached(url)) as stage:
+        thought = anyio.Event()
+        gate.bench.model.add((Until(thought), Say("Three.")))
+        asking = stage.play(MAIN, ask(timeoutSeconds=3_600), otherwise=(Say("what?"),))
+        async with stage.bench.serving() as (engine, _):
+            await stage.bench.say("ask the office")
+            await gate.bench.model.asked(1)
+            await stage.bench.say("/stop")
+            assert len(await stage.bench.replies(ADA)) == 1
+            thought.set()
+            ended = await come_to(stage, ExchangeState.REPLIED)
+            await engine.settled()
+        assert (ended.first_reply, ended.phase) == ("Three.", Phase.DONE)
+        assert len(asking.requests) == 1
+
+
 async def test_who_was_asked_by_another_gateway_asks_none(tmp_path: Path) -> None:
     async with benches("sqlite", made(tmp_path / "far")) as bench:
         there = staged(bench)

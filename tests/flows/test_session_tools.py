@@ -101,6 +101,8 @@ async def test_what_one_person_says_is_in_no_answer_to_another(bench: Bench) -> 
         assert "canary" not in json.dumps([listed, history, found])
         assert [row["key"] for row in listed["sessions"]] == [str(BOBS)]
         assert (history["status"], found["count"]) == ("error", 0)
+        await bench.say("/explain denial", BOB)
+        assert (await bench.replies(BOB, at_least=2))[1] == "Denials: none."
         await bench.say("and who else is there?", ADA)
         await bench.replies(ADA, at_least=2)
     listed, history, found = shown(bench)

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from roost.core.addressed import Addressed
-from roost.core.addresses import Address, ChatType
+from roost.core.addresses import Account, Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
 from roost.core.deliveries import DeliveryState
 from roost.core.envelopes import Conversation
@@ -137,7 +137,7 @@ async def test_of_a_budget_nobody_is_told_but_who_is_the_owner_now(
 async def test_the_one_session_of_all_speaks_to_its_owner_and_to_no_group(tmp_path: Path) -> None:
     async with opened(tmp_path) as gate:
         door = replace(
-            gate.engine.rules.door("loopback"), group_policy=GroupPolicy.OPEN, require_mention=False
+            gate.engine.rules.door(Account("loopback")), group_policy=GroupPolicy.OPEN, require_mention=False
         )
         shared = RoutingRules(scope=SessionScope.GLOBAL)
         await gate.engine.reload(replace(gate.engine.rules, routing=shared, doors={"loopback": door}))

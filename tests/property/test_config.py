@@ -226,7 +226,7 @@ PATHS = sorted({re.sub("<[a-z]+>", "<>", key.path) for key in keys()} | CHOICES.
 
 def is_closed(given: Settings) -> bool:
     gateway, hooks = given.gateway, given.hooks
-    policies = [channel_policy(given, "x", account) for account in ("default", "a", "y")]
+    policies = [channel_policy(given, "x").at(account) for account in ("default", "a", "y")]
     return all(
         (
             gateway.auth.mode is not AuthMode.NONE,

@@ -9,8 +9,9 @@ from roost.app.places import database_file
 from roost.config import Loaded
 from roost.config.exposure import exposure
 from roost.config.gateway import TOKEN_FILE
-from roost.core.audit import Finding, audit, in_order
+from roost.core.audit import audit
 from roost.core.filemodes import FileRole, KeptFile, exposed
+from roost.core.findings import Finding, in_order
 
 
 def audited(loaded: Loaded) -> tuple[Finding, ...]:

@@ -1,5 +1,6 @@
-"""Backups of the embedded store: made while work goes on, and remembered so that they can be found again."""
+"""Backups of the embedded store: made while work goes on, remembered so that they can be found again, and restored."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,9 +12,18 @@ from roost.clock import SystemClock
 from roost.config import Loaded
 from roost.core.errors import InvalidInput
 from roost.stores.sqlite import SqliteStore
+from roost.stores.sqlite.restoring import restore
 
 # One path a line, of those that were put elsewhere.
 ELSEWHERE = "elsewhere"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """The store, and where the one it replaces is kept, if there was one."""
+
+    path: Path
+    kept: Path | None
 
 
 def database_of(loaded: Loaded) -> Path:
@@ -39,6 +49,22 @@ async def back_up(loaded: Loaded, to: Path | None) -> Path:
     return path
 
 
+async def restore_store(loaded: Loaded, backup: Path) -> Restored:
+    """Put a copy of a backup in the place of the store. The one it replaces is remembered like a backup."""
+    if is_address(named_store(loaded)):
+        raise InvalidInput(
+            "the store is on a PostgreSQL server, and is restored with PostgreSQL's own tools",
+            hint="use pg_restore; or `roost db copy --from FILE --to ADDRESS`, into an empty schema",
+        )
+    path, now = database_of(loaded), SystemClock().now()
+
+    def keep() -> Path:
+        replaced = path.with_name(f"{path.stem}-replaced-{_stamp(now)}.db")
+        return _remembered(backup_folder(loaded.sources.home), replaced, now)
+
+    return Restored(path=path, kept=await to_thread.run_sync(restore, backup, path, keep))
+
+
 def known_backups(loaded: Loaded) -> tuple[Path, ...]:
     """All that were made, be they still there or not."""
     folder = backup_folder(loaded.sources.home)
@@ -52,8 +78,12 @@ def _remembered(folder: Path, to: Path | None, now: int) -> Path:
     """Where a backup shall lie; noted before it is there: one that nobody knows of would never be found again."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if to is None:
-        return folder / f"{datetime.fromtimestamp(now / 1_000, UTC):%Y%m%dT%H%M%S.%f}.db"
+        return folder / f"{_stamp(now)}.db"
     path = to.absolute()
     with (folder / ELSEWHERE).open("a", encoding="utf-8") as out:
         out.write(f"{path}\n")
     return path
+
+
+def _stamp(now: int) -> str:
+    return f"{datetime.fromtimestamp(now / 1_000, UTC):%Y%m%dT%H%M%S.%f}"

@@ -11,7 +11,7 @@ from roost.config import Loaded, policies
 from roost.config.agents import Agent
 from roost.config.casting import persona
 from roost.core.casting import Casting, cast
-from roost.core.errors import NotFound
+from roost.core.errors import Forbidden, NotFound
 from roost.core.keys import SessionKey
 from roost.core.rights import Rights
 from roost.core.runs import Run, RunKind
@@ -54,6 +54,7 @@ class Director:
         self._zone = zone
         self._session_tools = session_tools
         self._sandbox = Bubblewrap()
+        self._apart: set[Path] = set()
 
     def cast(self, session: Session, run: Run) -> Part:
         agent = self._agent(run.key)
@@ -128,10 +129,10 @@ class Director:
         terms = session.lineage.terms or Terms()
         configured = is_sandboxed(agent, session.key, self._settings.session.main_key)
         sandboxed = configured or terms.rights.sandboxed
-        home = self._loaded.sources.home
-        folder = Path(agent.workspace) if agent.workspace else home / "workspace" / agent.id
+        folder = self._loaded.workspace(agent)
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._refuse_kept(folder)
         workspace = str(_within(folder, terms.folder))
         if not sandboxed:
             return Place(workspace=workspace)
@@ -142,6 +143,15 @@ class Director:
             network=agent.sandbox.network and terms.rights.network,
             limits=policies.sandbox_limits(agent),
         )
+
+    def _refuse_kept(self, folder: Path) -> None:
+        """A folder may have become a link since the configuration was read; where it leads is looked into once."""
+        real = folder.resolve()
+        if real in self._apart:
+            return
+        if kept := self._loaded.kept_in(real):
+            raise Forbidden(f"{kept} lies in the workspace {folder}", hint="see `agents.list[].workspace`")
+        self._apart.add(real)
 
     def _every_tool(self, run: Run, agent: Agent, session: Session, place: Place) -> tuple[Tool, ...]:
         if run.request.kind is RunKind.FLUSH:

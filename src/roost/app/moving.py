@@ -7,7 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+import anyio
+
 from roost.app.opening import driver_missing, is_address, named_store, open_named
+from roost.app.places import database_file
 from roost.clock import SystemClock
 from roost.config import Loaded
 from roost.stores.migrations import steps_in
@@ -16,7 +19,8 @@ from roost.stores.sql.bulk import Bulk, Progress
 from roost.stores.sqlite import bulk as sqlite
 from roost.stores.sqlite.connection import MIGRATIONS
 
-FILE = "roost.db"
+# What is looked through in a second or two.
+LARGEST_GLANCE = 256 << 20
 
 Opened: TypeAlias = Callable[[], AbstractAsyncContextManager[Bulk]]
 
@@ -32,6 +36,15 @@ class Checked:
     rows: dict[str, int] = field(default_factory=dict)
     gateways: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glanced:
+    """Whether a file was looked through, and the first fault that was found in it."""
+
+    file: Path
+    looked: bool
+    fault: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +89,18 @@ async def check_store(loaded: Loaded, name: str | None) -> Checked:
     )
 
 
+async def glance_at_store(loaded: Loaded, largest: int = LARGEST_GLANCE) -> Glanced | None:
+    """Whether the file of the store is sound in itself, unless it is a large one; None where there is no file."""
+    name = named_store(loaded)
+    file = anyio.Path(name)
+    if is_address(name) or not await file.exists():
+        return None
+    if (await file.stat()).st_size > largest:
+        return Glanced(file=Path(name), looked=False)
+    async with sqlite.reading(Path(name), SystemClock().now) as found:
+        return Glanced(file=Path(name), looked=True, fault=found.first_fault())
+
+
 async def copy_store(
     loaded: Loaded, source: str | None, target: str, begin: Callable[[int], None], progress: Progress
 ) -> dict[str, int]:
@@ -92,7 +117,7 @@ def _place(name: str) -> _Place:
 
 
 def _file(path: Path) -> _Place:
-    file, now = path / FILE if path.is_dir() else path, SystemClock().now
+    file, now = database_file(path) if path.is_dir() else path, SystemClock().now
     return _Place(
         name=str(file),
         known=steps_in(MIGRATIONS)[-1].number,

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+from roost.config.source import STORE_FILE
+
 
 def database_file(home: Path) -> Path:
     """Where the embedded store lives."""
-    return home / "roost.db"
+    return home / STORE_FILE
 
 
 def backup_folder(home: Path) -> Path:

@@ -90,7 +90,7 @@ def shown(loaded: Loaded) -> ShownConfig:
                 name=agent.name,
                 model=agent.model.primary or str(DEMO.ref),
                 fallbacks=agent.model.fallbacks,
-                workspace=agent.workspace or str(sources.home / "workspace" / agent.id),
+                workspace=str(loaded.workspace(agent)),
             )
             for agent in sorted(settings.agents.list, key=lambda one: one.id != default)
         ),

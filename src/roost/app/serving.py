@@ -5,13 +5,14 @@ import os
 import platform
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from socket import socket
 
 import anyio
 
+from roost.app import privatefiles
 from roost.app.housing import housed
 from roost.app.opening import open_engine
 from roost.app.places import log_file
@@ -213,23 +214,18 @@ class OwnToken:
 
 def own_token(file: Path) -> Secret:
     """The token of this gateway, made if there is none. Nobody but the owner of the file can read it."""
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        if file.stat().st_mode & 0o077:
-            raise ConfigInvalid(f"{file} can be read by others", hint=f"run chmod 600 {file}") from None
-        text = file.read_text(encoding="utf-8").strip()
-        if not text:
-            raise ConfigInvalid(
-                f"{file} is empty", hint="remove it: a token is made at the next start"
-            ) from None
-        return Secret(text)
-    # In digits: one that begins with a dash cannot be given to a command.
-    token = secrets.token_hex(TOKEN_BYTES)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-        out.write(f"{token}\n")
-    return Secret(token)
+    if not file.exists():
+        # In digits: one that begins with a dash cannot be given to a command.
+        token = secrets.token_hex(TOKEN_BYTES)
+        with suppress(FileExistsError):
+            privatefiles.create(file, f"{token}\n")
+    # Where two begin at once, the token is that of the first.
+    if file.stat().st_mode & 0o077:
+        raise ConfigInvalid(f"{file} can be read by others", hint=f"run chmod 600 {file}")
+    text = file.read_text(encoding="utf-8").strip()
+    if not text:
+        raise ConfigInvalid(f"{file} is empty", hint="remove it: a token is made at the next start")
+    return Secret(text)
 
 
 def _gateway(served: Served) -> Gateway:

@@ -6,10 +6,14 @@ from dataclasses import dataclass, replace
 from roost.config import Settings
 from roost.config.agents import Agent
 from roost.config.channels import ChatTools as ChatToolsSection
+from roost.config.policies import identity_links
 from roost.config.sandbox import SandboxMode
 from roost.config.tools import ToolScope
 from roost.core import toolnames
+from roost.core.addresses import ChatType
+from roost.core.channeltraits import KNOWN_CHANNELS
 from roost.core.chattools import ANYBODY, Chat, ChatTools, chat_of, scopes
+from roost.core.identities import Naming
 from roost.core.keys import SessionKey
 from roost.core.models import ModelRef
 from roost.core.rights import Rights
@@ -56,25 +60,32 @@ def policy_of(settings: Settings, agent: Agent, turn: ToolTurn, *, sandboxed: bo
     policy = _policy(settings, agent, sandboxed=sandboxed, child=layer, inherited=terms.rights)
     rules = (settings.tools, agent.tools)
     by_provider = ({name: _scope(own) for name, own in one.by_provider.items()} for one in rules)
-    chat = chat_of(session, turn.run)
-    levels = () if chat is None else tuple(map(_chat_tools, _levels(settings, chat)))
     return replace(
         policy,
         provider=tuple(scope for named in by_provider for scope in of_provider(named, turn.model)),
-        chat=scopes(levels, turn.run.cause.principal),
+        chat=_in_chat(settings, turn),
     )
 
 
+def _in_chat(settings: Settings, turn: ToolTurn) -> tuple[ToolRules, ...]:
+    chat = chat_of(turn.session, turn.run)
+    if chat is None:
+        return ()
+    naming = Naming(channel=chat.channel, links=identity_links(settings), traits=KNOWN_CHANNELS)
+    return scopes(map(_chat_tools, _levels(settings, chat)), turn.run.cause.principal, naming)
+
+
 def _levels(settings: Settings, chat: Chat) -> Iterator[ChatToolsSection]:
-    """The channel or its account, then the group."""
+    """The channel or its account, then the group, in whatever case its id is written."""
     channel = settings.channels.get(chat.channel)
     if channel is None:
         return
     own = channel.accounts.get(chat.account, channel)
     yield own
-    group = own.groups.get(chat.peer or "", own.groups.get(ANYBODY))
-    if group is not None:
-        yield group
+    traits, peer = KNOWN_CHANNELS.of(chat.channel), chat.peer or ""
+    ids = {name: traits.fold(ChatType.GROUP, name) for name in own.groups}
+    named = [name for name, one in ids.items() if one == traits.fold(ChatType.GROUP, peer)]
+    yield from (own.groups[name] for name in named or ids.keys() & {ANYBODY})
 
 
 def _chat_tools(own: ChatToolsSection) -> ChatTools:

@@ -77,7 +77,11 @@ class _Printer:
         _write("\n" if self._shown else "")
 
     def _go_on(self, head: str, text: str, *, anew: bool = False) -> None:
-        """More of what is shown; if it is something else, below that."""
+        """More of what is shown; if it is something else, below that. Space around it is not shown: in the end it comes
+        without."""
+        text = text.strip()
+        if not text and not anew:
+            return
         if head != self._head:
             _write(f"\n\n{head}" if self._shown else head)
             self._shown = ""

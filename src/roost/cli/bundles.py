@@ -54,5 +54,6 @@ async def unbundle(
 ) -> int:
     """Take in a session from such a file, all of it or nothing. No gateway may run meanwhile."""
     report = await import_packed(here.loaded(), file, agent=agent, fork=fork, dry_run=dry_run)
-    tell(report.entries, report.complete, report.lines(), here, kept=not dry_run)
+    lines = report.dry_lines() if dry_run else report.lines()
+    tell(report.entries, report.complete, lines, here, kept=not dry_run)
     return 0

@@ -5,19 +5,21 @@ Lines are read by the main thread, so that the terminal's own editing and Ctrl-C
 
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Annotated
 
+import anyio
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from cyclopts import Parameter
 
 from roost.cli import typing
+from roost.cli.absence import Watch
 from roost.cli.agent import print_turn
 from roost.cli.rows import message_line, sessions_table
 from roost.cli.show import say
 from roost.cli.where import HERE, Where, anywhere
-from roost.client import Client
+from roost.client import Client, ConnectionLost
 from roost.core.errors import InvalidInput
 from roost.protocol.families.agents import COMMANDS
 from roost.protocol.families.chat import ABORT, HISTORY
@@ -25,6 +27,8 @@ from roost.protocol.families.sessions import LIST, Listed
 
 SWITCH, QUIT = "/switch", "/quit"
 SHOWN, LISTED = 6, 20
+# How long a gateway is waited for that was told to stop.
+STOP_S = 5.0
 HELP = (
     f"{SWITCH} shows the sessions and {SWITCH} NUMBER or KEY goes to one, /help shows the commands, Tab completes them, "
     f"Ctrl-C stops an answer, {QUIT} or Ctrl-D leaves."
@@ -39,12 +43,13 @@ def chat(
         raise InvalidInput(
             "a conversation is no JSON", hint="`roost agent --message TEXT --json` gives one turn"
         )
+    watch = Watch()
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(anywhere(where)) as client,
+        portal.wrap_async_context_manager(anywhere(where, watch.absence())) as client,
         typing.history(where.source().home),
     ):
-        return Chat(portal, client, session).talk()
+        return Chat(portal, client, session, watch).talk()
 
 
 @contextmanager
@@ -63,11 +68,13 @@ def _first_interrupt(act: Callable[[], object]) -> Iterator[None]:
 
 
 class Chat:
-    def __init__(self, portal: BlockingPortal, client: Client, session: str) -> None:
+    def __init__(self, portal: BlockingPortal, client: Client, session: str, watch: Watch) -> None:
         self._portal = portal
         self._client = client
         self._session = session
+        self._watch = watch
         self._listed: list[str] = []
+        self._under_way: anyio.CancelScope | None = None
 
     def talk(self) -> int:
         """Until the input ends; the last answer is waited for."""
@@ -96,28 +103,52 @@ class Chat:
 
     def _say(self, words: str) -> None:
         with _first_interrupt(lambda: self._portal.start_task_soon(self._stop)):
-            self._portal.call(print_turn, self._client, words, self._session, {})
+            self._portal.call(self._wait, lambda: print_turn(self._client, words, self._session, {}))
 
     def _switch(self, session: str) -> None:
-        if not session:
-            self._portal.call(self._show_sessions)
-            return
-        if session.isdecimal() and 0 < int(session) <= len(self._listed):
+        if session.isdecimal():
+            if not 0 < int(session) <= len(self._listed):
+                say(f"there is no {session} on the list; {SWITCH} shows it")
+                return
             session = self._listed[int(session) - 1]
-        self._session = session
-        self._portal.call(self._show_history)
+        self._session = session or self._session
+        with _first_interrupt(lambda: self._portal.start_task_soon(self._leave)):
+            self._portal.call(self._wait, self._enter if session else self._show_sessions)
 
     async def _commands(self) -> tuple[str, ...]:
         rows = (await self._client.call(COMMANDS))["commands"]
         return tuple(f"/{row.get('name')}" for row in rows)
 
-    async def _stop(self) -> None:
-        await self._client.call(ABORT, {"sessionKey": self._session})
+    async def _wait(self, work: Callable[[], Awaitable[object]]) -> None:
+        """For what the gateway says, unless it is left."""
+        self._watch.remind()
+        with anyio.CancelScope() as self._under_way:
+            await work()
+        if self._under_way.cancelled_caught:
+            say("\nnothing more was heard: the gateway is away")
 
-    async def _show_history(self) -> None:
+    async def _stop(self) -> None:
+        """The end of the answer is heard like any other. Of a gateway that is away, nothing is waited for."""
+        if not self._watch.away:
+            with suppress(ConnectionLost), anyio.move_on_after(STOP_S):
+                await self._client.call(ABORT, {"sessionKey": self._session})
+                return
+        await self._leave()
+
+    async def _leave(self) -> None:
+        if self._under_way is not None:
+            self._under_way.cancel()
+
+    async def _enter(self) -> None:
+        if not await self._show_history():
+            say(f"a new session {self._session} begins with the first message")
+
+    async def _show_history(self) -> bool:
+        """What was said last; whether there is such a session."""
         read = await self._client.call(HISTORY, {"sessionKey": self._session, "limit": SHOWN})
         for row in read["messages"]:
             say(message_line(row))
+        return "sessionId" in read
 
     async def _list(self) -> Listed:
         found = await self._client.call(LIST, {"limit": LISTED, "includeDerivedTitles": True})

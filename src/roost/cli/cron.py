@@ -7,7 +7,8 @@ from cyclopts import App, Parameter
 
 from roost.cli.show import answer, answer_table, as_json, due, facts, part, say, table, told
 from roost.cli.where import HERE, Where, gateway, now_of
-from roost.core.errors import InvalidInput
+from roost.client import Client
+from roost.core.errors import InvalidInput, NotFound
 from roost.core.figures import span
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.schedules import read_moment, read_span
@@ -15,7 +16,7 @@ from roost.protocol.families.cron import ADD, GET, LIST, REMOVE, RUN, RUNS, UPDA
 
 app = App(name="cron", help="What agents do by a schedule.")
 
-Id = Annotated[str, Parameter(help="Its id in the list.")]
+Job = Annotated[str, Parameter(help="Its name, its id, or how its id begins.")]
 
 
 @Parameter(name="*")
@@ -130,24 +131,18 @@ async def list_jobs(
     where: Where = HERE,
 ) -> int:
     """Those that are due next, first."""
-    rows: list[JobRow] = []
     async with gateway(where) as client:
-        offset: int | None = 0
-        while offset is not None:
-            page = await client.call(LIST, {"includeDisabled": paused, "limit": 200, "offset": offset})
-            rows += page["jobs"]
-            offset = page["nextOffset"]
-        now = await now_of(client)
+        rows, now = await _jobs(client, paused=paused), await now_of(client)
     heads = ("id", "name", "schedule", "session", "next", "last")
     answer_table(where, rows, heads, (_line(row, now) for row in rows), "no jobs")
     return 0
 
 
 @app.command
-async def show(job: Id, *, where: Where = HERE) -> int:
+async def show(job: Job, *, where: Where = HERE) -> int:
     """Everything that is known of one."""
     async with gateway(where) as client:
-        row, now = await client.call(GET, {"id": job}), await now_of(client)
+        row, now = await client.call(GET, {"id": await _meant(client, job)}), await now_of(client)
     if where.json:
         as_json(row)
     else:
@@ -157,7 +152,7 @@ async def show(job: Id, *, where: Where = HERE) -> int:
 
 @app.command
 async def edit(
-    job: Id,
+    job: Job,
     *,
     name: Annotated[str | None, Parameter(help="What it is called.")] = None,
     wish: Wish = NOTHING,
@@ -168,53 +163,56 @@ async def edit(
     if not patch:
         raise InvalidInput("nothing is to be changed", hint="`roost cron edit --help` lists what can be")
     async with gateway(where) as client:
-        row, now = await client.call(UPDATE, {"id": job, "patch": patch}), await now_of(client)
+        meant = await _meant(client, job)
+        row, now = await client.call(UPDATE, {"id": meant, "patch": patch}), await now_of(client)
     answer(where, row, f"{job} is due {due(part(row['state'], 'nextRunAtMs'), now)}")
     return 0
 
 
 @app.command
-async def rm(job: Id, *, where: Where = HERE) -> int:
+async def rm(job: Job, *, where: Where = HERE) -> int:
     """Remove one; what is running runs on."""
     async with gateway(where) as client:
-        found = await client.call(REMOVE, {"id": job})
+        found = await client.call(REMOVE, {"id": await _meant(client, job)})
     answer(where, found, f"{job} is gone")
     return 0
 
 
 @app.command
 async def pause(
-    job: Id,
+    job: Job,
     *,
     undo: Annotated[bool, Parameter(help="Let it go on.", negative="")] = False,
     where: Where = HERE,
 ) -> int:
     """Let it rest."""
     async with gateway(where) as client:
-        row = await client.call(UPDATE, {"id": job, "patch": {"enabled": undo}})
+        row = await client.call(UPDATE, {"id": await _meant(client, job), "patch": {"enabled": undo}})
     answer(where, row, f"{job} goes on" if undo else f"{job} rests")
     return 0
 
 
 @app.command
-async def run(job: Id, *, where: Where = HERE) -> int:
+async def run(job: Job, *, where: Where = HERE) -> int:
     """Do it now."""
     async with gateway(where) as client:
-        found = await client.call(RUN, {"id": job})
+        found = await client.call(RUN, {"id": await _meant(client, job)})
     answer(where, found, f"{job} has begun" if found["enqueued"] else f"{job} was not begun")
     return 0 if found["enqueued"] else 1
 
 
 @app.command
 async def runs(
-    job: Annotated[str | None, Parameter(help="Its id in the list; of all, if none is given.")] = None,
+    job: Annotated[
+        str | None, Parameter(help="Its name, its id, or how its id begins; of all, if none is given.")
+    ] = None,
     *,
     limit: Annotated[int, Parameter(help="At most so many.")] = 20,
     where: Where = HERE,
 ) -> int:
     """What came of it, newest first."""
-    meant = {"scope": "all"} if job is None else {"id": job}
     async with gateway(where) as client:
+        meant = {"scope": "all"} if job is None else {"id": await _meant(client, job)}
         found, now = await client.call(RUNS, {**meant, "limit": limit}), await now_of(client)
     if where.json:
         as_json(found)
@@ -234,6 +232,32 @@ async def runs(
     else:
         say("nothing was due yet")
     return 0
+
+
+async def _jobs(client: Client, *, paused: bool) -> list[JobRow]:
+    rows: list[JobRow] = []
+    offset: int | None = 0
+    while offset is not None:
+        page = await client.call(LIST, {"includeDisabled": paused, "limit": 200, "offset": offset})
+        rows += page["jobs"]
+        offset = page["nextOffset"]
+    return rows
+
+
+async def _meant(client: Client, job: str) -> str:
+    """The id of the one that is called so: an id goes before a name, and a name before the beginning of an id."""
+    rows = await _jobs(client, paused=True)
+    for fitting in (
+        [row for row in rows if row["id"] == job],
+        [row for row in rows if row["name"] == job],
+        [row for row in rows if job and row["id"].startswith(job)],
+    ):
+        if len(fitting) == 1:
+            return fitting[0]["id"]
+        if fitting:
+            ids = ", ".join(row["id"] for row in fitting)
+            raise InvalidInput(f"several jobs are called {job}", hint=f"give the id of one: {ids}")
+    raise NotFound(f"there is no job {job}", hint="`roost cron list --paused` shows all")
 
 
 def _line(row: JobRow, now: int) -> tuple[object, ...]:

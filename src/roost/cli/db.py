@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from roost.app.backups import back_up
+from roost.app.backups import back_up, restore_store
 from roost.app.moving import Checked, check_store, copy_store, migrate_store
 from roost.cli.show import answer, as_json, console, facts, say
 from roost.cli.where import HERE, Where
@@ -75,6 +75,19 @@ async def backup(
     """Copy the store to a new file while work goes on. It is remembered, so that erasing reaches it."""
     path = await back_up(where.loaded(), to)
     answer(where, {"file": str(path)}, f"The store is copied to {path}.")
+    return 0
+
+
+@app.command
+async def restore(
+    file: Annotated[Path, Parameter(help="What `roost db backup` wrote.")], *, where: Where = HERE
+) -> int:
+    """Put a backup in the place of the store, while no gateway runs. It is checked first; the store it replaces is kept
+    under another name."""
+    done = await restore_store(where.loaded(), file)
+    found = {"store": str(done.path), "kept": None if done.kept is None else str(done.kept)}
+    kept = f" The one that was there is kept as {done.kept}." if done.kept is not None else ""
+    answer(where, found, f"The store is what {file} holds.{kept}")
     return 0
 
 

@@ -7,6 +7,7 @@ from cyclopts import Parameter
 from roost.cli.rows import meaning, unknown
 from roost.cli.show import ago, answer, answer_table, as_json, objects, say
 from roost.cli.where import HERE, Where, anywhere
+from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.own import CLEANUP, SEARCH, TREE, Cleaned
 from roost.protocol.families.sessions import DESCRIBE
@@ -20,6 +21,8 @@ async def search(
     where: Where = HERE,
 ) -> int:
     """Where something was said, newest first."""
+    if not words.strip():
+        raise InvalidInput("there is nothing to search for", hint="give a word, or more")
     params: dict[str, JsonValue] = {"query": words, "limit": limit}
     if session is not None:
         params["key"] = session

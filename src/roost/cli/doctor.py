@@ -8,19 +8,23 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from roost.cli.show import as_json, objects, table
+from roost.app.moving import glance_at_store
+from roost.app.places import database_file
+from roost.cli.show import as_json, objects, part, table
 from roost.cli.status import address_of
 from roost.cli.where import HERE, Where, anywhere
 from roost.config import Loaded
 from roost.config.gateway import TOKEN_FILE
+from roost.core.addressed import CHANNEL as PAGE
 from roost.core.errors import RoostError
 from roost.core.figures import counted
 from roost.core.fleet import SAME
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.families.agents import MODELS
-from roost.protocol.families.status import STATUS
+from roost.protocol.families.status import CHANNELS, STATUS
 
 _OTHERS = 0o077
+CHECK = "run `roost db check`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +40,18 @@ async def doctor(
     fix: Annotated[bool, Parameter(help="Mend what can be mended without asking.", negative="")] = False,
     where: Where = HERE,
 ) -> int:
-    """Look at the configuration, the files and the gateway; 1 if something is wrong."""
+    """Look at the configuration, the files, the store and the gateway; 1 if something is wrong."""
     try:
         loaded = where.loaded()
     except RoostError as error:
         found = [Finding(about="configuration", well=False, said=str(error), fix="mend the file")]
     else:
-        found = [*_configuration(loaded), *_files(loaded, mend=fix), *await _gateway(where)]
+        found = [
+            *_configuration(loaded),
+            *_files(loaded, mend=fix),
+            *await _store(loaded),
+            *await _gateway(where),
+        ]
     if where.json:
         as_json([{"about": one.about, "well": one.well, "said": one.said, "fix": one.fix} for one in found])
     else:
@@ -64,7 +73,7 @@ def _configuration(loaded: Loaded) -> Iterator[Finding]:
 def _files(loaded: Loaded, *, mend: bool) -> Iterator[Finding]:
     """Nobody but their owner may read what holds secrets or conversations."""
     sources = loaded.sources
-    for file in (sources.home, sources.file, sources.home / TOKEN_FILE, sources.home / "roost.db"):
+    for file in (sources.home, sources.file, sources.home / TOKEN_FILE, database_file(sources.home)):
         if file.exists():
             yield _private(file, mend=mend)
 
@@ -80,33 +89,64 @@ def _private(file: Path, *, mend: bool) -> Finding:
     return Finding(about=str(file), well=True, said="private")
 
 
+async def _store(loaded: Loaded) -> list[Finding]:
+    """Damage shows in an answer only when somebody reads what is damaged."""
+    try:
+        found = await glance_at_store(loaded)
+    except RoostError as error:
+        return [Finding(about="store", well=False, said=error.message, fix=CHECK)]
+    if found is None:
+        return []
+    if not found.looked:
+        return [Finding(about="store", well=True, said="too large to look through here", fix=CHECK)]
+    if found.fault is not None:
+        said = f"{found.file} is damaged: {' '.join(found.fault.split())}"
+        return [Finding(about="store", well=False, said=said, fix=CHECK)]
+    return [Finding(about="store", well=True, said="sound")]
+
+
 async def _gateway(where: Where) -> list[Finding]:
     try:
         async with anywhere(where) as client:
             stands = await client.call(STATUS)
             models = (await client.call(MODELS))["models"]
+            served = (await client.call(CHANNELS, {}))["channelOrder"]
     except RoostError as error:
         return [Finding(about="gateway", well=False, said=error.message, fix=error.hint)]
-    return [_running(stands, models), *_failing(stands)]
+    configured = () if where.url else tuple(where.loaded().settings.channels)
+    return [_running(stands, models), *_failing(stands), *_unserved(configured, served)]
+
+
+def _unserved(configured: Sequence[str], served: Sequence[str]) -> Iterator[Finding]:
+    """Channels that the file speaks of and nobody brought."""
+    for name in configured:
+        if name not in (*served, PAGE):
+            yield Finding(
+                about=f"channel {name}",
+                well=True,
+                said="there is no adapter for it: nothing comes from there, and nothing goes there",
+                fix="its settings count when there is one",
+            )
 
 
 def _failing(stands: JsonObject) -> Iterator[Finding]:
     """Parts of the gateway that do not do what they should."""
-    for part in objects(stands.get("parts")):
-        if part.get("condition") != "ok":
-            fix = "see the log" if part.get("name") != SAME else "give all gateways of a store the same file"
+    for one in objects(stands.get("parts")):
+        if one.get("condition") != "ok":
+            fix = "see the log" if one.get("name") != SAME else "give all gateways of a store the same file"
             yield Finding(
-                about=f"gateway: {part.get('name')}", well=False, said=str(part.get("error")), fix=fix
+                about=f"gateway: {one.get('name')}", well=False, said=str(one.get("error")), fix=fix
             )
 
 
 def _running(stands: JsonObject, models: Sequence[JsonObject]) -> Finding:
     said = f"{'' if address_of(stands) else 'none runs; '}version {stands.get('runtimeVersion')}, {counted(len(models), 'model')}"
-    if all(row.get("provider") == "demo" for row in models):
+    provider, model = (part(stands, "sessions", "defaults", name) for name in ("modelProvider", "model"))
+    if provider == "demo":
         return Finding(
             about="gateway",
             well=True,
-            said=f"{said}: only the demo model",
+            said=f"{said}: {'only ' if len(models) == 1 else ''}the demo model answers",
             fix="run `roost onboard` to set one up",
         )
-    return Finding(about="gateway", well=True, said=said)
+    return Finding(about="gateway", well=True, said=f"{said}: {provider}/{model} answers")

@@ -19,7 +19,7 @@ def draw_table(out: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]
     each cell with its name."""
     widths = [max(map(_wide, column)) for column in zip(heads, *rows, strict=True)]
     if sum(widths[:-1]) + min(widths[-1], LAST) + GAP * (len(widths) - 1) <= out.width:
-        out.print(_columns(heads, rows))
+        _print(out, _columns(heads, rows))
         return
     for row in rows:
         _below(out, heads, row)
@@ -31,7 +31,15 @@ def draw_facts(out: Console, pairs: Iterable[tuple[str, str]]) -> None:
     shown.add_column(overflow="fold")
     for name, value in pairs:
         shown.add_row(name, Text(value))
-    out.print(shown)
+    _print(out, shown)
+
+
+def _print(out: Console, shown: Table) -> None:
+    """A terminal shows no space at the end of a line; whoever reads lines elsewhere would keep it."""
+    with out.capture() as drawn:
+        out.print(shown)
+    out.file.writelines(f"{line.rstrip()}\n" for line in drawn.get().split("\n")[:-1])
+    out.file.flush()
 
 
 def _columns(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:

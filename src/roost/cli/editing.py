@@ -9,6 +9,7 @@ from json5.loader import loads as read_model
 from json5.model import JSONObject, Value
 from json5.utils import JSON5DecodeError
 
+from roost.app import privatefiles
 from roost.config import ConfigSource
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonValue
@@ -32,12 +33,7 @@ def replaced(source: ConfigSource, text: str) -> None:
     """Put a text in the place of the file, whole and for its owner only; one that would be refused is not."""
     source.interpret(text, exists=True)
     # A link to a file that is kept elsewhere stays one.
-    file = source.file.resolve()
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    beside = file.with_suffix(".new")
-    beside.touch(mode=0o600)
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(file)
+    privatefiles.replace(source.file.resolve(), text)
 
 
 def edited(text: str, names: list[str], value: JsonValue) -> str:

@@ -1,9 +1,12 @@
 """What a first configuration says, from a few choices. A key is never part of it: only where the key is kept."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
+from urllib.parse import urlsplit
 
 from roost.config.providers import ModelApi
 from roost.config.settings import Settings
@@ -12,6 +15,7 @@ from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.scopes import DmScope
 
 CREDENTIALS = "credentials"
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*", re.ASCII | re.IGNORECASE)
 RECOMMENDED = DmScope.OWNER_MAIN
 
 
@@ -88,14 +92,60 @@ def settings_of(choices: Choices, present: Settings) -> Iterator[Setting]:
         yield from _channels(choices.owner, present)
 
 
+def read_provider(text: str) -> str:
+    if text.lower() in PROVIDERS:
+        return text.lower()
+    if not _NAME.fullmatch(text):
+        raise InvalidInput(f"{text!r} is no name for a provider", hint="use letters, digits, dots and dashes")
+    return text
+
+
+def nearest(provider: str) -> str | None:
+    """The known one that a name which is not known may stand for."""
+    near = [] if provider in PROVIDERS else get_close_matches(provider.lower(), PROVIDERS, n=1, cutoff=0.75)
+    return next(iter(near), None)
+
+
+def read_address(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme in ("http", "https") and parts.netloc:
+        return text
+    hint = "write it like http://127.0.0.1:8000/v1"
+    raise InvalidInput(f"{text!r} does not begin with http:// or https://", hint=hint)
+
+
+def read_model(text: str) -> str:
+    if not text:
+        raise InvalidInput("a model needs a name", hint="give it as the provider spells it")
+    return text
+
+
+def read_scope(text: str) -> DmScope:
+    try:
+        return DmScope(text)
+    except ValueError:
+        raise InvalidInput(f"{text!r} is none of them", hint=f"choose {' or '.join(DmScope)}") from None
+
+
+def read_owner(text: str) -> tuple[str, ...]:
+    people = tuple(text.split())
+    for one in people:
+        _somebody(one)
+    return people
+
+
+def reached(provider: str, base_url: str | None) -> None:
+    """Refuse a provider of which nobody says where it is."""
+    if provider in PROVIDERS or base_url is not None:
+        return
+    near = nearest(provider)
+    other = f"did you mean {near}?" if near else f"or one of {', '.join(PROVIDERS)}"
+    raise InvalidInput(f"where {provider} is reached is not known", hint=f"give --base-url, {other}")
+
+
 def _provider(model: Model) -> JsonObject:
-    known = PROVIDERS.get(model.provider, ELSEWHERE)
-    if model.provider not in PROVIDERS and model.base_url is None:
-        raise InvalidInput(
-            f"where {model.provider} is reached is not known",
-            hint=f"give --base-url, or one of {', '.join(PROVIDERS)}",
-        )
-    written: dict[str, JsonValue] = {"api": str(known.api)}
+    reached(model.provider, model.base_url)
+    written: dict[str, JsonValue] = {"api": str(PROVIDERS.get(model.provider, ELSEWHERE).api)}
     if model.base_url is not None:
         written["baseUrl"] = model.base_url
     if model.key is not None:
@@ -106,9 +156,7 @@ def _provider(model: Model) -> JsonObject:
 def _channels(owner: tuple[str, ...], present: Settings) -> Iterator[Setting]:
     by_channel: dict[str, list[str]] = {}
     for one in owner:
-        channel, colon, person = one.partition(":")
-        if not colon or not channel or not person:
-            raise InvalidInput(f"{one!r} does not say who that is where", hint="write telegram:12345")
+        channel, person = _somebody(one)
         by_channel.setdefault(channel.lower(), []).append(person)
     for channel, people in by_channel.items():
         known = present.channels.get(channel)
@@ -116,3 +164,11 @@ def _channels(owner: tuple[str, ...], present: Settings) -> Iterator[Setting]:
         yield ["channels", channel, "allowFrom"], list(dict.fromkeys(listed))
     owners = [*(present.commands.owner_allow_from or ()), *owner]
     yield ["commands", "ownerAllowFrom"], list(dict.fromkeys(owners))
+
+
+def _somebody(text: str) -> tuple[str, str]:
+    """A channel, and who that is there."""
+    channel, _, person = text.partition(":")
+    if not _NAME.fullmatch(channel) or not person:
+        raise InvalidInput(f"{text!r} does not say who that is where", hint="write telegram:12345")
+    return channel, person

@@ -34,7 +34,8 @@ async def openclaw(
         report = await import_folder(
             here.loaded(), folder, agent=agent, dry_run=dry_run, progress=lambda item: bar.advance(task)
         )
-    tell(report.entries, report.complete, report.lines(), here, kept=not dry_run)
+    lines = report.dry_lines() if dry_run else report.lines()
+    tell(report.entries, report.complete, lines, here, kept=not dry_run)
     return 0 if report.complete else 1
 
 
@@ -48,7 +49,8 @@ async def session(
 ) -> int:
     """Take in one conversation from its transcripts; 1 if it could not be read. No gateway may run meanwhile."""
     report = await import_session(here.loaded(), path, key=key, agent=agent, dry_run=dry_run)
-    tell(report.entries, report.complete, report.lines(), here, kept=not dry_run)
+    lines = report.dry_lines() if dry_run else report.lines()
+    tell(report.entries, report.complete, lines, here, kept=not dry_run)
     return 0 if report.complete else 1
 
 

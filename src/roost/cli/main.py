@@ -6,11 +6,13 @@ A part is loaded when it is asked for.
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from types import MappingProxyType
 
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from roost import __version__
+from roost.cli import machine
 from roost.core.errors import RoostError
 
 FAILED, WRONG, UNREACHABLE, INTERRUPTED = 1, 2, 3, 130
@@ -34,7 +36,7 @@ PARTS = MappingProxyType(
             "What agents do by a schedule: add, list, show, edit, rm, run, runs, pause.",
         ),
         "denials": ("roost.cli.happened:denials", "What was refused, and why."),
-        "db": ("roost.cli.db:app", "The store as a whole: migrate, check, copy, back up."),
+        "db": ("roost.cli.db:app", "The store as a whole: migrate, check, copy, back up, restore."),
         "deliveries": (
             "roost.cli.deliveries:app",
             "Messages that did not arrive, or may not have: list, retry, dismiss.",
@@ -93,50 +95,77 @@ def application() -> App:
 def main(arguments: Sequence[str] = ()) -> int:
     """0 if all went well, 1 if something was refused or failed, 2 for a command that is not there, 3 if no gateway could
     be reached, 130 if it was interrupted."""
-    if list(arguments) == ["--version"]:
-        sys.stdout.write(f"roost {__version__}\n")
-        return 0
     try:
-        code = application()(
-            list(arguments) or [OVERVIEW],
-            exit_on_error=False,
-            print_error=False,
-            result_action="return_value",
-        )
+        code = _done(list(arguments) or [OVERVIEW])
+        sys.stdout.flush()
     except CycloptsError as error:
         sys.stderr.write(f"roost: {_misread(error)}\n")
         return WRONG
-    except (RoostError, BrokenPipeError, ExceptionGroup) as error:
+    except (RoostError, OSError, ExceptionGroup) as error:
         return refused(error)
     except KeyboardInterrupt:
         return INTERRUPTED
     return code if isinstance(code, int) else 0
 
 
+def _done(arguments: list[str]) -> object:
+    if arguments == ["--version"]:
+        sys.stdout.write(f"roost {__version__}\n")
+        return 0
+    return application()(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+
+
 def _misread(error: CycloptsError) -> str:
     command = " ".join(("roost", *(error.command_chain or ())))
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         told = f"`{command}` does not know {' '.join(error.unused_tokens)}"
+        alike = get_close_matches(error.unused_tokens[0], _within(error.command_chain or ()), n=1, cutoff=0.5)
+        told += f": did you mean {alike[0]}?" if alike else ""
     else:
         told = str(error).strip()
         told = told if told.endswith("...") else told.removesuffix(".")
     return f"{told} (see `{command} --help`)"
 
 
+def _within(command: Sequence[str]) -> list[str]:
+    """The commands of a command."""
+    found = application()
+    for name in command:
+        found = found[name]
+    return [name for name in found if not name.startswith("-")]
+
+
 def refused(error: Exception) -> int:
-    """Say what went wrong, without the tasks it went wrong in; what is no error of Roost's own goes on its way."""
+    """Say what went wrong, without the tasks it went wrong in; what is no error of Roost's own, nor a matter of files and
+    disks, goes on its way."""
     leaves = list(_leaves(error))
-    told = [one for one in leaves if isinstance(one, RoostError)]
-    gone = [one for one in leaves if isinstance(one, BrokenPipeError)]
-    if len(told) + len(gone) != len(leaves):
+    told = [line for one in leaves if (line := _line(one)) is not None]
+    if len(told) != len(leaves):
         raise error
-    if gone:
-        # Whoever read has read enough, as `head` does; what is still held back has nowhere to go.
+    # Several tasks may have met the same end. Whoever read has read enough, as `head` does, is told nothing.
+    sys.stderr.write("".join(dict.fromkeys(f"roost: {line}\n" for line in told if line)))
+    _let_go()
+    return next((_CODES.get(one.code, FAILED) for one in leaves if isinstance(one, RoostError)), FAILED)
+
+
+def _line(error: Exception) -> str | None:
+    match error:
+        case RoostError():
+            return str(error)
+        case BrokenPipeError():
+            return ""
+        case OSError():
+            return machine.told(error)
+        case _:
+            return None
+
+
+def _let_go() -> None:
+    """What is held back and has nowhere to go is not tried again at the end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
-    # Several tasks may have met the same end.
-    sys.stderr.write("".join(dict.fromkeys(f"roost: {one}\n" for one in told)))
-    return _CODES.get(told[0].code, FAILED)
 
 
 def _leaves(error: Exception) -> Iterator[Exception]:

@@ -1,22 +1,21 @@
 """`roost onboard`: the few things that cannot be guessed, asked once and written into the configuration."""
 
-import getpass
-import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from cyclopts import Parameter
 
+from roost.app import privatefiles
 from roost.cli import firstconfig
 from roost.cli.editing import EMPTY, edited, replaced
-from roost.cli.firstconfig import ELSEWHERE, PROVIDERS, RECOMMENDED, Choices, Known, Model
+from roost.cli.firstconfig import ELSEWHERE, PROVIDERS, RECOMMENDED, Choices, Model
 from roost.cli.here import LOCAL, Local
+from roost.cli.questions import ask, ask_hidden
 from roost.cli.show import as_json, say
-from roost.cli.typing import read_line
 from roost.config import ConfigSource, Loaded
 from roost.config.providers import ModelApi
 from roost.core.errors import InvalidInput
@@ -24,6 +23,14 @@ from roost.core.jsonvalue import JsonObject
 from roost.core.scopes import DmScope
 
 NO_MODEL = "none"
+
+BROUGHT = (
+    "Roost brings a web page, the terminal, HTTP and webhooks. Of a chat service nothing comes without an adapter; "
+    "`roost doctor` names what has none."
+)
+
+TypedKey: TypeAlias = Callable[[str], str]
+"""The key that a person has for a provider; empty where it needs none."""
 
 
 @Parameter(name="*")
@@ -72,7 +79,7 @@ def onboard(
 def _usual(given: Given, loaded: Loaded, source: ConfigSource) -> Choices:
     """Without a word: what was given, what the environment shows, and what is recommended."""
     return Choices(
-        model=_model(given, loaded, source),
+        model=_model(given, loaded, source, _given_key),
         dm_scope=given.dm_scope or (None if firstconfig.has_scope(loaded.settings) else RECOMMENDED),
         owner=given.owner,
     )
@@ -80,58 +87,72 @@ def _usual(given: Given, loaded: Loaded, source: ConfigSource) -> Choices:
 
 def _asked(given: Given, loaded: Loaded, source: ConfigSource) -> Choices:
     return Choices(
-        model=_model(given, loaded, source) or _asked_model(given, loaded, source),
+        model=_model(given, loaded, source, _asked_key) or _asked_model(given, loaded, source),
         dm_scope=given.dm_scope or _asked_scope(loaded),
         owner=given.owner or _asked_owner(loaded),
     )
 
 
-def _model(given: Given, loaded: Loaded, source: ConfigSource) -> Model | None:
-    """The model as far as nobody has to be asked; None leaves what there is."""
+def _model(given: Given, loaded: Loaded, source: ConfigSource, typed: TypedKey) -> Model | None:
+    """The model as far as nobody has to be asked for it; None leaves what there is."""
     if given.provider == NO_MODEL or (given.provider is None and firstconfig.has_model(loaded.settings)):
         return None
-    provider = given.provider or firstconfig.usual_provider(source.environ)
-    if provider is None:
+    wanted = given.provider or firstconfig.usual_provider(source.environ)
+    if wanted is None:
         return None
-    known = PROVIDERS.get(provider, ELSEWHERE)
-    name = given.model or known.model
+    provider, base_url = firstconfig.read_provider(wanted), _base_url(given)
+    firstconfig.reached(provider, base_url)
+    name = given.model or PROVIDERS.get(provider, ELSEWHERE).model
     if not name:
         raise InvalidInput(f"which model of {provider}?", hint="give --model")
-    return Model(
-        provider=provider, name=name, base_url=given.base_url, key=_key(given, known, provider, source)
-    )
+    return Model(provider=provider, name=name, base_url=base_url, key=_key(given, provider, source, typed))
 
 
-def _key(given: Given, known: Known, provider: str, source: ConfigSource) -> JsonObject | None:
+def _base_url(given: Given) -> str | None:
+    return None if given.base_url is None else firstconfig.read_address(given.base_url)
+
+
+def _key(given: Given, provider: str, source: ConfigSource, typed: TypedKey) -> JsonObject | None:
     if given.api_key_env is not None:
         return {"env": given.api_key_env}
     if given.api_key_file is not None:
         return {"file": str(given.api_key_file.absolute())}
     if given.api_key_stdin:
-        return _kept(source.home, provider, sys.stdin.readline().strip())
-    if known.variable is None:
-        return None
-    if known.variable in source.environ:
-        return {"env": known.variable}
-    if sys.stdin.isatty():
-        return _kept(source.home, provider, getpass.getpass(f"Key for {provider} (not shown): ").strip())
+        return _kept(source.home, provider, _some_key(sys.stdin.readline().strip()))
+    variable = PROVIDERS.get(provider, ELSEWHERE).variable
+    if variable is not None and variable in source.environ:
+        return {"env": variable}
+    key = typed(provider)
+    return _kept(source.home, provider, key) if key else None
+
+
+def _given_key(provider: str) -> str:
+    variable = PROVIDERS.get(provider, ELSEWHERE).variable
+    if variable is None:
+        return ""
     raise InvalidInput(
-        f"{provider} needs a key", hint=f"set {known.variable}, or give --api-key-file or --api-key-stdin"
+        f"{provider} needs a key", hint=f"set {variable}, or give --api-key-file or --api-key-stdin"
     )
+
+
+def _asked_key(provider: str) -> str:
+    known = PROVIDERS.get(provider)
+    if known is None:
+        return ask_hidden(f"Key for {provider} (not shown; none for a server without keys)", str)
+    return "" if known.variable is None else ask_hidden(f"Key for {provider} (not shown)", _some_key)
+
+
+def _some_key(text: str) -> str:
+    if not text:
+        raise InvalidInput("the key is empty")
+    return text
 
 
 def _kept(home: Path, provider: str, key: str) -> JsonObject:
     """Put a key into a file that only its owner can read; the reference to it."""
-    if not key:
-        raise InvalidInput("the key is empty")
     file = firstconfig.key_file(home, provider)
-    for folder in (home, file.parent):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    beside = file.with_suffix(".new")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-        out.write(f"{key}\n")
-    beside.replace(file)
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    privatefiles.replace(file, f"{key}\n")
     return {"file": str(file.relative_to(home))}
 
 
@@ -139,17 +160,25 @@ def _asked_model(given: Given, loaded: Loaded, source: ConfigSource) -> Model | 
     if given.provider == NO_MODEL or firstconfig.has_model(loaded.settings):
         return None
     say(f"Model provider: {', '.join(PROVIDERS)}, or a name of yours for an OpenAI-compatible endpoint.")
-    provider = _answer("Provider", NO_MODEL)
+    provider = ask("Provider", NO_MODEL, firstconfig.read_provider)
     if provider == NO_MODEL:
         return None
-    known = PROVIDERS.get(provider, ELSEWHERE)
-    base_url = given.base_url
+    if near := firstconfig.nearest(provider):
+        provider = near if ask(f"Did you mean {near}? yes or no", "yes", _read_yes) else provider
+    base_url = _base_url(given)
     if provider not in PROVIDERS and base_url is None:
-        base_url = _answer("Where it is reached", "http://127.0.0.1:8000/v1")
-    name = given.model or _answer("Model", known.model)
-    if not name:
-        raise InvalidInput("a model needs a name")
-    return Model(provider=provider, name=name, base_url=base_url, key=_key(given, known, provider, source))
+        base_url = ask("Where it is reached", "http://127.0.0.1:8000/v1", firstconfig.read_address)
+    known = PROVIDERS.get(provider, ELSEWHERE)
+    name = given.model or ask("Model", known.model, firstconfig.read_model)
+    return Model(
+        provider=provider, name=name, base_url=base_url, key=_key(given, provider, source, _asked_key)
+    )
+
+
+def _read_yes(text: str) -> bool:
+    if text.lower() not in ("yes", "y", "no", "n"):
+        raise InvalidInput(f"{text!r} is neither", hint="say yes or no")
+    return text.lower().startswith("y")
 
 
 def _asked_scope(loaded: Loaded) -> DmScope | None:
@@ -158,25 +187,15 @@ def _asked_scope(loaded: Loaded) -> DmScope | None:
     say(
         "Which direct messages share one conversation? With owner-main yours do, and everyone else has their own."
     )
-    text = _answer(f"One of {', '.join(DmScope)}", str(RECOMMENDED))
-    try:
-        return DmScope(text)
-    except ValueError:
-        raise InvalidInput(f"{text!r} is none of them") from None
+    return ask(f"One of {', '.join(DmScope)}", str(RECOMMENDED), firstconfig.read_scope)
 
 
 def _asked_owner(loaded: Loaded) -> tuple[str, ...]:
     if loaded.settings.commands.owner_allow_from is not None:
         return ()
+    say(BROUGHT)
     say("Who are you on the channels you use? For example telegram:12345, several with spaces between.")
-    return tuple(_answer("You", "").split())
-
-
-def _answer(question: str, usual: str) -> str:
-    line = read_line(f"{question}{f' [{usual}]' if usual else ''}: ")
-    if line is None:
-        raise InvalidInput("nothing was changed", hint="begin again with `roost onboard`")
-    return line.strip() or usual
+    return ask("You", "", firstconfig.read_owner)
 
 
 def _hints(loaded: Loaded) -> list[str]:

@@ -2,17 +2,18 @@
 
 import ipaddress
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import roost
 from roost import __version__
-from roost.client import Client, Refused, Trust, Unreachable, Untrusted
+from roost.client import Absence, Client, Refused, Trust, Unreachable, Untrusted
 from roost.client.errors import Starting
 from roost.client.handshake import Introduction
 from roost.client.trust import fingerprint_of
+from roost.client.wires import Wire, dialing
 from roost.config import Loaded
 from roost.config import gateway as config
 from roost.config.gateway import TOKEN_FILE, AuthMode
@@ -23,32 +24,32 @@ _INTRODUCTION = Introduction(version=__version__)
 
 
 @asynccontextmanager
-async def running(loaded: Loaded, token: str | None) -> AsyncIterator[Client]:
+async def running(loaded: Loaded, token: str | None, absence: Absence) -> AsyncIterator[Client]:
     """The one that runs, which there must be."""
     async with AsyncExitStack() as stack:
-        yield await _entered(stack, loaded, token)
+        yield await _entered(stack, loaded, token, absence)
 
 
 @asynccontextmanager
-async def running_or_opened(loaded: Loaded, token: str | None) -> AsyncIterator[Client]:
+async def running_or_opened(loaded: Loaded, token: str | None, absence: Absence) -> AsyncIterator[Client]:
     """The one that runs; where none does, one in this process."""
     async with AsyncExitStack() as stack:
         try:
-            client = await _entered(stack, loaded, token)
+            client = await _entered(stack, loaded, token, absence)
         except Starting:
             raise
         except Unreachable:
-            client = await _opened(stack, loaded, token)
+            client = await _opened(stack, loaded, token, absence)
         yield client
 
 
-async def _opened(stack: AsyncExitStack, loaded: Loaded, token: str | None) -> Client:
+async def _opened(stack: AsyncExitStack, loaded: Loaded, token: str | None, absence: Absence) -> Client:
     """One in this process, unless one has begun since it was looked for."""
     try:
         return await stack.enter_async_context(roost.open(loaded))
     except LeaseHeld as held:
         try:
-            return await _entered(stack, loaded, token)
+            return await _entered(stack, loaded, token, absence)
         except Starting:
             raise
         except Unreachable:
@@ -56,31 +57,83 @@ async def _opened(stack: AsyncExitStack, loaded: Loaded, token: str | None) -> C
             raise held from None
 
 
-async def _entered(stack: AsyncExitStack, loaded: Loaded, token: str | None) -> Client:
+async def _entered(stack: AsyncExitStack, loaded: Loaded, token: str | None, absence: Absence) -> Client:
     """Where the configuration says, or else where a lease says that one is: it may have been given another port."""
-    settings = loaded.settings.gateway
     who = replace(_INTRODUCTION, token=Secret(token)) if token else _owner(loaded)
-    configured = _url("wss" if settings.tls.cert else "ws", settings.bind.host, settings.port)
+    configured = _configured(loaded)
     try:
         return await stack.enter_async_context(
-            Client(configured, who=who, trust=_trust(configured, settings))
+            Client(_Way(loaded, configured).dial, who=who, absence=absence)
         )
     except Starting:
         raise
     except (Unreachable, Refused) as error:
         failures: list[RoostError] = [error]
-    from roost.app.finding import serving_addresses  # noqa: PLC0415 — the store's libraries are loaded where a lease must be read
-
-    for address in await serving_addresses(loaded):
-        parts = urlsplit(address)
-        known = _url(parts.scheme, parts.hostname or "", parts.port or 0)
+    for known in await _leased(loaded):
         if known != configured:
             try:
-                return await stack.enter_async_context(Client(known, who=who, trust=_trust(known, settings)))
+                return await stack.enter_async_context(
+                    Client(_Way(loaded, known).dial, who=who, absence=absence)
+                )
             except (Unreachable, Refused, Untrusted, InvalidInput) as error:
                 failures.append(error)
     # One that is there and not ready says more than one that is not there.
     raise next((one for one in failures if isinstance(one, Starting)), failures[-1])
+
+
+class _Way:
+    """To the gateway that was found at an address. Once it was there and is no longer: to wherever the configuration or a
+    lease says that one is, which may have taken over."""
+
+    def __init__(self, loaded: Loaded, url: str) -> None:
+        self._loaded = loaded
+        self._url = url
+        self._was_there = False
+
+    @asynccontextmanager
+    async def dial(self) -> AsyncIterator[Wire]:
+        async with AsyncExitStack() as stack:
+            yield await self._reached(stack)
+
+    async def _reached(self, stack: AsyncExitStack) -> Wire:
+        try:
+            wire = await self._dialled(stack, self._url)
+        except Unreachable as error:
+            if not self._was_there:
+                raise
+            gone = error
+        else:
+            self._was_there = True
+            return wire
+        for url in await self._others():
+            with suppress(Unreachable, Untrusted, InvalidInput):
+                wire = await self._dialled(stack, url)
+                self._url = url
+                return wire
+        raise gone
+
+    async def _dialled(self, stack: AsyncExitStack, url: str) -> Wire:
+        return await stack.enter_async_context(dialing(url, _trust(url, self._loaded.settings.gateway))())
+
+    async def _others(self) -> list[str]:
+        found = [_configured(self._loaded)]
+        # A store that is away, too, says nothing; it is asked again.
+        with suppress(RoostError):
+            found += await _leased(self._loaded)
+        return [url for url in dict.fromkeys(found) if url != self._url]
+
+
+async def _leased(loaded: Loaded) -> list[str]:
+    """Where those listen who have a live lease on the store."""
+    from roost.app.finding import serving_addresses  # noqa: PLC0415 — the store's libraries are loaded where a lease must be read
+
+    found = [urlsplit(address) for address in await serving_addresses(loaded)]
+    return [_url(parts.scheme, parts.hostname or "", parts.port or 0) for parts in found]
+
+
+def _configured(loaded: Loaded) -> str:
+    settings = loaded.settings.gateway
+    return _url("wss" if settings.tls.cert else "ws", settings.bind.host, settings.port)
 
 
 def _trust(url: str, settings: config.Gateway) -> Trust:

@@ -8,7 +8,7 @@ from cyclopts import App, Parameter
 from roost.app.auditing import audited, close_files
 from roost.cli.here import LOCAL, Local
 from roost.cli.show import answer
-from roost.core.audit import Finding, Severity
+from roost.core.findings import Finding, Severity
 from roost.protocol.convert.operations import audit_result
 
 app = App(name="security", help="What is left open to others.")

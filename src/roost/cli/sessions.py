@@ -6,11 +6,12 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from roost.cli.rows import meaning, message_line, sessions_table, unknown
-from roost.cli.show import answer, as_json, facts, say, told
+from roost.cli.show import answer, as_json, facts, objects, say, told
 from roost.cli.where import HERE, Where, anywhere, now_of
 from roost.client import Client
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonValue
+from roost.protocol.families.agents import AGENTS
 from roost.protocol.families.changes import DELETE, PATCH, RESET
 from roost.protocol.families.chat import HISTORY
 from roost.protocol.families.sessions import DESCRIBE, LIST, MOST_ROWS, Listed
@@ -145,16 +146,27 @@ async def delete(
     where: Where = HERE,
 ) -> int:
     """Remove one with all that was said in it, for good."""
-    if not yes:
-        raise InvalidInput(
-            f"this removes {key} and all that was said in it, for good", hint="say --yes to do it"
-        )
     async with anywhere(where) as client:
+        row = (await client.call(DESCRIBE, {"key": key}))["session"]
+        if row is None:
+            raise unknown(key)
+        if not yes:
+            await _refuse_main(client, str(row["key"]))
+            raise InvalidInput(
+                f"this removes {key} and all that was said in it, for good", hint="say --yes to do it"
+            )
         found = await client.call(DELETE, {"key": key})
     if not found["deleted"]:
         raise unknown(key)
     answer(where, found, f"{found['key']} is gone")
     return 0
+
+
+async def _refuse_main(client: Client, key: str) -> None:
+    """Nobody need agree to what the gateway does not do."""
+    found = await client.call(AGENTS)
+    if key in {f"agent:{one.get('id')}:{found.get('mainKey')}" for one in objects(found.get("agents"))}:
+        raise InvalidInput(f"{key} is a main session, which is never removed", hint="reset it instead")
 
 
 # Loaded by who asks for them; what imports loads what keeps.

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 WIDE = 10_000
-_KEPT = frozenset("\n\t")
+_KEPT = frozenset("\n\t\u200c\u200d")
+"""Beside what is printable: the joiners too, without which emoji fall apart and some scripts cannot be read."""
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+|[^A-Za-z0-9]+")
 _MOMENTS = ("At", "AtMs")
 _UNIT = re.compile(r"(?<=[a-z])(AtMs|At|Ms|Usd)$")

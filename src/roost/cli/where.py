@@ -11,8 +11,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from roost import __version__
+from roost.cli.absence import LONGEST_S, Watch
 from roost.cli.here import Local
-from roost.client import Client, Trust
+from roost.client import Absence, Client, Trust
 from roost.client.handshake import Introduction
 from roost.core.secrets import Secret
 from roost.protocol.families.status import HEALTH
@@ -40,20 +41,22 @@ HERE = Where()
 
 def gateway(where: Where) -> AbstractAsyncContextManager[Client]:
     """The gateway that runs, which there must be."""
+    absence = Watch().absence(LONGEST_S)
     if where.url is not None:
-        return _elsewhere(where.url, where)
+        return _elsewhere(where.url, where, absence)
     from roost.cli.own import running  # noqa: PLC0415 — see above
 
-    return running(where.loaded(), where.token)
+    return running(where.loaded(), where.token, absence)
 
 
-def anywhere(where: Where) -> AbstractAsyncContextManager[Client]:
+def anywhere(where: Where, absence: Absence | None = None) -> AbstractAsyncContextManager[Client]:
     """The gateway that runs; where none does and none was named, one in this process."""
+    absence = absence or Watch().absence(LONGEST_S)
     if where.url is not None:
-        return _elsewhere(where.url, where)
+        return _elsewhere(where.url, where, absence)
     from roost.cli.own import running_or_opened  # noqa: PLC0415 — see above
 
-    return running_or_opened(where.loaded(), where.token)
+    return running_or_opened(where.loaded(), where.token, absence)
 
 
 async def now_of(client: Client) -> int:
@@ -63,9 +66,10 @@ async def now_of(client: Client) -> int:
 
 
 @asynccontextmanager
-async def _elsewhere(url: str, where: Where) -> AsyncIterator[Client]:
+async def _elsewhere(url: str, where: Where, absence: Absence) -> AsyncIterator[Client]:
     # The credential of the gateway here is not shown to one elsewhere, unless it was set for this process.
     token = Secret(where.token) if where.token else where.loaded().token_of_process
     trust = Trust(fingerprint=where.tls_fingerprint, clear_text=where.dangerously_allow_clear_text)
-    async with Client(url, who=Introduction(version=__version__, token=token), trust=trust) as client:
+    who = Introduction(version=__version__, token=token)
+    async with Client(url, who=who, trust=trust, absence=absence) as client:
         yield client

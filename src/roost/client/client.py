@@ -10,7 +10,7 @@ import anyio
 
 from roost.client.events import Feed, Gap, Listener
 from roost.client.handshake import Hello, Introduction
-from roost.client.line import Line, Sleep
+from roost.client.line import Absence, Line, Sleep
 from roost.client.trust import Trust
 from roost.client.turns import Answer, Piece, Turn, waited
 from roost.client.wires import Dial, dialing
@@ -42,15 +42,16 @@ class Client:
         who: Introduction | None = None,
         trust: Trust | None = None,
         sleep: Sleep = anyio.sleep,
+        absence: Absence | None = None,
     ) -> None:
         """`gateway` is its address, `ws://127.0.0.1:18789`; beyond this machine it begins with `wss`, unless `trust`
-        says otherwise."""
+        says otherwise. `absence` hears when it goes away, and says how long it is tried for."""
         who = who or Introduction(
             token=Secret(token) if token else None, password=Secret(password) if password else None
         )
         self._feed = Feed()
         dial = dialing(gateway, trust or Trust()) if isinstance(gateway, str) else gateway
-        self._line = Line(dial, who, self._feed, sleep)
+        self._line = Line(dial, who, self._feed, sleep, absence=absence)
         self._sleep = sleep
         self._group = anyio.create_task_group()
 

@@ -1,8 +1,10 @@
 """A connection that is made anew when it is lost. What was subscribed is subscribed again, and who listens hears of the
 gap."""
 
+import math
 import random
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import anyio
@@ -27,6 +29,19 @@ CLOSED = "this client is closed"
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 
+def _nobody() -> None:
+    """Nobody cares."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Absence:
+    """Who is told that a connection was lost, and that there is one again; and for how long one is tried for."""
+
+    lost: Callable[[], None] = _nobody
+    back: Callable[[], None] = _nobody
+    longest_s: float = math.inf
+
+
 class Line:
     def __init__(
         self,
@@ -35,6 +50,7 @@ class Line:
         feed: Feed,
         sleep: Sleep = anyio.sleep,
         jitter: Callable[[], float] = random.random,
+        absence: Absence | None = None,
     ) -> None:
         self._dial = dial
         self._jitter = jitter
@@ -47,6 +63,8 @@ class Line:
         self._news = anyio.Event()
         self._seq = 0
         self._was_open = False
+        self._absence = absence or Absence()
+        self._away_since: float | None = None
         self.hello: Hello | None = None
 
     async def keep(self, *, task_status: TaskStatus[None]) -> None:
@@ -71,7 +89,27 @@ class Line:
                 self._over(error)
                 return
             failures += 1
-            await self._sleep(restart_ms(failures, self._jitter()) / 1000)
+            left = self._patience()
+            if left <= 0:
+                away = Unreachable(
+                    f"the gateway has been away for {self._absence.longest_s:.0f} s",
+                    hint="see whether it runs; what it still answers is in the history",
+                )
+                self._over(away)
+                return
+            await self._sleep(min(restart_ms(failures, self._jitter()) / 1000, left))
+
+    def _patience(self) -> float:
+        """How much longer the gateway may be away. Before it was there once, that is not asked."""
+        if not self._was_open:
+            return math.inf
+        now = anyio.current_time()
+        if self._away_since is None:
+            self._away_since = now
+            self._absence.lost()
+            # It is tried for once, however short the patience is.
+            return max(self._absence.longest_s, 0.001)
+        return self._away_since + self._absence.longest_s - now
 
     async def call(self, method: str, params: JsonObject) -> JsonValue:
         """The answer, on whichever connection it comes. A request that cannot be repeated, or that no connection
@@ -109,6 +147,9 @@ class Line:
                     return
                 self._link = link
                 self._wake()
+                if self._away_since is not None:
+                    self._away_since = None
+                    self._absence.back()
                 if not self._was_open:
                     self._was_open = True
                     task_status.started()

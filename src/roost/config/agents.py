@@ -110,7 +110,11 @@ class AgentDefaults(Section):
         about("Models that may be chosen, `provider/model`, with their aliases. Unset: any."),
     ] = None
     workspace: Annotated[
-        Text | None, about("Folder of the agents' files. Unset: one per agent in `ROOST_HOME`.")
+        Text | None,
+        about(
+            "Folder of the agents' files, which may not hold the gateway's own: `ROOST_HOME`, this file, the store, "
+            "a file with a credential. Unset: one per agent in `ROOST_HOME`."
+        ),
     ] = None
     bootstrap_max_chars: Annotated[
         Count, about("Characters of one workspace file (`AGENTS.md`, `MEMORY.md` …) in the system text.")

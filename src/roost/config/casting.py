@@ -1,6 +1,7 @@
 """The configured models and who uses them, as the values that core decides with."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from roost.config.agents import Agent, ModelChoice
 from roost.config.providers import CatalogueMode, InputKind, ModelCost, ModelDefinition, Provider
@@ -14,24 +15,23 @@ CONTEXT_WINDOW, MAX_TOKENS = 128_000, 8_192
 
 
 def catalogue(settings: Settings, builtin: ModelSpec) -> Catalogue:
-    """The models that the file lists or allows, and the built-in one unless the file replaces what is known."""
+    """The models that the file lists, allows or uses, and the built-in one unless the file replaces what is known."""
     chosen = settings.agents.defaults.models
     joins = settings.models.mode is CatalogueMode.MERGE
     allowed = None if chosen is None else [_ref(name) for name in chosen]
-    providers = settings.models.providers
-    found = Catalogue(
-        [*([builtin] if joins else []), *_specs(settings)],
+    made = partial(
+        Catalogue,
         aliases={entry.alias: _ref(name) for name, entry in (chosen or {}).items() if entry.alias},
         allowed=allowed,
         unlisted=[
             _spec(name, provider, ModelDefinition(id="*"))
-            for name, provider in providers.items()
+            for name, provider in settings.models.providers.items()
             if not provider.models
         ],
     )
-    for where, name in _named(settings, builtin):
-        _check(where, name, found)
-    return found
+    listed = [*([builtin] if joins else []), *_specs(settings)]
+    known = made(listed)
+    return made([*listed, *(_checked(where, name, known) for where, name in _named(settings, builtin))])
 
 
 def _named(settings: Settings, builtin: ModelSpec) -> Iterator[tuple[str, str]]:
@@ -47,10 +47,10 @@ def _named(settings: Settings, builtin: ModelSpec) -> Iterator[tuple[str, str]]:
             yield f"hooks.mappings.{hook}.model", mapping.model
 
 
-def _check(where: str, name: str, found: Catalogue) -> None:
+def _checked(where: str, name: str, known: Catalogue) -> ModelSpec:
     """A model that does not exist is told now, not when it is needed."""
     try:
-        found.find(name)
+        return known.find(name)
     except NotFound as error:
         raise ConfigInvalid(f"{where}: {error.message}", hint=error.hint) from None
 

@@ -18,12 +18,16 @@ class ChatTools(Section):
     tools: Annotated[ToolScope, about("What its chats add to the tool policy.", Takes.AT_ONCE)] = ToolScope()
     tools_by_sender: Annotated[
         FrozenMap[Text, ToolScope],
-        about("The same by who speaks: their id, `owner`, or `*` for all others.", Takes.AT_ONCE),
+        about(
+            "The same by who speaks: an id of theirs (also `channel:id`), their name in `session.identityLinks`, "
+            "`owner`, or `*` for all others. Of several that mean one person all hold.",
+            Takes.AT_ONCE,
+        ),
     ] = FrozenMap()
 
 
 class Account(ChatTools):
-    enabled: Annotated[Flag, about("Whether it is connected.")] = True
+    enabled: Annotated[Flag, about("Off, it lets in nobody who writes there.", Takes.AT_ONCE)] = True
     dm_policy: Annotated[DmPolicy, about("Who may write directly.", Takes.AT_ONCE)] = DmPolicy.PAIRING
     allow_from: Annotated[Texts, about("Senders let in, `*` for all. Empty: none.", Takes.AT_ONCE)] = ()
     group_policy: Annotated[GroupPolicy, about("Which groups are heard.", Takes.AT_ONCE)] = (
@@ -35,9 +39,9 @@ class Account(ChatTools):
     require_mention: Annotated[
         Flag, about("Whether a group message must mention the agent.", Takes.AT_ONCE)
     ] = True
-    thread_bindings: Annotated[ThreadBindings, about("Bound threads, over `session.threadBindings`.")] = (
-        ThreadBindings()
-    )
+    thread_bindings: Annotated[
+        ThreadBindings, about("Bound threads, over `session.threadBindings`.", Takes.NEXT_RUN)
+    ] = ThreadBindings()
     groups: Annotated[
         FrozenMap[Text, ChatTools], about("Groups and rooms by id, `*` for all others.", Takes.AT_ONCE)
     ] = FrozenMap()
@@ -45,7 +49,8 @@ class Account(ChatTools):
 
 class Channel(Account):
     accounts: Annotated[
-        FrozenMap[AccountName, Account], about("Several accounts, each over the channel's keys.")
+        FrozenMap[AccountName, Account],
+        about("Several accounts, each over the channel's keys; off where the channel is.", Takes.AT_ONCE),
     ] = FrozenMap()
 
     @model_validator(mode="after")

@@ -11,8 +11,11 @@ from roost.config.gateway import AuthMode, Gateway
 from roost.config.sandbox import SandboxMode
 from roost.config.settings import Settings
 from roost.core.admission import ANYONE
-from roost.core.audit import Door, Edge, HookDoor, Trust, View
+from roost.core.audit import Door, HookDoor, Trust, View
+from roost.core.channeltraits import KNOWN_CHANNELS
+from roost.core.edge import Edge
 from roost.core.figures import MINUTE_MS
+from roost.core.identities import names_channel
 from roost.core.scopes import DmScope
 from roost.core.secrets import Secret
 
@@ -35,7 +38,8 @@ def _edge(gateway: Gateway) -> Edge:
         token_length=_length(gateway.auth.token),
         password_length=_length(gateway.auth.password),
         attempts_a_minute=limit.max_attempts * MINUTE_MS // limit.window_ms,
-        proxies=bool(gateway.trusted_proxies),
+        proxies=gateway.trusted_proxies,
+        proxy_logins=gateway.auth.mode is AuthMode.TRUSTED_PROXY,
         completions=gateway.http.endpoints.chat_completions.enabled,
     )
 
@@ -76,13 +80,18 @@ def _scope(settings: Settings, channel: str) -> DmScope:
 
 
 def _trust(settings: Settings) -> Trust:
-    agents = settings.agents.list
+    agents, owners = settings.agents.list, settings.commands.owner_allow_from or ()
     return Trust(
         scope=settings.session.scope,
         visibility=settings.tools.sessions.visibility,
         crosses=settings.tools.agent_to_agent.enabled,
         across=settings.tools.agent_to_agent.allow,
-        owners=settings.commands.owner_allow_from or (),
+        owners=owners,
+        placeless_owners=tuple(
+            one
+            for one in owners
+            if one.strip() != ANYONE and not names_channel(one, settings.channels, KNOWN_CHANNELS)
+        ),
         lifted=tuple(one.id for one in agents if policies.sandbox_lifted(one)),
         networked=tuple(
             one.id for one in agents if one.sandbox.network and one.sandbox.mode is not SandboxMode.OFF

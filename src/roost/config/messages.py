@@ -38,7 +38,11 @@ class Commands(Section):
 
     text: Annotated[Flag, about("Whether commands are read from message text.")] = True
     owner_allow_from: Annotated[
-        Texts | None, about("Senders who are the owner, `channel:id` or id. Unset: gateway clients only.")
+        Texts | None,
+        about(
+            "Senders who are the owner, each as `channel:id`; an id alone holds on every channel. Unset: gateway clients"
+            " only."
+        ),
     ] = None
     allow_from: Annotated[
         FrozenMap[Text, Texts] | None,

@@ -1,6 +1,7 @@
 """Settings as the values that core decides with."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import tzinfo
 from zoneinfo import ZoneInfo
 
@@ -110,25 +111,31 @@ def _bindings(settings: Settings) -> tuple[Binding, ...]:
 def channel_policy(
     settings: Settings,
     channel: str,
-    account: str = DEFAULT_ACCOUNT,
     *,
     paired: Iterable[str] = (),
     traits: Traits = KNOWN_CHANNELS,
 ) -> ChannelPolicy:
-    """Who is let in on one account of a channel; of a channel that is not configured nobody but by pairing."""
+    """Who is let in on a channel and its accounts; of one that is not configured nobody but by pairing."""
     configured = settings.channels.get(channel) or Channel.model_validate({})
-    own: Account = configured.accounts.get(account, configured)
-    return ChannelPolicy(
-        dm_policy=own.dm_policy,
-        allow_from=own.allow_from,
+    base = ChannelPolicy(
         paired=frozenset(paired),
         owner_ids=settings.commands.owner_allow_from or (),
-        group_policy=own.group_policy,
-        group_allow_from=own.group_allow_from,
-        require_mention=own.require_mention,
         links=identity_links(settings),
         traits=traits,
     )
+
+    def own(account: Account) -> ChannelPolicy:
+        return replace(
+            base,
+            enabled=configured.enabled and account.enabled,
+            dm_policy=account.dm_policy,
+            allow_from=account.allow_from,
+            group_policy=account.group_policy,
+            group_allow_from=account.group_allow_from,
+            require_mention=account.require_mention,
+        )
+
+    return replace(own(configured), accounts={name: own(one) for name, one in configured.accounts.items()})
 
 
 def command_policy(settings: Settings, traits: Traits = KNOWN_CHANNELS) -> CommandPolicy:

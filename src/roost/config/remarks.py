@@ -4,11 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from roost.config.agents import DelegationMode
+from roost.config.channels import Channel, ChatTools
 from roost.config.gateway import AuthMode
+from roost.config.policies import identity_links
 from roost.config.problems import path_text
 from roost.config.section import Loc
 from roost.config.session import Reset, Session
 from roost.config.settings import Settings
+from roost.core.channeltraits import KNOWN_CHANNELS
+from roost.core.identities import Naming
 from roost.core.lifecycle import ResetMode
 
 
@@ -29,6 +33,7 @@ def remarks_on(settings: Settings) -> tuple[Remark, ...]:
         *_resets(settings.session),
         *_maintenance(settings.session),
         *_heartbeats(settings),
+        *_senders(settings),
         *_unbuilt(settings),
     )
     return tuple(Remark(path=path_text(loc), text=text) for loc, text in found)
@@ -79,6 +84,32 @@ def _heartbeats(settings: Settings) -> Iterator[tuple[Loc, str]]:
     for agent in settings.agents.list:
         if not agent.heartbeat.isolated_session:
             yield ("agents", "list", agent.id, "heartbeat", "isolatedSession"), text
+
+
+def _senders(settings: Settings) -> Iterator[tuple[Loc, str]]:
+    """Entries by sender that count for nobody."""
+    owners, links = settings.commands.owner_allow_from or (), identity_links(settings)
+    for name, channel in settings.channels.items():
+        naming = Naming(channel=name, links=links, traits=KNOWN_CHANNELS)
+        for loc, own in _chats(("channels", name), channel):
+            for entry in own.tools_by_sender:
+                if not naming.can_mean(entry):
+                    text = f"nobody on {name} is meant by it; write an id on {name}, or link the two"
+                    yield (*loc, "toolsBySender", entry), text
+                elif any(naming.at(entry).is_named_by(one, KNOWN_CHANNELS) for one in owners):
+                    yield (*loc, "toolsBySender", entry), "the owner is meant by `owner`, and not by an id"
+
+
+def _chats(loc: Loc, channel: Channel) -> Iterator[tuple[Loc, ChatTools]]:
+    for place, own in (
+        (loc, channel),
+        *(((*loc, "accounts", name), account) for name, account in channel.accounts.items()),
+    ):
+        # An account has what its channel says, unless it says something else.
+        if own is channel or own.tools_by_sender != channel.tools_by_sender:
+            yield place, own
+        if own is channel or own.groups != channel.groups:
+            yield from (((*place, "groups", name), group) for name, group in own.groups.items())
 
 
 def _unbuilt(settings: Settings) -> Iterator[tuple[Loc, str]]:

@@ -1,12 +1,14 @@
 """Where the configuration comes from: one JSON5 file and the environment."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from roost.config.agents import Agent
 from roost.config.document import Document, fill
-from roost.config.problems import ConfigRefused, Problem
+from roost.config.gateway import TOKEN_FILE
+from roost.config.problems import ConfigRefused, Problem, path_text
 from roost.config.remarks import Remark, remarks_on
 from roost.config.secretfields import Surroundings
 from roost.config.section import Loc
@@ -16,6 +18,7 @@ from roost.config.validation import validate
 from roost.core.secrets import Secret
 
 HOME, FILE, TOKEN, DATABASE = "ROOST_HOME", "ROOST_CONFIG", "ROOST_GATEWAY_TOKEN", "ROOST_DATABASE_URL"
+STORE_FILE = "roost.db"
 _OVERRIDES: Mapping[str, Loc] = {TOKEN: ("gateway", "auth", "token"), DATABASE: ("database",)}
 
 
@@ -57,6 +60,23 @@ class Loaded:
             return None
         written = self.sources.resolve(template.replace("{agentId}", agent))
         return written.parent if written.suffix == ".json" else written
+
+    def workspace(self, agent: Agent) -> Path:
+        """The folder of an agent's files."""
+        sources = self.sources
+        return sources.resolve(agent.workspace) if agent.workspace else sources.home / "workspace" / agent.id
+
+    def kept_in(self, folder: Path) -> Path | None:
+        """What lies in a folder, wherever links lead, and is for no agent: the gateway's state and credentials."""
+        real = Path(os.path.realpath(folder))
+        return next((one for one in self._kept() if any(at.is_relative_to(real) for at in _ends(one))), None)
+
+    def _kept(self) -> Iterator[Path]:
+        sources, key = self.sources, self.settings.gateway.tls.key
+        yield from (sources.home, sources.file, sources.home / TOKEN_FILE, sources.home / STORE_FILE)
+        yield from sources.credentials
+        if key is not None:
+            yield sources.resolve(key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +135,7 @@ class ConfigSource:
         settings, refused = validate(document, around)
         if settings is None:
             raise ConfigRefused(str(self.file), refused)
-        return Loaded(
+        loaded = Loaded(
             settings=settings,
             warnings=(*(Remark(path="", text=text) for text in around.remarks), *remarks_on(settings)),
             sources=Sources(
@@ -128,6 +148,9 @@ class ConfigSource:
             ),
             read_again=self.read,
         )
+        if broad := _broad(loaded):
+            raise ConfigRefused(str(self.file), broad)
+        return loaded
 
     def _text(self) -> str | None:
         try:
@@ -139,6 +162,28 @@ class ConfigSource:
         except OSError as error:
             reason = f"cannot be read: {error.strerror}"
         raise ConfigRefused(str(self.file), [Problem(path="the file", reason=reason)])
+
+
+def _broad(loaded: Loaded) -> tuple[Problem, ...]:
+    """The workspaces that would give an agent what is the gateway's own, each setting once."""
+    agents, problems = loaded.settings.agents, dict[str, Problem]()
+    for agent in agents.list:
+        folder = loaded.workspace(agent)
+        kept = loaded.kept_in(folder)
+        if kept is not None:
+            usual = agent.workspace is not None and agent.workspace == agents.defaults.workspace
+            loc: Loc = ("agents", "defaults") if usual else ("agents", "list", agent.id)
+            path = path_text((*loc, "workspace"))
+            reason = (
+                f"{kept} lies in {folder} and is for no agent; name a folder that holds agents' files only"
+            )
+            problems.setdefault(path, Problem(path=path, reason=reason))
+    return tuple(problems.values())
+
+
+def _ends(path: Path) -> tuple[Path, Path]:
+    """Where a file is, and where its name is: who can replace a link needs no file."""
+    return Path(os.path.realpath(path)), Path(os.path.realpath(path.parent)) / path.name
 
 
 def _from_user(user: Path, path: str) -> Path:

@@ -21,7 +21,7 @@ from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.notices import derived_id
 from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
 from roost.core.sessions import Session
-from roost.core.snapshots import RunSnapshot, Snapshot
+from roost.core.snapshots import ExchangeSnapshot, RunSnapshot, Snapshot
 from roost.core.whereabouts import Met
 
 INTERNAL_CHANNEL = "internal"
@@ -74,10 +74,10 @@ def one_way(exchange: Exchange) -> bool:
     return exchange.sent.remote is not None or bool(kinds & CHILD_KINDS)
 
 
-def leave(exchange: Exchange, snapshot: Snapshot) -> Effects:
+def leave(snapshot: ExchangeSnapshot) -> Effects:
     """Its sender waits no longer: from now on its end tells the requester by itself."""
-    left = exchange.left()
-    return () if left == exchange else (PutExchange(exchange=left),)
+    left = snapshot.exchange.left()
+    return () if left == snapshot.exchange else (PutExchange(exchange=left),)
 
 
 def advance(snapshot: RunSnapshot, ending: Ending) -> Effects:

@@ -3,8 +3,8 @@
 What is empty, missing or malformed admits nobody.
 """
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias, assert_never
 
@@ -37,6 +37,7 @@ class GroupPolicy(StrEnum):
 class AdmissionRule(StrEnum):
     """The rule that decided, as `explain` names it."""
 
+    ENABLED = "enabled=false"
     SENDER_ID = "sender.id"
     GROUP_ID = "conversation.peer"
     OWNER = "commands.ownerAllowFrom"
@@ -56,11 +57,14 @@ class AdmissionRule(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelPolicy:
-    """Who is let in on one channel. Lists hold ids, `channel:id`, or `*` where they allow.
+    """Who is let in on one channel; where it is not `enabled`, nobody. Lists hold ids, `channel:id`, or `*` where they
+    allow.
 
-    `paired` are the ids whose pairing was approved; `owner_ids` those by which the owner writes.
+    `paired` are the ids whose pairing was approved; `owner_ids` those by which the owner writes. `accounts` are those
+    of its accounts that say for themselves whom they let in.
     """
 
+    enabled: bool = True
     dm_policy: DmPolicy = DmPolicy.PAIRING
     allow_from: tuple[str, ...] = ()
     paired: frozenset[str] = frozenset()
@@ -70,6 +74,11 @@ class ChannelPolicy:
     require_mention: bool = True
     links: Links = ()
     traits: Traits = KNOWN_CHANNELS
+    accounts: Mapping[str, "ChannelPolicy"] = field(default_factory=dict)
+
+    def at(self, account: str) -> "ChannelPolicy":
+        """What holds for one account."""
+        return self.accounts.get(account, self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +111,8 @@ Admission: TypeAlias = Admitted | PairingRequired | Refused
 
 def decide(envelope: Envelope, policy: ChannelPolicy) -> Admission:
     """Whether a message is taken, and as whose."""
+    if not policy.enabled:
+        return Refused(reason="this channel, or this account of it, is off", rule=AdmissionRule.ENABLED)
     sender = envelope.sender.id
     if not sender or not _is_id(sender):
         return Refused(

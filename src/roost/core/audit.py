@@ -1,35 +1,13 @@
-"""What is dangerous about a gateway's settings. Findings only: nothing here refuses or changes anything.
+"""What is dangerous about a gateway's settings. Findings only: nothing here refuses or changes anything."""
 
-Each finding has an id that stays, says what could happen, names the setting and what to put there.
-"""
-
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from roost.core.admission import ANYONE, DmPolicy, GroupPolicy
+from roost.core.edge import SHORTEST_TOKEN, Edge, edge_findings
+from roost.core.findings import Finding, Severity, in_order
 from roost.core.scopes import DmScope, SessionScope
 from roost.core.visibility import Level
-
-SHORTEST_TOKEN = 24
-MOST_ATTEMPTS_A_MINUTE = 60
-
-
-class Severity(StrEnum):
-    CRITICAL = "critical"
-    WARN = "warn"
-    INFO = "info"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """`setting` is the key or the file it is about; `fix` what to do there."""
-
-    id: str
-    severity: Severity
-    text: str
-    setting: str
-    fix: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,21 +42,6 @@ class Door:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edge:
-    """How the port is guarded. Without `auth` whoever reaches it is the owner; lengths are those of the configured
-    credentials, None where there is none."""
-
-    loopback: bool = True
-    auth: bool = True
-    encrypted: bool = False
-    token_length: int | None = None
-    password_length: int | None = None
-    attempts_a_minute: int = 20
-    proxies: bool = False
-    completions: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class HookDoor:
     """`shared_token`: callers of hooks have the owner's own token."""
 
@@ -93,15 +56,16 @@ class HookDoor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """Who may reach whose sessions. `lifted` are agents whose sandboxed sessions reach all, `networked` those whose
-    sandboxes reach the network, `unconfined` those without one, `clear` the providers that are spoken to in clear text
-    beyond this machine."""
+    """Who may reach whose sessions. `placeless_owners` are those of the `owners` that name no channel, `lifted` the
+    agents whose sandboxed sessions reach all, `networked` those whose sandboxes reach the network, `unconfined` those
+    without one, `clear` the providers that are spoken to in clear text beyond this machine."""
 
     scope: SessionScope = SessionScope.PER_SENDER
     visibility: Level = Level.TREE
     crosses: bool = False
     across: tuple[str, ...] = ()
     owners: tuple[str, ...] = ()
+    placeless_owners: tuple[str, ...] = ()
     lifted: tuple[str, ...] = ()
     networked: tuple[str, ...] = ()
     unconfined: tuple[str, ...] = ()
@@ -118,69 +82,9 @@ class View:
     trust: Trust = field(default_factory=Trust)
 
 
-_RANK = tuple(Severity)
-
-
 def audit(view: View) -> tuple[Finding, ...]:
     """Every finding, the worst first."""
-    return in_order((*_edge(view.edge), *_hooks(view), *_doors(view), *_trust(view)))
-
-
-def in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    return tuple(sorted(found, key=lambda one: (_RANK.index(one.severity), one.id, one.setting)))
-
-
-def _edge(edge: Edge) -> Iterator[Finding]:
-    if not edge.auth:
-        yield Finding(
-            id="gateway.loopback_no_auth" if edge.loopback else "gateway.bind_no_auth",
-            severity=Severity.CRITICAL,
-            text="Whoever reaches the port is the owner: every program here"
-            + ("." if edge.loopback else " and every machine around."),
-            setting="gateway.auth.mode",
-            fix="set it to `token`",
-        )
-    if not edge.loopback and not edge.encrypted:
-        yield Finding(
-            id="gateway.bind_clear_text",
-            severity=Severity.CRITICAL,
-            text="Credentials and conversations cross the network in clear text.",
-            setting="gateway.dangerouslyAllowClearText",
-            fix="unset it and give `gateway.tls` a certificate, or set `gateway.bind` to `loopback` and use a tunnel",
-        )
-    for name, length in (("token", edge.token_length), ("password", edge.password_length)):
-        if length is not None and length < SHORTEST_TOKEN:
-            yield Finding(
-                id=f"gateway.{name}_too_short",
-                severity=Severity.WARN,
-                text=f"The owner's {name} has {length} characters and may be guessed.",
-                setting=f"gateway.auth.{name}",
-                fix=f"use at least {SHORTEST_TOKEN} characters, or leave it out: a token is made at the first start",
-            )
-    if edge.attempts_a_minute > MOST_ATTEMPTS_A_MINUTE:
-        yield Finding(
-            id="gateway.auth_rate_limit_loose",
-            severity=Severity.WARN,
-            text=f"{edge.attempts_a_minute} wrong credentials a minute are taken before answers slow down.",
-            setting="gateway.auth.rateLimit",
-            fix="leave it out: 20 a minute",
-        )
-    if edge.proxies:
-        yield Finding(
-            id="gateway.trusted_proxies",
-            severity=Severity.INFO,
-            text="What the listed proxies say of where a request comes from is believed.",
-            setting="gateway.trustedProxies",
-            fix="list only proxies that overwrite the forwarded headers",
-        )
-    if edge.completions:
-        yield Finding(
-            id="gateway.http.chat_completions_enabled",
-            severity=Severity.INFO if edge.loopback else Severity.WARN,
-            text="Agents, with their tools, can be run over plain HTTP with the owner's credential.",
-            setting="gateway.http.endpoints.chatCompletions.enabled",
-            fix="leave it out unless a program needs it",
-        )
+    return in_order((*edge_findings(view.edge), *_hooks(view), *_doors(view), *_trust(view)))
 
 
 def _hooks(view: View) -> Iterator[Finding]:
@@ -345,6 +249,15 @@ def _trust(view: View) -> Iterator[Finding]:
             text="`*` stands in the list of those who are the owner.",
             setting="commands.ownerAllowFrom",
             fix="list your own ids",
+        )
+    if trust.placeless_owners:
+        several = len({one.channel for one in doors}) > 1
+        yield Finding(
+            id="commands.owner_allow_from_any_channel",
+            severity=Severity.CRITICAL if several else Severity.WARN,
+            text=f"Whoever has one of these ids, on any channel, is the owner: {', '.join(trust.placeless_owners)}.",
+            setting="commands.ownerAllowFrom",
+            fix="write each as `channel:id`",
         )
     yield from _named(trust)
 

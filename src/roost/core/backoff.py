@@ -3,6 +3,8 @@
 What can never be sent is the channel's to say; here every failure may pass.
 """
 
+from dataclasses import replace
+
 from roost.core.deliveries import Delivery, Postponed, Rejected, SendResult
 from roost.core.restarts import JITTER
 
@@ -37,3 +39,12 @@ def after_failure(
     if max(now, not_before) >= deadline:
         return Rejected(error=f"{EXPIRED}: {error}")
     return Postponed(ready_at=max(min(now + wait, deadline), not_before), error=error)
+
+
+def after_doubt(delivery: Delivery, now: int, jitter: float) -> SendResult:
+    """What becomes of a delivery that nobody knew the outcome of, now that it may be sent again: the first time at once,
+    for most doubts are those of a gateway that ended; then as after any failure."""
+    error = delivery.error or "its outcome was not known"
+    if delivery.attempts <= 1:
+        return Postponed(ready_at=now, error=error)
+    return after_failure(replace(delivery, attempts=delivery.attempts - 1), error, now, jitter)

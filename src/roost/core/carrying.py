@@ -14,7 +14,7 @@ from roost.core.principals import OWNER
 from roost.core.remotes import BEYOND, RemoteSession, Taken
 from roost.core.runs import Cause, Lane, Request, Run, RunKind, RunState
 from roost.core.sending import SendOrder
-from roost.core.snapshots import Snapshot
+from roost.core.snapshots import ExchangeSnapshot
 
 # As long as a sender can wait at most.
 LONGEST_MS = 3_600_000
@@ -33,8 +33,9 @@ def letter(order: SendOrder, remote: RemoteSession) -> Exchange:
     )
 
 
-def taken(exchange: Exchange, snapshot: Snapshot, *, by: Taken) -> Effects:
+def taken(snapshot: ExchangeSnapshot, *, by: Taken) -> Effects:
     """The other gateway has it."""
+    exchange = snapshot.exchange
     remote = exchange.sent.remote
     if remote is None or exchange.state.ended:
         return ()
@@ -44,29 +45,30 @@ def taken(exchange: Exchange, snapshot: Snapshot, *, by: Taken) -> Effects:
     return () if further == exchange else (PutExchange(exchange=further),)
 
 
-def answered(exchange: Exchange, snapshot: Snapshot, *, reply: str | None, at: int) -> Effects:
+def answered(snapshot: ExchangeSnapshot, *, reply: str | None, at: int) -> Effects:
     """The other session has said something, or was done without a word."""
-    heard = replace(exchange, state=ExchangeState.REPLIED, first_reply=reply, latest_reply=reply)
-    return _ended(exchange, heard, snapshot, reply, at)
+    heard = replace(snapshot.exchange, state=ExchangeState.REPLIED, first_reply=reply, latest_reply=reply)
+    return _ended(snapshot, heard, reply, at)
 
 
-def failed(exchange: Exchange, snapshot: Snapshot, *, error: str, at: int) -> Effects:
+def failed(snapshot: ExchangeSnapshot, *, error: str, at: int) -> Effects:
     """No answer will come."""
-    dead = replace(exchange, state=ExchangeState.FAILED, error=error)
-    return _ended(exchange, dead, snapshot, exchangetext.failure_text(dead), at)
+    dead = replace(snapshot.exchange, state=ExchangeState.FAILED, error=error)
+    return _ended(snapshot, dead, exchangetext.failure_text(dead), at)
 
 
-def expired(exchange: Exchange, snapshot: Snapshot, *, trouble: str | None, at: int) -> Effects:
+def expired(snapshot: ExchangeSnapshot, *, trouble: str | None, at: int) -> Effects:
     """Its time is over; `trouble` is what kept it."""
-    dead = replace(exchange, state=ExchangeState.EXPIRED, error=trouble or UNANSWERED)
-    return _ended(exchange, dead, snapshot, exchangetext.failure_text(dead), at)
+    dead = replace(snapshot.exchange, state=ExchangeState.EXPIRED, error=trouble or UNANSWERED)
+    return _ended(snapshot, dead, exchangetext.failure_text(dead), at)
 
 
-def _ended(before: Exchange, after: Exchange, requester: Snapshot, text: str | None, at: int) -> Effects:
-    if before.state.ended or after.sent.remote is None:
+def _ended(snapshot: ExchangeSnapshot, after: Exchange, text: str | None, at: int) -> Effects:
+    if snapshot.exchange.state.ended or after.sent.remote is None:
         return ()
     done = PutExchange(exchange=replace(after, phase=Phase.DONE))
-    if text is None or a2a.listens(requester, after):
+    # What goes to another gateway has its own requester for a target here.
+    if text is None or snapshot.called_off or a2a.listens(snapshot.target, after):
         return (done,)
     run = _late(after, at)
     said = a2a.opening(run, text, f"{after.id}:late", source=str(after.sent.remote))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from roost.core.addresses import DEFAULT_ACCOUNT
+from roost.core.identities import Naming
 from roost.core.principals import Principal, PrincipalKind
 from roost.core.runs import Run
 from roost.core.sessions import Session
@@ -15,7 +16,8 @@ ANYBODY, OWNER_NAME = "*", "owner"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatTools:
-    """`by_sender` names people by their id, with or without its channel, the owner as `owner` and all others as `*`."""
+    """`by_sender` names people by an id, with or without its channel, or the name of their link, the owner as `owner`
+    and all others as `*`."""
 
     tools: ToolRules = field(default_factory=ToolRules)
     by_sender: Mapping[str, ToolRules] = field(default_factory=dict)
@@ -37,17 +39,38 @@ def chat_of(session: Session, run: Run) -> Chat | None:
     return Chat(facts.channel, facts.account or DEFAULT_ACCOUNT, facts.peer) if facts.channel else None
 
 
-def scopes(levels: Iterable[ChatTools], speaker: Principal) -> tuple[ToolRules, ...]:
+def scopes(levels: Iterable[ChatTools], speaker: Principal, naming: Naming) -> tuple[ToolRules, ...]:
     """All that is said about the tools of a run, from the widest level to the narrowest; each can only remove."""
-    return tuple(scope for level in levels for scope in (level.tools, *_of_sender(level, speaker)))
+    return tuple(scope for level in levels for scope in (level.tools, *_of_sender(level, speaker, naming)))
 
 
-def _of_sender(level: ChatTools, speaker: Principal) -> Iterator[ToolRules]:
+def _of_sender(level: ChatTools, speaker: Principal, naming: Naming) -> Iterator[ToolRules]:
     if speaker.kind is PrincipalKind.AGENT:
         # Several people speak at once: none of them lends the others what only they may.
         yield from level.by_sender.values()
         return
-    names = (OWNER_NAME,) if speaker.is_owner else (speaker.id, speaker.id.partition(":")[2])
-    found = next((name for name in (*names, ANYBODY) if name in level.by_sender), None)
-    if found is not None:
-        yield level.by_sender[found]
+    named = {entry: said for entry, said in level.by_sender.items() if _means(entry, speaker, naming)}
+    yield from named.values()
+    # Who only spells the name of another is one of all others, too.
+    if all(_is_anothers(entry, speaker, naming) for entry in named):
+        yield from (said for entry, said in level.by_sender.items() if entry.strip() == ANYBODY)
+
+
+def _means(entry: str, speaker: Principal, naming: Naming) -> bool:
+    if entry.strip() == ANYBODY:
+        return False
+    if speaker.is_owner:
+        return _is_owners(entry)
+    if speaker.is_node:
+        return entry.strip() == speaker.id
+    return naming.means(entry, speaker)
+
+
+def _is_anothers(entry: str, speaker: Principal, naming: Naming) -> bool:
+    if speaker.is_owner:
+        return False
+    return _is_owners(entry) or naming.is_anothers(entry, speaker)
+
+
+def _is_owners(entry: str) -> bool:
+    return entry.strip().lower() == OWNER_NAME

@@ -25,6 +25,11 @@ def duration(milliseconds: int) -> str:
     return f"{hours}h{minutes:02d}m{seconds:02d}s" if hours else f"{minutes}m{seconds:02d}s"
 
 
+def in_millis(seconds: float, most: int) -> int:
+    """Seconds as milliseconds, at most so many: a number of any size is some time."""
+    return int(min(seconds, most / 1_000) * 1_000)
+
+
 def span(milliseconds: int) -> str:
     """All of it, as `read_duration` reads its parts: `30m`, `2h`, `1d`, `1h 30m`."""
     left, parts = max(0, milliseconds), list[str]()

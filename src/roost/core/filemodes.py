@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from roost.core.audit import Finding, Severity
+from roost.core.findings import Finding, Severity
 
 _READ, _WRITE, _OTHERS = 0o044, 0o022, 0o077
 

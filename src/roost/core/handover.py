@@ -22,12 +22,16 @@ def hand_over(snapshot: Snapshot, run: Run, outcome: Outcome) -> Effects:
     dead = [record for record in snapshot.pending if record.run_id == run.id and _dies(record, outcome)]
     why = f"the run ended as {outcome.state} before reading it"
     # Who stops a session does not want to find there what comes of what was stopped.
-    put_away = bury if outcome.state is RunState.KILLED else lay_by
+    put_away = bury if outcome.state is RunState.KILLED and not _goes_on(run) else lay_by
     buried = [put_away(snapshot.carried(one), why, outcome.at) for one in dead]
     left = tuple(record for record in snapshot.pending if record not in dead)
     left_over = replace(snapshot, pending=left)
     rest = _kept(left_over, run) if _gave_way(snapshot, run) else carry_over(left_over, run, outcome)
     return (*(effect for effects in buried for effect in effects), *rest)
+
+
+def _goes_on(run: Run) -> bool:
+    return run.stop is not None and run.stop.goes_on
 
 
 def _gave_way(snapshot: Snapshot, run: Run) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from roost.core import templates
 from roost.core.errors import InvalidInput, NotFound
+from roost.core.figures import DAY_MS, in_millis
 from roost.core.hooks import (
     Action,
     HookMapping,
@@ -19,7 +20,6 @@ from roost.core.jobs import LONGEST_TEXT, Wake
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 
-LONGEST_MS = 86_400_000
 _WAKE = frozenset({"text", "mode", "agentId", "sessionKey"})
 _AGENT = frozenset(
     {
@@ -74,7 +74,7 @@ def _turn(payload: JsonObject, rules: HookRules, around: Around) -> Order:
     agent = agent_of(rules, _text(payload, "agentId"), around.agents, around.default_agent)
     seconds = payload.get("timeoutSeconds")
     if seconds is not None and (
-        isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds < 0
+        isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0
     ):
         raise InvalidInput("timeoutSeconds is no time")
     text = words(payload, "message")
@@ -86,7 +86,7 @@ def _turn(payload: JsonObject, rules: HookRules, around: Around) -> Order:
         deliver=_flag(payload, "deliver"),
         model=_text(payload, "model"),
         thinking=_text(payload, "thinking"),
-        timeout_ms=min(int(seconds * 1_000), LONGEST_MS) if seconds else None,
+        timeout_ms=in_millis(seconds, DAY_MS) if seconds else None,
         waits=_flag(payload, "waitForCompletion"),
     )
 

@@ -1,5 +1,6 @@
 """One person, several ids: who is named by an entry of a list, and which ids the owner declared to be one."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -26,6 +27,13 @@ class Identity:
             # An id may be chosen freely on some channels: it must not spell someone on another.
             return False
         return declared.fold(ChatType.DIRECT, entry.strip()) == declared.fold(ChatType.DIRECT, self.id)
+
+
+def names_channel(entry: str, channels: Collection[str], traits: Traits) -> bool:
+    """Whether an entry names one of these channels, or one that is known: an id alone holds on any."""
+    channel, colon, _ = entry.strip().partition(":")
+    name = channel.lower()
+    return bool(colon) and (name in channels or traits.know(name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,3 +70,53 @@ def person_of(identity: Identity, links: Links, traits: Traits) -> Principal:
     if name is not None:
         return Principal(PrincipalKind.PERSON, name)
     return person(identity.channel, traits.of(identity.channel).fold(ChatType.DIRECT, identity.id))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Naming:
+    """Whom an entry means in the settings of one channel: by an id there, by `channel:id`, or by the name of a link."""
+
+    channel: str
+    links: Links
+    traits: Traits
+
+    def at(self, entry: str) -> Identity:
+        """Who has the id that an entry gives."""
+        channel, colon, native_id = entry.strip().partition(":")
+        if colon and (channel.lower() == self.channel or self.traits.know(channel.lower())):
+            return Identity(channel=channel.lower(), id=native_id.strip())
+        return Identity(channel=self.channel, id=entry.strip())
+
+    def can_mean(self, entry: str) -> bool:
+        """Whether an entry can be about anybody who speaks on this channel."""
+        one = self.at(entry)
+        if one.id and one.channel == self.channel:
+            return True
+        return self._linked(one) is not None
+
+    def means(self, entry: str, someone: Principal) -> bool:
+        """Whether an entry is about a person, by any id or name of theirs."""
+        name = self._name(someone)
+        if name is None:
+            return _known_as(someone).is_named_by(entry, self.traits)
+        return name in (_folded(entry), self._linked(self.at(entry)))
+
+    def is_anothers(self, entry: str, someone: Principal) -> bool:
+        """Whether an entry is the name of a link, and not of this person's: an id can be chosen to spell it."""
+        return any(link.canonical == _folded(entry) != self._name(someone) for link in self.links)
+
+    def _name(self, someone: Principal) -> str | None:
+        # A link may be younger than what was said.
+        return self._linked(_known_as(someone)) if ":" in someone.id else someone.id
+
+    def _linked(self, identity: Identity) -> str | None:
+        return linked_name(identity, self.links, self.traits)
+
+
+def _known_as(someone: Principal) -> Identity:
+    channel, _, native_id = someone.id.partition(":")
+    return Identity(channel=channel, id=native_id)
+
+
+def _folded(name: str) -> str:
+    return name.strip().lower()

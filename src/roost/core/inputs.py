@@ -17,7 +17,7 @@ OVERTAKEN = "Others were answered meanwhile. Answer now what was asked before th
 
 def entries_of(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
     """Entries in the order in which it was said: one for what opens a run together, one for each steer, and one for each
-    event that waited. The first has a line for each message that fell out. A run that begins again may have been steered
+    event that waited. Nobody's words stand among those of another kind. The first has a line for each message that fell out. A run that begins again may have been steered
     before more opened it. What came from outside stands behind the opening: the last word is not a person's then."""
     dropped = [record for record in records if record.state is InboundState.MERGED]
     waiting = [record for record in records if record.state is InboundState.PENDING]
@@ -25,13 +25,17 @@ def entries_of(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
     outside = [record for record in events if record.inbound.provenance.kind is ProvenanceKind.HOOK]
     said: list[EntryDraft] = []
     spoken = (record for record in waiting if record.mode is not InputMode.WAIT)
-    for mode, together in groupby(spoken, key=lambda record: record.mode):
+    for (mode, _), together in groupby(spoken, key=_way):
         found = list(together)
         for group in [found] if mode is InputMode.OPEN else [[record] for record in found]:
             said.append(_entry(group, () if said else dropped))
     within = [_event(record) for record in events if record not in outside]
     drafts = [*within, *said[:1], *map(_event, outside), *said[1:]]
     return tuple(drafts)
+
+
+def _way(record: InboundRecord) -> tuple[InputMode | None, ProvenanceKind]:
+    return record.mode, record.inbound.provenance.kind
 
 
 def overtaken(run: Run, entries: Sequence[Entry]) -> str | None:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
-from roost.core.errors import InvalidInput
+from roost.core.errors import Forbidden, InvalidInput
 from roost.core.keys import SessionKey
+from roost.core.principals import Principal
 from roost.core.queries import SessionQuery
 from roost.core.sessions import Session
 from roost.core.visibility import Operation, PersonCaller, scope
@@ -17,6 +18,12 @@ def read_label(text: str) -> str | None:
     if len(label) > LONGEST_LABEL:
         raise InvalidInput(f"a label has at most {LONGEST_LABEL} characters", hint="give a shorter one")
     return label or None
+
+
+def refuse_namer(caller: PersonCaller, owner: Principal) -> None:
+    """Who takes part in a session does not name it: what it may be called depends on what else its owner has."""
+    if not caller.rules_all and caller.principal != owner:
+        raise Forbidden("only its owner names this session", hint="ask the owner")
 
 
 def namesakes(label: str, caller: PersonCaller) -> SessionQuery:

@@ -69,7 +69,8 @@ class Dearest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denial:
-    """Something that was not done, and the rule that decided so."""
+    """Something that was not done, and the rule that decided so. One that is `hidden` would tell whoever was refused of
+    something that they may not know of: it is the owner's alone."""
 
     at: int
     operation: str
@@ -78,3 +79,4 @@ class Denial:
     reason: str
     caller: SessionKey | None = None
     target: str | None = None
+    hidden: bool = False

@@ -143,7 +143,8 @@ def words_of(sessions: Sequence[Glance], scanner: SecretScanner) -> list[Words]:
         first = (terms.task if terms else None) or sayings.title
         said += (labels.label or "", name or "", first or "", sayings.preview or "")
     readable = iter(redact_all(said, scanner))
-    return list(map(Words, readable, readable, readable, readable))
+    # Without a constructor's call, as a list has many rows.
+    return [tuple.__new__(Words, four) for four in zip(readable, readable, readable, readable, strict=True)]
 
 
 def session_row(session: Glance, shown: str, words: Words) -> dict[str, JsonValue]:
@@ -155,13 +156,16 @@ def session_row(session: Glance, shown: str, words: Words) -> dict[str, JsonValu
     )
     started, updated, interacted = moments
     model = sayings.model
+    label, name, _, _ = words
     row = _UNKNOWN.copy()
     row["key"] = shown
     row["agentId"] = key.agent or None
     row["kind"] = kind
     row["channel"] = channel_of(session)
-    row["label"] = words.label[:NAME_CHARS] or None
-    row["displayName"] = words.name[:NAME_CHARS] or None
+    if label:
+        row["label"] = label[:NAME_CHARS]
+    if name:
+        row["displayName"] = name[:NAME_CHARS]
     row["status"] = status
     row["updatedAt"] = updated
     row["sessionStartedAt"] = started

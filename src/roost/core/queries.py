@@ -154,3 +154,18 @@ class LedgerQuery:
     principal: Principal | None = None
     since: int | None = None
     until: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DenialQuery:
+    """Which refusals; every given part holds. `told` takes what was refused to somebody and may be told to them,
+    `at_door` what was refused outside of any session."""
+
+    told: Principal | None = None
+    caller: SessionKey | None = None
+    at_door: bool = False
+    operation: str | None = None
+    target: str | None = None
+
+
+EVERY_DENIAL = DenialQuery()

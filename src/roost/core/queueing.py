@@ -208,9 +208,10 @@ def _interrupted(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) 
 def _surplus(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> tuple[InboundRecord, ...]:
     """The oldest messages that must give way for this one. Nobody's message displaces another authority's.
 
-    What opens the run under way waits no more: without it, that run would have nothing to answer.
+    What opens the run under way waits no more: without it, that run would have nothing to answer. What begins a new
+    conversation waits behind none of them.
     """
-    if not arrival.human:
+    if not arrival.human or arrival.reset:
         return ()
     under_way = snapshot.running.id if snapshot.running else None
     waiting = [

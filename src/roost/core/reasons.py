@@ -108,6 +108,10 @@ def no_silence(at: int, now: int) -> str:
     return f"Silence: none; the last answer was given {_ago(at, now)}."
 
 
+def unheard(denial: Denial, now: int) -> str:
+    return f"A message without a mention got no answer {_ago(denial.at, now)} ({denial.rule})."
+
+
 def denied(denial: Denial, now: int) -> str:
     return (
         f"- {_ago(denial.at, now)}: {denial.operation} by {denial.principal}: {denial.reason} ({denial.rule})"

@@ -186,6 +186,13 @@ class Run:
     stop: StopRequest | None = None
 
     @property
+    def called_off(self) -> bool:
+        """Whether it was stopped for good: nobody is to go on with what comes of it."""
+        if self.stop is not None:
+            return not self.stop.goes_on
+        return self.outcome is not None and self.outcome.state is RunState.KILLED
+
+    @property
     def tells_of_task(self) -> bool:
         """Whether by it alone a requester hears how a child ended: what the child found in the conversation it is in."""
         return self.request.kind is RunKind.ANNOUNCE and self.request.completes is not None

@@ -47,7 +47,7 @@ class RunSnapshot:
     """A run that ends: its session, the exchange it serves, what it `spawned`, children at work that other runs in whose
     place it ends `shared` the task with, what its requester is owed, and who asked. `completion` is owed to `requester`;
     `siblings` are the other completions of the same batch, and `batch` is the requester's run that spawned them. `sender`
-    is the run that began the exchange. `firing` is what it was started for, `audience` the session it posts into.
+    is the run in which the turn stands that began the exchange. `firing` is what it was started for, `audience` the session it posts into.
     `left_at` is until when the gateway that had it was there.
     """
 
@@ -68,9 +68,8 @@ class RunSnapshot:
 
     @property
     def called_off(self) -> bool:
-        """Whether the run that began the exchange was stopped: nobody is to go on with what comes of it."""
-        stop = self.sender.stop if self.sender else None
-        return stop is not None and not stop.goes_on
+        """Whether whoever began the exchange was stopped."""
+        return self.sender is not None and self.sender.called_off
 
     @property
     def reset_away(self) -> bool:
@@ -79,6 +78,20 @@ class RunSnapshot:
         return session is not None and began_in is not None and session.session_id != began_in
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeSnapshot:
+    """An exchange with its target, and the run in which the turn stands that began it."""
+
+    exchange: Exchange
+    target: Snapshot
+    sender: Run | None = None
+
+    @property
+    def called_off(self) -> bool:
+        """Whether whoever began it was stopped."""
+        return self.sender is not None and self.sender.called_off
+
+
 Decide: TypeAlias = Callable[[Snapshot], Effects]
-DecideExchange: TypeAlias = Callable[[Exchange, Snapshot], Effects]
+DecideExchange: TypeAlias = Callable[[ExchangeSnapshot], Effects]
 Advance: TypeAlias = Callable[[RunSnapshot], Effects]

@@ -6,7 +6,7 @@ from enum import StrEnum
 from roost.core import toolnames
 from roost.core.a2a import INTERNAL_CHANNEL
 from roost.core.effects import AcceptInput, Effects, QueueRun
-from roost.core.endings import continuation
+from roost.core.endings import completes, continuation
 from roost.core.errors import Forbidden
 from roost.core.exchanges import CompletionStatus
 from roost.core.handover import steers
@@ -59,13 +59,10 @@ def steer(tree: Tree, word: Word) -> Steered | None:
     if any(word.at - at < EVERY_MS for at in said):
         raise Forbidden("this sub-agent was steered just now", hint="wait two seconds, or say it all at once")
     inbound = _inbound(word)
-    running = child.running if child.running and child.running.request.kind in _AT_THE_TASK else None
-    if running is not None:
-        accepted = AcceptInput(inbound=inbound, run_id=running.id, mode=InputMode.STEER)
-        return Steered(effects=(accepted,), mode=SteerMode.STEERED)
-    queued = next((run for run in child.queued if run.request.kind in _AT_THE_TASK), None)
-    if queued is not None:
-        accepted = AcceptInput(inbound=inbound, run_id=queued.id, mode=InputMode.OPEN)
+    at_task = next((run for run in (child.running, *child.queued) if run and _at_task(run, word)), None)
+    if at_task is not None:
+        mode = InputMode.STEER if at_task is child.running else InputMode.OPEN
+        accepted = AcceptInput(inbound=inbound, run_id=at_task.id, mode=mode)
         return Steered(effects=(accepted,), mode=SteerMode.STEERED)
     run = Run(
         id=derived_id("steered", word.id),
@@ -83,6 +80,11 @@ def steer(tree: Tree, word: Word) -> Steered | None:
     )
     accepted = AcceptInput(inbound=inbound, run_id=run.id, mode=InputMode.OPEN)
     return Steered(effects=(QueueRun(run=run), accepted), mode=SteerMode.RESTART)
+
+
+def _at_task(run: Run, word: Word) -> bool:
+    """Whether a run is at the task itself: somebody else may talk with the child meanwhile."""
+    return completes(run) == word.spawned.id and run.request.kind in _AT_THE_TASK
 
 
 def _inbound(word: Word) -> Inbound:

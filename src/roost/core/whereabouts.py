@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from roost.core import admission
-from roost.core.addresses import Address
+from roost.core.addresses import Account, Address
 from roost.core.admission import Admitted, ChannelPolicy
 from roost.core.envelopes import answer_to
 from roost.core.principals import Principal
@@ -17,8 +17,8 @@ from roost.core.sessions import Session
 Met: TypeAlias = Callable[[Session], Address | None]
 """`met_at`, by the doors of the moment."""
 
-Doors: TypeAlias = Callable[[str], ChannelPolicy]
-"""Who is let in on a channel."""
+Doors: TypeAlias = Callable[[Account], ChannelPolicy]
+"""Who is let in on an account of a channel."""
 
 
 def nowhere(session: Session) -> Address | None:
@@ -41,5 +41,5 @@ def met_at(session: Session, doors: Doors) -> Address | None:
 
 def is_with(who: Principal, chat: Address, doors: Doors) -> bool:
     """Whether it is somebody's direct chat, in which he would be let in as himself."""
-    found = admission.decide(answer_to(chat), doors(chat.channel))
+    found = admission.decide(answer_to(chat), doors(chat.served_by))
     return isinstance(found, Admitted) and found.principal == who

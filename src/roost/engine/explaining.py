@@ -14,7 +14,8 @@ from roost.core.figures import counted, dollars, moment
 from roost.core.ledger import Denial, LedgerTotal
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.principals import Principal
-from roost.core.queries import HistoryQuery, LedgerQuery
+from roost.core.queries import DenialQuery, HistoryQuery, LedgerQuery
+from roost.core.refusals import INBOUND, REPEATED_MS
 from roost.core.runs import Run
 from roost.core.sentinels import sentinel_of
 from roost.core.sessions import Facts, Session
@@ -22,7 +23,7 @@ from roost.core.threads import ThreadBinding
 from roost.engine.rules import Rules
 from roost.ports import Store
 
-_EVENTS, _DENIALS, _SHOWN, _UNSENT, _SENT = 200, 1_000, 5, 1_000, 50
+_EVENTS, _SHOWN, _SENT = 200, 5, 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +96,15 @@ class Explainer:
         return f"{opened} {reasons.ends(until, rule_now.name)}"
 
     async def _silence(self, asked: Inquiry) -> str:
-        last = await self._last_run(asked)
+        """Why the last answer was none, and that what does not mention the agent gets none either."""
+        last, key = await self._last_run(asked), asked.session.key
+        noted = await self._store.denials(1, DenialQuery(caller=key, operation=INBOUND))
+        # One that came after the last answer may be meant by a note from before it.
+        since = last.outcome.at - REPEATED_MS if last and last.outcome else 0
+        unheard = (reasons.unheard(one, asked.at) for one in noted if one.at > since)
+        return " ".join((await self._unanswered(asked, last), *unheard))
+
+    async def _unanswered(self, asked: Inquiry, last: Run | None) -> str:
         if last is None or last.outcome is None:
             return "Silence: no run has ended here."
         outcome = last.outcome
@@ -108,17 +117,20 @@ class Explainer:
         if token is not None:
             return reasons.chosen(token, outcome.at, asked.at)
         for state in (DeliveryState.FAILED, DeliveryState.UNCERTAIN):
-            for delivery in await self._store.deliveries(state, _UNSENT):
-                if delivery.key == asked.session.key:
-                    return reasons.unsent(delivery)
+            for delivery in await self._store.deliveries(state, 1, asked.session.key):
+                return reasons.unsent(delivery)
         return reasons.no_silence(outcome.at, asked.at)
 
     async def _denial(self, asked: Inquiry) -> str:
-        """The owner sees what was refused here or at the door, others what was refused to them."""
-        found = [denial for denial in await self._store.denials(_DENIALS) if _concerns(denial, asked)]
+        """The owner sees what was refused here or at the door, others what was refused to them; of each the newest."""
+        queries = [DenialQuery(told=asked.principal)]
+        if asked.principal.is_owner:
+            queries = [DenialQuery(caller=asked.session.key), DenialQuery(at_door=True)]
+        found = [one for query in queries for one in await self._store.denials(_SHOWN, query)]
         if not found:
             return "Denials: none."
-        return "\n".join(("Denials:", *(reasons.denied(one, asked.at) for one in found[:_SHOWN])))
+        newest = sorted(found, key=lambda one: one.at, reverse=True)
+        return "\n".join(("Denials:", *(reasons.denied(one, asked.at) for one in newest)))
 
     async def _cost(self, asked: Inquiry) -> str:
         """What most was paid for, and what the children of a session add to it: to its owner of all, to others of what
@@ -146,10 +158,8 @@ class Explainer:
         return await self._store.run(ended[-1]) if ended else None
 
     async def _denied_send(self, run: Run) -> Denial | None:
-        for denial in await self._store.denials(_DENIALS):
-            if denial.operation == "send" and denial.target == run.id:
-                return denial
-        return None
+        query = DenialQuery(caller=run.key, operation="send", target=run.id)
+        return next(iter(await self._store.denials(1, query)), None)
 
     async def _last_words(self, asked: Inquiry, run: Run) -> str:
         page = await self._store.history(HistoryQuery(key=asked.session.key, limit=_SHOWN))
@@ -159,12 +169,6 @@ class Explainer:
 def _last_met(session: Session) -> Facts:
     """The chat it was last spoken in, as far as one is known."""
     return session.facts if session.route is None else session.facts._replace(channel=session.route.channel)
-
-
-def _concerns(denial: Denial, asked: Inquiry) -> bool:
-    if asked.principal.is_owner:
-        return denial.caller in (None, asked.session.key)
-    return denial.principal == asked.principal
 
 
 def _words(entry: Entry, run_id: str) -> str:

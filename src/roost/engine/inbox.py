@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from roost.core import admission, queueing
 from roost.core.addressed import Addressed, facts_of_named
-from roost.core.addresses import ChatType
+from roost.core.addresses import Account, ChatType
 from roost.core.admission import Admission, AdmissionRule, Admitted, PairingRequired, Refused
 from roost.core.arrivals import Arrival, Opening, Overtaken
 from roost.core.commandaccess import Ignored
@@ -14,10 +14,13 @@ from roost.core.effects import Effects
 from roost.core.envelopes import Envelope, labels_of, origin_of, reply_address
 from roost.core.facts import facts_of, session_owner
 from roost.core.inbound import Inbound, Source
+from roost.core.keys import SessionKey
 from roost.core.ledger import Denial
 from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.principals import OWNER, Principal, person
+from roost.core.queries import DenialQuery
 from roost.core.references import refuse_thread
+from roost.core.refusals import INBOUND, is_news
 from roost.core.routing import Route
 from roost.core.sessions import Activation
 from roost.core.snapshots import Snapshot
@@ -70,9 +73,9 @@ class Inbox:
 
     async def receive(self, envelope: Envelope) -> Accepted | TurnedAway:
         rules = self._book.current
-        decision = await self._admission(envelope, rules)
+        decision, group = await self._admission(envelope, rules)
         if not isinstance(decision, Admitted):
-            await self._store.record_denial(self._denial(envelope, decision))
+            await self._note(self._denial(envelope, decision, group))
             return TurnedAway(decision=decision)
         try:
             return await self._take(envelope, decision, await self._arrival(envelope, decision, rules), rules)
@@ -104,17 +107,18 @@ class Inbox:
             return TurnedAway(decision=taken)
         return taken or await self._accept(arrival)
 
-    async def _admission(self, envelope: Envelope, rules: Rules) -> Admission:
-        """Whether a group must mention the agent is the channel's setting, unless its session says otherwise."""
-        door = rules.door(envelope.channel)
+    async def _admission(self, envelope: Envelope, rules: Rules) -> tuple[Admission, SessionKey | None]:
+        """With the group that was asked: whether it must mention the agent is the account's setting, unless its session
+        says otherwise."""
+        door = rules.door(Account(envelope.channel, envelope.account))
         decision = admission.decide(envelope, replace(door, require_mention=False))
         if not isinstance(decision, Admitted) or envelope.conversation.chat_type is ChatType.DIRECT:
-            return decision
+            return decision, None
         route, _ = await self._route(envelope, decision, rules)
         session = await self._store.session(route.key)
         own = session.overrides.activation if session else None
         required = door.require_mention if own is None else own == Activation.MENTION
-        return admission.decide(envelope, replace(door, require_mention=required))
+        return admission.decide(envelope, replace(door, require_mention=required)), route.key
 
     async def _route(
         self, envelope: Envelope, admitted: Admitted, rules: Rules
@@ -209,11 +213,22 @@ class Inbox:
             agents=rules.commands.agents,
         )
 
-    def _denial(self, envelope: Envelope, decision: Refused | PairingRequired) -> Denial:
+    async def _note(self, denial: Denial) -> None:
+        """That a group talks past the agent is noted once an hour, not with every message."""
+        if denial.caller is not None:
+            same = DenialQuery(caller=denial.caller, operation=denial.operation)
+            if not is_news(denial, await self._store.denials(1, same)):
+                return
+        await self._store.record_denial(denial)
+
+    def _denial(
+        self, envelope: Envelope, decision: Refused | PairingRequired, group: SessionKey | None
+    ) -> Denial:
         return Denial(
             at=self._clock.now(),
-            operation="inbound",
+            operation=INBOUND,
             principal=person(envelope.channel, envelope.sender.id or "unknown"),
             rule=decision.rule,
             reason=f"a message on {envelope.channel} was not let in",
+            caller=group,
         )

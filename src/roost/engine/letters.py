@@ -111,8 +111,12 @@ class Letters:
     async def _session_at(self, letter: Letter) -> OpenSession:
         """The session of the conversation at a place, as it would be opened."""
         rules, to = self._book.current, letter.to
-        envelope = answer_to(to)
-        who = admission.decide(envelope, replace(rules.door(to.channel), dm_policy=DmPolicy.OPEN))
+        envelope, door = answer_to(to), rules.door(to.served_by)
+        if not door.enabled:
+            raise InvalidInput(
+                f"{to.served_by} is off", hint="set `enabled` of the channel and account to true"
+            )
+        who = admission.decide(envelope, replace(door, dm_policy=DmPolicy.OPEN))
         if not isinstance(who, Admitted):
             raise InvalidInput(f"{to.to!r} is no place on {to.channel}")
         found = await self._store.thread_binding(to) if to.thread else None

@@ -19,7 +19,7 @@ from roost.core.entries import EntryDraft
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.facts import session_owner
 from roost.core.keys import KeyKind, SessionKey
-from roost.core.labels import namesakes, refuse_taken
+from roost.core.labels import namesakes, refuse_namer, refuse_taken
 from roost.core.messages import AssistantMessage, ProvenanceKind, Text
 from roost.core.principals import Principal
 from roost.core.queries import SessionQuery
@@ -104,8 +104,11 @@ class Operations:
         found = await reach(self._store, change.operation, caller, key, now)
         if change.archived:
             self._refuse_main(key, "archive")
+        owner = self._owner(found, caller, key)
+        if change.labels is not None:
+            refuse_namer(caller, owner)
         await self._refuse_label(caller, key, change.label)
-        opened = self._opened(self._owner(found, caller, key), key, Labels(), Overrides())
+        opened = self._opened(owner, key, Labels(), Overrides())
 
         def decide(snapshot: Snapshot) -> Effects:
             _refuse_other(snapshot, expected_id)

@@ -12,7 +12,8 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from roost.core import sendpolicy
 from roost.core.addresses import Account
 from roost.core.backoff import after_failure
-from roost.core.deliveries import Delivery, Postponed, Rejected, SendResult, Unknown
+from roost.core.channels import Knowledge
+from roost.core.deliveries import Confirmed, Delivery, Postponed, Rejected, SendResult, Unknown
 from roost.core.errors import Fenced, RoostError
 from roost.core.leases import RENEW_MS, Lease
 from roost.core.runs import Claim
@@ -146,24 +147,44 @@ class Outbox:
             return Rejected(error=f"there is no channel {account.channel} with account {account.account}")
 
         async def send() -> SendResult:
-            result = self._judged(delivery, await channel.send(delivery))
+            known = await self._asked(channel, delivery)
+            result = known or self._judged(channel, delivery, await channel.send(delivery))
             told(result)
             return result
 
         try:
             return await within(self._clock, LONGEST_SEND_MS, send)
         except OutOfTime:
-            return Unknown(error=f"the channel did not answer for {LONGEST_SEND_MS // 1000} s")
-        except Exception as error:  # noqa: BLE001 — a channel that breaks must not end the gateway
+            error = f"the channel did not answer for {LONGEST_SEND_MS // 1000} s"
+        except Exception as broken:  # noqa: BLE001 — a channel that breaks must not end the gateway
             _log.exception("channel %s broke while sending %s", account, delivery.id)
-            return Unknown(error=f"the channel broke: {error!r}")
+            error = f"the channel broke: {broken!r}"
+        return self._judged(channel, delivery, Unknown(error=error))
 
-    def _judged(self, delivery: Delivery, result: SendResult) -> SendResult:
-        if not isinstance(result, Postponed):
-            return result
-        return after_failure(
-            delivery, result.error, self._clock.now(), self._jitter(), not_before=result.ready_at
-        )
+    async def _asked(self, channel: Channel, delivery: Delivery) -> SendResult | None:
+        """What is known of an earlier attempt, before another one: it may have arrived after all."""
+        if delivery.attempts <= 1 or channel.abilities.dedupes or not channel.abilities.answers:
+            return None
+        match await channel.ask(delivery):
+            case Knowledge.SENT:
+                return Confirmed()
+            case Knowledge.NOT_SENT:
+                return None
+            case Knowledge.UNKNOWN:
+                return Unknown(error=delivery.error or "the channel does not know")
+
+    def _judged(self, channel: Channel, delivery: Delivery, result: SendResult) -> SendResult:
+        """What cannot be sent now waits before all that comes after it; so does what nobody knows about, where that does
+        no harm or can be asked before it is sent again."""
+        now, jitter = self._clock.now(), self._jitter()
+        match result:
+            case Postponed():
+                return after_failure(delivery, result.error, now, jitter, not_before=result.ready_at)
+            case Unknown() if channel.abilities.dedupes or channel.abilities.answers:
+                again = after_failure(delivery, result.error, now, jitter)
+                return again if isinstance(again, Postponed) else result
+            case _:
+                return result
 
 
 def _claim(delivery: Delivery) -> Claim:

@@ -12,9 +12,9 @@ from typing import TypeAlias, assert_never
 import anyio
 
 from roost.core.addresses import Account
-from roost.core.backoff import QUICK_MS, wait_ms
+from roost.core.backoff import QUICK_MS, after_doubt, wait_ms
 from roost.core.channels import Knowledge
-from roost.core.deliveries import Delivery, DeliveryState
+from roost.core.deliveries import Delivery, DeliveryState, Postponed, SendResult
 from roost.core.errors import Conflict, NotFound, RoostError
 from roost.ports import Channel, Clock, Store
 from roost.ports.limits import OutOfTime, within
@@ -90,20 +90,22 @@ class Reconciler:
                 if isinstance(error, OutOfTime):
                     return
                 continue
-            state = _fate(known, dedupes=channel.abilities.dedupes)
+            again = after_doubt(delivery, self._clock.now(), self._jitter())
+            state = _fate(known, again, dedupes=channel.abilities.dedupes)
             if state is None:
                 self._ask_later(delivery)
             else:
-                await self._resolve(delivery, state)
+                at = again.ready_at if isinstance(again, Postponed) else self._clock.now()
+                await self._resolve(delivery, state, at)
 
     def _ask_later(self, delivery: Delivery) -> None:
         times, _ = self._asked.get(_attempt(delivery), (0, 0))
         again_at = self._clock.now() + wait_ms(times + 1, self._jitter())
         self._asked[_attempt(delivery)] = (times + 1, again_at)
 
-    async def _resolve(self, delivery: Delivery, state: DeliveryState) -> None:
+    async def _resolve(self, delivery: Delivery, state: DeliveryState, at: int) -> None:
         try:
-            await self._store.resolve_delivery(delivery, state, self._clock.now())
+            await self._store.resolve_delivery(delivery, state, at)
         except (Conflict, NotFound):
             _log.info("delivery %s was resolved by somebody else meanwhile", delivery.id)
 
@@ -112,14 +114,15 @@ def _attempt(delivery: Delivery) -> _Attempt:
     return delivery.id, delivery.fence
 
 
-def _fate(known: Knowledge, *, dedupes: bool) -> DeliveryState | None:
-    """None leaves it uncertain."""
+def _fate(known: Knowledge, again: SendResult, *, dedupes: bool) -> DeliveryState | None:
+    """None leaves it uncertain; `again` says whether there is still time to send it."""
+    in_time = isinstance(again, Postponed)
     match known:
         case Knowledge.SENT:
             return DeliveryState.CONFIRMED
         case Knowledge.NOT_SENT:
-            return DeliveryState.INTENT
+            return DeliveryState.INTENT if in_time else DeliveryState.FAILED
         case Knowledge.UNKNOWN:
-            return DeliveryState.INTENT if dedupes else None
+            return DeliveryState.INTENT if dedupes and in_time else None
         case _:
             assert_never(known)

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import TypeAlias
 
-from roost.core.addresses import Address
+from roost.core.addresses import Account, Address
 from roost.core.admission import ChannelPolicy
-from roost.core.audit import Finding
 from roost.core.budgets import BudgetScope, Limit
 from roost.core.casting import fallback_reason, helps
 from roost.core.catalogue import Catalogue
 from roost.core.commandaccess import CommandPolicy
 from roost.core.effects import Effects
 from roost.core.entrance import Entrance
+from roost.core.findings import Finding
 from roost.core.heartbeats import Beat, Beating
 from roost.core.hooks import HookRules
 from roost.core.inbound import Inbound
@@ -210,8 +210,8 @@ class Rules:
     stream_idle_ms: int = 120_000
     most_steps: int = 200
 
-    def door(self, channel: str) -> ChannelPolicy:
-        return self.doors.get(channel, ChannelPolicy())
+    def door(self, at: Account) -> ChannelPolicy:
+        return self.doors.get(at.channel, ChannelPolicy()).at(at.account)
 
     @property
     def each_pays(self) -> bool:

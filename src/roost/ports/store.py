@@ -20,6 +20,8 @@ from roost.core.ledger import Dearest, Denial, LedgerRow, LedgerTotal, Spent
 from roost.core.parking import Rule
 from roost.core.principals import Principal
 from roost.core.queries import (
+    EVERY_DENIAL,
+    DenialQuery,
     HistoryPage,
     HistoryQuery,
     LedgerQuery,
@@ -309,14 +311,16 @@ class Store(Lists, Jobs, Points, Imports, Protocol):
         ...
 
     async def resolve_delivery(self, seen: Delivery, state: DeliveryState, at: int) -> Delivery:
-        """An operator's or a channel's word on an uncertain or failed one: confirmed, dismissed, or intent
-        to send again. One that was taken since it was `seen` raises `Conflict`: the word was about another attempt."""
+        """An operator's or a channel's word on an uncertain or failed one: confirmed, dismissed, failed, or intent
+        to send again from `at` on. One that was taken since it was `seen` raises `Conflict`: the word was about another attempt."""
         ...
 
     async def delivery(self, delivery_id: str) -> Delivery | None: ...
 
-    async def deliveries(self, state: DeliveryState, limit: int) -> tuple[Delivery, ...]:
-        """Oldest first."""
+    async def deliveries(
+        self, state: DeliveryState, limit: int, key: SessionKey | None = None
+    ) -> tuple[Delivery, ...]:
+        """Oldest first; of one session, if it is named."""
         ...
 
     # -- facts ---------------------------------------------------------------------------------------
@@ -341,7 +345,7 @@ class Store(Lists, Jobs, Points, Imports, Protocol):
 
     async def record_denial(self, denial: Denial) -> None: ...
 
-    async def denials(self, limit: int) -> tuple[Denial, ...]:
+    async def denials(self, limit: int, query: DenialQuery = EVERY_DENIAL) -> tuple[Denial, ...]:
         """Newest first."""
         ...
 

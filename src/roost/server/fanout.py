@@ -7,6 +7,7 @@ from typing import TypeAlias, assert_never
 
 from roost.core.children import told_id
 from roost.core.entries import Entry
+from roost.core.errors import InvalidInput
 from roost.core.events import Event, EventKind
 from roost.core.feeds import Anchor, ListGap, ListItem, SessionChanged, SessionGone, SessionTouched, Shown
 from roost.core.inbound import InboundState
@@ -30,6 +31,8 @@ from roost.server.sends import Send
 
 PAGE = 100
 MOST_CHARS = 100_000
+MOST_LISTENS = 2_000
+"""How many sessions one connection may listen to."""
 UNTOLD = frozenset({RunKind.COMPACTION, RunKind.FLUSH})
 LOST = "it was not answered"
 CHANGE = "patch"
@@ -67,6 +70,11 @@ class Fanout:
 
     def listen(self, client: Connected, session: Session | None, key: SessionKey) -> None:
         """Give a client the messages of a session, from how it was read on."""
+        if key not in client.listens and len(client.listens) >= MOST_LISTENS:
+            raise InvalidInput(
+                f"this connection listens to {MOST_LISTENS} sessions already",
+                hint="unsubscribe from some of them, or ask for all changes with sessions.subscribe",
+            )
         followed = self._follows(key)
         self._read.setdefault(key, session.events if session else 0)
         client.listens.add(key)

@@ -5,6 +5,7 @@ from roost.core.keys import CHILD_KINDS, SessionKey
 from roost.core.snapshots import RunSnapshot
 from roost.core.spawning import run_of
 from roost.core.trees import Tree
+from roost.stores.seeing import seen_run
 from roost.stores.unit import Unit
 
 
@@ -18,15 +19,15 @@ async def tree_of(unit: Unit, key: SessionKey) -> Tree:
     return Tree(
         session=session,
         below=below,
-        runs=tuple([await unit.run_snapshot(run) for run in active]),
+        runs=tuple([await seen_run(unit, run) for run in active]),
         batches=tuple(run for run in batches if run.key == key),
-        asked=tuple([await unit.run_snapshot(run) for run in waiting]),
+        asked=tuple([await seen_run(unit, run) for run in waiting]),
         task=await _task(unit, key),
     )
 
 
 async def _task(unit: Unit, key: SessionKey) -> RunSnapshot | None:
     run = await unit.tables.run(run_of(key)) if key.kind in CHILD_KINDS else None
-    found = None if run is None else await unit.run_snapshot(run)
+    found = None if run is None else await seen_run(unit, run)
     owed = found.completion if found else None
     return found if owed and owed.status is CompletionStatus.PENDING else None

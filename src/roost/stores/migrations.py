@@ -19,13 +19,17 @@ def steps_in(folder: Traversable) -> tuple[Migration, ...]:
     return tuple(Migration(int(step.name[:4]), step.read_text(encoding="utf-8")) for step in steps)
 
 
-def refuse_older(where: str, found: int, steps: Sequence[Migration]) -> None:
-    """Raise for what is not up to date, be it that there is no store in it at all."""
-    known = steps[-1].number
+def refuse_none(where: str, found: int) -> None:
     if not found:
         raise StoreUnavailable(
             f"there is no store of Roost in {where}", hint="name a file or a schema that holds one"
         )
+
+
+def refuse_older(where: str, found: int, steps: Sequence[Migration]) -> None:
+    """Raise for what is not up to date, be it that there is no store in it at all."""
+    refuse_none(where, found)
+    known = steps[-1].number
     if found < known:
         raise StoreUnavailable(
             f"the store was written by an older Roost (schema {found}, this one knows {known})",

@@ -24,7 +24,16 @@ from roost.core.ledger import Dearest, Denial, LedgerRow, LedgerTotal, Spent
 from roost.core.listing import Glance
 from roost.core.points import Point
 from roost.core.principals import Principal
-from roost.core.queries import LedgerQuery, Position, SearchHit, SearchQuery, SessionQuery, Spoken
+from roost.core.queries import (
+    EVERY_DENIAL,
+    DenialQuery,
+    LedgerQuery,
+    Position,
+    SearchHit,
+    SearchQuery,
+    SessionQuery,
+    Spoken,
+)
 from roost.core.retention import Candidate, Fullness, Record
 from roost.core.runs import Run
 from roost.core.sessions import Generation, Session
@@ -189,7 +198,9 @@ class Tables(Protocol):
     async def count_firings(self, job_id: str | None) -> int: ...
 
     async def delivery(self, delivery_id: str) -> Delivery | None: ...
-    async def deliveries(self, state: DeliveryState, limit: int) -> tuple[Delivery, ...]: ...
+    async def deliveries(
+        self, state: DeliveryState, limit: int, key: SessionKey | None = None
+    ) -> tuple[Delivery, ...]: ...
     async def deliveries_wait(self) -> bool:
         """Whether any delivery is to be sent that nobody is sending."""
         ...
@@ -221,7 +232,7 @@ class Tables(Protocol):
     async def delete_reservation(self, call_id: str) -> None: ...
 
     async def insert_denial(self, denial: Denial) -> None: ...
-    async def denials(self, limit: int) -> tuple[Denial, ...]: ...
+    async def denials(self, limit: int, query: DenialQuery = EVERY_DENIAL) -> tuple[Denial, ...]: ...
 
     async def insert_events(self, events: Sequence[Event]) -> None: ...
     async def events(self, key: SessionKey, after: int, limit: int) -> tuple[Event, ...]: ...

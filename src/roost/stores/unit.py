@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Mapping
 
 from roost.core.addresses import Account
 from roost.core.deliveries import Delivery
-from roost.core.endings import completes
 from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound
 from roost.core.events import Event, EventKind
@@ -18,7 +17,7 @@ from roost.core.keys import SessionKey
 from roost.core.runs import Claim, Run, RunState
 from roost.core.seals import Sealing
 from roost.core.sessions import Growth, Session, SessionStatus
-from roost.core.snapshots import RunSnapshot, Snapshot
+from roost.core.snapshots import Snapshot
 from roost.core.summaries import count, summarise
 from roost.ports import Clock, Topic, TopicKind
 from roost.stores.codec import key_text
@@ -120,49 +119,6 @@ class Unit:
         awaited = {one.batch for one in owed if one.status is CompletionStatus.PENDING}
         turns = [await self.tables.run(one) for one in awaited.difference(active)]
         return any(run is not None and run.outcome and run.outcome.yielded for run in turns)
-
-    async def run_snapshot(self, run: Run) -> RunSnapshot:
-        session = await self.snapshot(run.key)
-        completion = await self.tables.completion(run.request.completes or run.id)
-        requester: Snapshot | None = None
-        siblings: tuple[Completion, ...] = ()
-        batch: Run | None = None
-        if completion is not None:
-            requester = await self.snapshot(completion.requester)
-            completion = await self.tables.completion(completion.child_run) or completion
-            batch = await self.tables.run(completion.batch)
-            owed = await self.tables.batch(completion.requester, completion.batch)
-            siblings = tuple(other for other in owed if other.child_run != completion.child_run)
-        exchange, partner, sender = None, None, None
-        if run.request.exchange_id is not None:
-            exchange = await self.tables.exchange(run.request.exchange_id)
-        if exchange is not None:
-            other = exchange.requester if run.key == exchange.target else exchange.target
-            partner = await self.snapshot(other)
-            exchange = await self.tables.exchange(exchange.id)
-        if exchange is not None and exchange.sent.by is not None:
-            sender = await self.tables.run(exchange.sent.by)
-        return RunSnapshot(
-            run=run,
-            session=session,
-            exchange=exchange,
-            completion=completion,
-            siblings=siblings,
-            requester=requester,
-            batch=batch,
-            partner=partner,
-            sender=sender,
-            spawned=await self.tables.batch(run.key, run.id),
-            shared=await self._shared(run, session),
-            firing=await self.tables.firing(run.request.firing) if run.request.firing else None,
-            audience=await self.snapshot(run.request.posts_to) if run.request.posts_to else None,
-        )
-
-    async def _shared(self, run: Run, session: Snapshot) -> tuple[Completion, ...]:
-        pending = [one for one in session.children if one.status is CompletionStatus.PENDING]
-        spawning = {one: await self.tables.run(one) for one in {one.batch for one in pending} - {run.id}}
-        same = {one for one, other in spawning.items() if other and completes(other) == completes(run)}
-        return tuple(one for one in pending if one.batch in same)
 
     async def claimed_run(self, claim: Claim) -> Run:
         """The run a claim is for, its session locked; `Fenced` if the claim is void."""

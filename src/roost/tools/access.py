@@ -21,6 +21,7 @@ from roost.core.visibility import (
     Allowed,
     Denied,
     Operation,
+    PersonCaller,
     Target,
     VisibleScope,
     absent,
@@ -99,10 +100,12 @@ class Access:
         )
         rows = (await self.store.list_sessions(within)).rows
         if not rows:
-            # For the refusal only: it names its setting, where the caller may know of the session at all.
-            anywhere = replace(within, scope=EVERYTHING, limit=1)
-            for row in (await self.store.list_sessions(anywhere)).rows:
-                await self.require(operation, Found(session=row), invocation)
+            # For the refusal only: it names its setting for what is the caller's own, whoever else has the same label.
+            own = scope(operation, PersonCaller(principal=invocation.cause.principal))
+            for seen in (own, EVERYTHING):
+                anywhere = replace(within, scope=seen, limit=1)
+                for row in (await self.store.list_sessions(anywhere)).rows:
+                    await self.require(operation, Found(session=row), invocation)
             raise await self.absent(operation, label, invocation)
         if len(rows) > 1:
             names = ", ".join(sorted(self.shown(row.key, invocation) for row in rows))

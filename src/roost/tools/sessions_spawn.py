@@ -168,7 +168,8 @@ class SessionsSpawn:
                     await self._decide([call])
                 return
             (call,) = calls
-            if not isinstance(call.end, Granted) or await store.session(call.end.order.child) is None:
+            # Not by its session, which may be gone by now.
+            if not isinstance(call.end, Granted) or not await store.completion(run_of(call.end.order.child)):
                 call.end = Forbidden(error.message, hint=error.hint)
         except RoostError as error:
             for call in calls:

@@ -84,8 +84,7 @@ class Conversations:
             outcome = await self._offer(plan, place, generations, remarks)
             result = Result.FORKED if outcome is ImportOutcome.IMPORTED else Result.of(outcome)
         if outcome is ImportOutcome.TAKEN:
-            reason = "its transcripts are in the store already, under another key"
-            return Item(source=plan.source, result=result, reason=reason)
+            return await self._elsewhere(plan, generations)
         if outcome is not ImportOutcome.IMPORTED:
             async for generation in self._unlike(generations):
                 remarks.add(
@@ -93,6 +92,15 @@ class Conversations:
                 )
         entries = sum(len(generation.drafts) for generation in generations)
         return Item(source=plan.source, result=result, key=place.key, entries=entries)
+
+    async def _elsewhere(self, plan: Plan, generations: tuple[ImportedGeneration, ...]) -> Item:
+        """What is in the store under other keys, all of it or a part."""
+        found = [await self._store.session_by_id(one.session_id) for one in generations]
+        keys = ", ".join(dict.fromkeys(str(one.key) for one in found if one is not None))
+        if None in found:
+            reason = f"some of its transcripts are in the store already, under {keys}"
+            return Item(source=plan.source, result=Result.TAKEN, reason=reason)
+        return Item(source=plan.source, result=Result.PRESENT, reason=f"its transcripts are under {keys}")
 
     async def _offer(
         self, plan: Plan, place: Place, generations: tuple[ImportedGeneration, ...], remarks: Remarks

@@ -35,9 +35,11 @@ class Folder:
         """The folder that the operator named; a link is followed here and only here."""
         try:
             return cls(os.open(path, _WALK), path.name)
+        except FileNotFoundError:
+            raise NotFound(f"there is no {path}", hint="see that the path is right") from None
         except (OSError, ValueError):
             raise NotFound(
-                f"{path} is no folder that can be read", hint="name the folder that holds sessions.json"
+                f"{path} is no folder that can be read", hint="see that it is one, and yours to read"
             ) from None
 
     def __enter__(self) -> Self:

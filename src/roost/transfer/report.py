@@ -1,8 +1,9 @@
 """What an import did: one item for each conversation or file, and why something was left out."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TypeAlias
 
 from roost.core.imports import ImportOutcome
@@ -13,19 +14,29 @@ REMARKS = 20
 
 
 class Result(StrEnum):
-    """`FORKED`: the key was in use, so the conversation is under one of its own; `SKIPPED`: left out on purpose."""
+    """In words. `FORKED`: the key was in use, so the conversation is under one of its own; `TAKEN`: a part of it is another
+    session's; `SKIPPED`: left out on purpose."""
 
     IMPORTED = "imported"
     RESUMED = "resumed"
-    PRESENT = "present"
+    PRESENT = "already there"
     FORKED = "forked"
-    TAKEN = "taken"
+    TAKEN = "not imported"
     SKIPPED = "skipped"
     FAILED = "failed"
 
     @classmethod
     def of(cls, outcome: ImportOutcome) -> "Result":
-        return cls(outcome.value)
+        return cls[outcome.name]
+
+
+_WOULD = MappingProxyType(
+    {
+        Result.IMPORTED: "would import",
+        Result.RESUMED: "would go on with",
+        Result.FORKED: "would import beside",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +75,22 @@ class ImportReport:
 
     def lines(self) -> tuple[str, ...]:
         """The report for people: a line an item, its remarks below it, the counts last."""
-        counts = ", ".join(f"{self.count(result)} {result}" for result in Result if self.count(result))
-        return (*(line for item in self.items for line in _lines(item)), counts or "nothing to import")
+        counts = [f"{self.count(result)} {result}" for result in self._results()]
+        return (*self._told({}), ", ".join(counts) or "nothing to import")
+
+    def dry_lines(self) -> tuple[str, ...]:
+        """The same of an import that kept nothing."""
+        counts = [
+            f"{_WOULD[result]} {self.count(result)}" if result in _WOULD else f"{self.count(result)} {result}"
+            for result in self._results()
+        ]
+        return (*self._told(_WOULD), ", ".join(counts) or "nothing to import")
+
+    def _results(self) -> Iterable[Result]:
+        return (result for result in Result if self.count(result))
+
+    def _told(self, words: Mapping[Result, str]) -> Iterable[str]:
+        return (line for item in self.items for line in _lines(item, words.get(item.result, item.result)))
 
 
 class Remarks:
@@ -99,8 +124,8 @@ def shown(text: str) -> str:
     return line if len(line) <= SHOWN_CHARS else f"{line[:SHOWN_CHARS]}…"
 
 
-def _lines(item: Item) -> Iterable[str]:
+def _lines(item: Item, became: str) -> Iterable[str]:
     where = f" → {item.key}" if item.key is not None and str(item.key) != item.source else ""
     why = f": {item.reason}" if item.reason else ""
-    yield f"{item.result} {item.source}{where}{why}"
+    yield f"{became} {item.source}{where}{why}"
     yield from (f"  {remark}" for remark in item.remarks)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.app.backups import back_up, database_of, known_backups
+from roost.app.backups import Restored, back_up, database_of, known_backups, restore_store
 from roost.app.opening import open_store
 from roost.config import load
 from roost.core.errors import InvalidInput
@@ -35,3 +35,22 @@ def test_a_store_on_a_server_has_no_file(tmp_path: Path) -> None:
     loaded = load({"ROOST_HOME": str(tmp_path), "ROOST_DATABASE_URL": "postgresql://db.example/roost"})
     with pytest.raises(InvalidInput, match="roost db copy"):
         database_of(loaded)
+
+
+async def test_a_backup_is_restored_and_the_store_it_replaces_is_known_like_one(tmp_path: Path) -> None:
+    loaded = load({"ROOST_HOME": str(tmp_path)})
+    backup = await back_up(loaded, None)
+    done = await restore_store(loaded, backup)
+    assert done.path == tmp_path / "roost.db"
+    assert done.kept is not None
+    assert done.kept.parent == tmp_path
+    assert known_backups(loaded) == (backup, done.kept)
+    done.path.unlink()
+    assert await restore_store(loaded, backup) == Restored(path=done.path, kept=None)
+    assert known_backups(loaded) == (backup, done.kept)
+
+
+async def test_a_store_on_a_server_is_restored_by_the_tools_of_the_server(tmp_path: Path) -> None:
+    loaded = load({"ROOST_HOME": str(tmp_path), "ROOST_DATABASE_URL": "postgresql://db.example/roost"})
+    with pytest.raises(InvalidInput, match="with PostgreSQL's own tools"):
+        await restore_store(loaded, tmp_path / "backup.db")

@@ -8,7 +8,7 @@ from roost.app.casting import Director
 from roost.app.providers import open_models
 from roost.clock import SystemClock
 from roost.config import load
-from roost.core.errors import NotFound
+from roost.core.errors import Forbidden, NotFound
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.rights import Rights
 from roost.core.runs import Request, RunKind
@@ -47,6 +47,21 @@ async def cast_session(home: Path, session: Session, request: Request | None = N
 async def test_a_session_without_an_agent_is_played_by_the_default_one(tmp_path: Path) -> None:
     part = await cast(tmp_path, SessionKey(agent="", kind=KeyKind.GLOBAL))
     assert part.place.workspace == str(tmp_path / "workspace" / "main")
+
+
+async def test_a_workspace_is_written_like_every_path(tmp_path: Path) -> None:
+    part = await cast(tmp_path, MAIN, workspace="files")
+    assert part.place.workspace == str(tmp_path / "files")
+
+
+async def test_a_workspace_that_became_a_way_to_the_gateways_state_is_given_to_nobody(tmp_path: Path) -> None:
+    (tmp_path / "roost.json").write_text(json.dumps({"agents": {"list": [{"id": "main", "workspace": "w"}]}}))
+    loaded = load({"ROOST_HOME": str(tmp_path)})
+    (tmp_path / "w").symlink_to(tmp_path)
+    async with open_models(loaded.settings, SystemClock()) as models:
+        director = Director(loaded, models, UTC, lambda agent, level: ())
+        with pytest.raises(Forbidden, match="lies in the workspace"):
+            director.cast(builders.session(MAIN), builders.run("r", MAIN))
 
 
 async def test_an_agent_that_is_not_configured_plays_nothing(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.app.moving import check_store, copy_store, migrate_store
+from roost.app.moving import check_store, copy_store, glance_at_store, migrate_store
 from roost.app.opening import open_engine
 from roost.clock import SystemClock
 from roost.config import Loaded, load
@@ -100,3 +100,24 @@ def test_without_its_driver_a_server_is_refused_with_what_to_install(tmp_path: P
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert 'pip install "roost[postgres]"' in done.stdout
+
+
+async def test_a_glance_tells_a_sound_file_from_a_damaged_one_and_leaves_large_ones_alone(
+    tmp_path: Path,
+) -> None:
+    assert await glance_at_store(here(tmp_path)) is None
+    await migrate_store(here(tmp_path), None)
+    found = await glance_at_store(here(tmp_path))
+    assert found is not None
+    assert (found.looked, found.fault) == (True, None)
+    large = await glance_at_store(here(tmp_path), largest=1)
+    assert large is not None
+    assert not large.looked
+    content = bytearray((tmp_path / "roost.db").read_bytes())
+    content[4096 * 20 : 4096 * 21] = b"\xff" * 4096
+    (tmp_path / "roost.db").write_bytes(content)
+    damaged = await glance_at_store(here(tmp_path))
+    assert damaged is not None
+    assert damaged.fault is not None
+    server = load({"ROOST_HOME": str(tmp_path), "ROOST_DATABASE_URL": "postgresql://db.example/roost"})
+    assert await glance_at_store(server) is None

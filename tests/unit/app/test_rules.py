@@ -10,6 +10,7 @@ from roost.app.providers import open_models
 from roost.app.rules import command_rules, engine_rules
 from roost.clock import SystemClock, host_zone
 from roost.config import load
+from roost.core.addresses import Account
 from roost.core.admission import ChannelPolicy, DmPolicy
 from roost.core.exchanges import Sent
 from roost.core.remotes import RemoteSession, Taken
@@ -40,8 +41,20 @@ async def test_a_door_of_the_file_goes_before_one_that_was_given(tmp_path: Path)
     given = {"telegram": ChannelPolicy(), "terminal": ChannelPolicy(owner_ids=("terminal:owner",))}
     async with open_models(loaded.settings, SystemClock()) as models:
         rules = engine_rules(loaded, models, given, lambda agent, level: ())
-    assert rules.door("telegram").dm_policy is DmPolicy.OPEN
-    assert rules.door("terminal") == given["terminal"]
+    assert rules.door(Account("telegram")).dm_policy is DmPolicy.OPEN
+    assert rules.door(Account("terminal")) == given["terminal"]
+
+
+async def test_each_account_of_the_file_has_a_door_of_its_own(tmp_path: Path) -> None:
+    accounts = {"default": {"dmPolicy": "disabled"}, "work": {"dmPolicy": "allowlist"}}
+    (tmp_path / "roost.json").write_text(
+        json.dumps({"channels": {"telegram": {"dmPolicy": "open", "accounts": accounts}}})
+    )
+    loaded = load({"ROOST_HOME": str(tmp_path)})
+    async with open_models(loaded.settings, SystemClock()) as models:
+        rules = engine_rules(loaded, models, {}, lambda agent, level: ())
+    doors = [rules.door(Account("telegram", one)).dm_policy for one in ("default", "work", "unnamed")]
+    assert doors == [DmPolicy.DISABLED, DmPolicy.ALLOWLIST, DmPolicy.OPEN]
 
 
 @pytest.mark.requirement("F6")

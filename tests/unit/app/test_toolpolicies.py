@@ -11,7 +11,11 @@ from roost.app.providers import open_models
 from roost.app.toolpolicies import ToolTurn, level_of, policy_of, rights_of_child, spawns_of
 from roost.clock import SystemClock
 from roost.config import Settings, load
+from roost.config.policies import channel_policy
 from roost.core import toolnames
+from roost.core.addresses import ChatType
+from roost.core.admission import Admitted, decide
+from roost.core.envelopes import Conversation, Envelope, Sender
 from roost.core.models import ModelRef
 from roost.core.principals import OWNER, Principal, person
 from roost.core.rights import Rights
@@ -75,6 +79,38 @@ def test_a_channel_a_group_and_a_sender_take_tools_away_each_its_own(tmp_path: P
     assert tools(found, at_work) == set()
     elsewhere = room._replace(facts=room.facts._replace(channel="slack"))
     assert tools(found, elsewhere) == every
+
+
+@pytest.mark.requirement("D54")
+@pytest.mark.parametrize(
+    ("channel", "native_id", "entry"),
+    [
+        ("slack", "U024BE7LH", "U024BE7LH"),
+        ("telegram", "7", "7"),
+        ("telegram", "7", "telegram:7"),
+        ("telegram", "7", "bob"),
+    ],
+)
+def test_what_is_denied_to_a_sender_is_denied_as_the_channel_admits_them(
+    channel: str, native_id: str, entry: str, tmp_path: Path
+) -> None:
+    own = {"allowFrom": [native_id], "toolsBySender": {entry: {"deny": ["exec"]}}}
+    links = {"identityLinks": {"bob": ["telegram:7"]}}
+    found = settings(tmp_path, channels={channel: {"dmPolicy": "allowlist", **own}}, session=links)
+    chat = Conversation(chat_type=ChatType.DIRECT, peer=native_id)
+    said = Envelope(channel=channel, sender=Sender(id=native_id), conversation=chat, text="hi")
+    admitted = decide(said, channel_policy(found, channel))
+    assert isinstance(admitted, Admitted)
+    session = samples.session(facts=samples.GROUP_FACTS._replace(channel=channel, peer=native_id))
+    assert set(toolnames.EVERY) - tools(found, session, by=admitted.principal) == {"exec"}
+
+
+def test_a_group_is_named_in_whatever_case_the_channel_shows_ids(tmp_path: Path) -> None:
+    groups = {"C01": {"tools": {"deny": ["exec"]}}, "*": {"tools": {"deny": ["read"]}}}
+    found = settings(tmp_path, channels={"slack": {"groups": groups}})
+    for peer, denied in (("C01", "exec"), ("c01", "exec"), ("C02", "read")):
+        room = samples.session(samples.GROUP, facts=samples.GROUP_FACTS._replace(channel="slack", peer=peer))
+        assert set(toolnames.EVERY) - tools(found, room) == {denied}
 
 
 @pytest.mark.requirement("D24", "D66")

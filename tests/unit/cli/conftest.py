@@ -1,20 +1,24 @@
 """A home of its own for each test of the command, and words to say in it."""
 
 import io
+import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from anyio.from_thread import start_blocking_portal
 
 from roost.app.serving import Served, open_gateway
+from roost.cli.main import main
 from roost.config import load
 from roost.core.errors import RoostError
 from roost.server.listening import bind
 
 Typed = Callable[[str], None]
+Told = Callable[..., str]
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +30,21 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: Typed) -> Path:
         (tmp_path / "roost.json").write_text(f"{{ gateway: {{ port: {free.getsockname()[1]} }} }}")
     typed("")
     return tmp_path
+
+
+@pytest.fixture
+def told(capsys: pytest.CaptureFixture[str]) -> Told:
+    """What a command says, and that it ends well."""
+
+    def run(*arguments: str, code: int = 0) -> str:
+        assert main(arguments) == code, capsys.readouterr()
+        return capsys.readouterr().out
+
+    return run
+
+
+def as_json(told: Told, *arguments: str) -> Any:
+    return json.loads(told(*arguments, "--json"))
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from anyio.from_thread import start_blocking_portal
 
 from roost.app.serving import Served
 from roost.cli.main import main
-from roost.core.messages import Usage
+from roost.core.messages import ToolCall, Usage
 from roost.testing.fake_openai import FakeOpenAI, reply_of
-from roost.testing.scripts import Hang, Say, Script, Spend, Think
+from roost.testing.scripts import CallTool, Hang, Say, Script, Spend, Think
 from tests.unit.cli.conftest import Screen, Typed
 from tests.unit.cli.terminals import Terminal
 
@@ -36,6 +36,18 @@ def test_sessions_are_shown_and_gone_to(
     assert "agent:main:main  done" in said
     assert "Session: agent:main:other" in said
     assert "never said" not in said
+
+
+def test_a_number_that_is_not_on_the_list_goes_nowhere_and_a_new_session_is_announced(
+    served: Served, typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed("hello\n/switch\n/switch 9\n/status\n/switch other\n/switch 1\n/quit\n")
+    assert main(["chat"]) == 0
+    said = capsys.readouterr().out
+    assert "there is no 9 on the list; /switch shows it\n" in said
+    assert "Session: agent:main:main" in said
+    assert said.count("begins with the first message") == 1
+    assert "a new session other begins with the first message\n" in said
 
 
 def test_a_gateway_that_is_named_is_talked_to(
@@ -95,6 +107,41 @@ def test_reasoning_and_figures_are_shown_around_an_answer_where_they_were_asked_
         f"Reasoning:\ntwo and two\n\nfour\n\n[local/small: {figures}, $0.0000]\n"
         f"Reasoning: off.\nFigures below answers: tokens.\nfour\n\n[{figures}]\n"
     )
+
+
+SPACED = (Say("\n "), Say("echo "), Say("hello"), Say(" \n\n"), Say("world "), Say("\n"))
+
+
+def test_an_answer_with_space_around_it_is_shown_once(
+    home: Path, typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with answering(home, SPACED, SPACED):
+        assert main(["agent", "--message", "hello"]) == 0
+        assert capsys.readouterr().out == "echo hello \n\nworld\n"
+        typed("again\n")
+        assert main(["chat"]) == 0
+    assert capsys.readouterr().out.endswith("\necho hello \n\nworld\n")
+
+
+def test_reasoning_with_space_around_it_is_shown_once_and_not_at_all_where_it_is_nothing_else(
+    home: Path, typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with answering(home, (Think("two "), Think("\n"), Say("four")), (Think(" \n"), Say("five"))):
+        typed("/reasoning stream\ntwo and two?\nand one?\n")
+        assert main(["chat"]) == 0
+    assert capsys.readouterr().out.endswith("Reasoning:\ntwo\n\nfour\nfive\n")
+
+
+def test_an_answer_that_begins_with_space_stands_below_what_was_said_before_a_tool(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with answering(
+        home,
+        (Say("Well"), CallTool(ToolCall(id="c1", name="session_status", arguments={}))),
+        (Say("\n"), Say("Well done")),
+    ):
+        assert main(["agent", "--message", "hello"]) == 0
+    assert capsys.readouterr().out == "Well\nWell done\n"
 
 
 @pytest.fixture

@@ -57,6 +57,33 @@ def test_a_job_is_set_looked_at_changed_and_removed(served: Served, told: Told) 
     told("show", name, code=1)
 
 
+def test_a_job_is_meant_by_its_name_its_id_or_the_beginning_of_that(served: Served, told: Told) -> None:
+    job = as_json(told, "add", "sweep the hall", "--every", "2h", "-m", "sweep")
+    assert as_json(told, "show", "sweep the hall")["id"] == job["id"]
+    assert "sweep the hall rests" in told("pause", "sweep the hall")
+    assert as_json(told, "show", job["id"][:-1])["enabled"] is False
+    assert "goes on" in told("pause", "sweep the hall", "--undo")
+    assert "has begun" in told("run", "sweep the hall")
+    assert as_json(told, "runs", "sweep the hall")["total"] == 1
+    assert "is due" in told("edit", "sweep the hall", "--name", "sweep")
+    assert "sweep is gone" in told("rm", "sweep")
+
+
+def test_a_name_that_several_jobs_have_is_refused_with_their_ids(
+    served: Served, told: Told, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = {as_json(told, "add", "tea", "--every", "2h", "-m", "tea?")["id"] for _ in range(2)}
+    assert main(["cron", "rm", "tea"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("roost: several jobs are called tea (give the id of one: ")
+    assert all(one in said for one in ids)
+    assert main(["cron", "rm", "coffee"]) == 1
+    assert capsys.readouterr().err == (
+        "roost: there is no job coffee (`roost cron list --paused` shows all)\n"
+    )
+    assert main(["cron", "rm", ""]) == 1
+
+
 def test_an_event_is_set_for_one_moment(served: Served, told: Told) -> None:
     job = as_json(told, "add", "tea", "--at", "20m", "--event", "the tea is ready", "--once")
     assert (job["sessionTarget"], job["deleteAfterRun"]) == ("main", True)

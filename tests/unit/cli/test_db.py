@@ -73,6 +73,31 @@ def test_what_holds_no_store_is_told_as_such(tmp_path: Path, postgres_server: st
     assert not (tmp_path / "new.db").exists()
 
 
+def test_a_backup_is_restored_and_what_it_replaces_is_named(talked: Path, typed: Typed, capsys: Said) -> None:
+    backup = talked / "backup.db"
+    assert main(["db", "backup", str(backup)]) == 0
+    typed("and what is a run?\n")
+    assert main(["chat"]) == 0
+    capsys.readouterr()
+    assert main(["db", "restore", str(backup)]) == 0
+    told = capsys.readouterr().out
+    [kept] = talked.glob("roost-replaced-*.db")
+    assert f"The store is what {backup} holds. The one that was there is kept as {kept}." in told
+    assert main(["sessions", "history", "main"]) == 0
+    assert "and what is a run?" not in capsys.readouterr().out
+    for file in (*talked.glob("roost*.db"),):
+        file.unlink()
+    assert main(["db", "restore", str(backup), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"store": str(talked / "roost.db"), "kept": None}
+
+
+@pytest.mark.usefixtures("served")
+def test_nothing_is_restored_under_a_gateway_that_runs(home: Path, capsys: Said) -> None:
+    assert main(["db", "backup", str(home / "backup.db")]) == 0
+    assert main(["db", "restore", str(home / "backup.db")]) == 1
+    assert "roost gateway drain" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("version", "faults", "told"),
     [

@@ -1,9 +1,23 @@
 """What a first configuration says."""
 
+from collections.abc import Callable
+
 import pytest
 
-from roost.cli.firstconfig import Choices, Model, settings_of, usual_provider
+from roost.cli.firstconfig import (
+    Choices,
+    Model,
+    nearest,
+    read_address,
+    read_model,
+    read_owner,
+    read_provider,
+    read_scope,
+    settings_of,
+    usual_provider,
+)
 from roost.core.errors import InvalidInput
+from roost.core.scopes import DmScope
 from tests.unit.config.given import settings
 
 
@@ -40,3 +54,37 @@ def test_a_person_is_somebody_somewhere(who: str) -> None:
 def test_the_provider_is_the_one_whose_key_is_there() -> None:
     assert usual_provider({"OPENAI_API_KEY": "k"}) == "openai"
     assert usual_provider({"PATH": "/bin"}) is None
+
+
+@pytest.mark.parametrize(
+    ("read", "wrong"),
+    [
+        (read_provider, "a/b"),
+        (read_provider, ""),
+        (read_address, "localhost:8000/v1"),
+        (read_address, "127.0.0.1"),
+        (read_address, "http://"),
+        (read_model, ""),
+        (read_scope, "all"),
+        (read_owner, "telegram:7 me"),
+        (read_owner, "tele/gram:7"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_what_to_do(read: Callable[[str], object], wrong: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        read(wrong)
+    assert refused.value.hint
+
+
+def test_what_can_be_used_is_read() -> None:
+    assert (read_provider("OpenAI"), read_provider("my-own.2")) == ("openai", "my-own.2")
+    assert read_address("https://example.org/v1") == "https://example.org/v1"
+    assert read_model("small") == "small"
+    assert read_scope("per-peer") is DmScope.PER_PEER
+    assert read_owner(" telegram:7  slack:U8 ") == ("telegram:7", "slack:U8")
+    assert read_owner("") == ()
+
+
+def test_a_known_provider_is_found_behind_a_name_that_is_nearly_its_own() -> None:
+    assert (nearest("antropic"), nearest("Olama")) == ("anthropic", "ollama")
+    assert (nearest("mine"), nearest("openai")) == (None, None)

@@ -1,5 +1,6 @@
 """Which part of the `roost` command is asked for, and how it ends."""
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,8 @@ def test_another_file_can_be_named(home: Path, capsys: pytest.CaptureFixture[str
     ("words", "told"),
     [
         (("sessions", "nonsense"), "`roost sessions` does not know nonsense (see `roost sessions --help`)"),
+        (("sessions", "shwo"), "`roost sessions` does not know shwo: did you mean show? (see"),
+        (("cron", "remove"), "`roost cron` does not know remove: did you mean rm? (see"),
         (("status", "--bogus"), "Unknown option: --bogus (see `roost status --help`)"),
         (("nonsense",), "Unknown command "),
     ],
@@ -89,6 +92,18 @@ def test_an_error_that_is_not_roosts_own_is_not_made_to_look_like_one() -> None:
     failed = ExceptionGroup("outer", [Fenced("lost"), ValueError("a defect")])
     with pytest.raises(ExceptionGroup, match="outer"):
         refused(failed)
+
+
+def test_what_a_disk_refuses_is_told_in_a_line_also_from_within_tasks(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device", "/home/gateway.token")
+    assert refused(ExceptionGroup("outer", [ExceptionGroup("inner", [full]), full])) == 1
+    assert capsys.readouterr().err == (
+        "roost: no space is left on the disk: /home/gateway.token (make room, and do it again)\n"
+    )
+    with pytest.raises(ConnectionResetError):
+        refused(ConnectionResetError(errno.ECONNRESET, "a defect"))
 
 
 def test_where_no_gateway_answers_the_exit_code_says_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,3 +148,40 @@ def test_who_reads_no_further_hears_no_more(home: Path, command: str) -> None:
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait() == 1
+
+
+def ended(home: Path, line: str) -> "subprocess.CompletedProcess[str]":
+    """What a shell makes of a line in which `roost` is the command."""
+    around = {**from_environment().environ, "ROOST_HOME": str(home)}
+    return subprocess.run(
+        ["sh", "-c", line.replace("roost", f"{sys.executable} -m roost")],
+        capture_output=True,
+        text=True,
+        env=around,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("command", ["--version", "config schema", "models"])
+def test_output_that_finds_no_room_is_told_in_a_line(home: Path, command: str) -> None:
+    told = ended(home, f"roost {command} > /dev/full")
+    assert told.stderr == "roost: no space is left on the disk (make room, and do it again)\n"
+    assert told.returncode == 1
+
+
+def test_a_gateway_that_finds_no_room_says_so_in_a_line_and_begins_when_there_is_some(home: Path) -> None:
+    before = sorted(home.iterdir())
+    told = ended(home, "ulimit -f 0; roost gateway run")
+    assert told.stderr == (
+        f"roost: a file may not become so large: {home / 'gateway.token'} (see `ulimit -a`)\n"
+    )
+    assert told.returncode == 1
+    assert sorted(home.iterdir()) == before
+
+
+def test_a_setting_that_finds_no_room_changes_nothing(home: Path) -> None:
+    before = {file: file.read_text() for file in home.iterdir()}
+    told = ended(home, "ulimit -f 0; roost config set session.dmScope per-peer")
+    assert told.stderr == f"roost: a file may not become so large: {home / 'roost.json'} (see `ulimit -a`)\n"
+    assert told.returncode == 1
+    assert {file: file.read_text() for file in home.iterdir()} == before

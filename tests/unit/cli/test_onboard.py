@@ -1,6 +1,5 @@
 """`roost onboard` with and without a terminal."""
 
-import io
 import json
 from pathlib import Path
 
@@ -88,6 +87,9 @@ def test_a_file_or_a_variable_can_be_named(home: Path, monkeypatch: pytest.Monke
         (["--provider", "openai", "--api-key-stdin"], "empty"),
         (["--owner", "nobody"], "telegram:12345"),
         (["--provider", "mine", "--model", "m"], "--base-url"),
+        (["--provider", "antropic"], "did you mean anthropic?"),
+        (["--provider", "a/b"], "letters, digits"),
+        (["--provider", "mine", "--model", "m", "--base-url", "localhost:8000"], "http://"),
     ],
 )
 def test_what_is_missing_is_named_and_nothing_is_written(
@@ -101,32 +103,6 @@ def test_what_is_missing_is_named_and_nothing_is_written(
 def test_without_a_model_the_demo_answers(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["onboard", "--provider", "none"]) == 0
     assert "demo" in capsys.readouterr().out
-
-
-class Keyboard(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_what_is_answered_with_nothing_is_what_is_usual(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", Keyboard("own\n\nsmall\n\ntelegram:7 slack:U8\n"))
-    assert main(["onboard"]) == 0
-    found = load({"ROOST_HOME": str(home)}).settings
-    assert found.models.providers["own"].base_url == "http://127.0.0.1:8000/v1"
-    assert found.session.dm_scope == "owner-main"
-    assert found.commands.owner_allow_from == ("telegram:7", "slack:U8")
-
-
-@pytest.mark.parametrize(
-    ("answers", "told"), [("own\n\n\n", "needs a name"), ("none\nall\n", "none of them")]
-)
-def test_an_answer_that_cannot_be_used_changes_nothing(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], answers: str, told: str
-) -> None:
-    monkeypatch.setattr("sys.stdin", Keyboard(answers))
-    assert main(["onboard"]) == 1
-    assert told in capsys.readouterr().err
-    assert not (home / "roost.json").exists()
 
 
 def test_on_a_terminal_it_asks_what_cannot_be_guessed(home: Path) -> None:
@@ -148,16 +124,87 @@ def test_on_a_terminal_it_asks_what_cannot_be_guessed(home: Path) -> None:
     assert found.channels["telegram"].allow_from == ("7",)
 
 
-def test_on_a_terminal_it_asks_where_an_endpoint_of_ones_own_is(home: Path) -> None:
-    with Terminal(
-        ["onboard", "--dm-scope", "per-peer", "--owner", "telegram:7"], {"ROOST_HOME": str(home)}
-    ) as terminal:
+def test_on_a_terminal_it_asks_where_an_endpoint_of_ones_own_is_and_for_its_key(home: Path) -> None:
+    given = ["onboard", "--dm-scope", "per-peer", "--owner", "telegram:7"]
+    with Terminal(given, {"ROOST_HOME": str(home)}) as terminal:
         for question, answer in (
             ("Provider [none]: ", "mine"),
             ("Where it is reached [http://127.0.0.1:8000/v1]: ", ""),
             ("Model: ", "m"),
+            ("Key for mine (not shown; none for a server without keys): ", KEY),
         ):
             terminal.shows(question)
             terminal.types(f"{answer}\n")
         assert terminal.ends() == 0
-    assert load({"ROOST_HOME": str(home)}).settings.agents.default.model.primary == "mine/m"
+    assert KEY not in terminal.text
+    found = load({"ROOST_HOME": str(home)}).settings
+    assert found.agents.default.model.primary == "mine/m"
+    assert found.models.providers["mine"].base_url == "http://127.0.0.1:8000/v1"
+    assert (home / "credentials" / "mine.key").read_text() == f"{KEY}\n"
+
+
+def test_on_a_terminal_an_answer_that_cannot_be_used_is_asked_for_again_with_the_reason(home: Path) -> None:
+    with Terminal(["onboard"], {"ROOST_HOME": str(home)}) as terminal:
+        for question, answer in (
+            ("Provider [none]: ", "a/b"),
+            ("no name for a provider", None),
+            ("Provider [none]: ", "olama"),
+            ("Did you mean ollama? yes or no [yes]: ", "perhaps"),
+            ("say yes or no", None),
+            ("[yes]: ", "no"),
+            ("Where it is reached", "localhost:8000"),
+            ("does not begin with http://", None),
+            ("Where it is reached", "http://localhost:8000"),
+            ("Model: ", ""),
+            ("needs a name", None),
+            ("Model: ", "m"),
+            ("Key for olama", ""),
+            ("[owner-main]: ", "all"),
+            ("none of them", None),
+            ("[owner-main]: ", ""),
+            ("You: ", "me"),
+            ("write telegram:12345", None),
+            ("You: ", "telegram:7 slack:U8"),
+        ):
+            terminal.shows(question)
+            if answer is not None:
+                terminal.types(f"{answer}\n")
+        terminal.shows("roost chat")
+        assert terminal.ends() == 0
+    found = load({"ROOST_HOME": str(home)}).settings
+    assert found.agents.default.model.primary == "olama/m"
+    assert found.models.providers["olama"].api_key is None
+    assert found.session.dm_scope == "owner-main"
+    assert found.commands.owner_allow_from == ("telegram:7", "slack:U8")
+
+
+def test_on_a_terminal_a_name_that_was_mistyped_is_mended(home: Path) -> None:
+    given = ["onboard", "--dm-scope", "per-peer", "--owner", "telegram:7"]
+    with Terminal(given, {"ROOST_HOME": str(home)}) as terminal:
+        for question, answer in (
+            ("Provider [none]: ", "Antropic"),
+            ("Did you mean anthropic? yes or no [yes]: ", ""),
+            ("Model [claude-sonnet-4-5]: ", ""),
+            ("(not shown): ", ""),
+            ("the key is empty", None),
+            ("(not shown): ", KEY),
+        ):
+            terminal.shows(question)
+            if answer is not None:
+                terminal.types(f"{answer}\n")
+        assert terminal.ends() == 0
+    found = load({"ROOST_HOME": str(home)}).settings
+    assert found.agents.default.model.primary == "anthropic/claude-sonnet-4-5"
+
+
+def test_on_a_terminal_that_is_left_nothing_is_changed(home: Path) -> None:
+    for before in ((), (("Provider [none]: ", "mine"), ("Where", ""), ("Model", "m"))):
+        with Terminal(["onboard"], {"ROOST_HOME": str(home)}) as terminal:
+            for question, answer in before:
+                terminal.shows(question)
+                terminal.types(f"{answer}\n")
+            terminal.shows("Key for mine" if before else "Provider [none]: ")
+            terminal.types("\x04")
+            terminal.shows("nothing was changed")
+            assert terminal.ends() == 1
+        assert not (home / "roost.json").exists()

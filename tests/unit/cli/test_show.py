@@ -34,6 +34,12 @@ def test_what_others_wrote_does_nothing_to_the_terminal(capsys: pytest.CaptureFi
     assert "nothing" not in said
 
 
+def test_characters_that_belong_together_stay_together() -> None:
+    family, written = "👩\u200d👩\u200d👧", "می\u200cخواهم"
+    assert plain(f"{family} {written}") == f"{family} {written}"
+    assert plain("\u202a\u202e\u2066\u200e\u200b\ufeff") == "�" * 6
+
+
 def test_an_answer_is_words_for_people_and_json_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     answer(LOCAL, {"a": 1}, "done")
     assert capsys.readouterr().out == "done\n"
@@ -116,3 +122,11 @@ def test_what_is_not_there_is_nothing() -> None:
 def test_a_line_that_is_not_for_a_terminal_is_not_cut(capsys: pytest.CaptureFixture[str]) -> None:
     table(("name",), [("x" * 500,)])
     assert "x" * 500 in capsys.readouterr().out
+
+
+def test_lines_end_where_their_words_end(capsys: pytest.CaptureFixture[str]) -> None:
+    table(("name", "about"), [("ada", "x"), ("grace hopper", "a long story")])
+    facts([("name", "ada"), ("about", "a long story")])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 5
+    assert [line for line in lines if line != line.rstrip()] == []

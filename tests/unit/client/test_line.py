@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from roost.client import Client
+from roost.client import Absence, Client
 from roost.client.errors import ConnectionLost, Refused, Starting, Unreachable
 from roost.client.events import Event, Gap
 from tests.unit.client.gateways import FakeGateway, Refusal
@@ -148,3 +148,33 @@ async def test_a_number_that_was_left_out_is_a_gap() -> None:
                 items = aiter(heard)
                 told = [await anext(items) for _ in range(4)]
     assert [item.seq if isinstance(item, Event) else None for item in told] == [1, 2, None, 4]
+
+
+async def test_a_loss_is_told_once_and_so_is_the_return() -> None:
+    told: list[str] = []
+    absence = Absence(lost=lambda: told.append("lost"), back=lambda: told.append("back"))
+    gateway = FakeGateway(health=lambda params: {"ok": True})
+    with anyio.fail_after(60):
+        async with Client(gateway.dial, sleep=gateway.sleep, absence=absence) as one:
+            assert await one.call("health") == {"ok": True}
+            assert told == []
+            for number in (1, 2):
+                gateway.refusals = [Unreachable("gone"), Unreachable("gone")]
+                gateway.hang_up()
+                with one.events() as heard:
+                    assert await anext(aiter(heard)) == Gap()
+                assert await one.call("health") == {"ok": True}
+                assert told == ["lost", "back"] * number
+
+
+async def test_a_gateway_that_stays_away_too_long_ends_the_client() -> None:
+    gateway = FakeGateway()
+    with anyio.fail_after(60):
+        async with Client(gateway.dial, sleep=gateway.sleep, absence=Absence(longest_s=0.0)) as one:
+            gateway.refusals = [Unreachable("gone")] * 9
+            with one.events() as heard:
+                gateway.hang_up()
+                assert [item async for item in heard] == []
+            with pytest.raises(Unreachable, match="has been away for 0 s"):
+                await one.call("health")
+    assert gateway.dialled == 2

@@ -49,6 +49,18 @@ def test_the_file_of_the_comparison_runs_as_it_is() -> None:
     assert found.ask_for("fake-1").prices == Prices()
 
 
+def test_what_is_used_of_a_provider_without_a_list_is_listed() -> None:
+    found = known(
+        {
+            "models": {"providers": {"Open": {}, "p": {"models": [{"id": "a"}]}}},
+            "agents": {
+                "list": [{"id": "one", "model": {"primary": "open/x", "fallbacks": ["p/a", "open/y"]}}]
+            },
+        }
+    )
+    assert [str(spec.ref) for spec in found.specs()] == ["demo/demo", "p/a", "Open/x", "Open/y"]
+
+
 def test_the_allow_list_names_what_may_be_asked_for_and_short_names() -> None:
     found = known(
         {

@@ -33,10 +33,23 @@ def test_the_edge_is_read(tmp_path: Path) -> None:
         )
     ).edge
     assert (edge.token_length, edge.password_length, edge.attempts_a_minute) == (8, None, 300)
-    assert edge.proxies
+    assert (edge.proxies, edge.proxy_logins) == (("10.0.0.1/32",), False)
     assert edge.completions
     assert edge.auth
     assert edge.loopback
+
+
+@pytest.mark.requirement("S19")
+@pytest.mark.parametrize(
+    ("proxy", "name"),
+    [("127.0.0.1", "gateway.trusted_proxies_loopback"), ("0.0.0.0/1", "gateway.trusted_proxies_wide")],
+)
+def test_a_proxy_that_anybody_could_pass_for_is_found_where_it_names_people(
+    proxy: str, name: str, tmp_path: Path
+) -> None:
+    auth = {"mode": "trusted-proxy", "trustedProxy": {"allowUsers": ["ada"]}}
+    found = audit(exposure(settings(tmp_path, gateway={"trustedProxies": [proxy], "auth": auth})))
+    assert name in {one.id for one in found}
 
 
 @pytest.mark.requirement("S26")
@@ -67,6 +80,14 @@ def test_each_account_is_a_door_and_what_is_off_is_none(tmp_path: Path) -> None:
         ("telegram", "a"): (DmPolicy.OPEN, DmScope.PER_PEER),
         ("signal", None): (DmPolicy.PAIRING, DmScope.MAIN),
     }
+
+
+def test_owners_who_are_named_by_an_id_alone_are_told_apart(tmp_path: Path) -> None:
+    owners = ["1001", "telegram:1", "House:2", "@ada:example.org", "*", "matrix:@ada:example.org"]
+    given = settings(tmp_path, commands={"ownerAllowFrom": owners}, channels={"house": {"enabled": False}})
+    trust = exposure(given).trust
+    assert trust.owners == tuple(owners)
+    assert trust.placeless_owners == ("1001", "@ada:example.org")
 
 
 def test_agents_and_providers_are_named(tmp_path: Path) -> None:

@@ -103,13 +103,25 @@ def test_a_channels_policy_is_its_accounts() -> None:
         }
         """
     )
-    policy = policies.channel_policy(given, "x", "work", paired=["3"])
+    policy = policies.channel_policy(given, "x", paired=["3"]).at("work")
     assert (policy.dm_policy, policy.group_policy) == (DmPolicy.ALLOWLIST, GroupPolicy.DISABLED)
     assert (policy.allow_from, policy.group_allow_from, policy.owner_ids) == (("1",), ("2",), ("x:9",))
     assert (policy.paired, policy.require_mention) == (frozenset({"3"}), False)
     assert policy.links == policies.identity_links(given)
     assert policies.channel_policy(given, "x").dm_policy is DmPolicy.OPEN
     assert policies.channel_policy(given, "other").dm_policy is DmPolicy.PAIRING
+
+
+@pytest.mark.parametrize(
+    ("channel", "account", "enabled"),
+    [({}, {}, True), ({}, {"enabled": False}, False), ({"enabled": False}, {"enabled": True}, False)],
+    ids=["on", "account off", "channel off"],
+)
+def test_an_account_is_on_only_where_its_channel_is(
+    channel: dict[str, object], account: object, *, enabled: bool
+) -> None:
+    given = settings({"channels": {"x": {**channel, "accounts": {"work": account}}}})
+    assert policies.channel_policy(given, "x").at("work").enabled is enabled
 
 
 @pytest.mark.requirement("D42", "D43")

@@ -39,8 +39,19 @@ def test_credentials_and_denials_take_effect_at_once() -> None:
 
 
 def test_a_channel_that_stays_changes_its_guards_at_once() -> None:
-    found = _changes({"channels": {"x": {"enabled": False}}}, {"channels": {"x": {"allowFrom": ["1"]}}})
-    assert (found.immediate, found.per_run) == (("channels.x.allowFrom",), ("channels.x.enabled",))
+    threads = {"threadBindings": {"enabled": False}}
+    found = _changes(
+        {"channels": {"x": {"enabled": False, "accounts": {"work": threads}}}},
+        {"channels": {"x": {"allowFrom": ["1"], "accounts": {"work": {}, "home": {}}}}},
+    )
+    assert found.immediate == (
+        "channels.x.accounts.home",
+        "channels.x.accounts.work.allowFrom",
+        "channels.x.accounts.work.enabled",
+        "channels.x.allowFrom",
+        "channels.x.enabled",
+    )
+    assert found.per_run == ("channels.x.accounts.work.threadBindings.enabled",)
 
 
 def test_port_bind_and_store_wait_for_a_restart() -> None:

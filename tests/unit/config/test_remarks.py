@@ -74,3 +74,27 @@ def test_what_is_asked_for_and_not_there_is_remarked() -> None:
     ]
     [remark] = _remarks({"agents": {"defaults": {"subagents": {"delegationMode": "prefer"}}}})
     assert remark.startswith("agents.defaults.subagents.delegationMode: ")
+
+
+def test_an_entry_by_sender_that_counts_for_nobody_is_remarked_where_it_stands() -> None:
+    deny = {"deny": ["exec"]}
+    by_sender = {"discord:5": deny, "discord:6": deny, "7": deny, "8": deny, "owner": deny, "*": deny}
+    found = _remarks(
+        {
+            "channels": {
+                "telegram": {
+                    "toolsBySender": by_sender,
+                    "groups": {"-100": {"toolsBySender": {"slack:U1": deny}}},
+                    "accounts": {"same": {}, "own": {"toolsBySender": {"slack:U2": deny}, "groups": {}}},
+                }
+            },
+            "session": {"identityLinks": {"bob": ["telegram:9", "discord:6"]}},
+            "commands": {"ownerAllowFrom": ["telegram:8"]},
+        }
+    )
+    assert [remark.partition(": ")[0] for remark in found] == [
+        'channels.telegram.toolsBySender["discord:5"]',
+        "channels.telegram.toolsBySender.8",
+        'channels.telegram.groups.-100.toolsBySender["slack:U1"]',
+        'channels.telegram.accounts.own.toolsBySender["slack:U2"]',
+    ]

@@ -1,3 +1,4 @@
+import json
 import os
 import subprocess
 import sys
@@ -57,6 +58,73 @@ def test_transcripts_lie_where_the_configuration_puts_them(
     home.mkdir()
     loaded = _load(home, f"{{session: {session}}}", HOME=str(tmp_path / "user"))
     assert loaded.transcript_folder("ops") == (None if folder is None else tmp_path / folder)
+
+
+@pytest.mark.parametrize(
+    ("workspace", "kept"),
+    [
+        ("/", "home"),
+        ("..", "home"),
+        ("~", "home"),
+        ("{top}", "home"),
+        ("{top}/home", "home"),
+        (".", "home"),
+        ("{top}/linked", "home"),
+        ("{top}/etc", "etc/roost.json"),
+        ("{top}/elsewhere", "etc/roost.json"),
+        ("{top}/data", "home/roost.db"),
+        ("{top}/keys", "keys/token"),
+        ("{top}/tls", "tls/key.pem"),
+    ],
+)
+def test_a_workspace_that_holds_what_is_the_gateways_own_is_refused(
+    tmp_path: Path, workspace: str, kept: str
+) -> None:
+    for name in ("home", "etc", "elsewhere", "data", "keys", "tls"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path)
+    (tmp_path / "home" / "roost.db").symlink_to(tmp_path / "data" / "roost.db")
+    (tmp_path / "etc" / "roost.json").symlink_to(tmp_path / "elsewhere" / "roost.json")
+    (tmp_path / "keys" / "token").write_text("a-token-of-some-length")
+    (tmp_path / "keys" / "token").chmod(0o600)
+    document = {
+        "gateway": {
+            "auth": {"token": {"file": str(tmp_path / "keys" / "token")}},
+            "tls": {"cert": str(tmp_path / "cert.pem"), "key": str(tmp_path / "tls" / "key.pem")},
+        },
+        "agents": {"defaults": {"workspace": workspace.replace("{top}", str(tmp_path))}},
+    }
+    (tmp_path / "elsewhere" / "roost.json").write_text(json.dumps(document))
+    environ = {"HOME": str(tmp_path), "ROOST_CONFIG": str(tmp_path / "etc" / "roost.json")}
+    with pytest.raises(ConfigRefused) as refused:
+        load({"ROOST_HOME": str(tmp_path / "home"), **environ})
+    (problem,) = refused.value.problems
+    assert problem.path == "agents.defaults.workspace"
+    assert problem.reason.startswith(f"{tmp_path / kept} lies in ")
+    assert problem.reason.endswith("name a folder that holds agents' files only")
+
+
+def test_a_workspace_that_is_refused_is_named_by_its_setting(tmp_path: Path) -> None:
+    agents = "{defaults: {workspace: '~/w'}, list: [{id: 'a'}, {id: 'b', workspace: '/'}, {id: 'c', workspace: '~'}]}"
+    with pytest.raises(ConfigRefused) as refused:
+        _load(tmp_path, f"{{agents: {agents}}}", HOME=str(tmp_path.parent))
+    assert [one.path for one in refused.value.problems] == [
+        "agents.list.b.workspace",
+        "agents.list.c.workspace",
+    ]
+
+
+def test_a_workspace_lies_beside_or_below_what_is_the_gateways_own(tmp_path: Path) -> None:
+    home, user = tmp_path / "home", tmp_path / "user"
+    home.mkdir()
+    agents = "[{id: 'a'}, {id: 'b', workspace: '~/b'}, {id: 'c', workspace: 'c'}, {id: 'd', workspace: '/d'}]"
+    loaded = _load(home, f"{{agents: {{list: {agents}}}}}", HOME=str(user))
+    assert [loaded.workspace(agent) for agent in loaded.settings.agents.list] == [
+        home / "workspace" / "a",
+        user / "b",
+        home / "c",
+        Path("/d"),
+    ]
 
 
 def test_state_lives_in_the_users_home_unless_told_otherwise(tmp_path: Path) -> None:

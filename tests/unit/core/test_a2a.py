@@ -15,7 +15,7 @@ from roost.core.messages import ProvenanceKind, Text
 from roost.core.remotes import RemoteSession
 from roost.core.runs import Lane, Outcome, Run, RunKind, RunState
 from roost.core.sessions import Session
-from roost.core.snapshots import RunSnapshot, Snapshot
+from roost.core.snapshots import ExchangeSnapshot, RunSnapshot, Snapshot
 from roost.core.whereabouts import nowhere
 from tests import samples
 from tests.samples import CHAT, CHILD, CRON, MAIN, NOON, OPS
@@ -255,9 +255,9 @@ def test_a_group_speaks_in_its_room_and_a_person_where_they_were_last_met() -> N
 
 def test_who_leaves_an_exchange_that_is_awaited_has_it_written() -> None:
     awaited = replace(samples.exchange(), sent=Sent(awaited=True))
-    target = Snapshot(key=OPS)
-    assert leave(awaited, target) == (PutExchange(exchange=replace(awaited, sent=Sent())),)
-    assert leave(samples.exchange(), target) == ()
+    seen = ExchangeSnapshot(exchange=awaited, target=Snapshot(key=OPS))
+    assert leave(seen) == (PutExchange(exchange=replace(awaited, sent=Sent())),)
+    assert leave(replace(seen, exchange=samples.exchange())) == ()
 
 
 @pytest.mark.requirement("F6")

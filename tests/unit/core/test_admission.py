@@ -73,6 +73,23 @@ def test_whoever_the_policy_does_not_know_is_refused(policy: ChannelPolicy, rule
     assert refusal.reason
 
 
+def test_an_account_that_says_nothing_itself_lets_in_whom_its_channel_does() -> None:
+    channel = ChannelPolicy(dm_policy=DmPolicy.OPEN, accounts={"work": ALL_CLOSED})
+    assert (channel.at("work"), channel.at("home")) == (ALL_CLOSED, channel)
+
+
+@pytest.mark.requirement("S21")
+@pytest.mark.parametrize("envelope", [DIRECT, MENTION], ids=["direct", "group"])
+@pytest.mark.parametrize("owners", [(), ("telegram:123",)], ids=["a stranger", "the owner"])
+def test_what_is_off_lets_in_nobody(envelope: Envelope, owners: tuple[str, ...]) -> None:
+    door = ChannelPolicy(
+        enabled=False, dm_policy=DmPolicy.OPEN, group_policy=GroupPolicy.OPEN, owner_ids=owners
+    )
+    refusal = decide(envelope, door)
+    assert isinstance(refusal, Refused)
+    assert refusal.rule == "enabled=false"
+
+
 @pytest.mark.parametrize("policy", [ChannelPolicy(), ALL_CLOSED, ChannelPolicy(dm_policy=DmPolicy.OPEN)])
 @pytest.mark.parametrize("envelope", [DIRECT, MENTION])
 def test_the_owner_is_let_in_as_the_owner(policy: ChannelPolicy, envelope: Envelope) -> None:

@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from roost.core.admission import DmPolicy, GroupPolicy
-from roost.core.audit import Door, Edge, Finding, HookDoor, Severity, Trust, View, audit
+from roost.core.audit import Door, HookDoor, Trust, View, audit
+from roost.core.edge import Edge
+from roost.core.findings import Finding, Severity
 from roost.core.scopes import DmScope, SessionScope
 from roost.core.visibility import Level
 
@@ -21,32 +23,6 @@ def told(view: View) -> dict[str, Finding]:
 def test_of_what_is_closed_nothing_is_said() -> None:
     assert audit(View()) == ()
     assert audit(View(doors=(MAIN, replace(APART, channel="signal", allow_from=("1", "2"))))) == ()
-
-
-@pytest.mark.parametrize(
-    ("edge", "ids"),
-    [
-        (Edge(auth=False), {"gateway.loopback_no_auth"}),
-        (
-            Edge(auth=False, loopback=False, encrypted=True),
-            {"gateway.bind_no_auth"},
-        ),
-        (Edge(loopback=False), {"gateway.bind_clear_text"}),
-        (Edge(token_length=23, password_length=24), {"gateway.token_too_short"}),
-        (Edge(token_length=24, password_length=1), {"gateway.password_too_short"}),
-        (Edge(attempts_a_minute=61), {"gateway.auth_rate_limit_loose"}),
-        (Edge(proxies=True), {"gateway.trusted_proxies"}),
-        (Edge(completions=True), {"gateway.http.chat_completions_enabled"}),
-    ],
-)
-def test_the_edge_is_looked_at(edge: Edge, ids: set[str]) -> None:
-    assert set(told(View(edge=edge))) == ids
-
-
-def test_what_reaches_the_network_is_worse() -> None:
-    inside, outside = Edge(completions=True), Edge(completions=True, loopback=False, encrypted=True)
-    assert audit(View(edge=inside))[0].severity is Severity.INFO
-    assert audit(View(edge=outside))[0].severity is Severity.WARN
 
 
 @pytest.mark.requirement("D34")
@@ -161,6 +137,25 @@ def test_trust_between_sessions_is_looked_at(trust: Trust, name: str, severity: 
     assert (finding.id, finding.severity) == (name, severity)
 
 
+@pytest.mark.requirement("P2")
+@pytest.mark.parametrize(
+    ("doors", "severity"),
+    [
+        ((), Severity.WARN),
+        ((APART, replace(APART, account="work")), Severity.WARN),
+        ((APART, replace(APART, channel="irc")), Severity.CRITICAL),
+    ],
+    ids=["no channel", "one channel", "two channels"],
+)
+def test_an_owner_who_is_named_by_an_id_alone_is_found(doors: tuple[Door, ...], severity: Severity) -> None:
+    trust = Trust(owners=("1001", "irc:ada"), placeless_owners=("1001",))
+    (finding,) = audit(View(doors=doors, trust=trust))
+    assert (finding.id, finding.severity) == ("commands.owner_allow_from_any_channel", severity)
+    assert (finding.setting, "`channel:id`" in finding.fix) == ("commands.ownerAllowFrom", True)
+    assert "1001" in finding.text
+    assert "irc:ada" not in finding.text
+
+
 def test_groups_in_the_owners_session_are_found() -> None:
     shared = Trust(scope=SessionScope.GLOBAL)
     assert set(told(View(doors=(APART,), trust=shared))) == {"security.trust_model.group_scope_main"}
@@ -168,7 +163,7 @@ def test_groups_in_the_owners_session_are_found() -> None:
 
 
 def test_the_worst_comes_first() -> None:
-    view = View(edge=Edge(auth=False, proxies=True, token_length=3))
+    view = View(edge=Edge(auth=False, proxies=("10.0.0.7/32",), token_length=3))
     assert [one.severity for one in audit(view)] == list(Severity)
 
 

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.backoff import GIVE_UP_MS, after_failure, wait_ms
+from roost.core.backoff import GIVE_UP_MS, QUICK_MS, SLOW_MS, after_doubt, after_failure, wait_ms
 from roost.core.deliveries import Delivery, Postponed, Rejected
 from roost.testing import builders
 from roost.testing.clock import NOON
@@ -88,3 +88,17 @@ def test_all_attempts_of_a_message_lie_within_its_half_hour() -> None:
     assert times == sorted(times)
     assert times[-1] == GIVE_UP_MS
     assert len(times) == 13
+
+
+def test_what_was_in_doubt_goes_at_once_the_first_time_then_ever_more_rarely_and_not_for_ever() -> None:
+    doubted = [tried(attempts) for attempts in range(1, 8)]
+    waits = [after_doubt(one, NOON, 0.0) for one in doubted]
+    assert [one.ready_at - NOON for one in waits if isinstance(one, Postponed)] == [
+        0,
+        *QUICK_MS,
+        SLOW_MS,
+        2 * SLOW_MS,
+        4 * SLOW_MS,
+    ]
+    assert isinstance(after_doubt(doubted[-1], NOON + GIVE_UP_MS, 0.0), Rejected)
+    assert after_doubt(replace(doubted[0], error="lost"), NOON, 0.0) == Postponed(ready_at=NOON, error="lost")

@@ -7,10 +7,11 @@ from roost.core.effects import AcceptInput, Effects, PutExchange, QueueRun
 from roost.core.exchanges import Exchange, ExchangeState, Phase, Sent
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, Text
+from roost.core.principals import OWNER
 from roost.core.remotes import BEYOND, RemoteSession, Taken
-from roost.core.runs import Lane, Request
+from roost.core.runs import Lane, Request, RunState, StopRequest
 from roost.core.sending import MessageId, SendOrder
-from roost.core.snapshots import Snapshot
+from roost.core.snapshots import ExchangeSnapshot, Snapshot
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON
@@ -26,6 +27,10 @@ KEPT = SendOrder(
 LETTER = carrying.letter(KEPT, OFFICE)
 WAITING = Snapshot(key=MAIN, session=builders.session(MAIN), running=SENDER)
 GONE = replace(WAITING, running=None)
+
+
+def seen(letter: Exchange, requester: Snapshot) -> ExchangeSnapshot:
+    return ExchangeSnapshot(exchange=letter, target=requester, sender=SENDER)
 
 
 def one(effects: Effects) -> Exchange:
@@ -54,22 +59,22 @@ def test_it_has_as_long_as_its_sender_and_an_hour_at_most(due: int | None, deadl
 
 
 def test_what_the_other_gateway_says_of_it_is_kept_and_never_goes_back() -> None:
-    delivered = one(carrying.taken(LETTER, WAITING, by=Taken(key="agent:main:main")))
+    delivered = one(carrying.taken(seen(LETTER, WAITING), by=Taken(key="agent:main:main")))
     assert delivered.state is ExchangeState.DELIVERED
     assert delivered.sent.remote == replace(OFFICE, key="agent:main:main")
-    running = one(carrying.taken(delivered, WAITING, by=Taken(key="agent:main:main", begun=True)))
+    running = one(carrying.taken(seen(delivered, WAITING), by=Taken(key="agent:main:main", begun=True)))
     assert running.state is ExchangeState.RUNNING
-    assert carrying.taken(running, WAITING, by=Taken(key="agent:main:main")) == ()
+    assert carrying.taken(seen(running, WAITING), by=Taken(key="agent:main:main")) == ()
 
 
 def test_who_waits_for_it_finds_how_it_ended_in_the_row() -> None:
-    replied = one(carrying.answered(LETTER, WAITING, reply="three", at=NOON))
+    replied = one(carrying.answered(seen(LETTER, WAITING), reply="three", at=NOON))
     assert (replied.state, replied.phase) == (ExchangeState.REPLIED, Phase.DONE)
     assert (replied.first_reply, replied.latest_reply) == ("three", "three")
-    failed = one(carrying.failed(LETTER, WAITING, error="no", at=NOON))
+    failed = one(carrying.failed(seen(LETTER, WAITING), error="no", at=NOON))
     assert (failed.state, failed.error) == (ExchangeState.FAILED, "no")
     for trouble in ("nobody is there", None):
-        expired = one(carrying.expired(LETTER, WAITING, trouble=trouble, at=NOON))
+        expired = one(carrying.expired(seen(LETTER, WAITING), trouble=trouble, at=NOON))
         assert (expired.state, expired.error) == (ExchangeState.EXPIRED, trouble or carrying.UNANSWERED)
 
 
@@ -78,7 +83,7 @@ def test_who_waits_for_it_finds_how_it_ended_in_the_row() -> None:
     [(LETTER, GONE), (replace(LETTER, sent=replace(LETTER.sent, awaited=False)), WAITING)],
 )
 def test_who_waits_no_longer_is_told_in_a_run_of_its_own(letter: Exchange, requester: Snapshot) -> None:
-    _, queued, said = carrying.answered(letter, requester, reply="three", at=NOON)
+    _, queued, said = carrying.answered(seen(letter, requester), reply="three", at=NOON)
     assert isinstance(queued, QueueRun)
     assert isinstance(said, AcceptInput)
     run, heard = queued.run, said.inbound
@@ -92,24 +97,24 @@ def test_who_waits_no_longer_is_told_in_a_run_of_its_own(letter: Exchange, reque
 
 
 def test_what_comes_of_it_later_is_told_the_same_way() -> None:
-    _, _, said = carrying.failed(LETTER, GONE, error="no", at=NOON)
+    _, _, said = carrying.failed(seen(LETTER, GONE), error="no", at=NOON)
     assert isinstance(said, AcceptInput)
     assert said.inbound.content == (Text(f"There is no reply to the message {LETTER.id}: failed, no."),)
 
 
 def test_an_answer_without_words_is_told_to_nobody() -> None:
-    silent = one(carrying.answered(LETTER, GONE, reply=None, at=NOON))
+    silent = one(carrying.answered(seen(LETTER, GONE), reply=None, at=NOON))
     assert (silent.state, silent.first_reply) == (ExchangeState.REPLIED, None)
 
 
 def test_the_run_that_hears_of_it_goes_on_the_way_of_the_sender_and_comes_from_beyond() -> None:
     sender = replace(SENDER, cause=replace(SENDER.cause, hops=(OTHER,)))
     letter = carrying.letter(replace(KEPT, sender=sender), OFFICE)
-    _, queued, _ = carrying.answered(letter, GONE, reply="three", at=NOON)
+    _, queued, _ = carrying.answered(seen(letter, GONE), reply="three", at=NOON)
     assert isinstance(queued, QueueRun)
     assert queued.run.cause.hops == (OTHER, BEYOND)
     untraced = replace(letter, sent=replace(letter.sent, thread=None))
-    _, queued, _ = carrying.answered(untraced, GONE, reply="three", at=NOON)
+    _, queued, _ = carrying.answered(seen(untraced, GONE), reply="three", at=NOON)
     assert isinstance(queued, QueueRun)
     assert queued.run.cause.trace == letter.id
 
@@ -118,7 +123,26 @@ def test_the_run_that_hears_of_it_goes_on_the_way_of_the_sender_and_comes_from_b
 def test_what_is_over_or_went_nowhere_stays_as_it_is(sent: Sent) -> None:
     state = ExchangeState.REPLIED if sent.remote else ExchangeState.ACCEPTED
     over = replace(LETTER, sent=sent, state=state)
-    assert carrying.taken(over, GONE, by=Taken(key="k")) == ()
-    assert carrying.answered(over, GONE, reply="again", at=NOON) == ()
-    assert carrying.failed(over, GONE, error="no", at=NOON) == ()
-    assert carrying.expired(over, GONE, trouble=None, at=NOON) == ()
+    assert carrying.taken(seen(over, GONE), by=Taken(key="k")) == ()
+    assert carrying.answered(seen(over, GONE), reply="again", at=NOON) == ()
+    assert carrying.failed(seen(over, GONE), error="no", at=NOON) == ()
+    assert carrying.expired(seen(over, GONE), trouble=None, at=NOON) == ()
+
+
+@pytest.mark.parametrize(
+    ("stop", "told"),
+    [
+        (StopRequest(reason="/stop", by=OWNER, at=NOON), False),
+        (StopRequest(reason="interrupted", by=OWNER, at=NOON, goes_on=True), True),
+    ],
+)
+def test_nobody_goes_on_with_what_comes_of_it_once_its_sender_was_stopped_for_good(
+    stop: StopRequest, told: bool
+) -> None:
+    sender = replace(SENDER, state=RunState.KILLED, stop=stop)
+    snapshot = replace(seen(LETTER, GONE), sender=sender)
+    heard = carrying.answered(snapshot, reply="three", at=NOON)
+    assert isinstance(heard[0], PutExchange)
+    assert (heard[0].exchange.state, heard[0].exchange.first_reply) == (ExchangeState.REPLIED, "three")
+    assert [type(effect) for effect in heard[1:]] == ([QueueRun, AcceptInput] if told else [])
+    assert len(carrying.failed(snapshot, error="no", at=NOON)) == (3 if told else 1)

@@ -2,7 +2,18 @@ from datetime import UTC, timedelta, timezone
 
 import pytest
 
-from roost.core.figures import age, ahead, counted, dollars, duration, moment, read_duration, span, thousands
+from roost.core.figures import (
+    age,
+    ahead,
+    counted,
+    dollars,
+    duration,
+    in_millis,
+    moment,
+    read_duration,
+    span,
+    thousands,
+)
 
 
 @pytest.mark.parametrize(
@@ -80,3 +91,11 @@ def test_what_is_no_duration(text: str) -> None:
 
 def test_a_bare_number_counts_in_the_given_unit() -> None:
     assert read_duration("5", bare="ms") == 5
+
+
+@pytest.mark.parametrize(
+    ("seconds", "milliseconds"),
+    [(0, 0), (2.5, 2_500), (60, 60_000), (61, 60_000), (1e308, 60_000), (float("inf"), 60_000)],
+)
+def test_seconds_of_any_size_are_at_most_so_many_milliseconds(seconds: float, milliseconds: int) -> None:
+    assert in_millis(seconds, 60_000) == milliseconds

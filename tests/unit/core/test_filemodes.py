@@ -2,8 +2,8 @@
 
 import pytest
 
-from roost.core.audit import Severity
 from roost.core.filemodes import FileRole, KeptFile, exposed
+from roost.core.findings import Severity
 
 
 @pytest.mark.parametrize(

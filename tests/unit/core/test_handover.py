@@ -85,12 +85,17 @@ def test_what_a_child_reports_is_kept_for_the_next_turn(state: RunState) -> None
     assert effects == (KeepInput(inbound_id="m1"), kept)
 
 
-@pytest.mark.requirement("P13")
-def test_what_a_child_reports_to_a_session_that_was_stopped_is_dead() -> None:
+@pytest.mark.requirement("P1", "P13")
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_what_a_child_reports_to_a_session_that_was_stopped_is_dead_unless_that_goes_on(
+    goes_on: bool,
+) -> None:
     report = pending(inbound("m1", kind=ProvenanceKind.SUBAGENT), "r1")
+    stop = StopRequest(reason="a person's word", by=OWNER, at=NOON, goes_on=goes_on)
     stopped = Outcome(state=RunState.KILLED, at=LATER)
-    effects = hand_over(replace(BUSY, pending=(report,)), samples.run(), stopped)
-    assert [type(effect) for effect in effects] == [KillInput, AddDelivery]
+    effects = hand_over(replace(BUSY, pending=(report,)), replace(samples.run(), stop=stop), stopped)
+    wanted = [KeepInput, AppendEntries] if goes_on else [KillInput, AddDelivery]
+    assert [type(effect) for effect in effects] == wanted
 
 
 @pytest.mark.requirement("P3")

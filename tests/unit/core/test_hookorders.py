@@ -57,7 +57,8 @@ def test_a_turn_has_what_the_request_says() -> None:
         2_500,
     )
     assert order("agent", {"message": "go", "timeoutSeconds": 0}).timeout_ms is None
-    assert order("agent", {"message": "go", "timeoutSeconds": 10**9}).timeout_ms == 86_400_000
+    for seconds in (10**9, 1e308):
+        assert order("agent", {"message": "go", "timeoutSeconds": seconds}).timeout_ms == 86_400_000
 
 
 def test_a_mapping_says_what_its_template_makes_of_the_payload() -> None:
@@ -94,6 +95,7 @@ def test_whatever_a_payload_spells_stays_under_the_prefix(room: str) -> None:
         ("agent", {"message": "x", "channel": "telegram"}, InvalidInput),
         ("agent", {"message": "x", "provenance": "human"}, InvalidInput),
         ("agent", {"message": "x", "timeoutSeconds": -1}, InvalidInput),
+        ("agent", {"message": "x", "timeoutSeconds": float("nan")}, InvalidInput),
         ("agent", {"message": "x", "timeoutSeconds": True}, InvalidInput),
         ("agent", {"message": "x", "deliver": "yes"}, InvalidInput),
         ("agent", {"message": "x", "model": 5}, InvalidInput),

@@ -40,6 +40,12 @@ def test_messages_that_open_a_run_together_are_one_entry_of_no_one_sender() -> N
     assert body.sender is None
 
 
+def test_what_a_model_says_is_no_part_of_what_a_person_says() -> None:
+    model = inbound("m2", kind=ProvenanceKind.SUBAGENT)
+    drafts = entries_of((pending(inbound("m1"), "r1"), pending(model, "r1"), pending(inbound("m3"), "r1")))
+    assert [draft.id for draft in drafts] == ["m1", "m2", "m3"]
+
+
 def test_pictures_of_all_messages_come_after_the_words() -> None:
     shown = replace(inbound("m2"), content=(PICTURE, Text("look")))
     (body,) = bodies(pending(inbound("m1"), "r1"), pending(shown, "r1"))

@@ -1,8 +1,8 @@
 import pytest
 
-from roost.core.errors import InvalidInput
+from roost.core.errors import Forbidden, InvalidInput
 from roost.core.keys import SessionKey
-from roost.core.labels import LONGEST_LABEL, namesakes, read_label, refuse_taken
+from roost.core.labels import LONGEST_LABEL, namesakes, read_label, refuse_namer, refuse_taken
 from roost.core.principals import OWNER, Principal, person
 from roost.core.visibility import Operation, PersonCaller, scope
 from roost.testing.builders import MAIN, session
@@ -29,3 +29,12 @@ def test_a_label_is_one_sessions_alone() -> None:
     refuse_taken("Trip", MAIN, [session()])
     with pytest.raises(InvalidInput, match="already in use"):
         refuse_taken("Trip", SessionKey.named("main", "other"), [session()])
+
+
+def test_a_session_is_named_by_its_owner_and_the_gateways() -> None:
+    alice = person("telegram", "7")
+    refuse_namer(PersonCaller(principal=OWNER), alice)
+    refuse_namer(PersonCaller(principal=alice), alice)
+    for owner in (OWNER, person("telegram", "8")):
+        with pytest.raises(Forbidden, match="only its owner"):
+            refuse_namer(PersonCaller(principal=alice), owner)

@@ -185,10 +185,11 @@ def test_a_message_does_not_interrupt_what_runs_for_somebody_else() -> None:
 
 
 @pytest.mark.requirement("D44")
-def test_an_asked_for_reset_ends_the_run_and_joins_nothing() -> None:
+def test_an_asked_for_reset_ends_the_run_and_joins_nothing_however_full_the_queue_is() -> None:
     asked = Reset(reason=OpenedBy.NEW, session_id="s9", at=LATER, rule="trigger /new")
-    planned = plan(waiting(BUSY, "m0"), replace(arriving(), reset=asked))
-    assert (seat(planned), planned.interrupts) == (("new", InputMode.OPEN), "r1")
+    for arrival in (arriving(), arriving(cap=1, drop=DropPolicy.NEW)):
+        planned = plan(waiting(BUSY, "m0"), replace(arrival, reset=asked))
+        assert (seat(planned), planned.interrupts) == (("new", InputMode.OPEN), "r1")
 
 
 @pytest.mark.requirement("P20")

@@ -135,6 +135,9 @@ def test_models_silences_and_denials_are_told() -> None:
     gone = replace(lost, state=DeliveryState.FAILED, error="gone")
     assert reasons.unsent(gone) == "Silence: a message could not be sent: gone."
     assert reasons.no_silence(samples.NOON - 5_000, samples.NOON).endswith("was given 5s ago.")
+    assert reasons.unheard(replace(DENIAL, rule="requireMention"), samples.NOON) == (
+        "A message without a mention got no answer 5s ago (requireMention)."
+    )
     assert (
         reasons.denied(DENIAL, samples.NOON) == "- 5s ago: send by owner: it is not yours (other_principal)"
     )

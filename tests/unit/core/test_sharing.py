@@ -23,7 +23,7 @@ SEEN = Snapshot(key=MAIN, session=builders.session()._replace(route=HERE))
 
 
 def met(session: Session) -> Address | None:
-    return met_at(session, lambda channel: ChannelPolicy(dm_policy=DmPolicy.OPEN, owner_ids=("telegram:1",)))
+    return met_at(session, lambda at: ChannelPolicy(dm_policy=DmPolicy.OPEN, owner_ids=("telegram:1",)))
 
 
 @pytest.mark.requirement("P2")

@@ -10,7 +10,7 @@ from roost.core.errors import Forbidden
 from roost.core.exchanges import CompletionStatus
 from roost.core.inbound import InputMode
 from roost.core.messages import Provenance, ProvenanceKind
-from roost.core.runs import Lane, Request, Run, RunKind, RunState
+from roost.core.runs import Lane, Request, RunKind, RunState
 from roost.core.snapshots import Snapshot
 from roost.core.steering import EVERY_MS, Steered, SteerMode, Word, steer
 from roost.core.trees import Tree
@@ -57,11 +57,25 @@ def test_a_run_that_waits_for_its_turn_begins_with_it() -> None:
     assert (found.mode, accepted(found).mode) == (SteerMode.STEERED, InputMode.OPEN)
 
 
+TALK = samples.run("talk", key=CHILD)
+
+
+@pytest.mark.requirement("P7", "P16")
 @pytest.mark.parametrize(
-    "running", [None, replace(SPAWNED, id="s", request=Request(kind=RunKind.COMPACTION))]
+    "child",
+    [
+        samples.snapshot(CHILD),
+        replace(
+            samples.snapshot(CHILD),
+            running=replace(SPAWNED, id="s", request=Request(kind=RunKind.COMPACTION)),
+        ),
+        replace(samples.snapshot(CHILD), running=TALK),
+        replace(samples.snapshot(CHILD), queued=(replace(TALK, state=RunState.QUEUED),)),
+    ],
+    ids=["idle", "condensing", "a person talks with it", "a person waits for it"],
 )
-def test_a_child_that_waits_goes_on_in_place_of_its_first_run(running: Run | None) -> None:
-    found = steered(replace(samples.snapshot(CHILD), running=running))
+def test_a_child_that_waits_goes_on_in_place_of_its_first_run(child: Snapshot) -> None:
+    found = steered(child)
     (queued,) = [effect.run for effect in found.effects if isinstance(effect, QueueRun)]
     assert found.mode is SteerMode.RESTART
     assert (queued.request.completes, queued.request.kind) == ("c-run", RunKind.CONTINUATION)

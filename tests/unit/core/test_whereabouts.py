@@ -2,7 +2,7 @@
 
 import pytest
 
-from roost.core.addresses import Address, ChatType
+from roost.core.addresses import Account, Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy
 from roost.core.identities import IdentityLink
 from roost.core.principals import OWNER, Principal, PrincipalKind, person
@@ -39,7 +39,7 @@ def of(owner: Principal, chat: Address | None = CHAT) -> Session:
 def test_a_person_is_met_where_he_would_still_be_let_in_as_himself(
     owner: Principal, door: ChannelPolicy, *, met: bool
 ) -> None:
-    assert met_at(of(owner), lambda channel: door) == (CHAT if met else None)
+    assert met_at(of(owner), lambda at: door) == (CHAT if met else None)
 
 
 @pytest.mark.parametrize(("person", "met"), [("1", True), ("2", False), (None, False)])
@@ -48,11 +48,18 @@ def test_in_a_chat_that_has_an_id_of_its_own_it_is_asked_who_writes_there(
 ) -> None:
     room = Address(channel="telegram", to="D7", person=person)
     door = ChannelPolicy(owner_ids=("telegram:1",))
-    assert met_at(of(OWNER, room), lambda channel: door) == (room if met else None)
+    assert met_at(of(OWNER, room), lambda at: door) == (room if met else None)
+
+
+def test_the_door_that_is_asked_is_that_of_the_account() -> None:
+    doors = {Account("telegram", "work"): ChannelPolicy(owner_ids=("telegram:1",)), Account("telegram"): OPEN}
+    for account, met in (("work", True), ("default", False)):
+        chat = Address(channel="telegram", to="1", account=account)
+        assert (met_at(of(OWNER, chat), doors.__getitem__) is not None) is met
 
 
 def test_who_was_met_nowhere_is_met_nowhere() -> None:
-    assert met_at(of(OWNER, None), lambda channel: OPEN) is None
+    assert met_at(of(OWNER, None), lambda at: OPEN) is None
     assert nowhere(of(OWNER)) is None
 
 
@@ -65,9 +72,9 @@ def test_who_was_met_nowhere_is_met_nowhere() -> None:
     ids=["a group", "a child in its thread"],
 )
 def test_what_has_a_place_of_its_own_is_met_there(session: Session) -> None:
-    assert met_at(session, lambda channel: ChannelPolicy()) == CHAT
+    assert met_at(session, lambda at: ChannelPolicy()) == CHAT
 
 
 def test_the_one_session_of_all_is_no_group_wherever_it_was_opened() -> None:
     session = of(OWNER)._replace(facts=Facts(kind=SessionKind.MAIN, chat_type=ChatType.GROUP))
-    assert met_at(session, lambda channel: OPEN) is None
+    assert met_at(session, lambda at: OPEN) is None

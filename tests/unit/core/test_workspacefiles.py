@@ -3,7 +3,7 @@ from datetime import UTC, timedelta, timezone
 
 import pytest
 
-from roost.core.addresses import Address
+from roost.core.addresses import Account, Address
 from roost.core.admission import ChannelPolicy, DmPolicy
 from roost.core.entries import Entry
 from roost.core.messages import AssistantMessage, Provenance, ProvenanceKind, Text, UserMessage
@@ -57,7 +57,7 @@ MINE = builders.run("r1", request=Request(reply_to=builders.CHAT))
 PHONE = Address(channel="slack", to="D7", person="ada")
 
 
-def doors(channel: str) -> ChannelPolicy:
+def doors(at: Account) -> ChannelPolicy:
     return ChannelPolicy(dm_policy=DmPolicy.OPEN, owner_ids=(f"loopback:{builders.CHAT.to}", "slack:ada"))
 
 

@@ -117,7 +117,7 @@ class Scene:
             headway=Headway(cause=run.cause, moved_at=self.clock.now()),
             lent=nullcontext,
             voice=Voice.mute(run),
-            doors=lambda channel: ChannelPolicy(owner_ids=(CHAT.to,)),
+            doors=lambda at: ChannelPolicy(owner_ids=(CHAT.to,)),
         )
 
     async def bodies(self) -> list[object]:

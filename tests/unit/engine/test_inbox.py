@@ -4,7 +4,7 @@ import pytest
 
 from roost.core import queueing
 from roost.core.addressed import Addressed
-from roost.core.addresses import Address, ChatType
+from roost.core.addresses import Account, Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy, PairingRequired
 from roost.core.budgets import BudgetScope, Limit, Measure
 from roost.core.effects import Effects
@@ -15,6 +15,7 @@ from roost.core.messages import Text
 from roost.core.principals import OWNER, person
 from roost.core.queries import SessionQuery
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
+from roost.core.refusals import REPEATED_MS
 from roost.core.runs import RunKind
 from roost.core.sessions import OpenedBy
 from roost.core.snapshots import Decide, Snapshot
@@ -70,6 +71,35 @@ async def test_who_is_not_let_in_leaves_a_denial_and_nothing_else(scene: Scene) 
     assert (denial.operation, denial.rule, denial.at) == ("inbound", away.decision.rule, scene.clock.now())
     assert str(denial.principal) == "person:loopback:ada"
     assert (await scene.store.list_sessions(SessionQuery())).rows == ()
+
+
+async def test_who_is_let_in_is_asked_of_the_account_a_message_came_by(scene: Scene) -> None:
+    closed = ChannelPolicy(dm_policy=DmPolicy.DISABLED)
+    door = replace(scene.rules.door(Account("loopback")), accounts={"work": closed})
+    scene.rules = replace(scene.rules, doors={"loopback": door})
+    away = await inbox(scene).receive(replace(dm("hi", "e1"), account="work"))
+    assert isinstance(away, TurnedAway)
+    (denial,) = await scene.store.denials(10)
+    assert denial.rule == "dmPolicy=disabled"
+    await received(scene, dm("hi", "e2"))
+
+
+async def test_talk_past_the_agent_is_noted_once_an_hour_in_each_group(scene: Scene) -> None:
+    door = ChannelPolicy(group_policy=GroupPolicy.OPEN)
+    scene.rules = replace(scene.rules, doors={"loopback": door})
+
+    async def overheard(group: str) -> None:
+        place = Conversation(chat_type=ChatType.GROUP, peer=group)
+        away = await inbox(scene).receive(replace(dm("lunch?", "e1"), conversation=place))
+        assert isinstance(away, TurnedAway)
+
+    for group in ("g1", "g1", "g2", "g1"):
+        await overheard(group)
+    scene.clock.advance(REPEATED_MS)
+    await overheard("g1")
+    noted = [(str(one.caller), one.rule) for one in await scene.store.denials(10)]
+    one, two = "agent:main:loopback:group:g1", "agent:main:loopback:group:g2"
+    assert noted == [(key, "requireMention") for key in (one, two, one)]
 
 
 async def test_a_message_that_comes_again_is_the_first_one(scene: Scene) -> None:

@@ -1,10 +1,15 @@
 """Letters where nobody sends them on."""
 
+from dataclasses import replace
+
 import anyio
+import pytest
 
 from roost.channels.loopback import LoopbackChannel
 from roost.core.addresses import Account, Address
+from roost.core.admission import ChannelPolicy
 from roost.core.deliveries import DeliveryState
+from roost.core.errors import InvalidInput
 from roost.core.letters import Letter
 from roost.core.principals import OWNER
 from roost.engine.letters import LONGEST_WAIT_MS, Letters, Posted
@@ -30,6 +35,15 @@ def posting(scene: Scene) -> Letters:
 
 def letter(text: str = "hello") -> Letter:
     return Letter(name="n", by=OWNER, to=TO, text=text, at=NOON)
+
+
+async def test_to_an_account_that_is_off_nothing_is_sent() -> None:
+    scene = Scene()
+    door = ChannelPolicy(accounts={"default": ChannelPolicy(enabled=False)})
+    scene.rules = replace(scene.rules, doors={"loopback": door})
+    with pytest.raises(InvalidInput, match=r"loopback is off \(set `enabled`"):
+        await posting(scene).send(letter())
+    assert await scene.store.deliveries(DeliveryState.INTENT, 10) == ()
 
 
 async def test_who_waits_too_long_is_told_how_far_it_is() -> None:

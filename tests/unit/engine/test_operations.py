@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.core.errors import Conflict, NotFound
+from roost.core.errors import Conflict, Forbidden, NotFound
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, person
 from roost.core.queries import SessionQuery
@@ -23,6 +23,7 @@ from roost.testing.builders import accept, inbound
 from roost.testing.clock import FakeClock
 from roost.testing.scripts import Hang
 from tests.flows.gateways import BOB, benches
+from tests.unit.engine.commands.rooms import Room
 
 ME, ALICE = PersonCaller(principal=OWNER), PersonCaller(principal=person("telegram", "7"))
 SIDE = SessionKey.parse("agent:main:side")
@@ -123,3 +124,15 @@ async def test_a_session_that_vanishes_meanwhile_is_told_of() -> None:
     operations = Operations(Emptied(clock), clock, FreshIds(clock), Rulebook(rules), Stops())
     with pytest.raises(Conflict, match="removed meanwhile"):
         await operations.open(ME, SIDE, Labels(), Overrides())
+
+
+@pytest.mark.requirement("S20")
+async def test_who_takes_part_in_a_group_sets_what_it_does_and_not_what_it_is_called() -> None:
+    room, bob = Room(), PersonCaller(principal=person("loopback", "bob"))
+    group = (await room.accepted("hi", "bob", group="g1")).record.inbound.key
+    clock = room.scene.clock
+    operations = Operations(room.store, clock, FreshIds(clock), Rulebook(room.scene.rules), Stops())
+    await operations.change(bob, group, Change(overrides=lambda before: before))
+    with pytest.raises(Forbidden, match="only its owner"):
+        await operations.change(bob, group, Change(label="Bank", labels=lambda before: Labels(label="Bank")))
+    assert (await room.session(group)).labels.label is None

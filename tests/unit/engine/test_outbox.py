@@ -1,5 +1,3 @@
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import anyio
@@ -9,52 +7,21 @@ from roost.channels.loopback import LoopbackChannel
 from roost.core.addresses import Account, Address
 from roost.core.channels import ChannelAbilities, Knowledge
 from roost.core.deliveries import Delivery, DeliveryKind, DeliveryState, Postponed, SendResult
-from roost.core.effects import AddDelivery
 from roost.core.errors import Fenced, StoreUnavailable
 from roost.core.leases import LEASE_MS, RENEW_MS, Gateway, Lease
 from roost.core.runs import Claim
 from roost.core.sendpolicy import Judge, SendAction, SendPolicy, anything
-from roost.engine.outbox import AT_ONCE, LONGEST_SEND_MS, POLL_MS, Outbox
+from roost.engine.outbox import AT_ONCE, POLL_MS, Outbox
 from roost.engine.rulebook import Rulebook
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
-from roost.testing.builders import CHAT, MAIN
+from roost.testing.builders import CHAT
 from roost.testing.clock import FakeClock
 from tests.unit.engine.scenes import HOME, Scene
+from tests.unit.engine.sends import found, outbox, put, serving
 from tests.waiting import until_all_wait
 
 ELSEWHERE = Address(channel="loopback", to="bob")
-
-
-def outbox(scene: Scene, channel: LoopbackChannel) -> Outbox:
-    book = Rulebook(scene.rules)
-    return Outbox(scene.store, scene.clock, book, {Account("loopback"): channel}, jitter=lambda: 0.0)
-
-
-@asynccontextmanager
-async def serving(scene: Scene, channel: LoopbackChannel) -> AsyncIterator[None]:
-    lease = await scene.store.acquire_lease(HOME)
-    async with anyio.create_task_group() as group:
-        group.start_soon(outbox(scene, channel).serve, lease, group)
-        yield
-        await until_all_wait()
-        group.cancel_scope.cancel()
-
-
-async def put(scene: Scene, *deliveries: Delivery) -> None:
-    await scene.store.change_session(
-        MAIN,
-        lambda snapshot: (
-            *(() if snapshot.session else (builders.opening(builders.session(), "gen-1"),)),
-            *(AddDelivery(delivery=delivery) for delivery in deliveries),
-        ),
-    )
-
-
-async def found(scene: Scene, name: str) -> Delivery:
-    delivery = await scene.store.delivery(name)
-    assert delivery is not None
-    return delivery
 
 
 async def test_what_waits_is_sent_and_settled() -> None:
@@ -139,23 +106,6 @@ async def test_no_more_is_under_way_than_fits_and_the_rest_follows() -> None:
     assert len(await scene.store.deliveries(DeliveryState.CONFIRMED, 100)) == len(names)
 
 
-class Broken(LoopbackChannel):
-    """A channel that does not keep its promise."""
-
-    async def send(self, delivery: Delivery) -> SendResult:
-        raise ZeroDivisionError
-
-
-async def test_a_send_that_breaks_is_uncertain_and_ends_nothing() -> None:
-    scene = Scene()
-    await put(scene, builders.delivery("d1"))
-    async with serving(scene, Broken()):
-        await until_all_wait()
-        broken = await found(scene, "d1")
-        assert broken.state is DeliveryState.UNCERTAIN
-        assert "ZeroDivisionError" in (broken.error or "")
-
-
 class SlowToTell(MemoryStore):
     """Claims at once, and is slow to say so."""
 
@@ -200,28 +150,6 @@ async def test_a_channel_that_hangs_with_all_its_chats_keeps_no_other_channel_wa
             with anyio.fail_after(60):
                 assert await quick.wait_replies(CHAT) == ("through",)
             group.cancel_scope.cancel()
-
-
-async def test_a_send_that_is_never_answered_is_given_up_as_uncertain() -> None:
-    scene, channel = Scene(), LoopbackChannel()
-    await put(scene, builders.delivery("d1"))
-    with channel.held_before_arrival() as held:
-        async with serving(scene, channel):
-            await held.wait()
-            for _ in range(LONGEST_SEND_MS // 5_000):
-                await until_all_wait()
-                assert (await found(scene, "d1")).state is DeliveryState.SENDING
-                scene.clock.advance(5_000)
-                await renewed(scene)
-            await until_all_wait()
-            given_up = await found(scene, "d1")
-            assert given_up.state is DeliveryState.UNCERTAIN
-            assert "60 s" in (given_up.error or "")
-
-
-async def renewed(scene: Scene) -> None:
-    (lease,) = await scene.store.gateways()
-    await scene.store.renew_lease(lease)
 
 
 class Failing(MemoryStore):

@@ -1,21 +1,22 @@
 from collections.abc import Mapping
+from itertools import pairwise
 
 import anyio
 import pytest
 
 from roost.channels.loopback import LoopbackChannel
 from roost.core.addresses import Account, Address
-from roost.core.backoff import QUICK_MS
+from roost.core.backoff import GIVE_UP_MS, QUICK_MS, SLOW_MS
 from roost.core.channels import ChannelAbilities, Knowledge
 from roost.core.deliveries import Confirmed, Delivery, DeliveryState, Unknown
-from roost.core.effects import AddDelivery
 from roost.core.errors import Conflict
 from roost.engine.reconciler import EVERY_MS, LONGEST_ASK_MS, Reconciler, Unasked
 from roost.ports import Channel
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
-from roost.testing.builders import CHAT, MAIN
+from roost.testing.builders import CHAT
 from tests.unit.engine.scenes import HOME, Scene
+from tests.unit.engine.sends import found, put
 from tests.waiting import until_all_wait
 
 LOOPBACK = Account("loopback")
@@ -23,22 +24,6 @@ LOOPBACK = Account("loopback")
 
 def reconciler(scene: Scene, channels: Mapping[Account, Channel]) -> Reconciler:
     return Reconciler(scene.store, scene.clock, channels, jitter=lambda: 0.0)
-
-
-async def put(scene: Scene, *deliveries: Delivery) -> None:
-    await scene.store.change_session(
-        MAIN,
-        lambda snapshot: (
-            *(() if snapshot.session else (builders.opening(builders.session(), "gen-1"),)),
-            *(AddDelivery(delivery=delivery) for delivery in deliveries),
-        ),
-    )
-
-
-async def found(scene: Scene, name: str) -> Delivery:
-    delivery = await scene.store.delivery(name)
-    assert delivery is not None
-    return delivery
 
 
 async def uncertain(
@@ -75,6 +60,31 @@ async def test_a_send_that_was_cut_short_is_settled_by_what_its_channel_knows(
     scene, channel = Scene(), LoopbackChannel(abilities=abilities)
     await uncertain(scene, channel if arrived else None)
     await reconciler(scene, {LOOPBACK: channel}).reconcile()
+    assert (await found(scene, "d1")).state is state
+
+
+@pytest.mark.requirement("P9")
+@pytest.mark.parametrize(
+    ("abilities", "state"), [(ASKED, DeliveryState.FAILED), (DEDUPES, DeliveryState.UNCERTAIN)]
+)
+async def test_a_send_that_stays_in_doubt_is_tried_ever_more_rarely_and_not_for_ever(
+    abilities: ChannelAbilities, state: DeliveryState
+) -> None:
+    scene, channel = Scene(), LoopbackChannel(abilities=abilities)
+    began, sent = scene.clock.now(), []
+    await put(scene, builders.delivery("d1"))
+    asking = reconciler(scene, {LOOPBACK: channel})
+    while scene.clock.now() - began < 2 * GIVE_UP_MS:
+        lease = await scene.store.acquire_lease(HOME)
+        for one in await scene.store.claim_deliveries(lease, 1):
+            sent.append(scene.clock.now() - began)
+            assert one.claim is not None
+            await scene.store.settle_delivery(one.claim, Unknown(error="no answer"))
+        await asking.reconcile()
+        scene.clock.advance(EVERY_MS)
+    waits = [later - earlier for earlier, later in pairwise(sent)]
+    assert waits[:7] == [EVERY_MS, *QUICK_MS, SLOW_MS, 2 * SLOW_MS, 4 * SLOW_MS]
+    assert len(sent) < 20
     assert (await found(scene, "d1")).state is state
 
 

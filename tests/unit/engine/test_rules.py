@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from roost.core.addresses import Account
 from roost.core.admission import ChannelPolicy, DmPolicy
 from roost.core.models import FailureKind, ModelFailed
 from roost.core.tools import Place
@@ -12,7 +13,16 @@ from tests.unit.engine.scenes import Doing, Scene
 
 
 def test_a_channel_without_a_door_lets_in_nobody_but_by_pairing() -> None:
-    assert Scene().rules.door("telegram") == ChannelPolicy(dm_policy=DmPolicy.PAIRING)
+    assert Scene().rules.door(Account("telegram")) == ChannelPolicy(dm_policy=DmPolicy.PAIRING)
+
+
+def test_an_account_has_its_own_door_or_else_that_of_its_channel() -> None:
+    own = ChannelPolicy(dm_policy=DmPolicy.DISABLED)
+    channel = ChannelPolicy(dm_policy=DmPolicy.OPEN, accounts={"work": own})
+    rules = replace(Scene().rules, doors={"telegram": channel})
+    assert rules.door(Account("telegram", "work")) == own
+    assert rules.door(Account("telegram", "home")) == rules.door(Account("telegram")) == channel
+    assert rules.door(Account("signal", "work")) == ChannelPolicy()
 
 
 PART = Part(model=ScriptedModel(), spec=SPEC, reason="r", system="", place=Place(workspace="/nonexistent"))

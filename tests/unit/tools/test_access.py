@@ -4,12 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from roost.core.effects import ChangeSession
 from roost.core.errors import Forbidden, InvalidInput, NotFound, RoostError
 from roost.core.keys import SessionKey
+from roost.core.principals import OWNER, Principal
 from roost.core.remotes import RemoteSession
 from roost.core.scopes import SessionScope
+from roost.core.sessions import Labels
 from roost.core.visibility import ABSENT_TEXT, SANDBOX_TEXT, AgentToAgent, Level, Operation
 from roost.testing.builders import MAIN
+from tests.contract.scenes import change
 from tests.unit.tools.houses import ALICE, ALICES, CHILD, EVERYONE, GRANDCHILD, OPS, SIDE, House, id_of
 
 GLOBAL = SessionKey.parse("global")
@@ -213,3 +217,29 @@ async def test_a_refusal_to_reach_another_gateway_names_its_setting_and_is_recor
         await beyond(house, "office/main")
     (denial,) = await house.store.denials(5)
     assert (denial.target, denial.rule) == ("office/main", "agent_to_agent_not_allowed")
+
+
+async def called(house: House, name: str, label: str, owner: Principal = OWNER) -> None:
+    key = SessionKey.named("main", name)
+    await house.open(key, owner=owner)
+    await change(house.store, ChangeSession(key=key, labels=Labels(label=label)), key=key)
+
+
+async def unlabelled(house: House, label: str) -> tuple[type, str]:
+    with pytest.raises((Forbidden, NotFound)) as refused:
+        await house.access.labelled(Operation.SEND, label, None, house.invocation({}))
+    return type(refused.value), str(refused.value)
+
+
+@pytest.mark.requirement("P8", "S17")
+async def test_a_label_that_others_use_too_is_refused_as_if_they_did_not(house: House) -> None:
+    house.key, house.principal = ALICES, ALICE
+    await called(house, "hers", "bank", ALICE)
+    alone = await unlabelled(house, "bank")
+    assert "tools.sessions.visibility" in alone[1]
+    await called(house, "his", "bank")
+    await called(house, "secret", "secret")
+    assert await unlabelled(house, "bank") == alone
+    assert await unlabelled(house, "secret") == await unlabelled(house, "nothing")
+    newest, *_ = await house.store.denials(10)
+    assert (newest.rule, newest.hidden) == ("other_principal", True)

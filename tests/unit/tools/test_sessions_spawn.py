@@ -9,21 +9,31 @@ import anyio
 import pytest
 
 from roost.core.delegation import Delegation
-from roost.core.effects import AcknowledgeCompletion, ChangeSession, RequestStop
+from roost.core.effects import (
+    AcknowledgeCompletion,
+    ChangeSession,
+    DeleteSession,
+    EndRun,
+    KillInput,
+    RequestStop,
+    SettleCompletion,
+)
 from roost.core.errors import Fenced, Forbidden, NotFound
-from roost.core.exchanges import Cleanup
+from roost.core.exchanges import Cleanup, CompletionStatus
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.leases import Gateway
 from roost.core.models import ModelRef, ModelSpec
+from roost.core.notices import derived_id
 from roost.core.principals import OWNER
 from roost.core.rights import Rights
-from roost.core.runs import StopRequest
+from roost.core.runs import Outcome, RunState, StopRequest
 from roost.core.sessions import Counters
 from roost.core.spawning import run_of
 from roost.core.spawnwishes import ChildAgent, Models, SpawnRules
 from roost.core.tools import ToolOutcome
 from roost.stores.sqlite import SqliteStore
 from roost.testing.builders import MAIN
+from roost.testing.clock import NOON
 from roost.tools.sessions_spawn import SessionsSpawn
 from tests.contract.scenes import change, known_run, started
 from tests.unit.tools.calls import error_of, nowhere, text_of
@@ -133,6 +143,24 @@ async def test_the_same_call_after_a_crash_finds_the_child_it_made(spawning: Spa
     await spawning.spawn("c2", task="count")
     assert await spawning.spawn(task="count") == first
     assert len(await spawning.house.store.completions(MAIN)) == 2
+
+
+@pytest.mark.requirement("P1")
+async def test_the_same_call_after_a_crash_is_told_of_a_child_that_has_ended_and_is_gone(
+    spawning: Spawning,
+) -> None:
+    store = spawning.house.store
+    first = await spawning.spawn(task="count", cleanup="delete")
+    (owed,) = await store.completions(MAIN)
+    ended = (
+        EndRun(run_id=owed.child_run, outcome=Outcome(state=RunState.DONE, at=NOON)),
+        SettleCompletion(child_run=owed.child_run, status=CompletionStatus.OK, at=NOON),
+        AcknowledgeCompletion(child_run=owed.child_run, at=NOON),
+    )
+    pending = (KillInput(inbound_id=derived_id("task", str(owed.child)), reason="read"),)
+    await store.change_session(MAIN, lambda snapshot: (*pending, *ended, DeleteSession(key=owed.child)))
+    assert await store.session(owed.child) is None
+    assert await spawning.spawn(task="count", cleanup="delete") == first
 
 
 @pytest.mark.requirement("P8")

@@ -145,8 +145,20 @@ async def test_transcripts_that_are_here_under_another_key_are_not_taken_twice(
     write(tmp_path / "s.jsonl", "a")
     await conversations.take(plan(SessionKey.named("main", "other"), "s.jsonl"))
     item = await conversations.take(plan(MAIN, "s.jsonl"))
-    assert (item.result, item.key) == (Result.TAKEN, None)
-    assert "under another key" in item.reason
+    assert (item.result, item.key) == (Result.PRESENT, None)
+    assert item.reason == "its transcripts are under agent:main:other"
+
+
+async def test_a_conversation_of_which_a_part_is_another_sessions_is_not_imported(
+    store: MemoryStore, conversations: Conversations, tmp_path: Path
+) -> None:
+    write(tmp_path / "s.jsonl", "a")
+    write(tmp_path / "t.jsonl", "b")
+    await conversations.take(plan(SessionKey.named("main", "other"), "s.jsonl"))
+    item = await conversations.take(plan(MAIN, "s.jsonl", "t.jsonl"))
+    assert item.result is Result.TAKEN
+    assert item.reason.endswith("some of its transcripts are in the store already, under agent:main:other")
+    assert await store.session(MAIN) is None
 
 
 async def test_a_file_that_is_too_large_or_gone_is_told_and_nothing_of_it_is_written(

@@ -79,7 +79,12 @@ def test_a_folder_in_a_folder_is_opened(inside: Path) -> None:
         assert sub.name == "sub"
 
 
-@pytest.mark.parametrize("name", ["nowhere", "inside/a.jsonl", "a\0b"])
+@pytest.mark.parametrize("name", ["inside/a.jsonl", "a\0b"])
 def test_what_is_no_folder_is_not_found(inside: Path, name: str) -> None:
     with pytest.raises(NotFound, match="no folder"):
         Folder.open(inside.parent / name)
+
+
+def test_a_folder_that_is_not_there_is_told_from_what_is_none(inside: Path) -> None:
+    with pytest.raises(NotFound, match=r"there is no .*/nowhere"):
+        Folder.open(inside / "nowhere")

@@ -32,19 +32,36 @@ def test_a_report_reads_as_lines_with_the_counts_last() -> None:
     assert report.lines() == (
         "imported main → agent:main:main",
         "  line 2: not valid JSON",
-        "present agent:main:main",
+        "already there agent:main:main",
         "skipped x: a link",
-        "1 imported, 1 present, 1 skipped",
+        "1 imported, 1 already there, 1 skipped",
+    )
+
+
+def test_an_import_that_kept_nothing_says_what_it_would_do() -> None:
+    report = ImportReport(
+        (
+            Item(source="main", result=Result.IMPORTED, key=MAIN),
+            Item(source="x", result=Result.SKIPPED, reason="a link"),
+        )
+    )
+    assert report.dry_lines() == (
+        "would import main → agent:main:main",
+        "skipped x: a link",
+        "would import 1, 1 skipped",
     )
 
 
 def test_an_empty_report_says_so() -> None:
-    assert ImportReport(()).lines() == ("nothing to import",)
+    assert ImportReport(()).lines() == ImportReport(()).dry_lines() == ("nothing to import",)
 
 
 def test_every_outcome_of_a_store_is_a_result() -> None:
-    assert [Result.of(outcome).value for outcome in ImportOutcome] == [
-        outcome.value for outcome in ImportOutcome
+    assert [Result.of(outcome) for outcome in ImportOutcome] == [
+        Result.IMPORTED,
+        Result.RESUMED,
+        Result.PRESENT,
+        Result.TAKEN,
     ]
 
 

@@ -9,7 +9,7 @@ from roost.core.effects import ChangeSession
 from roost.core.errors import InvalidInput
 from roost.core.figures import thousands
 from roost.core.footers import Reasoning
-from roost.core.labels import namesakes, read_label, refuse_taken
+from roost.core.labels import namesakes, read_label, refuse_namer, refuse_taken
 from roost.core.models import ModelSpec
 from roost.core.queuesettings import read_queue, resolve
 from roost.core.sessions import Activation, Labels, SendOverride, Verbosity
@@ -138,6 +138,7 @@ async def name(means: Means, asked: Asked) -> Answer:
     label = read_label(asked.argument)
     if label is None:
         return saying(f"Name: {asked.session.labels.label or 'none'}.")
+    refuse_namer(asked.speaker.caller, asked.session.owner)
     chosen = None if label.lower() in DEFAULT else label
     if chosen is not None:
         page = await means.store.list_sessions(namesakes(chosen, asked.speaker.caller))

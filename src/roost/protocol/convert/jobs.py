@@ -5,6 +5,7 @@ from typing import assert_never
 
 from roost.core.addresses import DEFAULT_ACCOUNT, Address
 from roost.core.errors import InvalidInput
+from roost.core.figures import in_millis
 from roost.core.firings import Firing, FiringState
 from roost.core.jobs import (
     SILENT,
@@ -25,7 +26,7 @@ from roost.core.jobs import (
 )
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
-from roost.core.schedules import At, Cron, Every, Schedule, read_moment, written
+from roost.core.schedules import LONGEST_MS, At, Cron, Every, Schedule, read_moment, written
 from roost.protocol.families import cron
 from roost.protocol.families.cron import JobRow
 
@@ -106,7 +107,7 @@ def read_work(params: cron.PayloadParams, wake: Wake) -> Work:
                 message=params.message,
                 model=params.model,
                 thinking=params.thinking,
-                timeout_ms=int(limit * MILLIS) if limit else None,
+                timeout_ms=in_millis(limit, LONGEST_MS) if limit else None,
             )
         case _:
             assert_never(params)

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from roost.core.audit import Finding, Severity
 from roost.core.deliveries import Delivery
+from roost.core.findings import Finding, Severity
 from roost.core.jsonvalue import JsonObject
 from roost.core.leases import Lease
 from roost.core.redaction import SecretScanner, redact

@@ -43,7 +43,7 @@ class TurnParams(Params):
     message: Name
     model: Name | None = None
     thinking: Name | None = None
-    timeout_seconds: Annotated[float, Field(ge=0, strict=False)] | None = None
+    timeout_seconds: Annotated[float, Field(ge=0, strict=False, allow_inf_nan=False)] | None = None
 
 
 class DeliveryParams(Params):

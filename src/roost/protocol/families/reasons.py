@@ -59,7 +59,7 @@ class Timeline(TypedDict):
 
 
 class DenialsParams(Params):
-    """Among the newest thousand; of one session, those whose caller it was."""
+    """Of one session, those whose caller it was."""
 
     key: Name | None = None
     agent_id: AgentId | None = None
@@ -119,7 +119,8 @@ TIMELINE = Method(
 )
 DENIALS = Method(
     name="sessions.denials",
-    about="What was refused, and the rule that said so; to the owner everything, to others what was refused to them.",
+    about="What was refused, and the rule that said so; to the owner everything, "
+    "to others what was refused to them and says nothing of what they may not know of.",
     params=DenialsParams,
     result=Denials,
     needs=Scope.READ,

@@ -171,7 +171,8 @@ SUBSCRIBE = Method(
 )
 LISTEN = Method(
     name="sessions.messages.subscribe",
-    about="From now on `session.message` and `session.tool` of a session, which need not exist yet.",
+    about="From now on `session.message` and `session.tool` of a session, which need not exist yet; "
+    "of at most 2,000 on one connection.",
     params=ListenParams,
     result=Subscribed,
     needs=Scope.READ,

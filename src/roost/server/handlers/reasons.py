@@ -9,7 +9,7 @@ from roost.core.jsonvalue import JsonObject
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, ProvenanceKind
 from roost.core.models import ModelRef
-from roost.core.queries import HistoryPage, HistoryQuery, LedgerQuery, Position
+from roost.core.queries import DenialQuery, HistoryPage, HistoryQuery, LedgerQuery, Position
 from roost.core.redaction import redact
 from roost.core.runs import Cause, Request, Run, RunState
 from roost.core.visibility import Operation
@@ -21,7 +21,6 @@ from roost.protocol.families.reasons import Denials, Exchanges, Explained, Ledge
 from roost.server.calls import Call
 from roost.server.handlers.own import below
 
-MOST_DENIALS = 1_000
 MOST_BYTES = 6 * 1024 * 1024
 
 
@@ -116,17 +115,13 @@ def _wanted(row: JsonObject, params: reasons.TimelineParams) -> bool:
 
 
 async def denials(call: Call, params: reasons.DenialsParams) -> Denials:
-    """The owner sees what was refused to anybody, others what was refused to them."""
+    """The owner sees what was refused to anybody, others what was refused to them and is not hidden."""
     key = None
     if params.key is not None:
         key = (await call.house.found(Operation.STATUS, call.caller, params.key, params.agent_id)).key
-    caller = call.caller
-    found = [
-        denial_row(one, call.house.scanner)
-        for one in await call.house.store.denials(MOST_DENIALS)
-        if (caller.rules_all or one.principal == caller.principal) and key in (None, one.caller)
-    ]
-    return Denials(ts=call.house.clock.now(), denials=found[: params.limit])
+    query = DenialQuery(told=None if call.caller.rules_all else call.caller.principal, caller=key)
+    found = await call.house.store.denials(params.limit, query)
+    return Denials(ts=call.house.clock.now(), denials=[denial_row(one, call.house.scanner) for one in found])
 
 
 async def ledger(call: Call, params: reasons.LedgerParams) -> Ledger:

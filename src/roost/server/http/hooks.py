@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from roost.core.entrance import Attempts
 from roost.core.errors import RoostError
-from roost.core.hooks import Action, Call, Proof, Replayed, Unproven
+from roost.core.hooks import Action, Call, Proof, Replayed, Signed, Unproven
 from roost.core.jsonvalue import JsonObject
 from roost.engine.hooks import Hooks, Taken
 from roost.server.endings import ending
@@ -62,16 +62,19 @@ class HookPage:
             raise Turned(BAD, "a token does not belong into an address", "invalid_request_error")
         name = request.path_params["name"]
         address = self._peer_of(request).host
-        if retry := self._throttle.retry_ms(address, now, LIMIT):
-            raise Turned(BUSY, "too many wrong tokens", "rate_limited", retry_ms=retry)
         body = await read_body(request, hooks.rules.most_bytes)
         call = Call(name=name, headers=dict(request.headers), body=body, at=now)
         proof = self._proven(hooks, call, address)
+        shown = proof.signature if isinstance(proof, Signed) else ""
+        self._hold_off(shown, now, "too many calls with this signature")
         self._count(now, hooks.rules.per_minute)
         try:
             return await hooks.take(name, as_json(body), proof)
         except Replayed as error:
-            self._throttle.count(address, now, LIMIT)
+            # Of those who call rightly a replay takes nothing: neither their address nor their calls a minute.
+            self._throttle.count(shown, now, LIMIT)
+            if now in self._calls:
+                self._calls.remove(now)
             _log.warning("hook %s: a call from %s was refused: %s", name, address, error.message)
             raise Turned(TAKEN, str(error), error.code) from None
 
@@ -88,8 +91,14 @@ class HookPage:
         try:
             return hooks.prove(call)
         except Unproven as error:
+            self._hold_off(address, call.at, "too many wrong tokens")
             self._throttle.count(address, call.at, LIMIT)
             raise Turned(UNAUTHORIZED, str(error), "unauthorized") from None
+
+    def _hold_off(self, source: str, now: int, why: str) -> None:
+        """Turn away who was wrong too often. Who shows the right thing is no such, wherever the call comes from."""
+        if retry := self._throttle.retry_ms(source, now, LIMIT):
+            raise Turned(BUSY, why, "rate_limited", retry_ms=retry)
 
     def _count(self, now: int, most: int) -> None:
         while self._calls and self._calls[0] <= now - MINUTE_MS:

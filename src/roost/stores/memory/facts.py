@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 from operator import itemgetter
 from typing import Any, assert_never
 
@@ -17,7 +17,7 @@ from roost.core.inbound import InboundState
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import Dearest, Denial, LedgerRow, LedgerTotal, Spent, SpentBy
-from roost.core.queries import LedgerQuery
+from roost.core.queries import EVERY_DENIAL, DenialQuery, LedgerQuery
 from roost.core.retention import Candidate, Fullness, Record, sort_of
 from roost.core.sessions import Session, SessionKind
 from roost.core.workload import UNDONE, Workload
@@ -25,6 +25,7 @@ from roost.stores.bodies import dump_body
 from roost.stores.memory.filters import (
     forked,
     heard_batches,
+    meant,
     owed_or_active,
     settled_delivery,
     settled_exchange,
@@ -150,8 +151,9 @@ class FactTables(State):
     async def insert_denial(self, denial: Denial) -> None:
         self._denials.put(next(self._denied), denial)
 
-    async def denials(self, limit: int) -> tuple[Denial, ...]:
-        return tuple(reversed(tuple(self._denials)))[:limit]
+    async def denials(self, limit: int, query: DenialQuery = EVERY_DENIAL) -> tuple[Denial, ...]:
+        newest = reversed(tuple(self._denials))
+        return tuple(islice((one for one in newest if meant(one, query)), limit))
 
     async def insert_events(self, events: Sequence[Event]) -> None:
         for event in events:

@@ -6,7 +6,8 @@ from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.exchanges import Completion, Exchange, Phase
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
-from roost.core.queries import SessionQuery
+from roost.core.ledger import Denial
+from roost.core.queries import DenialQuery, SessionQuery
 from roost.core.runs import Run
 from roost.core.sessions import Generation, Session
 from roost.core.visibility import Target, VisibleScope
@@ -31,6 +32,16 @@ def wanted(session: Session, query: SessionQuery) -> bool:
         and (query.archived is None or query.archived == (times.archived is not None))
         and (query.active_since is None or times.updated >= query.active_since)
         and (query.search is None or query.search.casefold() in haystack(session))
+    )
+
+
+def meant(denial: Denial, query: DenialQuery) -> bool:
+    return (
+        (query.told is None or (query.told == denial.principal and not denial.hidden))
+        and query.caller in (None, denial.caller)
+        and (not query.at_door or denial.caller is None)
+        and query.operation in (None, denial.operation)
+        and query.target in (None, denial.target)
     )
 
 

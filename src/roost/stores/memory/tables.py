@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from roost.core.addresses import Account, Address
 from roost.core.deliveries import Delivery, DeliveryState
@@ -360,8 +361,11 @@ class MemoryTables(FactTables, JobTables, PointTables):
     async def delivery(self, delivery_id: str) -> Delivery | None:
         return self._deliveries.get(delivery_id)
 
-    async def deliveries(self, state: DeliveryState, limit: int) -> tuple[Delivery, ...]:
-        return tuple(row for row in self._deliveries if row.state is state)[:limit]
+    async def deliveries(
+        self, state: DeliveryState, limit: int, key: SessionKey | None = None
+    ) -> tuple[Delivery, ...]:
+        found = (row for row in self._deliveries if row.state is state and key in (None, row.key))
+        return tuple(islice(found, limit))
 
     async def deliveries_wait(self) -> bool:
         return any(delivery.state is DeliveryState.INTENT for delivery in self._deliveries)

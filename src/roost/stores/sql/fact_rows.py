@@ -8,7 +8,7 @@ from roost.core.fleet import Hosting
 from roost.core.leases import Gateway, Lease
 from roost.core.ledger import Dearest, Denial, LedgerRow, LedgerTotal, Spent, SpentBy
 from roost.core.messages import Usage
-from roost.core.queries import LedgerQuery
+from roost.core.queries import EVERY_DENIAL, DenialQuery, LedgerQuery
 from roost.core.runs import RunKind
 from roost.stores.codec import key_text, parse_key, parse_principal, sound
 from roost.stores.sql.rows import Binding, Rows, filtered
@@ -126,12 +126,23 @@ class FactRows(Rows):
             denial.reason,
             key_text(denial.caller) if denial.caller else None,
             denial.target,
+            int(denial.hidden),
             self._tenant,
         )
         await self._do("insert_denial", values)
 
-    async def denials(self, limit: int) -> tuple[Denial, ...]:
-        return tuple(_read_denial(row) for row in await self._all("denials", (limit,)))
+    async def denials(self, limit: int, query: DenialQuery = EVERY_DENIAL) -> tuple[Denial, ...]:
+        given: dict[str, Binding | None] = {
+            "told": str(query.told) if query.told else None,
+            "caller": key_text(query.caller) if query.caller else None,
+            "operation": query.operation,
+            "target": query.target,
+        }
+        asked = {name: value for name, value in given.items() if value is not None}
+        wheres = [f"where_{name}" for name in (*asked, *(("at_door",) if query.at_door else ()))]
+        bindings: dict[str, Binding] = {"tenant": self._tenant, "limit": limit, **asked}
+        rows = await self._rows(filtered(self.sql, "denials", wheres), bindings)
+        return tuple(_read_denial(row) for row in rows)
 
 
 def read_lease(row: Any) -> Lease:
@@ -172,7 +183,7 @@ def _read_hosting(row: Any) -> Hosting:
 
 @sound
 def _read_denial(row: Any) -> Denial:
-    principal, at, operation, rule, reason, caller, target = row
+    principal, at, operation, rule, reason, caller, target, hidden = row
     return Denial(
         at=at,
         operation=operation,
@@ -181,4 +192,5 @@ def _read_denial(row: Any) -> Denial:
         reason=reason,
         caller=parse_key(caller) if caller else None,
         target=target,
+        hidden=bool(hidden),
     )

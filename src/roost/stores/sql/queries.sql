@@ -353,6 +353,9 @@ SELECT body FROM deliveries WHERE id = ?;
 -- name: deliveries
 SELECT body FROM deliveries WHERE state = ? ORDER BY seq LIMIT ?;
 
+-- name: deliveries_of
+SELECT body FROM deliveries WHERE state = ? AND key = ? ORDER BY seq LIMIT ?;
+
 -- name: deliveries_wait
 SELECT 1 FROM deliveries INDEXED BY deliveries_by_state WHERE state = 'intent' LIMIT 1;
 
@@ -439,10 +442,28 @@ INSERT INTO reservations (id, run_id, body, tenant) VALUES (?, ?, ?, ?);
 DELETE FROM reservations WHERE id = ?;
 
 -- name: insert_denial
-INSERT INTO denials (principal, at, operation, rule, reason, caller, target, tenant) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO denials (principal, at, operation, rule, reason, caller, target, hidden, tenant)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: denials
-SELECT principal, at, operation, rule, reason, caller, target FROM denials ORDER BY seq DESC LIMIT ?;
+SELECT principal, at, operation, rule, reason, caller, target, hidden
+FROM denials s WHERE s.tenant = :tenant /* filters */
+ORDER BY s.seq DESC LIMIT :limit;
+
+-- name: where_told
+AND s.principal = :told AND s.hidden = 0;
+
+-- name: where_caller
+AND s.caller = :caller;
+
+-- name: where_at_door
+AND s.caller IS NULL;
+
+-- name: where_operation
+AND s.operation = :operation;
+
+-- name: where_target
+AND s.target = :target;
 
 -- name: delete_runs
 DELETE FROM runs WHERE key = ?;

@@ -177,8 +177,12 @@ class WorkRows(Rows):
     async def delivery(self, delivery_id: str) -> Delivery | None:
         return await self._body("delivery", (delivery_id,), Delivery)  # type: ignore[no-any-return]
 
-    async def deliveries(self, state: DeliveryState, limit: int) -> tuple[Delivery, ...]:
-        return await self._bodies("deliveries", (state, limit), Delivery)
+    async def deliveries(
+        self, state: DeliveryState, limit: int, key: SessionKey | None = None
+    ) -> tuple[Delivery, ...]:
+        if key is None:
+            return await self._bodies("deliveries", (state, limit), Delivery)
+        return await self._bodies("deliveries_of", (state, key_text(key), limit), Delivery)
 
     async def deliveries_wait(self) -> bool:
         return await self._one("deliveries_wait") is not None

@@ -13,12 +13,14 @@ from roost.core.fleet import Fleet
 from roost.stores.migrations import refuse_older, steps_in
 from roost.stores.sql.bulk import STEP, Batches, Table
 from roost.stores.sql.rows import TENANT, Row
+from roost.stores.sqlite.checking import first_fault
 from roost.stores.sqlite.connection import (
     ENGINE_ERRORS,
     MIGRATIONS,
     make_private,
     open_existing,
     open_writer,
+    transaction,
     translated,
 )
 from roost.stores.sqlite.tables import SqliteTables
@@ -64,6 +66,9 @@ class SqliteBulk:
         while after is not None:
             after = self._tables.summarise_sessions(after, STEP)
 
+    def first_fault(self) -> str | None:
+        return first_fault(self._connection)
+
     async def settle(self) -> None:
         through = self._tables.drop_search()
         after: int | None = 0
@@ -103,8 +108,7 @@ async def target(path: Path, now: Callable[[], int]) -> AsyncIterator[SqliteBulk
 @contextmanager
 def _transaction(connection: apsw.Connection, path: Path, mode: str) -> Iterator[apsw.Connection]:
     try:
-        connection.transaction_mode = mode
-        with connection:
+        with transaction(connection, mode):
             yield connection
     except ENGINE_ERRORS as error:
         raise translated(error, path) from error

@@ -69,6 +69,12 @@ def faults(connection: apsw.Connection) -> tuple[str, ...]:
     return tuple(_faults(connection))
 
 
+def first_fault(connection: apsw.Connection) -> str | None:
+    """Whether the file is in itself a sound one; far quicker than all that `faults` looks at."""
+    found = str(connection.execute("PRAGMA quick_check(1)").get)
+    return None if found == "ok" else found
+
+
 def _faults(connection: apsw.Connection) -> Iterator[str]:
     for row in connection.execute("PRAGMA integrity_check"):
         if row[0] != "ok":

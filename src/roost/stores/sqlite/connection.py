@@ -3,9 +3,10 @@
 Nothing else in this process may open the database file: closing any handle to it would drop SQLite's locks.
 """
 
+import ctypes
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import TypeAlias
@@ -39,6 +40,7 @@ def open_writer(path: Path, vfs: str | None = None, synchronous: str = "FULL") -
         if connection.pragma("user_version") == 0:
             connection.pragma("auto_vacuum", "INCREMENTAL")
         connection.pragma("journal_mode", "WAL")
+        refuse_moved(connection, path)
         connection.pragma("journal_size_limit", LONGEST_LOG_BYTES)
         connection.pragma("synchronous", synchronous)
         connection.pragma("foreign_keys", True)
@@ -120,13 +122,20 @@ def refuse_foreign(connection: apsw.Connection, path: Path) -> None:
         )
 
 
+def refuse_moved(connection: apsw.Connection, path: Path) -> None:
+    """Another file may have taken its place before this connection had its share of the lock; afterwards none does."""
+    moved = ctypes.c_int(0)
+    connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(moved))
+    if moved.value:
+        raise StoreUnavailable(f"{path} was replaced while it was opened", hint="try again")
+
+
 def migrate(connection: apsw.Connection, steps: Sequence[Migration]) -> None:
     """Bring the schema up to date, each step in its own transaction."""
-    connection.transaction_mode = "IMMEDIATE"
     # Who finds it up to date takes no lock, and so waits for nobody who writes.
     done = connection.pragma("user_version")
     for step in [step for step in steps if step.number > done]:
-        with connection:
+        with transaction(connection, "IMMEDIATE"):
             # Asked again under the lock: another process may have taken the step meanwhile.
             if connection.pragma("user_version") < step.number:
                 # To the end: a statement that answers a row would stop it half way.
@@ -135,12 +144,31 @@ def migrate(connection: apsw.Connection, steps: Sequence[Migration]) -> None:
                 connection.pragma("user_version", step.number)
 
 
+@contextmanager
+def transaction(connection: apsw.Connection, mode: str) -> Iterator[None]:
+    """All of a block or nothing. Unlike apsw's own, an error goes on as it is, also if SQLite ended the transaction itself."""
+    connection.execute(f"BEGIN {mode}")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        roll_back(connection)
+        raise
+
+
+def roll_back(connection: apsw.Connection) -> None:
+    """What made work fail may make this fail, or have done it already; the first error is the one to tell."""
+    with suppress(apsw.Error):
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
 def translated(error: EngineError, path: Path) -> Exception:
     """The error a caller can act on."""
     if isinstance(error, UnicodeEncodeError | OverflowError | apsw.TooBigError):
         return InvalidInput(f"that cannot be stored: {error}", hint="send valid Unicode, of a smaller size")
     if isinstance(error, apsw.CorruptError | apsw.NotADBError | UnicodeError):
-        return StoreCorrupt(f"{path} is damaged: {error}", hint="restore a backup")
+        return StoreCorrupt(f"{path} is damaged: {error}", hint="restore a backup: `roost db restore FILE`")
     if isinstance(error, apsw.SQLError | apsw.ConstraintError | apsw.MismatchError | apsw.RangeError):
         return StoreCorrupt(
             f"{path} does not fit this Roost: {error}", hint="report it; trying again is no use"

@@ -11,7 +11,7 @@ from roost.stores.sql import bulk
 from roost.stores.sql.bulk import STEP
 from roost.stores.sql.erasing import Without
 from roost.stores.sqlite.bulk import SqliteBulk, target
-from roost.stores.sqlite.connection import ENGINE_ERRORS, MIGRATIONS, open_existing, translated
+from roost.stores.sqlite.connection import ENGINE_ERRORS, MIGRATIONS, open_existing, transaction, translated
 
 LEFTOVERS = ("", "-wal", "-shm", "-journal")
 
@@ -31,8 +31,7 @@ async def erase_in(
             # From the first read to the last write the file is this connection's. A backup is nobody else's anyway, and
             # would keep the journal of what it was.
             connection.pragma("locking_mode", "EXCLUSIVE")
-        connection.transaction_mode = "IMMEDIATE"
-        with connection:
+        with transaction(connection, "IMMEDIATE"):
             source = SqliteBulk(connection, path, now)
             refuse_older(source.where, await source.version(), steps_in(MIGRATIONS))
             without = Without(source, person)

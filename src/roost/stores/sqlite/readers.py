@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 import apsw
 
 from roost.core.errors import StoreUnavailable
-from roost.stores.sqlite.connection import ENGINE_ERRORS, open_reader, translated
+from roost.stores.sqlite.connection import ENGINE_ERRORS, open_reader, roll_back, translated
 
 WAITING = 1_024
 Rows = TypeVar("Rows")
@@ -139,4 +139,4 @@ def _in_one_view(
     try:
         return ask(rows, connection)
     finally:
-        connection.execute("ROLLBACK")
+        roll_back(connection)

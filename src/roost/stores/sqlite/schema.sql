@@ -358,10 +358,13 @@ CREATE TABLE denials (
     rule      TEXT NOT NULL,
     reason    TEXT NOT NULL,
     caller    TEXT,
-    target    TEXT
+    target    TEXT,
+    hidden    INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE INDEX denials_by_age ON denials (at);
+CREATE INDEX denials_by_caller ON denials (caller, seq);
+CREATE INDEX denials_by_principal ON denials (principal, seq);
 
 -- Plans are made for a store that has grown, from its first day on: nobody counts the rows again. A tenant is no way to
 -- find a session, nor is an agent or an owner; a key, a parent and a label are.

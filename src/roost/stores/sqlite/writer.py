@@ -18,9 +18,9 @@ from typing import Any, Protocol, TypeAlias, cast
 
 import apsw
 
-from roost.core.errors import RoostError, StoreUnavailable
+from roost.core.errors import RoostError, StoreCorrupt, StoreUnavailable
 from roost.ports import Topic
-from roost.stores.sqlite.connection import ENGINE_ERRORS, EngineError
+from roost.stores.sqlite.connection import ENGINE_ERRORS, EngineError, roll_back
 
 BATCH = 256
 WAITING = 4_096
@@ -235,7 +235,7 @@ class Writer:
     def _take_failure(self, job: Job, error: BaseException) -> None:
         if not self._connection.in_transaction:
             # SQLite itself ended the transaction: nothing of this batch can be committed.
-            if isinstance(error, apsw.Error):
+            if isinstance(error, apsw.Error | StoreCorrupt):
                 raise error
             raise StoreUnavailable(
                 "the transaction was lost", hint="try again; nothing of this request was written"
@@ -250,10 +250,8 @@ class Writer:
 
     def _fail(self, batch: list[Job], error: Exception) -> None:
         self._waiting.forget()
-        if self._connection.in_transaction:
-            # If even this fails, the next batch fails at its BEGIN and comes here again.
-            with suppress(apsw.Error):
-                self._connection.execute("ROLLBACK")
+        # If even this fails, the next batch fails at its BEGIN and comes here again.
+        roll_back(self._connection)
         for job in batch:
             job.error = error
 

@@ -4,7 +4,7 @@ from roost.core.effects import RecordUsage
 from roost.core.events import Event
 from roost.core.keys import SessionKey
 from roost.core.ledger import Dearest, Denial, LedgerRow, LedgerTotal, Spent
-from roost.core.queries import LedgerQuery
+from roost.core.queries import EVERY_DENIAL, DenialQuery, LedgerQuery
 from roost.stores.applying import apply
 from roost.stores.verbs.base import Verbs
 
@@ -29,8 +29,8 @@ class FactVerbs(Verbs):
     async def record_denial(self, denial: Denial) -> None:
         await self._write(lambda unit: unit.tables.insert_denial(unit.sealed(denial)))
 
-    async def denials(self, limit: int) -> tuple[Denial, ...]:
-        return await self._look(lambda tables: tables.denials(limit))
+    async def denials(self, limit: int, query: DenialQuery = EVERY_DENIAL) -> tuple[Denial, ...]:
+        return await self._look(lambda tables: tables.denials(limit, query))
 
     async def events(self, key: SessionKey, *, after: int, limit: int) -> tuple[Event, ...]:
         return await self._look(lambda tables: tables.events(key, after, limit))

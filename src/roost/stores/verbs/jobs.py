@@ -1,12 +1,11 @@
 """Jobs: changed by one at a time, taken up by one gateway when they are due."""
 
-from roost.core.endings import continuations, gone_on
 from roost.core.firings import Firing, FiringState, settled
 from roost.core.jobs import DecideFiring, DecideJob, Job, Occasion, Venue
 from roost.core.leases import Lease
 from roost.core.queries import Page
-from roost.core.runs import Run
 from roost.stores.applying import apply
+from roost.stores.seeing import standing
 from roost.stores.tables import Tables
 from roost.stores.unit import JOBS, Unit
 from roost.stores.verbs.base import Verbs, hold
@@ -74,7 +73,7 @@ async def _occasion(unit: Unit, job: Job, where: Venue) -> Occasion:
         job=job,
         work=work,
         home=work if where.home == where.work else await unit.snapshot(where.home),
-        unsettled=tuple([(one, await _working(unit.tables, one.run_id or "")) for one in unsettled]),
+        unsettled=tuple([(one, await standing(unit.tables, one.run_id or "")) for one in unsettled]),
     )
 
 
@@ -82,14 +81,4 @@ async def _standing(tables: Tables, firing: Firing) -> Firing:
     """As it is by its run, where nobody wrote down its end."""
     if firing.run_id is None or firing.state is not FiringState.STARTED:
         return firing
-    return settled(firing, await _working(tables, firing.run_id), firing.at)
-
-
-async def _working(tables: Tables, run_id: str) -> Run | None:
-    """The run in which a job stands."""
-    run = await tables.run(run_id)
-    while run is not None and run.outcome is not None and run.outcome.yielded:
-        later = [await tables.run(one) for one in continuations(run.id)]
-        batch = await tables.batch(run.key, run.id)
-        run = gone_on(run, run.outcome, later, owed=any(one.acknowledged_at is None for one in batch))
-    return run
+    return settled(firing, await standing(tables, firing.run_id), firing.at)

@@ -17,6 +17,7 @@ from roost.core.deliveries import (
 from roost.core.errors import Conflict, Fenced, NotFound
 from roost.core.events import EventKind
 from roost.core.fleet import elsewhere
+from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import Denial
 from roost.core.runs import Claim
@@ -25,14 +26,19 @@ from roost.stores.unit import Unit
 from roost.stores.verbs.base import Verbs, hold, hold_alone, unheard
 
 MOST_SENDING = 10_000
+_RESOLVED = frozenset(
+    {DeliveryState.CONFIRMED, DeliveryState.DISMISSED, DeliveryState.FAILED, DeliveryState.INTENT}
+)
 
 
 class OutboxVerbs(Verbs):
     async def delivery(self, delivery_id: str) -> Delivery | None:
         return await self._look(lambda tables: tables.delivery(delivery_id))
 
-    async def deliveries(self, state: DeliveryState, limit: int) -> tuple[Delivery, ...]:
-        return await self._look(lambda tables: tables.deliveries(state, limit))
+    async def deliveries(
+        self, state: DeliveryState, limit: int, key: SessionKey | None = None
+    ) -> tuple[Delivery, ...]:
+        return await self._look(lambda tables: tables.deliveries(state, limit, key))
 
     async def claim_deliveries(
         self, lease: Lease, limit: int, *, judge: Judge = anything, without: frozenset[Account] = frozenset()
@@ -102,7 +108,7 @@ class OutboxVerbs(Verbs):
                     f"delivery {seen.id} was sent again meanwhile",
                     hint="look at it again before resolving it",
                 )
-            if state not in (DeliveryState.CONFIRMED, DeliveryState.DISMISSED, DeliveryState.INTENT):
+            if state not in _RESOLVED:
                 raise Conflict(f"a delivery cannot be resolved as {state}")
             return await _write_down(unit, replace(delivery, state=state, ready_at=at))
 
@@ -115,9 +121,11 @@ async def _adrift(unit: Unit, delivery: Delivery) -> bool:
 
 
 def _lost(delivery: Delivery) -> Delivery:
+    # That a gateway ended is no failure of the channel, and makes nobody wait longer.
     return replace(
         delivery,
         state=DeliveryState.UNCERTAIN,
+        attempts=delivery.attempts - 1,
         claim=None,
         fence=delivery.fence + 1,
         error="the gateway stopped while sending",

@@ -18,6 +18,7 @@ from roost.core.snapshots import Advance, DecideExchange
 from roost.core.turntaking import PER_ASKER, Backlog, Choose
 from roost.ports import Recover
 from roost.stores.applying import apply
+from roost.stores.seeing import seen_exchange, seen_run
 from roost.stores.tables import Tables
 from roost.stores.unit import Unit, going_on, live_leases
 from roost.stores.verbs.base import Verbs, hold, hold_alone, unheard
@@ -52,7 +53,7 @@ class RunVerbs(Verbs):
             # Under the lock it may be another one.
             known = await unit.tables.exchange(exchange_id)
             if known is not None:
-                await apply(unit, decide(known, await unit.snapshot(known.target)))
+                await apply(unit, decide(await seen_exchange(unit, known)))
             return await unit.tables.exchange(exchange_id)
 
         return await self._write(verb)
@@ -107,7 +108,7 @@ class RunVerbs(Verbs):
     async def finish_run(self, claim: Claim, advance: Advance) -> Run:
         async def verb(unit: Unit) -> Run:
             run = await unit.claimed_run(claim)
-            await apply(unit, advance(await unit.run_snapshot(run)))
+            await apply(unit, advance(await seen_run(unit, run)))
             ended = unit.end_of(run.id)
             if ended is None:
                 raise InvalidInput(f"the decision on run {run.id} did not end it")
@@ -148,7 +149,7 @@ async def _reap(unit: Unit, *, run_id: str, lease: Lease, recover: Recover) -> R
     leases = await unit.tables.leases()
     held_until = {(one.gateway.name, one.epoch): one.expires_at for one in leases}
     left_at = held_until.get((run.claim.gateway, run.claim.epoch))
-    await apply(unit, recover(replace(await unit.run_snapshot(run), left_at=left_at)))
+    await apply(unit, recover(replace(await seen_run(unit, run), left_at=left_at)))
     # One that ended may be gone with its session.
     after = unit.end_of(run.id) or await unit.known_run(run.id)
     if after.state is RunState.RUNNING:

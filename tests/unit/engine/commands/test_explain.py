@@ -1,16 +1,21 @@
+from dataclasses import replace
+
 import pytest
 
 from roost.core.addresses import Address
 from roost.core.admission import ChannelPolicy
-from roost.core.deliveries import Rejected
+from roost.core.deliveries import DeliveryState, Rejected
 from roost.core.effects import AddDelivery, AppendEntries, EndRun, RecordDenial
 from roost.core.entries import EntryDraft
+from roost.core.keys import SessionKey
 from roost.core.ledger import Denial
 from roost.core.messages import AssistantMessage, Text
 from roost.core.principals import OWNER
+from roost.core.refusals import REPEATED_MS
 from roost.core.runs import Outcome, RunState
 from roost.core.threads import BindThread, ThreadBinding
 from roost.engine.inbox import TurnedAway
+from roost.ports import Accepted
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from tests.unit.engine.commands.rooms import OPEN, Room
@@ -95,7 +100,9 @@ async def test_a_silence_of_a_run_that_failed(room: Room) -> None:
 
 async def test_a_silence_by_send_policy(room: Room) -> None:
     run_id = await ended(room)
-    denial = Denial(at=1, operation="send", principal=OWNER, rule="rules[0]", reason="x", target=run_id)
+    denial = Denial(
+        at=1, operation="send", principal=OWNER, rule="rules[0]", reason="x", caller=MAIN, target=run_id
+    )
     await room.snapshot(MAIN, RecordDenial(denial=denial))
     assert await room.ask("/explain silence") == "Silence: the last answer was not sent, because of rules[0]."
 
@@ -107,6 +114,63 @@ async def test_a_silence_of_a_channel(room: Room) -> None:
     assert delivery.claim is not None
     await room.store.settle_delivery(delivery.claim, Rejected(error="the chat is gone"))
     assert await room.ask("/explain silence") == "Silence: a message could not be sent: the chat is gone."
+
+
+@pytest.mark.requirement("F9", "P29")
+async def test_what_concerns_a_session_is_explained_however_much_else_there_is(room: Room) -> None:
+    run_id = await ended(room)
+    elsewhere = SessionKey.named("main", "elsewhere")
+    held = Denial(
+        at=1, operation="send", principal=OWNER, rule="rules[0]", reason="x", caller=MAIN, target=run_id
+    )
+    other = replace(held, at=2, caller=elsewhere, target="another run")
+    door = replace(held, at=3, operation="inbound", caller=None, target=None)
+    many = 1_000
+    noise = [RecordDenial(denial=one) for one in (other, door) for _ in range(many)]
+    await room.snapshot(MAIN, RecordDenial(denial=held), *noise)
+    assert await room.ask("/explain silence") == "Silence: the last answer was not sent, because of rules[0]."
+    told = (await room.ask("/explain denial")).splitlines()
+    assert len(told) == 1 + 1 + 5
+    assert told[-1].endswith("send by owner: x (rules[0])")
+
+
+@pytest.mark.requirement("F9", "P29")
+async def test_a_message_that_a_channel_lost_is_found_behind_those_of_others(room: Room) -> None:
+    await ended(room)
+    elsewhere = await room.spawn("elsewhere")
+    lost = [replace(builders.delivery(f"d{n}", elsewhere), state=DeliveryState.FAILED) for n in range(1_000)]
+    own = replace(builders.delivery("own"), state=DeliveryState.FAILED, error="the chat is gone")
+    await room.snapshot(elsewhere, *(AddDelivery(delivery=one) for one in lost))
+    await room.snapshot(MAIN, AddDelivery(delivery=own))
+    assert await room.ask("/explain silence") == "Silence: a message could not be sent: the chat is gone."
+
+
+@pytest.mark.requirement("F9", "P29")
+async def test_a_message_without_a_mention_says_why_it_got_no_answer(room: Room) -> None:
+    closed = replace(OPEN, require_mention=True)
+    room.change(doors={"loopback": closed})
+    for _ in range(3):
+        await room.inbox.receive(room.envelope("lunch?", "bob", group="g1"))
+    room.scene.clock.advance(5000)
+    asked = replace(room.envelope("/explain silence", "bob", group="g1"), mentions_bot=True)
+    accepted = await room.inbox.receive(asked)
+    assert isinstance(accepted, Accepted)
+    assert accepted.record.answer == (
+        "Silence: no run has ended here. A message without a mention got no answer 5s ago (requireMention)."
+    )
+    assert await room.ask("/explain silence") == "Silence: no run has ended here."
+
+
+@pytest.mark.requirement("F9")
+async def test_an_answer_long_after_it_puts_an_end_to_a_missing_mention(room: Room) -> None:
+    note = Denial(at=0, operation="inbound", principal=OWNER, rule="requireMention", reason="x", caller=MAIN)
+    now = room.scene.clock.now()
+    await room.accepted("hi")
+    await room.snapshot(MAIN, RecordDenial(denial=replace(note, at=now - REPEATED_MS)))
+    await ended(room)
+    assert "mention" not in await room.ask("/explain silence")
+    await room.snapshot(MAIN, RecordDenial(denial=replace(note, at=now - REPEATED_MS + 1)))
+    assert "got no answer 1h ago (requireMention)." in await room.ask("/explain silence")
 
 
 @pytest.mark.requirement("F9", "P29")

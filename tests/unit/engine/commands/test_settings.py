@@ -163,3 +163,13 @@ async def test_a_name_that_somebody_else_uses_is_not_told_by_refusing_it(room: R
     room.change(routing=RoutingRules(dm_scope=DmScope.PER_CHANNEL_PEER))
     await room.ask("/name Secret plan", "eve")
     assert await room.ask("/name Secret plan", "bob") == "Name: Secret plan."
+
+
+@pytest.mark.requirement("S20")
+@pytest.mark.parametrize("name", ["Bank", "Nobody has it", "default"])
+async def test_who_takes_part_in_a_group_does_not_name_it(room: Room, name: str) -> None:
+    await room.ask("/name Bank")
+    await room.ask("/name Kitchen", group="g1")
+    told = await room.ask(f"/name {name}", "bob", group="g1")
+    assert told == "Only its owner names this session. Ask the owner."
+    assert await room.ask("/name", "bob", group="g1") == "Name: Kitchen."

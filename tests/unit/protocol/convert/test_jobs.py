@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import pytest
+from pydantic import ValidationError
 
 from roost.core.addresses import Address
 from roost.core.errors import InvalidInput
@@ -22,8 +23,17 @@ from roost.core.jobs import (
 )
 from roost.core.jsonvalue import JsonObject
 from roost.core.principals import OWNER
-from roost.core.schedules import At, Every
-from roost.protocol.convert.jobs import Aim, firing_row, job_row, patched, preview, read_telling, telling_row
+from roost.core.schedules import LONGEST_MS, At, Every
+from roost.protocol.convert.jobs import (
+    Aim,
+    firing_row,
+    job_row,
+    patched,
+    preview,
+    read_telling,
+    read_work,
+    telling_row,
+)
 from roost.protocol.families import cron
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON
@@ -68,6 +78,24 @@ def test_a_patch_of_the_moment_alone_leaves_the_words_of_an_event() -> None:
     patch = cron.PatchParams.model_validate({"wakeMode": "next-heartbeat"})
     changed = patched(plan, patch, Aim(agent="main", place=JobPlace.MAIN), NOON)
     assert changed.work == SystemEvent(text="look", wake=Wake.NEXT)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "limit"), [(None, None), (0, None), (2.5, 2_500), (1e20, LONGEST_MS), (1e308, LONGEST_MS)]
+)
+def test_a_turn_of_a_job_has_a_limit_however_large_the_number(
+    seconds: float | None, limit: int | None
+) -> None:
+    row = {"kind": "agentTurn", "message": "now", "timeoutSeconds": seconds}
+    work = read_work(cron.TurnParams.model_validate(row), Wake.NOW)
+    assert isinstance(work, AgentTurn)
+    assert work.timeout_ms == limit
+
+
+@pytest.mark.parametrize("seconds", [-1, "nan", "inf"])
+def test_a_limit_that_is_no_time_is_refused(seconds: object) -> None:
+    with pytest.raises(ValidationError):
+        cron.TurnParams.model_validate({"kind": "agentTurn", "message": "now", "timeoutSeconds": seconds})
 
 
 def test_a_job_says_what_sets_it_apart() -> None:

@@ -1,8 +1,8 @@
 """Deliveries, leases and findings as clients are shown them."""
 
 from roost.core.addresses import Address
-from roost.core.audit import Finding, Severity
 from roost.core.deliveries import Delivery, DeliveryKind, DeliveryState
+from roost.core.findings import Finding, Severity
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
 from roost.protocol.convert.operations import SHOWN_CHARS, audit_result, delivery_row, lease_row

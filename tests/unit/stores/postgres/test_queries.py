@@ -55,8 +55,10 @@ GIVEN = {
     "tree_of": "'agent:main:s7'",
     "after_updated": "1000",
     "after_key": "'agent:main:s7'",
+    "caller": "'agent:main:s7'",
+    "told": "'person:web:p7'",
 }
-GROWING = "sessions|lineage|generations|entries|entry_search|events|inbound|runs|exchanges|completions|deliveries|ledger"
+GROWING = "sessions|lineage|generations|entries|entry_search|events|inbound|runs|exchanges|completions|deliveries|ledger|denials"
 STATEMENTS = sorted(
     name
     for name in SQL
@@ -92,6 +94,8 @@ FROM sessions;
 INSERT INTO ledger (id, principal, at, key, agent, session_id, run_id, run_kind, provider, model, input, output, cache_read,
     cache_write, total, cost_micros, estimated)
 SELECT 'u' || id, 'owner', id, key, 'main', 's', 'r', 'turn', 'p', 'm', 0, 0, 0, 0, 0, 0, 0 FROM sessions;
+INSERT INTO denials (principal, at, operation, rule, reason, caller)
+SELECT 'person:web:p' || id, id, 'inbound', 'r', '', CASE WHEN id % 500 > 0 THEN key END FROM sessions;
 INSERT INTO reservations (id, run_id, body) SELECT 'u' || id, 'r' || id, '{{}}' FROM sessions;
 INSERT INTO budgets SELECT 'b' || n, 'default', 0, 0, 0, 0 FROM generate_series(1, 1000) n;
 """
@@ -154,6 +158,9 @@ async def test_a_statement_finds_its_rows_by_an_index(planner: Connection, name:
         ("glances", ["where_unarchived"]),
         ("glances", ["where_unarchived", "where_of_owner"]),
         ("kin", ["where_unarchived", "where_parents"]),
+        ("denials", ["where_caller"]),
+        ("denials", ["where_at_door"]),
+        ("denials", ["where_told"]),
         ("usage", ["where_key"]),
         ("usage", ["where_tree"]),
     ],

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import apsw
 import pytest
 
 from roost.core.keys import SessionKey
@@ -7,8 +8,10 @@ from roost.core.leases import Gateway, Lease
 from roost.core.ledger import Denial, LedgerRow
 from roost.core.messages import Usage
 from roost.core.principals import OWNER
-from roost.core.queries import LedgerQuery
+from roost.core.queries import DenialQuery, LedgerQuery
 from roost.core.runs import RunKind
+from roost.stores.sql.rows import filtered
+from roost.stores.sqlite.rows import SQL
 from roost.stores.sqlite.tables import SqliteTables
 from roost.stores.tables import drive
 from roost.testing.builders import MAIN
@@ -76,8 +79,36 @@ def test_calls_are_added_up_by_what_is_asked(tables: SqliteTables, query: Ledger
 
 def test_denials_read_back_newest_first(tables: SqliteTables) -> None:
     bare = Denial(at=NOON, operation="send", principal=OWNER, rule="r", reason="why")
-    full = replace(bare, caller=MAIN, target="agent:main:other")
+    full = replace(bare, caller=MAIN, target="agent:main:other", hidden=True)
     for denial in (bare, full):
         drive(tables.insert_denial(denial))
     assert drive(tables.denials(10)) == (full, bare)
     assert drive(tables.denials(1)) == (full,)
+
+
+def test_denials_are_read_as_far_as_they_are_asked_for(tables: SqliteTables) -> None:
+    bare = Denial(at=NOON, operation="send", principal=OWNER, rule="r", reason="why")
+    full = replace(bare, caller=MAIN, target="run-1")
+    for denial in (full, bare):
+        drive(tables.insert_denial(denial))
+    asked = DenialQuery(told=OWNER, caller=MAIN, operation="send", target="run-1")
+    assert drive(tables.denials(10, asked)) == (full,)
+    assert drive(tables.denials(10, DenialQuery(at_door=True))) == (bare,)
+
+
+@pytest.mark.requirement("P17")
+@pytest.mark.parametrize(
+    ("conditions", "index"),
+    [
+        (["where_caller"], "denials_by_caller (caller=?)"),
+        (["where_caller", "where_operation", "where_target"], "denials_by_caller (caller=?)"),
+        (["where_at_door"], "denials_by_caller (caller=?)"),
+        (["where_told"], "denials_by_principal (principal=?)"),
+    ],
+)
+def test_denials_that_concern_somebody_are_found_without_walking_the_others(
+    connection: apsw.Connection, conditions: list[str], index: str
+) -> None:
+    bindings = dict.fromkeys(("tenant", "caller", "operation", "target", "told"), "x") | {"limit": 5}
+    sql = f"EXPLAIN QUERY PLAN {filtered(SQL, 'denials', conditions)}"
+    assert [row[3] for row in connection.execute(sql, bindings)] == [f"SEARCH s USING INDEX {index}"]

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -11,7 +12,9 @@ from roost.stores.sqlite.connection import (
     APPLICATION_ID,
     open_reader,
     open_writer,
+    refuse_moved,
     refuse_unsafe_engine,
+    transaction,
     translated,
 )
 from roost.stores.sqlite.rows import SQL
@@ -100,6 +103,50 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path, co
     with pytest.raises(StoreCorrupt, match="damaged"):
         open_writer(path)
     assert path.read_bytes() == content
+
+
+def test_a_file_that_another_took_the_place_of_while_it_was_opened_is_told(path: Path) -> None:
+    writer = open_writer(path)
+    refuse_moved(writer, path)
+    path.rename(path.with_name("kept.db"))
+    with pytest.raises(StoreUnavailable, match="was replaced while it was opened"):
+        refuse_moved(writer, path)
+    writer.close()
+
+
+def test_who_waits_for_a_file_that_is_being_replaced_does_not_write_to_the_old_one(path: Path) -> None:
+    lock = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE, 0])
+    lock.xLock(apsw.SQLITE_LOCK_SHARED)
+    lock.xLock(apsw.SQLITE_LOCK_EXCLUSIVE)
+    with ThreadPoolExecutor(1) as threads:
+        opening = threads.submit(open_writer, path)
+        while sum(file.resolve() == path for file in Path("/proc/self/fd").iterdir()) < 2:
+            pass
+        path.rename(path.with_name("kept.db"))
+        open_writer(path).close()
+        lock.xUnlock(apsw.SQLITE_LOCK_NONE)
+        lock.xClose()
+        with pytest.raises(StoreUnavailable, match="was replaced while it was opened"):
+            opening.result()
+
+
+@pytest.mark.parametrize("first", ["ROLLBACK", "CREATE TABLE notes (text)"])
+def test_what_went_wrong_in_a_transaction_is_told_although_the_database_ended_it(
+    path: Path, first: str
+) -> None:
+    writer = open_writer(path)
+
+    def meet_damage() -> None:
+        with transaction(writer, "IMMEDIATE"):
+            writer.execute(first)
+            raise apsw.CorruptError("malformed")
+
+    with pytest.raises(apsw.CorruptError, match="malformed"):
+        meet_damage()
+    with transaction(writer, "IMMEDIATE"):
+        writer.execute("CREATE TABLE notes (text)")
+    assert not writer.in_transaction
+    writer.close()
 
 
 def test_a_folder_in_the_place_of_the_file_is_told(tmp_path: Path) -> None:

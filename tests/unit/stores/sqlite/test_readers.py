@@ -68,6 +68,19 @@ async def test_a_read_ends_its_transaction_when_it_fails(
     assert await readers.run(count_notes) == 1
 
 
+async def test_an_error_by_which_the_database_ended_the_transaction_is_the_one_that_is_told(
+    readers: Readers[apsw.Connection],
+) -> None:
+    def meet_damage(rows: apsw.Connection, connection: apsw.Connection) -> None:
+        connection.execute("ROLLBACK")
+        raise apsw.CorruptError("database disk image is malformed")
+
+    for _ in range(READERS * 3):
+        with pytest.raises(StoreCorrupt, match="is damaged: database disk image is malformed"):
+            await readers.run(meet_damage)
+    assert await readers.run(count_notes) == 0
+
+
 async def test_an_error_of_the_database_is_translated(readers: Readers[apsw.Connection]) -> None:
     with pytest.raises(StoreCorrupt, match="no such table"):
         await readers.run(lambda rows, connection: connection.execute("SELECT * FROM nowhere").get)

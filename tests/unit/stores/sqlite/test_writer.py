@@ -7,7 +7,7 @@ from typing import Any
 import apsw
 import pytest
 
-from roost.core.errors import Conflict, StoreCorrupt, StoreUnavailable
+from roost.core.errors import Conflict, RoostError, StoreCorrupt, StoreUnavailable
 from roost.ports import Topic, TopicKind
 from roost.stores.sqlite.connection import open_writer, translated
 from roost.stores.sqlite.writer import BATCH, WAITING, Writer
@@ -315,16 +315,24 @@ async def test_a_batch_that_cannot_see_the_file_leaves_no_transaction_behind(des
     assert await desk.writer.run(desk.note("a")) == "a"
 
 
-@pytest.mark.parametrize("error", [Conflict("no"), apsw.exception_for(apsw.SQLITE_FULL)])
-async def test_a_transaction_that_ended_under_a_verb_fails_its_batch(
-    desk: Desk, disk: FaultyDisk, error: Exception
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (Conflict("no"), StoreUnavailable),
+        (apsw.exception_for(apsw.SQLITE_FULL), StoreUnavailable),
+        (apsw.exception_for(apsw.SQLITE_CORRUPT), StoreCorrupt),
+        (StoreCorrupt("a stored value cannot be read"), StoreCorrupt),
+    ],
+)
+async def test_a_transaction_that_ended_under_a_verb_fails_its_batch_with_what_ended_it(
+    desk: Desk, disk: FaultyDisk, error: Exception, told: type[RoostError]
 ) -> None:
     def work() -> tuple[Any, tuple[Topic, ...]]:
         desk.connection.execute("ROLLBACK")
         raise error
 
     answers = await in_one_batch(desk, disk, desk.note("before"), work, desk.note("after"))
-    assert [type(answer) for answer in answers] == [StoreUnavailable] * 3
+    assert [type(answer) for answer in answers] == [told] * 3
     assert desk.notes() == ["first"]
     assert await desk.writer.run(desk.note("again")) == "again"
 

@@ -360,10 +360,13 @@ CREATE TABLE denials (
     rule      text COLLATE "C" NOT NULL,
     reason    text COLLATE "C" NOT NULL,
     caller    text COLLATE "C",
-    target    text COLLATE "C"
+    target    text COLLATE "C",
+    hidden    bigint NOT NULL DEFAULT 0
 );
 
 CREATE INDEX denials_by_age ON denials (at);
+CREATE INDEX denials_by_caller ON denials (caller, seq);
+CREATE INDEX denials_by_principal ON denials (principal, seq);
 
 -- One row for each transaction that can be underway at once: which of its own it saw the end of last.
 CREATE TABLE marks (

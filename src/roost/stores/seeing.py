@@ -1,0 +1,72 @@
+"""What a decision about a run or an exchange sees, all of it in one transaction."""
+
+from roost.core.endings import completes, continuations, gone_on
+from roost.core.exchanges import Completion, CompletionStatus, Exchange
+from roost.core.runs import Run
+from roost.core.snapshots import ExchangeSnapshot, RunSnapshot, Snapshot
+from roost.stores.tables import Tables
+from roost.stores.unit import Unit
+
+
+async def seen_run(unit: Unit, run: Run) -> RunSnapshot:
+    session = await unit.snapshot(run.key)
+    completion = await unit.tables.completion(run.request.completes or run.id)
+    requester: Snapshot | None = None
+    siblings: tuple[Completion, ...] = ()
+    batch: Run | None = None
+    if completion is not None:
+        requester = await unit.snapshot(completion.requester)
+        completion = await unit.tables.completion(completion.child_run) or completion
+        batch = await unit.tables.run(completion.batch)
+        owed = await unit.tables.batch(completion.requester, completion.batch)
+        siblings = tuple(other for other in owed if other.child_run != completion.child_run)
+    exchange, partner, sender = None, None, None
+    if run.request.exchange_id is not None:
+        exchange = await unit.tables.exchange(run.request.exchange_id)
+    if exchange is not None:
+        other = exchange.requester if run.key == exchange.target else exchange.target
+        partner = await unit.snapshot(other)
+        exchange = await unit.tables.exchange(exchange.id)
+    if exchange is not None:
+        sender = await _sender(unit.tables, exchange)
+    return RunSnapshot(
+        run=run,
+        session=session,
+        exchange=exchange,
+        completion=completion,
+        siblings=siblings,
+        requester=requester,
+        batch=batch,
+        partner=partner,
+        sender=sender,
+        spawned=await unit.tables.batch(run.key, run.id),
+        shared=await _shared(unit.tables, run, session),
+        firing=await unit.tables.firing(run.request.firing) if run.request.firing else None,
+        audience=await unit.snapshot(run.request.posts_to) if run.request.posts_to else None,
+    )
+
+
+async def seen_exchange(unit: Unit, exchange: Exchange) -> ExchangeSnapshot:
+    target = await unit.snapshot(exchange.target)
+    return ExchangeSnapshot(exchange=exchange, target=target, sender=await _sender(unit.tables, exchange))
+
+
+async def standing(tables: Tables, run_id: str) -> Run | None:
+    """Where a turn stands: in its run, or in the one that goes on where that one yielded."""
+    run = await tables.run(run_id)
+    while run is not None and run.outcome is not None and run.outcome.yielded:
+        later = [await tables.run(one) for one in continuations(run.id)]
+        batch = await tables.batch(run.key, run.id)
+        run = gone_on(run, run.outcome, later, owed=any(one.acknowledged_at is None for one in batch))
+    return run
+
+
+async def _sender(tables: Tables, exchange: Exchange) -> Run | None:
+    return None if exchange.sent.by is None else await standing(tables, exchange.sent.by)
+
+
+async def _shared(tables: Tables, run: Run, session: Snapshot) -> tuple[Completion, ...]:
+    pending = [one for one in session.children if one.status is CompletionStatus.PENDING]
+    spawning = {one: await tables.run(one) for one in {one.batch for one in pending} - {run.id}}
+    same = {one for one, other in spawning.items() if other and completes(other) == completes(run)}
+    return tuple(one for one in pending if one.batch in same)

@@ -1,0 +1,97 @@
+"""What is said to a child and by it while others talk, wait or end: none of it is lost, and none goes to somebody else."""
+
+import pytest
+
+from roost.core import steering, upkeep
+from roost.core.deliveries import DeliveryKind
+from roost.core.endings import completes
+from roost.core.exchanges import CompletionStatus
+from roost.core.runs import Run, RunState
+from roost.testing.builders import MAIN
+from roost.testing.clock import FakeClock
+from tests.flows.agents import spawn, steer
+from tests.flows.driver import Driver, Said, dm
+from tests.flows.parenting import batch, end, owed, taken, told_in
+
+
+@pytest.mark.requirement("P1", "D63")
+async def test_what_children_found_is_kept_when_their_conversation_is_condensed_before_it_was_read(
+    driver: Driver, clock: FakeClock
+) -> None:
+    turn, _ = await batch(driver, 1)
+    await driver.finish(turn, Said(yielded=True))
+    await end(driver, clock, await taken(driver), RunState.DONE, "found it")
+    going_on = await driver.started()
+    compaction = Run(
+        id="condense",
+        key=MAIN,
+        state=RunState.QUEUED,
+        cause=turn.cause,
+        request=upkeep.compaction_request(),
+        queued_at=clock.now(),
+        ready_at=clock.now(),
+    )
+    await driver.store.change_session(MAIN, lambda snapshot: upkeep.condense(snapshot, compaction).effects)
+    await driver.finish(going_on, Said(state=RunState.KILLED))
+    await driver.play(lambda run: Said(text="condensed"))
+    (told,) = await told_in(driver, MAIN)
+    assert "found it" in told
+    assert await owed(driver) == []
+
+
+@pytest.mark.requirement("P1", "D27", "D64")
+@pytest.mark.parametrize("yields", [True, False])
+@pytest.mark.parametrize("parts", [1, 2])
+async def test_a_child_that_hears_more_while_parts_of_its_task_are_at_work_reports_after_all_of_them(
+    driver: Driver, yields: bool, parts: int
+) -> None:
+    turn, (child,) = await batch(driver, 1)
+    task = await driver.started()
+    await driver.take(task)
+    await spawn(driver, task, "a part of it")
+    part = await driver.started()
+    await driver.finish(task, Said(text="on it", yielded=yields))
+    await steer(driver, turn, task)
+    again = await driver.started()
+    assert again.key == task.key
+    await driver.take(again)
+    for _ in range(parts - 1):
+        await spawn(driver, again, "another part")
+    await driver.finish(again, Said(text="noted", yielded=yields))
+    await driver.finish(turn, Said(text="begun"))
+    assert await owed(driver) == [(child.child_run, CompletionStatus.PENDING)]
+    others = [await driver.started() for _ in range(parts - 1)]
+    for run in (*others, part):
+        await driver.take(run)
+        await driver.finish(run, Said(text="found"))
+    left = parts
+    for _ in range(parts):
+        assert await owed(driver) == [(child.child_run, CompletionStatus.PENDING)]
+        going_on = await driver.started()
+        await driver.take(going_on)
+        left -= 1
+        await driver.finish(going_on, Said(text=f"{left} left"))
+    await driver.play(lambda run: Said(text="told"))
+    assert await owed(driver) == []
+    (line,) = await told_in(driver, MAIN)
+    assert "told" in line
+
+
+@pytest.mark.requirement("P7", "P16")
+async def test_what_a_requester_adds_goes_to_the_task_and_not_to_whoever_talks_with_the_child(
+    driver: Driver, clock: FakeClock
+) -> None:
+    turn, (child,) = await batch(driver, 1)
+    task = await taken(driver)
+    await spawn(driver, task, "the hard part")
+    await taken(driver)
+    await driver.finish(task, Said(yielded=True))
+    await driver.hear(dm("how far are you?"), child.child)
+    talk = await taken(driver)
+    clock.advance(steering.EVERY_MS)
+    await steer(driver, turn, task, "look in the cellar")
+    await driver.finish(talk, Said(text="nearly done"))
+    going_on = await taken(driver)
+    assert completes(going_on) == task.id
+    await driver.finish(going_on, Said(text="nothing there"))
+    assert [one.text for one in await driver.deliveries(DeliveryKind.REPLY)] == ["nearly done"]
