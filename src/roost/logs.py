@@ -12,7 +12,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TextIO
 
-from roost.core.redaction import redact
+from roost.core.redaction import redact, redact_all
 from roost.locks import FileLock
 from roost.ports import SecretScanner
 
@@ -21,6 +21,8 @@ OWN = "roost"
 NAMED = ("trace", "run", "session")
 """What a line may be found by, given as its `extra`."""
 KEPT_FILES = 3
+
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Form(StrEnum):
@@ -52,19 +54,16 @@ class MaskedJson(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC)
+        texts = {"message": record.getMessage(), **{name: str(value) for name, value in _named(record)}}
+        if record.exc_info:
+            texts["error"] = self.formatException(record.exc_info)
         fields = {
             "time": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": self._clean(record.getMessage()),
-            **{name: self._clean(str(value)) for name, value in _named(record)},
+            **dict(zip(texts, redact_all(tuple(texts.values()), self._scanner), strict=True)),
         }
-        if record.exc_info:
-            fields["error"] = self._clean(self.formatException(record.exc_info))
-        return json.dumps(fields, ensure_ascii=False)
-
-    def _clean(self, text: str) -> str:
-        return redact(text, self._scanner)[0]
+        return _encoded(fields)
 
 
 def _named(record: logging.LogRecord) -> Iterator[tuple[str, object]]:
@@ -83,17 +82,31 @@ class _OwnersFile(RotatingFileHandler):
 
     def __init__(self, file: Path, most_bytes: int) -> None:
         self._rotates = FileLock(file.with_suffix(".lock"))
+        self._written: tuple[logging.LogRecord | None, str] = (None, "")
         super().__init__(file, maxBytes=most_bytes, backupCount=KEPT_FILES, encoding="utf-8")
 
     def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 — the name that the base class gave it
-        if self.stream is not None and self._was_put_aside(self.stream):
-            self.stream.close()
-            self.stream = self._open()
-        return bool(super().shouldRollover(record)) and self._rotates.take()
+        line = self.format(record).encode(errors="replace")
+        size = os.fstat(self._followed().fileno()).st_size + len(line) + 1
+        return 0 < self.maxBytes <= size and self._rotates.take()
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Written once: whether a line still fits is asked before it is written down."""
+        if record is not self._written[0]:
+            self._written = (record, super().format(record))
+        return self._written[1]
 
     def close(self) -> None:
         super().close()
         self._rotates.release()
+
+    def _followed(self) -> TextIOWrapper:
+        """The file that goes by the name now."""
+        if self.stream is not None and self._was_put_aside(self.stream):
+            self.stream.close()
+            self.stream = None
+        self.stream = self.stream or self._open()
+        return self.stream
 
     def _was_put_aside(self, stream: TextIOWrapper) -> bool:
         try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.core.redaction import ExactValues
+from roost.core.redaction import ExactValues, Span
 from roost.logs import Form, logging_into, logging_to
 from roost.scanners.stdlib import StdlibScanner
 
@@ -93,6 +93,25 @@ def test_a_file_is_its_owners_is_put_aside_when_full_and_hears_what_others_warn_
     assert '"line 39 ' in text
     assert "unheard" not in text
     assert "after" not in text
+
+
+class Counting:
+    """Finds nothing, and counts how often it looks."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def find(self, text: str) -> tuple[Span, ...]:
+        self.looks += 1
+        return ()
+
+
+def test_a_line_is_written_once_and_looked_through_once(tmp_path: Path) -> None:
+    scanner = Counting()
+    with logging_into(tmp_path / "logs" / "gateway.log", scanner, logging.INFO, 4_000):
+        logging.getLogger("roost.somewhere").info("one", extra={"trace": "t-1", "run": "r-1"})
+        logging.getLogger("roost.somewhere").info("two", extra={"trace": "t-2", "run": "r-2"})
+    assert scanner.looks == 2
 
 
 def test_of_several_who_write_one_file_one_puts_it_aside_and_no_line_is_lost(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The session tools of an agent."""
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from roost.app.scanning import secret_scanner
 from roost.app.spawnrules import spawn_rules
@@ -9,10 +9,14 @@ from roost.clock import host_zone
 from roost.config import Loaded, policies
 from roost.config.agents import Agent
 from roost.core.addresses import Account
+from roost.core.delegation import Delegation
 from roost.core.errors import InvalidInput
 from roost.core.listing import Glance
 from roost.core.models import ModelSpec
+from roost.core.reach import SessionReach
+from roost.core.sending import SendRules
 from roost.core.sessions import Session
+from roost.core.spawnwishes import SpawnRules
 from roost.core.visibility import Level
 from roost.engine.zones import zones_of
 from roost.models.demo import SPEC as DEMO
@@ -30,6 +34,16 @@ from roost.tools.sessions_spawn import SessionsSpawn
 from roost.tools.sessions_yield import SessionsYield
 from roost.tools.subagents import Stop, Subagents
 from roost.transfer.paths import transcript_path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Terms:
+    """What the settings say of an agent's tools."""
+
+    reach: SessionReach
+    spawning: SpawnRules
+    sending: SendRules
+    delegation: Delegation
 
 
 class Desk:
@@ -54,24 +68,37 @@ class Desk:
         self._threads = threads
         self._stop = stop
         self._zones = zones_of(policies.user_zone(loaded.settings) or host_zone())
+        self._terms: dict[str, _Terms] = {}
+        self._agents = tuple(map(_known_agent, self._settings.agents.list))
 
     def tools(self, agent: Agent, level: Level) -> tuple[Tool, ...]:
         """Those of a session whose tools reach no further than a level."""
-        reach = replace(policies.session_reach(self._settings, agent), level=level)
-        access = Access(self._store, self._clock, reach)
-        spawning = spawn_rules(self._settings, agent, self._registry.catalogue, self._threads)
+        terms = self._terms_of(agent)
+        access = Access(self._store, self._clock, replace(terms.reach, level=level))
         return (
             SessionsList(access, self._scanner, self.transcript_path_of),
             SessionsHistory(access, self._scanner),
             SessionsSearch(access, self._scanner),
-            SessionsSend(access, self._scanner, policies.sending(self._settings)),
+            SessionsSend(access, self._scanner, terms.sending),
             SessionStatus(access, Models(find=self._model, of_agent=self._model_of)),
-            SessionsSpawn(access, spawning),
+            SessionsSpawn(access, terms.spawning),
             SessionsYield(access),
             Subagents(access, self._scanner, self._stop),
-            Cron(self._store, self._clock, self._zones, tuple(one.id for one in self._settings.agents.list)),
-            AgentsList(policies.delegation(agent), map(_known_agent, self._settings.agents.list)),
+            Cron(self._store, self._clock, self._zones, tuple(one.id for one in self._agents)),
+            AgentsList(terms.delegation, self._agents),
         )
+
+    def _terms_of(self, agent: Agent) -> _Terms:
+        """Worked out once: settings do not change."""
+        terms = self._terms.get(agent.id)
+        if terms is None:
+            terms = self._terms[agent.id] = _Terms(
+                reach=policies.session_reach(self._settings, agent),
+                spawning=spawn_rules(self._settings, agent, self._registry.catalogue, self._threads),
+                sending=policies.sending(self._settings),
+                delegation=policies.delegation(agent),
+            )
+        return terms
 
     def _model(self, name: str) -> ModelSpec:
         return self._registry.catalogue.ask_for(name)

@@ -1,6 +1,7 @@
 """A connection within one process: two ends in memory, no socket between them."""
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TypeVar
 
@@ -56,7 +57,7 @@ class NearEnd(_End):
 class FarEnd(_End):
     """The gateway's."""
 
-    def take(self, frame: bytes) -> bool:
+    def take(self, frames: Sequence[bytes]) -> bool:
         """Nothing at once: who sends to its own process lets it read."""
         return False
 

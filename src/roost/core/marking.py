@@ -53,7 +53,7 @@ def _broken(bracket: "re.Match[str]") -> str:
 
 def defused(text: str) -> str:
     """The text with every mark it imitates broken by a backslash."""
-    return _mark().sub(_broken, text)
+    return _mark().sub(_broken, text) if "[" in text or "［" in text else text
 
 
 def _encoded(character: "re.Match[str]") -> str:
@@ -123,7 +123,12 @@ def _unmarked(content: tuple[UserBlock, ...], mark: str, explanation: str) -> tu
 
 
 def _defused_blocks(content: tuple[UserBlock, ...]) -> tuple[UserBlock, ...]:
-    return tuple(block if isinstance(block, Image) else Text(defused(block.text)) for block in content)
+    return tuple([block if isinstance(block, Image) else _defused_text(block) for block in content])
+
+
+def _defused_text(block: Text) -> Text:
+    safe = defused(block.text)
+    return block if safe == block.text else Text(safe)
 
 
 def _named(content: tuple[UserBlock, ...], sender: str) -> tuple[UserBlock, ...]:

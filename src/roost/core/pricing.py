@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from roost.core.messages import Usage
 from roost.core.models import Prices
@@ -11,13 +12,19 @@ def cost_micros(usage: Usage, prices: Prices | None) -> int:
     """Never too few: dollars per million tokens are millionths of a dollar per token."""
     if prices is None:
         return 0
-    cost = (
-        Fraction(str(prices.input)) * usage.input
-        + Fraction(str(prices.output)) * usage.output
-        + Fraction(str(prices.cache_read)) * usage.cache_read
-        + Fraction(str(prices.cache_write)) * usage.cache_write
-    )
-    return math.ceil(cost)
+    rates, whole = _rates(prices)
+    used = (usage.input, usage.output, usage.cache_read, usage.cache_write)
+    return -(-sum(rate * count for rate, count in zip(rates, used, strict=True)) // whole)
+
+
+@lru_cache(maxsize=256)
+def _rates(prices: Prices) -> tuple[tuple[int, ...], int]:
+    """The prices as parts of a whole, exactly."""
+    exact = [
+        Fraction(str(price)) for price in (prices.input, prices.output, prices.cache_read, prices.cache_write)
+    ]
+    whole = math.lcm(*(price.denominator for price in exact))
+    return tuple(int(price * whole) for price in exact), whole
 
 
 def priced(usage: Usage, prices: Prices | None) -> Usage:

@@ -205,11 +205,11 @@ def _blank(block: object) -> bool:
 
 
 def _user_unit(message: UserMessage, position: int) -> TranscriptUnit | None:
-    content = tuple(block for block in message.content if not _blank(block))
+    content = [block for block in message.content if not _blank(block)]
     if not content:
         return None
     if len(content) != len(message.content):
-        message = replace(message, content=content)
+        message = replace(message, content=tuple(content))
     return TranscriptUnit(message=marked(message), first=position, last=position)
 
 

@@ -6,7 +6,6 @@ Every provider wants this; how a turn is written is each adapter's own.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import assert_never
 
 from roost.core.messages import (
     AssistantBlock,
@@ -17,7 +16,6 @@ from roost.core.messages import (
     Thinking,
     ToolResult,
     UserBlock,
-    UserMessage,
     text_of,
 )
 
@@ -42,22 +40,21 @@ def turns_of(messages: Iterable[Message]) -> list[Turn]:
         joins = bool(turns) and bool(turns[-1].said) == by_model
         if not joins:
             turns.append(Turn())
-        match message:
-            case AssistantMessage(content=content):
-                turns[-1].said += _accepted_again(content, opens=not joins)
-            case ToolResult() as result:
-                turns[-1].results.append(result)
-            case UserMessage(content=blocks):
-                turns[-1].heard += [shown(block) for block in blocks]
-            case _:
-                assert_never(message)
+        if isinstance(message, AssistantMessage):
+            turns[-1].said += _accepted_again(message.content, opens=not joins)
+        elif isinstance(message, ToolResult):
+            turns[-1].results.append(message)
+        else:
+            turns[-1].heard += map(shown, message.content)
     return turns
 
 
-def _accepted_again(content: Sequence[AssistantBlock], *, opens: bool) -> list[AssistantBlock]:
+def _accepted_again(content: Sequence[AssistantBlock], *, opens: bool) -> Sequence[AssistantBlock]:
     """The blocks; reasoning only where it opens a turn."""
-    reasoning = list(takewhile(lambda block: isinstance(block, Thinking), content)) if opens else []
-    return reasoning + [block for block in content if not isinstance(block, Thinking)]
+    said = [block for block in content if not isinstance(block, Thinking)]
+    if len(said) == len(content) or not opens:
+        return said
+    return [*takewhile(lambda block: isinstance(block, Thinking), content), *said]
 
 
 def shown(block: UserBlock) -> UserBlock:

@@ -1,7 +1,7 @@
 """Those who are connected, and what each is sent. Nobody waits for a slow one: it is disconnected."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
@@ -22,7 +22,7 @@ SLOW = 1008
 SLOW_REASON = "slow consumer"
 TOOL_EVENTS, SCOPED_EVENTS = "tool-events", "session-scoped-events"
 
-Take: TypeAlias = Callable[[bytes], bool]
+Take: TypeAlias = Callable[[Sequence[bytes]], bool]
 Cover: TypeAlias = Callable[[bytes], bytes]
 
 
@@ -42,17 +42,17 @@ class Outgoing:
         self.overrun = anyio.Event()
 
     def put(self, frame: bytes) -> None:
-        self.put_covered(self._cover(frame))
+        self.put_covered((self._cover(frame),))
 
-    def put_covered(self, frame: bytes) -> None:
-        """One frame of those that many get: what they share was covered once."""
+    def put_covered(self, frames: Sequence[bytes]) -> None:
+        """Frames that go together, of those that many get: what they share was covered once."""
         if self.closing is not None:
             return
-        first = not (self._frames or self._given)
-        if first and len(frame) <= self._most and self._take(frame):
+        first, size = not (self._frames or self._given), sum(map(len, frames))
+        if first and size <= self._most and self._take(frames):
             return
-        self._frames.append(frame)
-        self._size += len(frame)
+        self._frames += frames
+        self._size += size
         if self._size > self._most:
             self.cut(SLOW, SLOW_REASON)
         self._news.set()
@@ -204,13 +204,20 @@ class Clients:
     def listeners(self, key: SessionKey) -> bool:
         return any(key in client.listens for client in self._all.values())
 
-    def tell(self, event: WireEvent, among: Iterable[Connected] | None = None) -> None:
-        """Write an event once and give it to all who hear it."""
-        head: bytes | None = None
+    def tell(self, *events: WireEvent, among: Iterable[Connected] | None = None) -> None:
+        """Write each event once and give it to all who hear it. Sending costs more than writing: what one client hears of
+        them goes out together."""
+        written: dict[int, bytes] = {}
         for client in self._all.values() if among is None else among:
-            if client.hears(event):
-                head = head or self._cover(frames.event_head(event.name, event.payload))
-                client.outgoing.put_covered(client.connection.number(head))
+            told = []
+            for place, event in enumerate(events):
+                if client.hears(event):
+                    head = written.get(place)
+                    if head is None:
+                        head = written[place] = self._cover(frames.event_head(event.name, event.payload))
+                    told.append(client.connection.number(head))
+            if told:
+                client.outgoing.put_covered(told)
 
     def over(self, key: SessionKey, name: str) -> None:
         """Nothing more will be told of a run of this name."""

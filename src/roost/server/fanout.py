@@ -1,7 +1,7 @@
 """From the engine's feed to the clients: one listener hears of everything, writes each event once, and gives it to those
 who may see the session it is about."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias, assert_never
 
@@ -149,7 +149,7 @@ class Fanout:
             return
         if not isinstance(preview, Piece):
             await self._messages(preview.key, stored)
-        await self._tell_of(preview.key, turn.tell(preview, self._house.clock.now()))
+        await self._tell_of(preview.key, *turn.tell(preview, self._house.clock.now()))
         if turn.over:
             del self._turns[preview.run_id]
             self._house.clients.over(preview.key, turn.name)
@@ -174,7 +174,7 @@ class Fanout:
             row = self._house.rows.row(session, titles=True, last=True)
             changed: dict[str, JsonValue] = {"ts": self._house.clock.now(), **why}
             payload: JsonObject = {**row, "sessionKey": str(key), **changed, "session": row}
-            self._tell(WireEvent(name=CHANGED, payload=payload, audience=Audience.WATCHERS, key=key), session)
+            self._tell(session, WireEvent(name=CHANGED, payload=payload, audience=Audience.WATCHERS, key=key))
 
     def _follows(self, key: SessionKey) -> bool:
         """Whether anybody is to be told how a session stands now."""
@@ -204,7 +204,9 @@ class Fanout:
         named: JsonObject = {"sessionKey": str(key), "agentId": key.agent, **payload}
         # Only who may see every session hears of it: whose it was cannot be told any more.
         ruling = [client for client in self._house.clients if client.caller.rules_all]
-        self._house.clients.tell(WireEvent(name=CHANGED, payload=named, audience=Audience.WATCHERS), ruling)
+        self._house.clients.tell(
+            WireEvent(name=CHANGED, payload=named, audience=Audience.WATCHERS), among=ruling
+        )
 
     async def _messages(self, key: SessionKey, cut: Cut, session: Session | None = None) -> None:
         """Tell those who listen to a session what was stored in it since they were told last, as far as its turn has
@@ -235,8 +237,8 @@ class Fanout:
         self._read[key] = events[-1].number
         if session is not None:
             shown = self._house.rows.row(session)
-            for entry in stored:
-                self._tell_entry(session, shown, entry)
+            told = (self._message(key, shown, entry) for entry in stored)
+            self._tell(session, *(event for event in told if event))
 
     async def _stored(self, key: SessionKey, events: tuple[Event, ...]) -> tuple[Session | None, list[Entry]]:
         """The entries that these events name, oldest first, sought from the newest on."""
@@ -256,21 +258,21 @@ class Fanout:
             if before is None or looked >= most or wanted <= {entry.id for entry in found}:
                 return session, found
 
-    def _tell_entry(self, session: Session, shown: JsonObject, entry: Entry) -> None:
-        key = session.key
+    def _message(self, key: SessionKey, shown: JsonObject, entry: Entry) -> WireEvent | None:
+        """What is told of an entry, if it is one that clients are shown."""
         name = self._house.sends.name(entry.run_id) if entry.run_id else None
         message = message_row(entry, name, MOST_CHARS, self._house.scanner)
-        if message is not None:
-            payload: JsonObject = {
-                "sessionKey": str(key),
-                "agentId": key.agent,
-                "message": message,
-                "messageId": entry.id,
-                "messageSeq": entry.seq,
-                "session": shown,
-            }
-            event = WireEvent(name=MESSAGE, payload=payload, audience=Audience.LISTENERS, key=key)
-            self._tell(event, session)
+        if message is None:
+            return None
+        payload: JsonObject = {
+            "sessionKey": str(key),
+            "agentId": key.agent,
+            "message": message,
+            "messageId": entry.id,
+            "messageSeq": entry.seq,
+            "session": shown,
+        }
+        return WireEvent(name=MESSAGE, payload=payload, audience=Audience.LISTENERS, key=key)
 
     async def _announced(self, run: Run) -> None:
         """A child's end stands in the transcript of its requester, and no run says it there. Of one that was killed
@@ -331,20 +333,18 @@ class Fanout:
 
     async def _chat(self, name: str, key: SessionKey, payload: JsonObject) -> None:
         event = WireEvent(name=CHAT, payload=payload, audience=Audience.READERS, key=key, run=name)
-        await self._tell_of(key, (event,))
+        await self._tell_of(key, event)
 
-    async def _tell_of(self, key: SessionKey, events: Iterable[WireEvent]) -> None:
+    async def _tell_of(self, key: SessionKey, *events: WireEvent) -> None:
         """Whose session it is matters only where somebody may not see all."""
         clients = self._house.clients
         if all(client.caller.rules_all for client in clients):
-            for event in events:
-                clients.tell(event)
+            clients.tell(*events)
         elif session := await self._house.store.session(key):
-            for event in events:
-                self._tell(event, session)
+            self._tell(session, *events)
 
-    def _tell(self, event: WireEvent, session: Session) -> None:
-        self._house.clients.tell(event, self._seeing(session))
+    def _tell(self, session: Session, *events: WireEvent) -> None:
+        self._house.clients.tell(*events, among=self._seeing(session))
 
     def _seeing(self, session: Session) -> Iterator[Connected]:
         """Whose session it is matters only to who may not see all."""

@@ -16,7 +16,7 @@ PAGE = 100
 def tell_owner(house: House, payload: JsonObject) -> None:
     """Timers are the owner's: nobody else hears of them."""
     owners = [client for client in house.clients if client.admitted.principal.is_owner]
-    house.clients.tell(WireEvent(name=CRON, payload=payload, audience=Audience.READERS), owners)
+    house.clients.tell(WireEvent(name=CRON, payload=payload, audience=Audience.READERS), among=owners)
 
 
 class Firings:

@@ -129,7 +129,7 @@ class Nodes:
             "timeoutMs": wish.limit_ms,
             "idempotencyKey": wish.name,
         }
-        self._clients.tell(WireEvent(name=INVOKE, payload=payload, audience=Audience.NODE), (node,))
+        self._clients.tell(WireEvent(name=INVOKE, payload=payload, audience=Audience.NODE), among=(node,))
         return asked
 
     def _forget(self) -> None:

@@ -1,6 +1,6 @@
 """One WebSocket: its handshake, the requests that come in, the frames that go out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeAlias
 
@@ -42,8 +42,8 @@ class Wire(Protocol):
         """The next message; None once the other side has gone."""
         ...
 
-    def take(self, frame: bytes) -> bool:
-        """Send it now, if nothing that was sent before waits for the other side."""
+    def take(self, frames: Sequence[bytes]) -> bool:
+        """Send them now, if nothing that was sent before waits for the other side."""
         ...
 
     async def send(self, frame: bytes) -> None: ...

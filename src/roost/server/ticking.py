@@ -33,7 +33,9 @@ async def announce(house: House) -> None:
         # Once for each who asks, not for each connection: many come back at the same time.
         for caller, clients in house.clients.by_caller().items():
             payload: JsonObject = {"presence": presence(house, caller)}
-            house.clients.tell(WireEvent(name=PRESENCE, payload=payload, audience=Audience.READERS), clients)
+            house.clients.tell(
+                WireEvent(name=PRESENCE, payload=payload, audience=Audience.READERS), among=clients
+            )
         await house.clock.sleep(PRESENCE_MS)
 
 

@@ -3,6 +3,7 @@ many are told goes past its queue: for each of them that would be a task to wake
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -141,12 +142,13 @@ class Widening(WebSocketsSansIOProtocol):
         # Who does not read would never let the last of it go.
         self.loop.call_later(LINGER_S, self.transport.abort)
 
-    def _take(self, text: bytes) -> bool:
-        """Send a text at once, as `send` would, unless it has to wait or there is nobody to send it to."""
+    def _take(self, texts: Sequence[bytes]) -> bool:
+        """Send texts at once, as `send` would, unless they have to wait or there is nobody to send them to."""
         open_now = self.conn.state is State.OPEN and not (self.close_sent or self.transport.is_closing())
         if not open_now or not self.writable.is_set():
             return False
-        self.conn.send_text(text)
+        for text in texts:
+            self.conn.send_text(text)
         self.transport.write(b"".join(self.conn.data_to_send()))
         return True
 

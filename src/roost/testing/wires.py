@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -29,7 +29,7 @@ class LocalWire:
         except (anyio.EndOfStream, anyio.ClosedResourceError):
             return None
 
-    def take(self, frame: bytes) -> bool:
+    def take(self, frames: Sequence[bytes]) -> bool:
         return False
 
     async def send(self, frame: bytes) -> None:

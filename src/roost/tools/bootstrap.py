@@ -13,7 +13,10 @@ def workspace_files(place: Place, names: Iterable[str], caps: FileCaps) -> tuple
     if place.access is WorkspaceAccess.NONE:
         return ()
     workspace = Workspace(place)
-    return shown_files([_found(workspace, name) for name in names], caps)
+    return shown_files(
+        [_found(workspace, name) if workspace.may_hold(name) else FoundFile(name=name) for name in names],
+        caps,
+    )
 
 
 def _found(workspace: Workspace, name: str) -> FoundFile:

@@ -48,6 +48,11 @@ class Workspace:
     def __init__(self, place: Place) -> None:
         self._place = place
 
+    def may_hold(self, path: str) -> bool:
+        """Whether something goes by that name. Where a link leads is not asked: a file that is not there is looked for
+        often."""
+        return os.path.lexists(f"{self._place.workspace}/{path}")
+
     def read(self, path: str) -> bytes:
         """A regular file's bytes."""
         with _explaining(path), self._located(path) as found:

@@ -1,5 +1,6 @@
 """Those who are connected, and what each is sent."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +19,7 @@ from roost.testing.builders import MAIN
 from tests.waiting import until_all_wait
 
 
-def never(_: bytes) -> bool:
+def never(_: Sequence[bytes]) -> bool:
     return False
 
 
@@ -132,14 +133,15 @@ def test_the_connections_of_one_person_are_found_together() -> None:
 
 
 class Narrow:
-    """Takes frames while there is room."""
+    """Takes frames while there is room, and counts how often it was given some."""
 
     def __init__(self) -> None:
-        self.room, self.taken = True, list[bytes]()
+        self.room, self.taken, self.times = True, list[bytes](), 0
 
-    def take(self, frame: bytes) -> bool:
+    def take(self, frames: Sequence[bytes]) -> bool:
         if self.room:
-            self.taken.append(frame)
+            self.taken += frames
+            self.times += 1
         return self.room
 
 
@@ -157,6 +159,31 @@ async def test_a_frame_that_can_go_at_once_waits_for_nobody_and_none_overtakes_a
     outgoing.put(b"5")
     outgoing.close(1000, "")
     assert (await outgoing.next(), await outgoing.next(), wire.taken) == (b"5", None, [b"1"])
+
+
+async def test_what_is_told_together_goes_out_together_and_each_hears_only_what_is_for_it() -> None:
+    clients, wire, other = Clients(bytes), Narrow(), Narrow()
+    reader = replace(connected("a", Scope.READ), outgoing=Outgoing(wire.take, bytes))
+    watcher = replace(connected("b", Scope.READ), outgoing=Outgoing(other.take, bytes), watches=True)
+    for client in (reader, watcher):
+        clients.add(client)
+    clients.tell(*map(event, (Audience.READERS, Audience.WATCHERS, Audience.READERS)))
+    assert [orjson.loads(frame)["seq"] for frame in wire.taken] == [1, 2]
+    assert [orjson.loads(frame)["seq"] for frame in other.taken] == [1, 2, 3]
+    assert (wire.times, other.times) == (1, 1)
+    clients.tell(event(Audience.PAIRERS))
+    assert (wire.times, other.times) == (1, 1)
+
+
+async def test_what_cannot_go_together_at_once_waits_in_its_order() -> None:
+    wire = Narrow()
+    wire.room = False
+    outgoing = Outgoing(wire.take, bytes)
+    outgoing.put_covered((b"1", b"2"))
+    wire.room = True
+    outgoing.put_covered((b"3",))
+    assert [await outgoing.next() for _ in range(3)] == [b"1", b"2", b"3"]
+    assert not wire.taken
 
 
 async def test_who_has_been_sent_everything_is_sent_the_next_at_once_again() -> None:

@@ -1,13 +1,12 @@
 """What goes to a WebSocket without waiting: only as long as it is read."""
 
-from collections.abc import Callable
-
 import anyio
 import anyio.lowlevel
 import uvicorn
 from starlette.types import Receive, Scope, Send
 from websockets.asyncio.client import connect
 
+from roost.server.clients import Take
 from roost.server.listening import Listener, bind
 from roost.server.transports import TAKE, Widening
 
@@ -15,23 +14,23 @@ PIECE = b"x" * 10_000
 
 
 async def test_what_a_client_does_not_read_is_not_taken_without_end() -> None:
-    takes, full, again = list[Callable[[bytes], bool]](), anyio.Event(), anyio.Event()
+    takes, full, again = list[Take](), anyio.Event(), anyio.Event()
 
     async def fill(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "websocket.accept"})
-        take: Callable[[bytes], bool] = scope["state"][TAKE]
+        take: Take = scope["state"][TAKE]
         takes.append(take)
         count = 0
-        while take(PIECE):
-            count += 1
+        while take((PIECE, PIECE)):
+            count += 2
             await anyio.lowlevel.checkpoint()
         full.set()
         await again.wait()
         # Read to the end by now: `send` would not wait, so neither does this.
         await send({"type": "websocket.send", "text": "last"})
-        assert take(b"%d" % count)
+        assert take((b"%d" % count,))
         await send({"type": "websocket.close"})
-        assert not take(b"too late")
+        assert not take((b"too late",))
         takes.clear()
 
     listening = bind("127.0.0.1", 0)
