@@ -167,7 +167,8 @@ class StopRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """`ready_at` is when it may start (debounce, budgets); `fence` counts its claims."""
+    """`ready_at` is when it may start (debounce, budgets); `fence` counts its claims. `read_to` is where its transcript
+    ended when it was claimed with what it answers: whatever came behind that is not its to read."""
 
     id: str
     key: SessionKey
@@ -182,6 +183,7 @@ class Run:
     claim: Claim | None = None
     fence: int = 0
     session_id: str | None = None
+    read_to: int | None = None
     parked: Parked | None = None
     stop: StopRequest | None = None
 
