@@ -64,7 +64,9 @@ async def send(driver: Driver, run: Run, target: SessionKey, text: str, max_turn
     return order.exchange()
 
 
-async def spawn(driver: Driver, run: Run, task: str, cleanup: Cleanup = Cleanup.KEEP) -> Completion:
+async def spawn(
+    driver: Driver, run: Run, task: str, cleanup: Cleanup = Cleanup.KEEP, limit_ms: int | None = None
+) -> Completion:
     """A `sessions_spawn` of a run that is under way: what its session is owed."""
     driver.clock.advance(1)
     order = spawning.SpawnOrder(
@@ -76,6 +78,7 @@ async def spawn(driver: Driver, run: Run, task: str, cleanup: Cleanup = Cleanup.
         at=driver.clock.now(),
         max_children=10_000,
         cleanup=cleanup,
+        limit_ms=limit_ms,
     )
     await driver.store.change_session(run.key, lambda snapshot: spawning.spawn(snapshot, order))
     owed = await driver.store.completions(run.key)

@@ -83,6 +83,7 @@ class Said:
     yielded: bool = False
 
 
+OUT_OF_TIME = Said(state=RunState.TIMEOUT)
 Script = Callable[[Run], Said]
 
 
@@ -226,6 +227,12 @@ class Driver:
 
     async def finish(self, run: Run, said: Said) -> Run:
         return await self.store.finish_run(claim_of(run), self._advance(said))
+
+    async def give_up(self) -> list[Run]:
+        """End everything that waits for others though its time is over."""
+        overdue, advance = await self.store.overdue_runs(self.clock.now()), self._advance(OUT_OF_TIME)
+        ended = [await self.store.give_up(self.home.lease, run.id, advance) for run in overdue]
+        return [run for run in ended if run is not None]
 
     async def stop(self, run_id: str) -> None:
         """End a run that is under way."""

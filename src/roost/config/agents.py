@@ -61,7 +61,9 @@ class Subagents(Section):
     archive_after_minutes: Annotated[
         Count, about("Minutes after its end until a child is archived; 0: never.")
     ] = 60
-    run_timeout_seconds: Annotated[Count, about("Limit of a child's run; 0: none.")] = 0
+    run_timeout_seconds: Annotated[
+        Count, about("Limit of a child's task, also while it waits for children of its own; 0: none.")
+    ] = 0
     announce_timeout_ms: Annotated[Positive, about("Limit of one attempt to announce a result.")] = 120_000
     model: Annotated[
         ModelChoice | None, BeforeValidator(_model_choice), about("Model of children. Unset: the caller's.")

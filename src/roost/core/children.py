@@ -181,8 +181,8 @@ def _give(snapshot: RunSnapshot, completion: Completion, requester: Snapshot, at
     if busy and busy.request.kind in _LISTENING:
         inbound = _inbound(completion.child_run, busy, completion, text, at)
         return (AcceptInput(inbound=inbound, run_id=busy.id, mode=InputMode.STEER), acknowledged)
-    instead_of = completes(snapshot.batch) if snapshot.batch else None
-    request = Request(kind=RunKind.CONTINUATION, lane=Lane.SUBAGENT, completes=instead_of)
+    instead_of, due = (completes(snapshot.batch), snapshot.batch.due) if snapshot.batch else (None, None)
+    request = Request(kind=RunKind.CONTINUATION, lane=Lane.SUBAGENT, completes=instead_of, deadline=due)
     run = _queued(derived_id("heard", completion.child_run), requester.key, snapshot.run.cause, request, at)
     inbound = _inbound(completion.child_run, run, completion, text, at)
     return (QueueRun(run=run), AcceptInput(inbound=inbound, run_id=run.id, mode=InputMode.OPEN), acknowledged)

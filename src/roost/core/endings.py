@@ -11,6 +11,7 @@ from roost.core.sentinels import sentinel_of, strip_trailing
 from roost.core.whereabouts import Met, nowhere
 
 ABANDONED = "stopped while it waited for its sub-agents"
+OVERDUE = "its time was over while it waited for its sub-agents"
 _LEFT = 4
 
 Announce: TypeAlias = Callable[[Completion, str | None], str]
@@ -65,11 +66,11 @@ def gone_on(run: Run, outcome: Outcome, later: Iterable[Run | None], *, owed: bo
 
 
 def continuation(run: Run) -> Request:
-    """What is asked of a run that goes on where this one yielded, and ends in its place."""
+    """What is asked of a run that goes on where this one yielded, and ends in its place: it has the rest of its time."""
     return replace(
         run.request,
         kind=RunKind.CONTINUATION,
-        deadline=None,
+        deadline=run.due,
         longest_ms=None,
         prompt=None,
         completes=completes(run),

@@ -60,8 +60,9 @@ def finish(snapshot: RunSnapshot, ending: Ending) -> Effects:
     A run that yields with nothing to wait for has ended: nobody would ever go on with it. A task whose parts are still at
     work has not, whether its run yielded or not.
     """
-    outcome = ending.outcome
-    ending = replace(ending, outcome=replace(outcome, yielded=children.waits(snapshot, outcome)))
+    waits = children.waits(snapshot, ending.outcome)
+    outcome = replace(ending.outcome, yielded=waits, until=snapshot.run.due if waits else None)
+    ending = replace(ending, outcome=outcome)
     effects = (
         EndRun(run_id=snapshot.run.id, outcome=ending.outcome),
         *hand_over(snapshot.session, snapshot.run, ending.outcome),

@@ -140,9 +140,8 @@ def _denial(run: Run, refused: Unaffordable, at: int) -> RecordDenial:
 
 
 def _awaited(run: Run, moment: int) -> int:
-    """A run that has a deadline is looked at again then, to be ended."""
-    deadline = run.request.deadline
-    return moment if deadline is None else min(moment, deadline)
+    """A run whose time is limited is looked at again when it is over, to be ended."""
+    return moment if run.due is None else min(moment, run.due)
 
 
 def _budget(account: BudgetAccount) -> str:

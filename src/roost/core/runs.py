@@ -117,7 +117,7 @@ class Progress:
 class Outcome:
     """How a run ended; `model_reason` says why that model answered.
 
-    `yielded` marks a turn that ended to wait for the children it spawned.
+    `yielded` marks a turn that ended to wait for the children it spawned, at the latest `until` its time is over.
     """
 
     state: RunState
@@ -127,6 +127,7 @@ class Outcome:
     model: str | None = None
     model_reason: str | None = None
     yielded: bool = False
+    until: int | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -206,7 +207,7 @@ class Run:
 
     @property
     def due(self) -> int | None:
-        """When it has to be over; None: it may take its time."""
+        """When what was asked of it has to be over, in whichever run that ends; None: it may take its time."""
         longest, began = self.request.longest_ms, self.started_at
         limit = None if began is None or longest is None else began + longest
         return min((end for end in (self.request.deadline, limit) if end is not None), default=None)

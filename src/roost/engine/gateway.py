@@ -30,6 +30,7 @@ from roost.engine.leasing import release, renew
 from roost.engine.letters import Letters
 from roost.engine.operations import Operations
 from roost.engine.outbox import DELIVERIES, Outbox
+from roost.engine.patience import Patience
 from roost.engine.reconciler import Reconciler
 from roost.engine.recoverer import Recoverer
 from roost.engine.rulebook import Rulebook
@@ -87,6 +88,7 @@ class Engine:
         self._supervisor = Supervisor(clock, jitter)
         runner = Runner(store, clock, self._book, self.stops, self.feed)
         self._scheduler = Scheduler(store, clock, runner, self._book)
+        self._patience = Patience(store, clock, runner)
         self._hosting = ChannelHost(store, clock, places, self._supervisor)
         self._outbox = Outbox(store, clock, self._book, places, jitter, self._hosting.unserved)
         self.sweeper = Sweeper(store, clock, self._book)
@@ -133,6 +135,7 @@ class Engine:
                     await self._reconciled_once(group)
                     group.start_soon(keep, "outbox", partial(self._outbox.serve, lease, group))
                     group.start_soon(keep, "scheduler", partial(self._scheduler.serve, lease, group))
+                    group.start_soon(keep, "patience", partial(self._patience.serve, lease))
                     group.start_soon(keep, "sweeper", self.sweeper.serve)
                     group.start_soon(keep, "timers", partial(self.timers.serve, lease))
                     group.start_soon(keep, "couriers", self._couriers.serve)

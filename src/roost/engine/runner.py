@@ -10,17 +10,18 @@ from roost.core import stopping
 from roost.core.announce import Stats, announcement
 from roost.core.budgets import Budgets
 from roost.core.effects import Effects
-from roost.core.endings import Ending, completes
+from roost.core.endings import OVERDUE, Ending, completes
 from roost.core.errors import Fenced, RoostError
 from roost.core.finishing import End, Played, conclude
 from roost.core.heartbeats import acknowledged
 from roost.core.keys import CHILD_KINDS
+from roost.core.leases import Lease
 from roost.core.messages import AssistantMessage, StopReason, text_of, tool_calls
 from roost.core.previews import RunOver
 from roost.core.queries import LedgerQuery
 from roost.core.runs import Outcome, Run, RunKind, RunState
 from roost.core.sessions import Overrides
-from roost.core.snapshots import RunSnapshot
+from roost.core.snapshots import Advance, RunSnapshot
 from roost.core.upkeep import Upkeep
 from roost.engine.feed import Feed
 from roost.engine.keeping import until_kept
@@ -79,6 +80,12 @@ class Runner:
             state = ended.outcome.state if ended.outcome else ended.state
             _log.info("run %s ended as %s", run.id, state, extra=traced(run))
             voice.over(over)
+
+    async def give_up(self, lease: Lease, run: Run) -> None:
+        """End a run that yielded and that nobody went on with until its time was over."""
+        end = self._failed(RunState.TIMEOUT, OutOfTime(OVERDUE))
+        if await self._store.give_up(lease, run.id, await self._conclusion(run, end)) is not None:
+            _log.info("run %s ended as %s: %s", run.id, end.outcome.state, OVERDUE, extra=traced(run))
 
     async def _end(self, run: Run, lent: Lent, voice: Voice, rules: Rules) -> End | None:
         """How a run ended, whatever happened in it: one without an end would hold its session for good.
@@ -196,14 +203,22 @@ class Runner:
     async def _finish(self, run: Run, end: End) -> RunOver:
         if run.claim is None:
             raise Fenced(f"run {run.id} is not claimed")
-        stats, rules = await self._stats(run, end), self._book.current
-        calls = await self._calls(run, end.outcome)
-        overrides = Overrides()
+        concluded, overrides = await self._conclusion(run, end), Overrides()
 
         def advance(snapshot: RunSnapshot) -> Effects:
             nonlocal overrides
             session = snapshot.session.session
             overrides = session.overrides if session else overrides
+            return concluded(snapshot)
+
+        ended = await self._store.finish_run(run.claim, advance)
+        return RunOver(run=ended, words=end.played.words, overrides=overrides)
+
+    async def _conclusion(self, run: Run, end: End) -> Advance:
+        stats, rules = await self._stats(run, end), self._book.current
+        calls = await self._calls(run, end.outcome)
+
+        def concluded(snapshot: RunSnapshot) -> Effects:
             ending = Ending(
                 outcome=stopping.judged(snapshot.run, end.outcome),
                 announce=partial(announcement, stats=stats),
@@ -214,8 +229,7 @@ class Runner:
             )
             return conclude(snapshot, end, ending)
 
-        ended = await self._store.finish_run(run.claim, advance)
-        return RunOver(run=ended, words=end.played.words, overrides=overrides)
+        return concluded
 
     async def _stats(self, run: Run, end: End) -> Stats | None:
         """What the announcement of a child says about its work; None for a run that nobody spawned."""

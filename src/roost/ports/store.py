@@ -11,7 +11,6 @@ from roost.core.devices import Devices
 from roost.core.effects import Effects
 from roost.core.entries import Entry, EntryDraft
 from roost.core.events import Event
-from roost.core.exchanges import Completion, Exchange
 from roost.core.fleet import Fleet
 from roost.core.inbound import Accepted, Inbound, InboundRecord
 from roost.core.keys import SessionKey
@@ -35,12 +34,13 @@ from roost.core.runs import Claim, Run, Step
 from roost.core.seals import Sealing
 from roost.core.sendpolicy import Judge, anything
 from roost.core.sessions import Generation, Session
-from roost.core.snapshots import Advance, Decide, DecideExchange, RunSnapshot
+from roost.core.snapshots import Advance, Decide, RunSnapshot
 from roost.core.threads import ThreadBinding
 from roost.core.topics import Topic
 from roost.core.trees import DecideTree
 from roost.core.turntaking import Choose
 from roost.core.workload import Workload
+from roost.ports.exchanges import Exchanges
 from roost.ports.imports import Imports
 from roost.ports.jobs import Jobs
 from roost.ports.lists import Lists
@@ -52,7 +52,7 @@ Recover: TypeAlias = Callable[[RunSnapshot], Effects]
 Told: TypeAlias = Callable[[SessionKey], None]
 
 
-class Store(Lists, Jobs, Points, Imports, Protocol):
+class Store(Lists, Jobs, Points, Imports, Exchanges, Protocol):
     """The only truth. Every verb is one transaction: when it returns, it is durable; when it raises,
     nothing of it was written. Only `WriteUnknown` says that it was written whole or not at all, and not which.
 
@@ -238,6 +238,15 @@ class Store(Lists, Jobs, Points, Imports, Protocol):
         """End a run with everything that follows from its end. `advance` must end it."""
         ...
 
+    async def overdue_runs(self, now: int) -> tuple[Run, ...]:
+        """Runs that yielded and were to be gone on with before now, some of the earliest first."""
+        ...
+
+    async def give_up(self, lease: Lease, run_id: str, advance: Advance) -> Run | None:
+        """End a run that yielded and still waits, with everything that follows from that; None for one that does not,
+        which is overdue no more. `advance` must end it."""
+        ...
+
     async def reap_runs(self, lease: Lease, recover: Recover) -> tuple[Run, ...]:
         """Give every run whose gateway is gone, or began anew, its fate; the runs as they are after it. Each in its own
         transaction: one that cannot be given a fate raises after all others have theirs."""
@@ -255,32 +264,6 @@ class Store(Lists, Jobs, Points, Imports, Protocol):
 
     async def wake_parked(self, lease: Lease) -> tuple[Run, ...]:
         """Every run that a budget keeps waiting is ready now; it is asked again whether it may go on."""
-        ...
-
-    async def exchange(self, exchange_id: str) -> Exchange | None: ...
-    async def exchanges(self, requester: SessionKey, target: SessionKey) -> tuple[Exchange, ...]:
-        """What one session sent to another, as far as it is kept."""
-        ...
-
-    async def exchanges_of(self, key: SessionKey, limit: int) -> tuple[Exchange, ...]:
-        """What a session sent and was sent, newest first."""
-        ...
-
-    async def remote_exchanges(self, limit: int, but_to: Collection[str] = ()) -> tuple[Exchange, ...]:
-        """What was sent to sessions of other gateways, but those named, and is not over, oldest first."""
-        ...
-
-    async def change_exchange(self, exchange_id: str, decide: DecideExchange) -> Exchange | None:
-        """Decide about an exchange, seen with its target under that session's lock; the exchange as it is then. Where the
-        target is gone nothing is decided."""
-        ...
-
-    async def completion(self, child_run: str) -> Completion | None:
-        """How far the task is that a child was spawned with, whoever was told of it."""
-        ...
-
-    async def completions(self, requester: SessionKey) -> tuple[Completion, ...]:
-        """What a session is owed or was told and has not acknowledged, oldest first."""
         ...
 
     def keep_out(self, secrets: Sealing) -> None:

@@ -245,7 +245,8 @@ async def request_stop(unit: Unit, effect: fx.RequestStop) -> None:
 
 async def end_run(unit: Unit, effect: fx.EndRun) -> SessionKey:
     run = await unit.known_run(effect.run_id)
-    if run.state.ended:
+    # One that yielded has not come to its end.
+    if run.state.ended and not (run.outcome and run.outcome.yielded):
         raise Conflict(f"run {run.id} has ended already")
     if not effect.outcome.state.ended:
         raise InvalidInput(f"{effect.outcome.state} is no way for a run to end")

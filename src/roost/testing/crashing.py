@@ -210,6 +210,8 @@ class CrashingStore(_CrashingLeases):
         self.unclaim_runs = crashes.around("store.unclaim_runs", store.unclaim_runs)
         self.begin_step = crashes.around("store.begin_step", store.begin_step)
         self.finish_run = crashes.around("store.finish_run", store.finish_run)
+        self.overdue_runs = crashes.around("store.overdue_runs", store.overdue_runs)
+        self.give_up = crashes.around("store.give_up", store.give_up)
         self.reap_runs = crashes.around("store.reap_runs", store.reap_runs)
         self.reserve = crashes.around("store.reserve", store.reserve)
         self.release = crashes.around("store.release", store.release)

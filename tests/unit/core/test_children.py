@@ -163,11 +163,20 @@ def test_an_idle_sub_agent_is_given_its_childs_end_in_a_new_run() -> None:
     assert isinstance(queued, QueueRun)
     assert isinstance(accepted, AcceptInput)
     assert (queued.run.key, queued.run.request.completes) == (CHILD, "b1")
+    assert queued.run.request.deadline is None
     assert (accepted.run_id, accepted.mode, accepted.inbound.reply_to) == (
         queued.run.id,
         InputMode.OPEN,
         None,
     )
+
+
+@pytest.mark.requirement("P1", "D21")
+def test_a_sub_agent_hears_of_its_child_in_the_time_that_its_task_has_left() -> None:
+    at_task = replace(BATCH, key=CHILD, request=Request(longest_ms=7), started_at=NOON)
+    _, queued, *_ = child_end(spawned(at_task, samples.snapshot(CHILD)), ending())
+    assert isinstance(queued, QueueRun)
+    assert queued.run.request.deadline == NOON + 7
 
 
 def test_a_sub_agent_whose_spawning_run_is_unknown_is_given_it_all_the_same() -> None:

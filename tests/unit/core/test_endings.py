@@ -46,8 +46,17 @@ def test_what_goes_on_after_a_yield_answers_the_same_people_in_the_same_place() 
     )
     run = samples.run(request=asked)
     after = continuation(run)
-    assert after == replace(asked, kind=RunKind.CONTINUATION, deadline=None, prompt=None, completes="r1")
+    assert after == replace(asked, kind=RunKind.CONTINUATION, prompt=None, completes="r1")
     assert completes(samples.run("r2", request=after)) == "r1"
+
+
+@pytest.mark.requirement("D21")
+def test_what_goes_on_after_a_yield_has_the_rest_of_the_time() -> None:
+    run = replace(samples.run(request=Request(deadline=90, longest_ms=20)), started_at=50)
+    after = continuation(run)
+    assert (after.deadline, after.longest_ms) == (70, None)
+    again = continuation(replace(samples.run("r2", request=after), started_at=65))
+    assert (again.deadline, again.longest_ms) == (70, None)
 
 
 def test_a_run_that_yielded_is_gone_on_with_by_one_of_few() -> None:

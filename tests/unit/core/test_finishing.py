@@ -78,6 +78,17 @@ def test_a_child_that_yields_has_ended_unless_it_has_something_to_wait_for(waits
     assert served == (set() if waits else {SettleCompletion, PutExchange})
 
 
+@pytest.mark.requirement("D21")
+@pytest.mark.parametrize("pending", [True, False])
+def test_a_run_that_waits_for_others_waits_until_its_time_is_over(pending: bool) -> None:
+    run = samples.run(request=Request(deadline=NOON + 5))
+    own = (samples.completion("r9", batch="r1"),) if pending else ()
+    snapshot = RunSnapshot(run=run, session=samples.snapshot(), spawned=own)
+    end, *_ = finish(snapshot, Ending(outcome=replace(DONE, yielded=True), announce=lambda _, __: ""))
+    assert isinstance(end, EndRun)
+    assert (end.outcome.yielded, end.outcome.until) == (pending, NOON + 5 if pending else None)
+
+
 WORDS = AssistantMessage(content=(Text("Sunny."),), at=NOON)
 LOAD = Load(window=100_000, tokens=99_000, counted=False, chars=400_000, gains=True, unflushed=False)
 FOLLOWS = Upkeep(load=LOAD, settings=ContextSettings(), zone=samples.UTC_ZONE)

@@ -134,7 +134,7 @@ def test_a_turn_that_yielded_unread_words_of_its_last_child_goes_on_with_them(
     run = samples.run(request=Request(reply_to=CHAT, exchange_id="x1", deadline=5))
     queued, _ = hand_over(replace(BUSY, pending=(heard,), children=others), run, outcome)
     assert isinstance(queued, QueueRun)
-    after = Request(kind=RunKind.CONTINUATION, reply_to=CHAT, exchange_id="x1", completes="r1")
+    after = Request(kind=RunKind.CONTINUATION, reply_to=CHAT, exchange_id="x1", completes="r1", deadline=5)
     assert queued.run.request == (after if goes_on else Request())
 
 

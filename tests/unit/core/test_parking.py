@@ -161,8 +161,9 @@ def test_nobody_is_let_down_who_was_promised_nothing_got_an_answer_or_heard_of_i
 
 
 @pytest.mark.parametrize("held", [0, 1_000])
-def test_a_run_with_a_deadline_is_looked_at_again_then(held: int) -> None:
-    run = replace(RUN, request=Request(reply_to=CHAT, deadline=NOON + 10))
+@pytest.mark.parametrize("limit", [Request(deadline=NOON + 10), Request(longest_ms=11)])
+def test_a_run_whose_time_is_limited_is_looked_at_again_when_it_is_over(held: int, limit: Request) -> None:
+    run = replace(RUN, request=replace(limit, reply_to=CHAT), started_at=NOON - 1)
     ruling = rule(run, balances(TOKENS, spent=1_000 - held, held=held), asked(TOKENS), CHAT)
     assert isinstance(ruling, Waits)
     assert ruling.ready_at == NOON + 10

@@ -83,6 +83,12 @@ def settled_run(run: Run, before: int) -> bool:
     return run.outcome is not None and max(run.ready_at, run.outcome.at) < before
 
 
+def overdue(runs: Iterable[Run], now: int) -> list[Run]:
+    """Those that were to be gone on with by now, earliest first."""
+    waiting = [(run.outcome.until, run) for run in runs if run.outcome and run.outcome.until is not None]
+    return [run for until, run in sorted(waiting, key=lambda one: one[0]) if until <= now]
+
+
 def settled_delivery(delivery: Delivery, before: int) -> bool:
     return delivery.state.settled and max(delivery.created_at, delivery.ready_at) < before
 

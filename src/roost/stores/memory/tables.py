@@ -25,7 +25,7 @@ from roost.core.threads import ThreadBinding
 from roost.core.turntaking import asker, next_in_line
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.memory.facts import FactTables
-from roost.stores.memory.filters import forked, in_scope, under_way_beyond, wanted
+from roost.stores.memory.filters import forked, in_scope, overdue, under_way_beyond, wanted
 from roost.stores.memory.jobs import JobTables
 from roost.stores.memory.limits import refuse_oversized, storable
 from roost.stores.memory.points import PointTables
@@ -294,6 +294,9 @@ class MemoryTables(FactTables, JobTables, PointTables):
 
     async def parked_runs(self) -> tuple[Run, ...]:
         return tuple(run for run in self._runs if run.state is RunState.QUEUED and run.parked is not None)
+
+    async def overdue_runs(self, now: int, limit: int) -> tuple[Run, ...]:
+        return tuple(overdue(self._runs, now)[:limit])
 
     async def insert_run(self, run: Run) -> None:
         if run.id in self._runs:

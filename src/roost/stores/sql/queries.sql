@@ -246,7 +246,7 @@ SELECT body FROM inbound WHERE key = ?;
 INSERT INTO runs (id, key, principal, asker, lane, state, ready_at, body, tenant) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update_run
-UPDATE runs SET state = ?, ready_at = ?, aside = ?, body = ? WHERE id = ?;
+UPDATE runs SET state = ?, ready_at = ?, aside = ?, waits_until = ?, body = ? WHERE id = ?;
 
 -- name: run
 SELECT body FROM runs WHERE id = ?;
@@ -263,6 +263,9 @@ SELECT body FROM runs INDEXED BY runs_running WHERE state = 'running' ORDER BY s
 -- name: parked_runs
 -- Nearly only those that wait for a budget; the value itself says which do.
 SELECT body FROM runs INDEXED BY runs_queued WHERE state = 'queued' AND instr(body, '"parked":') > 0 ORDER BY seq;
+
+-- name: overdue_runs
+SELECT body FROM runs INDEXED BY runs_waiting WHERE waits_until <= ? ORDER BY waits_until, seq LIMIT ?;
 
 -- name: ready_runs
 -- The oldest queued run of each session that has none running, but for people one of whose runs stands aside; the first

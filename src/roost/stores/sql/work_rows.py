@@ -99,6 +99,9 @@ class WorkRows(Rows):
         found: tuple[Run, ...] = await self._bodies("parked_runs", (), Run)
         return tuple(run for run in found if run.parked is not None)
 
+    async def overdue_runs(self, now: int, limit: int) -> tuple[Run, ...]:
+        return await self._bodies("overdue_runs", (now, limit), Run)
+
     async def insert_run(self, run: Run) -> None:
         values = (
             run.id,
@@ -114,7 +117,8 @@ class WorkRows(Rows):
         await self._insert_new("insert_run", values, f"run id {run.id}")
 
     async def update_run(self, run: Run) -> None:
-        await self._do("update_run", (run.state, run.ready_at, int(run.aside), encode(run), run.id))
+        until = run.outcome.until if run.outcome else None
+        await self._do("update_run", (run.state, run.ready_at, int(run.aside), until, encode(run), run.id))
 
     # -- exchanges, completions, bindings ------------------------------------------------------------
 

@@ -33,10 +33,11 @@ SELECT e.id, g.session, e.body FROM entries e JOIN generations g ON g.id = e.gen
 WHERE e.id > ? AND e.id <= ? ORDER BY e.id LIMIT ?;
 
 -- name: misstated_runs
-SELECT id FROM runs WHERE state <> body ->> '$.state';
+SELECT id FROM runs WHERE state <> body ->> '$.state' OR waits_until IS NOT body ->> '$.outcome.until';
 
 -- name: restate_runs
-UPDATE runs SET state = body ->> '$.state' WHERE state <> body ->> '$.state';
+UPDATE runs SET state = body ->> '$.state', waits_until = body ->> '$.outcome.until'
+WHERE state <> body ->> '$.state' OR waits_until IS NOT body ->> '$.outcome.until';
 
 -- name: misstated_inbound
 SELECT id FROM inbound WHERE state <> body ->> '$.state';

@@ -18,7 +18,7 @@ from roost.core.snapshots import Advance, DecideExchange
 from roost.core.turntaking import PER_ASKER, Backlog, Choose
 from roost.ports import Recover, Render
 from roost.stores.applying import apply
-from roost.stores.seeing import seen_exchange, seen_run
+from roost.stores.seeing import seen_exchange, seen_run, standing
 from roost.stores.tables import Tables
 from roost.stores.taking import take
 from roost.stores.unit import Unit, going_on, live_leases
@@ -108,12 +108,26 @@ class RunVerbs(Verbs):
 
     async def finish_run(self, claim: Claim, advance: Advance) -> Run:
         async def verb(unit: Unit) -> Run:
-            run = await unit.claimed_run(claim)
-            await apply(unit, advance(await seen_run(unit, run)))
-            ended = unit.end_of(run.id)
-            if ended is None:
-                raise InvalidInput(f"the decision on run {run.id} did not end it")
-            return ended
+            return await _ended(unit, await unit.claimed_run(claim), advance)
+
+        return await self._write(verb)
+
+    async def overdue_runs(self, now: int) -> tuple[Run, ...]:
+        return await self._look(lambda tables: tables.overdue_runs(now, READY_LIMIT))
+
+    async def give_up(self, lease: Lease, run_id: str, advance: Advance) -> Run | None:
+        async def verb(unit: Unit) -> Run | None:
+            await hold(unit, lease)
+            if await unit.tables.run(run_id) is None:
+                return None
+            run = await unit.known_run(run_id)
+            if run.outcome is None or run.outcome.until is None:
+                return None
+            stands = await standing(unit.tables, run_id)
+            if stands is not None and stands.id == run_id and stands.state is RunState.RUNNING:
+                return await _ended(unit, run, advance)
+            await unit.tables.update_run(replace(run, outcome=replace(run.outcome, until=None)))
+            return None
 
         return await self._write(verb)
 
@@ -130,6 +144,14 @@ class RunVerbs(Verbs):
         if failures:
             raise failures[0]
         return tuple(reaped)
+
+
+async def _ended(unit: Unit, run: Run, advance: Advance) -> Run:
+    await apply(unit, advance(await seen_run(unit, run)))
+    ended = unit.end_of(run.id)
+    if ended is None:
+        raise InvalidInput(f"the decision on run {run.id} did not end it")
+    return ended
 
 
 async def _adrift(tables: Tables) -> tuple[Run, ...]:

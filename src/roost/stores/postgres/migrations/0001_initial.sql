@@ -196,6 +196,7 @@ CREATE TABLE runs (
     state        text COLLATE "C" NOT NULL,
     ready_at     bigint NOT NULL,
     aside        bigint NOT NULL DEFAULT 0,
+    waits_until  bigint,
     body         text COLLATE "C" NOT NULL
 );
 
@@ -203,6 +204,7 @@ CREATE INDEX runs_active ON runs (key, state) WHERE state IN ('queued', 'running
 CREATE INDEX runs_queued ON runs (key, seq) WHERE state = 'queued';
 CREATE INDEX runs_running ON runs (key, seq) WHERE state = 'running';
 CREATE INDEX runs_aside ON runs (key, principal) WHERE aside = 1;
+CREATE INDEX runs_waiting ON runs (waits_until) WHERE waits_until IS NOT NULL;
 CREATE INDEX runs_by_key ON runs (key);
 CREATE INDEX runs_ended ON runs (ready_at) WHERE state NOT IN ('queued', 'running');
 
