@@ -47,7 +47,9 @@ def _inbound(driver: Driver, run: Run, target: SessionKey, message: Message) -> 
     )
 
 
-async def send(driver: Driver, run: Run, target: SessionKey, text: str, max_turns: int = 5) -> Exchange:
+async def send(
+    driver: Driver, run: Run, target: SessionKey, text: str, max_turns: int = 5, wait_ms: int = 0
+) -> Exchange:
     """A `sessions_send` of a run that is under way."""
     refused = a2a.check_hops(run.cause.hops, target)
     if refused:
@@ -59,6 +61,7 @@ async def send(driver: Driver, run: Run, target: SessionKey, text: str, max_turn
         text=text,
         at=driver.clock.now(),
         max_turns=max_turns,
+        wait_ms=wait_ms,
     )
     await driver.store.accept_inbound(order.inbound(), lambda snapshot: sending.send(snapshot, order))
     return order.exchange()

@@ -234,3 +234,4 @@ async def test_a_child_that_was_given_up_and_is_to_be_deleted_is_told_and_gone_w
     await driver.play(lambda run: OUT_OF_TIME)
     assert len(await told_in(driver, MAIN)) == 1
     assert await driver.store.completions(MAIN) == ()
+    assert await driver.store.session(child.child) is None

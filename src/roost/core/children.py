@@ -4,7 +4,6 @@ The completion is settled in any case. Then exactly one of: the requester waits 
 when its last child ends; the requester is a sub-agent and gets it as an input; or the requester's chat is told.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -18,14 +17,13 @@ from roost.core.effects import (
     AcknowledgeCompletion,
     AddDelivery,
     AppendEntries,
-    DiscardSession,
     Effects,
     QueueRun,
     SettleCompletion,
 )
 from roost.core.endings import Ending, completes, continuation
 from roost.core.entries import EntryDraft
-from roost.core.exchanges import Cleanup, Completion, CompletionStatus
+from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.handover import steers
 from roost.core.inbound import Inbound, InputMode, Source
 from roost.core.keys import CHILD_KINDS, SessionKey
@@ -86,21 +84,6 @@ def _steered_on(snapshot: RunSnapshot, outcome: Outcome) -> bool:
     """Whether its requester said more than the run has read: what follows it ends in its place."""
     unread = (record.inbound for record in snapshot.session.pending if record.run_id == snapshot.run.id)
     return outcome.succeeded and any(steers(one) for one in unread)
-
-
-def discarded(snapshot: RunSnapshot, effects: Effects) -> Effects:
-    """The sessions of children that were to be removed once their end is known, and now it is."""
-    own = (snapshot.completion,) if snapshot.completion else ()
-    known = tuple(one for one in own if one.acknowledged_at is not None)
-    return removed((*own, *snapshot.siblings, *snapshot.session.children), effects, known=known)
-
-
-def removed(owed: Iterable[Completion], effects: Effects, *, known: tuple[Completion, ...] = ()) -> Effects:
-    """The same of those whose end is told by these effects, or `known` already."""
-    told = {one.child_run for one in effects if isinstance(one, AcknowledgeCompletion)}
-    ended = (*known, *(one for one in owed if one.child_run in told))
-    gone = dict.fromkeys(one.child for one in ended if one.cleanup is Cleanup.DELETE)
-    return tuple(DiscardSession(key=key) for key in gone)
 
 
 def waits(snapshot: RunSnapshot, outcome: Outcome) -> bool:

@@ -304,7 +304,7 @@ class SettleCompletion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcknowledgeCompletion:
-    """The requester has it."""
+    """The requester has it. A child that was to be deleted then goes as soon as it has nothing left to do."""
 
     child_run: str
     at: int

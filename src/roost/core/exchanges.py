@@ -126,7 +126,7 @@ class CompletionStatus(StrEnum):
 
 
 class Cleanup(StrEnum):
-    """What becomes of a child's session once its requester knows how it ended."""
+    """What becomes of a child's session once its requester knows how it ended, and what waited for it has its end."""
 
     KEEP = "keep"
     DELETE = "delete"

@@ -63,7 +63,7 @@ def finish(snapshot: RunSnapshot, ending: Ending) -> Effects:
     waits = children.waits(snapshot, ending.outcome)
     outcome = replace(ending.outcome, yielded=waits, until=snapshot.run.due if waits else None)
     ending = replace(ending, outcome=outcome)
-    effects = (
+    return (
         EndRun(run_id=snapshot.run.id, outcome=ending.outcome),
         *hand_over(snapshot.session, snapshot.run, ending.outcome),
         *a2a.advance(snapshot, ending),
@@ -72,7 +72,6 @@ def finish(snapshot: RunSnapshot, ending: Ending) -> Effects:
         *postings.fired(snapshot, ending),
         *parking.let_down(snapshot.run, ending.outcome),
     )
-    return (*effects, *children.discarded(snapshot, effects))
 
 
 def _entries(snapshot: RunSnapshot, played: Played) -> Effects:

@@ -10,7 +10,7 @@ from roost.core import a2a
 from roost.core.addresses import Address
 from roost.core.announce import Stats, announce_text, stats_of
 from roost.core.burying import Lost, bury
-from roost.core.children import child_end, go_on, removed, told_entry
+from roost.core.children import child_end, go_on, told_entry
 from roost.core.effects import (
     AcknowledgeCompletion,
     AppendEntries,
@@ -102,12 +102,10 @@ def kill(tree: Tree, children: Collection[SessionKey], request: StopRequest) -> 
     killed = [_kill(tree, child, request) for child in children]
     busy = {one.run.key for one in tree.runs}
     idle = [one for one in tree.session.children if one.child in children and one.child not in busy]
-    settled = _settle_idle(tree, idle, request)
     return Stopped(
         effects=(
             *(effect for one in killed for effect in one.effects),
-            *settled,
-            *removed(tree.session.children, settled),
+            *_settle_idle(tree, idle, request),
         ),
         runs=tuple(run for one in killed for run in one.runs),
         ended=sum(one.ended for one in killed),
@@ -192,9 +190,8 @@ def _stopped(
         ),
         _given_up(tree, waiting, request),
     ]
-    effects = tuple(effect for group in steps for effect in group)
     return Stopped(
-        effects=(*effects, *removed((child for _, child in owed), effects)),
+        effects=tuple(effect for group in steps for effect in group),
         runs=tuple(run.id for run in under_way),
         ended=len(waiting),
         children=len(unsettled | {one.run.key for one in runs if one.run.key != tree.session.key}),

@@ -105,24 +105,12 @@ async def delete_session(unit: Unit, effect: fx.DeleteSession) -> None:
         )
     if await unit.tables.forks(effect.key):
         raise continued(effect.key)
-    await _remove(unit, effect.key)
+    await unit.remove(effect.key)
 
 
 async def discard_session(unit: Unit, effect: fx.DiscardSession) -> None:
-    if await unit.session(effect.key) is None:
-        return
-    if not await unit.tables.has_work(effect.key) and not await unit.tables.forks(effect.key):
-        await _remove(unit, effect.key)
-
-
-async def _remove(unit: Unit, key: SessionKey) -> None:
-    # Events that waited for a turn of it: there will be none.
-    for record in await unit.tables.pending_inputs(key):
-        await unit.tables.update_inbound(
-            replace(record, state=InboundState.DEAD, reason="its session was deleted")
-        )
-    await unit.tables.delete_session(key)
-    unit.forget(key)
+    if await unit.session(effect.key) is not None and await unit.may_go(effect.key):
+        await unit.remove(effect.key)
 
 
 async def append_entries(unit: Unit, effect: fx.AppendEntries) -> SessionKey:
@@ -307,6 +295,8 @@ async def acknowledge(unit: Unit, effect: fx.AcknowledgeCompletion) -> SessionKe
     if completion is None or completion.acknowledged_at is not None:
         return None
     await unit.tables.update_completion(replace(completion, acknowledged_at=effect.at))
+    unit.eased(completion.child)
+    unit.eased(completion.requester)
     return completion.requester
 
 

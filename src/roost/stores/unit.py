@@ -5,19 +5,21 @@ and raises the version by one.
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 from roost.core.addresses import Account
 from roost.core.deliveries import Delivery
 from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound
 from roost.core.events import Event, EventKind
-from roost.core.exchanges import Completion, CompletionStatus, ExchangeState
+from roost.core.exchanges import Cleanup, Completion, CompletionStatus, Exchange, ExchangeState
 from roost.core.inbound import InboundRecord, InboundState
-from roost.core.keys import SessionKey
+from roost.core.keys import CHILD_KINDS, SessionKey
 from roost.core.runs import Claim, Run, RunState
 from roost.core.seals import Sealing
 from roost.core.sessions import Growth, Session, SessionStatus
 from roost.core.snapshots import Snapshot
+from roost.core.spawning import run_of
 from roost.core.summaries import count, summarise
 from roost.ports import Clock, Topic, TopicKind
 from roost.stores.codec import key_text
@@ -33,6 +35,7 @@ DELIVERIES = Topic(TopicKind.DELIVERIES)
 DELIVERIES_DUE = Topic(TopicKind.DELIVERIES_DUE)
 JOBS = Topic(TopicKind.JOBS)
 REMOTES = Topic(TopicKind.REMOTES)
+NEWEST = 512
 
 
 async def live_leases(tables: Tables) -> frozenset[tuple[str, int]]:
@@ -64,6 +67,7 @@ class Unit:
         self._absorbing: set[str] = set()
         self._left: set[str] = set()
         self._ended: dict[str, Run] = {}
+        self._eased: set[SessionKey] = set()
 
     # -- reading under the lock ----------------------------------------------------------------------
 
@@ -223,6 +227,10 @@ class Unit:
             absorbing = self._absorbing.pop()
             if await self.tables.inbound(absorbing) is None:
                 raise InvalidInput(f"a message cannot be merged into {absorbing}, which is not there")
+        while self._eased:
+            eased = min(self._eased, key=str)
+            self._eased.remove(eased)
+            await self._let_go(eased)
         # Last among the locks: who waits for a budget holds every session it needs.
         if self._left:
             left, self._left = self._left, set()
@@ -233,6 +241,40 @@ class Unit:
         if self._events:
             await self.tables.insert_events(self._events)
             self._events = []
+
+    async def _let_go(self, key: SessionKey) -> None:
+        """A child that is to be deleted goes once its requester was told how it ended and it has nothing left to do."""
+        told = await self.tables.completion(run_of(key)) if key.kind in CHILD_KINDS else None
+        if told is None or told.acknowledged_at is None or told.cleanup is not Cleanup.DELETE:
+            return
+        if await self.session(key) is not None and await self.may_go(key):
+            answers = await self._awaited_of(key)
+            await self.remove(key)
+            for answer in answers:
+                await self.tables.put_exchange(answer)
+
+    async def _awaited_of(self, key: SessionKey) -> list[Exchange]:
+        """What a session answered to calls that still wait for it: who goes unasked takes no answer away."""
+        awaited = [one for one in await self.tables.exchanges_of(key, NEWEST) if one.sent.awaited]
+        senders = [await self.tables.run(one.sent.by or "") for one in awaited]
+        heard = (one for one, run in zip(awaited, senders, strict=True) if run and not run.state.ended)
+        return [one for one in heard if one.requester != key]
+
+    async def may_go(self, key: SessionKey) -> bool:
+        """Whether a session has nothing left to do, and no other goes on from what was said in it."""
+        return not await self.tables.has_work(key) and not await self.tables.forks(key)
+
+    async def remove(self, key: SessionKey) -> None:
+        """Delete a session that this transaction holds; the one it may have begun with needs it no more."""
+        parent = self._held[key].session.lineage.parent
+        if parent is not None:
+            self.eased(parent)
+        # Events that waited for a turn of it: there will be none.
+        for record in await self.tables.pending_inputs(key):
+            dead = replace(record, state=InboundState.DEAD, reason="its session was deleted")
+            await self.tables.update_inbound(dead)
+        await self.tables.delete_session(key)
+        self.forget(key)
 
     async def _write(self, held: Held) -> None:
         written = held.written()
@@ -292,8 +334,13 @@ class Unit:
         """Nobody plays the run any more: a call it had under way will not be heard of."""
         self._left.add(run.id)
 
+    def eased(self, key: SessionKey) -> None:
+        """A session has less to do; one that was to go when it has nothing left to do may go now."""
+        self._eased.add(key)
+
     def ended(self, run: Run) -> None:
         self._shifted.add(run.key)
+        self.eased(run.key)
         self._ended[run.id] = run
 
     def end_of(self, run_id: str) -> Run | None:

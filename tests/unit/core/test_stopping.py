@@ -7,7 +7,6 @@ from roost.core.effects import (
     AcknowledgeCompletion,
     AddDelivery,
     AppendEntries,
-    DiscardSession,
     Effects,
     EndRun,
     KillInput,
@@ -16,7 +15,7 @@ from roost.core.effects import (
     RequestStop,
     SettleCompletion,
 )
-from roost.core.exchanges import Cleanup, Completion, CompletionStatus, Phase
+from roost.core.exchanges import Completion, CompletionStatus, Phase
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, UserMessage, text_of
 from roost.core.runs import Outcome, Parked, Request, Run, RunKind, RunState, StopRequest
@@ -324,15 +323,3 @@ def test_a_run_that_tells_of_a_child_ends_as_one_under_way_unless_its_requester_
     assert of(stopped.effects, RequestStop) == ([RequestStop(run_id="a1", stop=STOP)] if told else [])
     assert bool(of(stopped.effects, EndRun)) is not told
     assert (stopped.runs, stopped.ended) == ((("a1",), 0) if told else ((), 1))
-
-
-@pytest.mark.parametrize("cleanup", Cleanup)
-def test_stopped_children_that_were_to_be_removed_are(cleanup: Cleanup) -> None:
-    child = replace(samples.completion("c-run"), child=CHILD, cleanup=cleanup)
-    session = replace(samples.snapshot(), children=(child,))
-    gone = [DiscardSession(key=CHILD)] if cleanup is Cleanup.DELETE else []
-    for stopped in (
-        stopping.stop(tree(session=session), STOP),
-        stopping.kill(tree(session=session), [CHILD], STOP),
-    ):
-        assert of(stopped.effects, DiscardSession) == gone
