@@ -21,8 +21,9 @@ def hand_over(snapshot: Snapshot, run: Run, outcome: Outcome) -> Effects:
     to one that a newer message ended stands before that in the transcript, and has no answer of its own."""
     dead = [record for record in snapshot.pending if record.run_id == run.id and _dies(record, outcome)]
     why = f"the run ended as {outcome.state} before reading it"
-    # Who stops a session does not want to find there what comes of what was stopped.
-    put_away = bury if outcome.state is RunState.KILLED and not _goes_on(run) else lay_by
+    # Who stops a session does not want to find there what comes of what was stopped. One that is started afresh goes on.
+    stopped = outcome.state is RunState.KILLED and not _goes_on(run) and _is_here(snapshot, run)
+    put_away = bury if stopped else lay_by
     buried = [put_away(snapshot.carried(one), why, outcome.at) for one in dead]
     left = tuple(record for record in snapshot.pending if record not in dead)
     left_over = replace(snapshot, pending=left)
@@ -34,10 +35,14 @@ def _goes_on(run: Run) -> bool:
     return run.stop is not None and run.stop.goes_on
 
 
+def _is_here(snapshot: Snapshot, run: Run) -> bool:
+    """Whether a run belongs to the conversation as it is, which was not started afresh since it began."""
+    return snapshot.session is not None and run.session_id in (None, snapshot.session.session_id)
+
+
 def _gave_way(snapshot: Snapshot, run: Run) -> bool:
     """Whether a newer message of the same conversation ended a run."""
-    here = snapshot.session is not None and snapshot.session.session_id == run.session_id
-    return here and run.stop is not None and run.stop.reason == INTERRUPTED
+    return _is_here(snapshot, run) and run.stop is not None and run.stop.reason == INTERRUPTED
 
 
 def _kept(snapshot: Snapshot, run: Run) -> Effects:

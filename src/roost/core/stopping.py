@@ -52,7 +52,25 @@ def stop(tree: Tree, request: StopRequest, *, told: Address | None = None) -> St
 
 
 def stop_below(tree: Tree, request: StopRequest) -> Stopped:
-    """Stop what hangs below a session; the session itself goes on."""
+    """Stop what hangs below a session; the session itself goes on, and hears of a child that has ended and is about to
+    tell of it."""
+    telling = [one for one in tree.runs if _tells(one, tree.session.key)]
+    told = {completes(one.run) for one in telling}
+    children = tuple(one for one in tree.session.children if one.child_run not in told)
+    unfinished = replace(
+        tree,
+        session=replace(tree.session, children=children),
+        runs=tuple(one for one in tree.runs if one not in telling),
+    )
+    return _stop_below(unfinished, request)
+
+
+def _tells(snapshot: RunSnapshot, requester: SessionKey) -> bool:
+    owed = snapshot.completion
+    return snapshot.run.tells_of_task and owed is not None and owed.requester == requester
+
+
+def _stop_below(tree: Tree, request: StopRequest) -> Stopped:
     runs = tuple(run for run in tree.runs if run.run.key != tree.session.key)
     inputs = tuple(lost for one in tree.below for lost in _waiting(one))
     return _stopped(tree, request, runs=runs, inputs=inputs, told=None)
@@ -120,7 +138,7 @@ def _kill(tree: Tree, child: SessionKey, request: StopRequest) -> Stopped:
     if branch is None:
         owed = any(one.child == child for one in tree.session.children)
         return Stopped(effects=(), runs=(), ended=0, children=1 if owed else 0, cleared=())
-    below = stop_below(branch, request)
+    below = _stop_below(branch, request)
     own = [one.run for one in branch.runs if one.run.key == child]
     inputs = _waiting(branch.session)
     effects = (

@@ -87,14 +87,17 @@ def test_what_a_child_reports_is_kept_for_the_next_turn(state: RunState) -> None
 
 @pytest.mark.requirement("P1", "P13")
 @pytest.mark.parametrize("goes_on", [True, False])
+@pytest.mark.parametrize("began_in", [None, "s1", "before"])
 def test_what_a_child_reports_to_a_session_that_was_stopped_is_dead_unless_that_goes_on(
-    goes_on: bool,
+    goes_on: bool, began_in: str | None
 ) -> None:
     report = pending(inbound("m1", kind=ProvenanceKind.SUBAGENT), "r1")
     stop = StopRequest(reason="a person's word", by=OWNER, at=NOON, goes_on=goes_on)
     stopped = Outcome(state=RunState.KILLED, at=LATER)
-    effects = hand_over(replace(BUSY, pending=(report,)), replace(samples.run(), stop=stop), stopped)
-    wanted = [KeepInput, AppendEntries] if goes_on else [KillInput, AddDelivery]
+    run = replace(samples.run(), stop=stop, session_id=began_in)
+    effects = hand_over(replace(BUSY, pending=(report,)), run, stopped)
+    kept = goes_on or began_in == "before"
+    wanted = [KeepInput, AppendEntries] if kept else [KillInput, AddDelivery]
     assert [type(effect) for effect in effects] == wanted
 
 

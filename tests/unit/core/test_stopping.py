@@ -323,3 +323,19 @@ def test_a_run_that_tells_of_a_child_ends_as_one_under_way_unless_its_requester_
     assert of(stopped.effects, RequestStop) == ([RequestStop(run_id="a1", stop=STOP)] if told else [])
     assert bool(of(stopped.effects, EndRun)) is not told
     assert (stopped.runs, stopped.ended) == ((("a1",), 0) if told else ((), 1))
+
+
+@pytest.mark.requirement("P1")
+@pytest.mark.parametrize("own", [True, False])
+def test_a_session_that_goes_on_hears_of_its_own_child_which_is_about_to_tell_it_of_its_end(
+    own: bool,
+) -> None:
+    request = Request(kind=RunKind.ANNOUNCE, completes="c-run")
+    run = samples.run("a1", key=CHILD, state=RunState.QUEUED, kind=ProvenanceKind.SUBAGENT, request=request)
+    requester = samples.MAIN if own else samples.OPS
+    ended = replace(samples.completion("c-run", requester=requester), child=CHILD, status=CompletionStatus.OK)
+    seen = RunSnapshot(run=run, session=below(), completion=ended)
+    session = replace(samples.snapshot(), children=(ended,) if own else ())
+    stopped = stopping.stop_below(Tree(session=session, below=(below(),), runs=(seen,)), STOP)
+    assert (stopped.effects == ()) is own
+    assert stopped.ended == (0 if own else 1)
