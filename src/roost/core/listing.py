@@ -25,7 +25,7 @@ from roost.core.sessions import (
 INTERNAL, UNKNOWN = "internal", "unknown"
 NAME_CHARS = 512
 
-_WITHOUT_CHANNEL = (SessionKind.CRON, SessionKind.HOOK, SessionKind.NODE)
+_WITHOUT_CHANNEL = frozenset({SessionKind.CRON, SessionKind.HOOK, SessionKind.NODE})
 _UNKNOWN: MappingProxyType[str, JsonValue] = MappingProxyType(
     dict.fromkeys(
         (
@@ -151,7 +151,7 @@ def session_row(session: Glance, shown: str, words: Words) -> dict[str, JsonValu
     """The fields that every row has, under the key as its reader is shown it; None is what is not known or not set.
     Where it leads is added for those who may know."""
     # Taken apart at once and filled in: a list has many rows, and most of what they could have is not set.
-    key, session_id, kind, _, _, _, route, overrides, lineage, moments, sayings, status, total, window = (
+    key, session_id, kind, own, met, _, route, overrides, lineage, moments, sayings, status, total, window = (
         session
     )
     started, updated, interacted = moments
@@ -161,7 +161,7 @@ def session_row(session: Glance, shown: str, words: Words) -> dict[str, JsonValu
     row["key"] = shown
     row["agentId"] = key.agent or None
     row["kind"] = kind
-    row["channel"] = channel_of(session)
+    row["channel"] = _channel(kind, own or met, route) or key.channel or UNKNOWN
     if label:
         row["label"] = label[:NAME_CHARS]
     if name:
@@ -188,14 +188,12 @@ def session_row(session: Glance, shown: str, words: Words) -> dict[str, JsonValu
     return row
 
 
-def channel_of(session: Glance) -> str:
+def _channel(kind: SessionKind, own: str | None, route: Address | None) -> str | None:
     """The channel a row names: a group's own, the last one of a person's session, none for what runs by itself."""
-    kind, last = session.kind, session.route.channel if session.route else None
     if kind in _WITHOUT_CHANNEL:
         return INTERNAL
-    own = session.channel or session.provider
-    nearest = own or last if kind is SessionKind.GROUP else last or own
-    return nearest or session.key.channel or UNKNOWN
+    last = route.channel if route else None
+    return own or last if kind is SessionKind.GROUP else last or own
 
 
 def title_of(words: Words) -> str | None:

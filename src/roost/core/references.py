@@ -4,7 +4,7 @@ A reference is a request: whether the caller may have the session is decided aft
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from roost.core.channeltraits import KNOWN_CHANNELS, Traits
@@ -114,8 +114,14 @@ def refuse_unknown(agent: str, agents: Collection[str]) -> None:
 
 def display(key: SessionKey, seen_from: Viewpoint) -> str:
     """The key as this caller is shown it: its own main session is always `main`."""
-    is_own = key.is_main(seen_from.main_name) and key == seen_from.main
-    return "main" if is_own else str(key)
+    return display_all((key,), seen_from)[0]
+
+
+def display_all(keys: Iterable[SessionKey], seen_from: Viewpoint) -> list[str]:
+    """The same for many: what is its own is worked out once."""
+    main = seen_from.main
+    own = str(main) if main.is_main(seen_from.main_name) else None
+    return ["main" if (text := str(key)) == own else text for key in keys]
 
 
 def is_listed(key: SessionKey, scope: SessionScope) -> bool:

@@ -13,7 +13,7 @@ from roost.core.models import ToolSpec
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.recall import RecallOptions, recalled_to_json
 from roost.core.redaction import SecretScanner
-from roost.core.references import display
+from roost.core.references import display_all
 from roost.core.sessions import SessionKind
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import CLAMP_SETTING, LEVEL_SETTING, AgentCaller, Level, Operation
@@ -99,15 +99,15 @@ class SessionsList:
         sessions, offsets, more, children = await self._found(query)
         seen_from = self._access.reach.viewpoint(invocation)
         said = words_of(sessions, self._scanner)
-        shown = [display(session.key, seen_from) for session in sessions]
+        shown = display_all([session.key for session in sessions], seen_from)
         rows: list[Row] = [*map(session_row, sessions, shown, said)]
         await self._link(rows, sessions, children, invocation)
         if arguments.flag("includeDerivedTitles"):
-            for row, words in zip(rows, said, strict=True):
-                row["derivedTitle"] = title_of(words)
+            for row, title in zip(rows, map(title_of, said), strict=True):
+                row["derivedTitle"] = title
         if arguments.flag("includeLastMessage"):
-            for row, words in zip(rows, said, strict=True):
-                row["lastMessagePreview"] = last_message_of(words)
+            for row, last in zip(rows, map(last_message_of, said), strict=True):
+                row["lastMessagePreview"] = last
         newest = arguments.whole("messageLimit", 0, least=0, most=MOST_MESSAGES)
         texts, count, omitted = await self._fitting(sessions, rows, newest)
         cut = count < len(sessions)

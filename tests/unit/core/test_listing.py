@@ -6,7 +6,6 @@ from roost.core.addresses import Address, ChatType, Origin
 from roost.core.keys import SessionKey
 from roost.core.listing import (
     Words,
-    channel_of,
     glance_at,
     is_found_by,
     last_message_of,
@@ -161,7 +160,7 @@ def on(kind: SessionKind, channel: str | None, last: str | None, key: SessionKey
     ],
 )
 def test_the_channel_is_that_of_the_rows_kind(row: Session, channel: str) -> None:
-    assert channel_of(glance_at(row)) == channel
+    assert session_row(glance_at(row), "k", words(row))["channel"] == channel
 
 
 @pytest.mark.requirement("D55")

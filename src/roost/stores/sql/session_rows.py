@@ -321,8 +321,9 @@ def read_session(row: Any) -> Session:
 
 @sound
 def _read_glance(row: Any) -> Glance:
-    (key, session_id, kind, channel, origin, labels, route, overrides, parent, depth, terms) = row[:11]
-    (status, total, context_window) = row[17:]
+    # Unpacked at once: a list has many rows.
+    key, session_id, kind, channel, origin, labels, route, overrides, parent, depth, terms, *hot = row
+    started, updated, interacted, title, preview, model, status, total, context_window = hot
     return _made(
         Glance,
         (
@@ -335,8 +336,8 @@ def _read_glance(row: Any) -> Glance:
             decode_shared(Address, route) if route else None,
             decode_shared(Overrides, overrides) if overrides else _AS_CONFIGURED,
             _lineage(parent, depth, terms) if parent else _TOP,
-            _made(Moments, row[11:14]),
-            _made(Sayings, row[14:17]),
+            _made(Moments, (started, updated, interacted)),
+            _made(Sayings, (title, preview, model)),
             _STATUSES[status],
             total,
             context_window,
