@@ -21,7 +21,9 @@ from roost.core.errors import Conflict, Fenced, NotFound
 from roost.core.events import EventKind
 from roost.core.keys import SessionKey
 from roost.core.leases import LEASE_MS, Gateway, Lease
+from roost.core.principals import person
 from roost.core.runs import Claim
+from roost.core.visibility import VisibleScope
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -30,6 +32,9 @@ from tests.contract.homes import FIRST, Home, Reopen
 from tests.contract.scenes import change, known, opened
 
 SIDE = SessionKey.named("main", "side")
+CHILD = SessionKey.parse("agent:main:subagent:one")
+OTHER = SessionKey.named("other", "side")
+PERSON = person("telegram", "7")
 ALICE = Address(channel="telegram", to="alice")
 BOB = Address(channel="telegram", to="bob")
 THREAD = replace(ALICE, thread="7")
@@ -363,9 +368,25 @@ async def test_deliveries_of_a_state_come_oldest_first_up_to_the_limit(store: St
     assert [delivery.id for delivery in failed] == ["d-1"]
 
 
-async def test_deliveries_of_a_session_are_found_behind_those_of_others(store: Store) -> None:
+@pytest.mark.parametrize(
+    ("scope", "found"),
+    [
+        (VisibleScope(self_key=SIDE), ["d-3"]),
+        (VisibleScope(owner=PERSON, agents=None), ["d-3"]),
+        (VisibleScope(agents=frozenset({"other"})), ["d-5"]),
+        (VisibleScope(tree_of=SIDE), ["d-7"]),
+        (VisibleScope(owner=person("telegram", "nobody"), agents=None), []),
+    ],
+    ids=["one session", "a person's", "an agent's", "below a session", "nobody's"],
+)
+async def test_deliveries_in_scope_are_found_behind_those_of_others(
+    store: Store, scope: VisibleScope, found: list[str]
+) -> None:
+    await opened(store, SIDE, row=builders.session(SIDE, owner=PERSON))
+    await opened(store, CHILD, row=builders.session(CHILD, parent=SIDE))
     await added(store, "d-1", "d-2")
     await added(store, "d-3", "d-4", address=BOB, key=SIDE)
-    found = await store.deliveries(DeliveryState.INTENT, 1, SIDE)
-    assert [one.id for one in found] == ["d-3"]
-    assert await store.deliveries(DeliveryState.FAILED, 1, SIDE) == ()
+    await added(store, "d-5", "d-6", address=THREAD, key=OTHER)
+    await added(store, "d-7", "d-8", address=ACCOUNT, key=CHILD)
+    assert [one.id for one in await store.deliveries(DeliveryState.INTENT, 1, scope)] == found
+    assert await store.deliveries(DeliveryState.FAILED, 1, scope) == ()

@@ -20,6 +20,7 @@ from roost.core.runs import Run
 from roost.core.sentinels import sentinel_of
 from roost.core.sessions import Facts, Session
 from roost.core.threads import ThreadBinding
+from roost.core.visibility import VisibleScope
 from roost.engine.rules import Rules
 from roost.ports import Store
 
@@ -116,8 +117,9 @@ class Explainer:
         token = sentinel_of(await self._last_words(asked, last))
         if token is not None:
             return reasons.chosen(token, outcome.at, asked.at)
+        here = VisibleScope(self_key=asked.session.key)
         for state in (DeliveryState.FAILED, DeliveryState.UNCERTAIN):
-            for delivery in await self._store.deliveries(state, 1, asked.session.key):
+            for delivery in await self._store.deliveries(state, 1, here):
                 return reasons.unsent(delivery)
         return reasons.no_silence(outcome.at, asked.at)
 

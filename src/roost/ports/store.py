@@ -39,6 +39,7 @@ from roost.core.threads import ThreadBinding
 from roost.core.topics import Topic
 from roost.core.trees import DecideTree
 from roost.core.turntaking import Choose
+from roost.core.visibility import EVERYTHING, VisibleScope
 from roost.core.workload import Workload
 from roost.ports.exchanges import Exchanges
 from roost.ports.imports import Imports
@@ -303,9 +304,9 @@ class Store(Lists, Jobs, Points, Imports, Exchanges, Protocol):
     async def delivery(self, delivery_id: str) -> Delivery | None: ...
 
     async def deliveries(
-        self, state: DeliveryState, limit: int, key: SessionKey | None = None
+        self, state: DeliveryState, limit: int, scope: VisibleScope = EVERYTHING
     ) -> tuple[Delivery, ...]:
-        """Oldest first; of one session, if it is named."""
+        """Of the sessions in scope, oldest first."""
         ...
 
     # -- facts ---------------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ from roost.core.retention import Candidate, Fullness, Record
 from roost.core.runs import Run
 from roost.core.sessions import Generation, Session
 from roost.core.threads import ThreadBinding
+from roost.core.visibility import EVERYTHING, VisibleScope
 from roost.core.workload import Workload
 
 Answer = TypeVar("Answer")
@@ -200,7 +201,7 @@ class Tables(Protocol):
 
     async def delivery(self, delivery_id: str) -> Delivery | None: ...
     async def deliveries(
-        self, state: DeliveryState, limit: int, key: SessionKey | None = None
+        self, state: DeliveryState, limit: int, scope: VisibleScope = EVERYTHING
     ) -> tuple[Delivery, ...]: ...
     async def deliveries_wait(self) -> bool:
         """Whether any delivery is to be sent that nobody is sending."""

@@ -9,9 +9,8 @@ from roost.core.fleet import Fleet
 from roost.core.jsonvalue import JsonObject
 from roost.core.queries import HistoryQuery
 from roost.core.sessions import Base, Session
-from roost.core.visibility import Operation
+from roost.core.visibility import Operation, scope
 from roost.engine.reaching import reach
-from roost.engine.subscriptions import may_list
 from roost.protocol.convert.operations import audit_result, delivery_row, lease_row
 from roost.protocol.families import operations
 from roost.protocol.families.operations import Audited, Decided, Deliveries, Draining, Forked, Gateways
@@ -24,22 +23,15 @@ PAGE = 1_000
 async def deliveries(call: Call, params: operations.DeliveriesParams) -> Deliveries:
     """Of the sessions that the caller may see; only who sees all is told how many there are in all."""
     house = call.house
-    found = await house.store.deliveries(params.state, params.limit)
+    found = await house.store.deliveries(params.state, params.limit, scope(Operation.LIST, call.caller))
     counted = (await house.store.workload()).deliveries if call.caller.rules_all else {}
     scanner = house.engine.rules.commands.scanner
     assert scanner is not None, "who serves clients masks secrets"
     return Deliveries(
         ts=house.clock.now(),
         counts={str(state): count for state, count in counted.items()},
-        deliveries=[delivery_row(one, scanner) for one in found if await _shown(call, one)],
+        deliveries=[delivery_row(one, scanner) for one in found],
     )
-
-
-async def _shown(call: Call, delivery: Delivery) -> bool:
-    if call.caller.rules_all:
-        return True
-    session = await call.house.store.session(delivery.key)
-    return session is not None and may_list(call.caller, session)
 
 
 async def retry(call: Call, params: operations.DeliveryParams) -> Decided:

@@ -23,6 +23,7 @@ from roost.core.search import matches, searchable_text, segment
 from roost.core.sessions import Generation, Session
 from roost.core.threads import ThreadBinding
 from roost.core.turntaking import asker, next_in_line
+from roost.core.visibility import EVERYTHING, VisibleScope
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.memory.facts import FactTables
 from roost.stores.memory.filters import forked, in_scope, overdue, under_way_beyond, wanted
@@ -60,7 +61,7 @@ class MemoryTables(FactTables, JobTables, PointTables):
         rows = [
             session
             for session in self._sessions
-            if wanted(session, query) and in_scope(session, self._lineage.get(session.key) or (), query.scope)
+            if wanted(session, query) and self._shows(session.key, query.scope)
         ]
         rows.sort(key=lambda session: (-session.times.updated, str(session.key)))
         if query.after is not None:
@@ -70,6 +71,10 @@ class MemoryTables(FactTables, JobTables, PointTables):
 
     async def glances(self, query: SessionQuery) -> Sequence[Glance]:
         return [glance_at(session) for session in await self.sessions(query)]
+
+    def _shows(self, key: SessionKey, scope: VisibleScope) -> bool:
+        session = self._sessions.get(key)
+        return session is not None and in_scope(session, self._lineage.get(key) or (), scope)
 
     async def kin(self, query: SessionQuery) -> Sequence[tuple[SessionKey, SessionKey]]:
         rows = await self.sessions(query)
@@ -196,8 +201,7 @@ class MemoryTables(FactTables, JobTables, PointTables):
             session = await self.session_by_id(entry.session_id)
             if session is None or query.key not in (None, session.key) or session.key.kind in query.hidden:
                 continue
-            lineage = self._lineage.get(session.key) or ()
-            if in_scope(session, lineage, query.scope) and matches(
+            if self._shows(session.key, query.scope) and matches(
                 query.query, segment(searchable_text(entry.body))
             ):
                 hits.append(SearchHit(key=session.key, entry=_apart(entry)))
@@ -365,9 +369,9 @@ class MemoryTables(FactTables, JobTables, PointTables):
         return self._deliveries.get(delivery_id)
 
     async def deliveries(
-        self, state: DeliveryState, limit: int, key: SessionKey | None = None
+        self, state: DeliveryState, limit: int, scope: VisibleScope = EVERYTHING
     ) -> tuple[Delivery, ...]:
-        found = (row for row in self._deliveries if row.state is state and key in (None, row.key))
+        found = (row for row in self._deliveries if row.state is state and self._shows(row.key, scope))
         return tuple(islice(found, limit))
 
     async def deliveries_wait(self) -> bool:

@@ -354,10 +354,11 @@ UPDATE deliveries SET state = ?, ready_at = ?, body = ? WHERE id = ?;
 SELECT body FROM deliveries WHERE id = ?;
 
 -- name: deliveries
-SELECT body FROM deliveries WHERE state = ? ORDER BY seq LIMIT ?;
+SELECT body FROM deliveries WHERE state = :state ORDER BY seq LIMIT :limit;
 
 -- name: deliveries_of
-SELECT body FROM deliveries WHERE state = ? AND key = ? ORDER BY seq LIMIT ?;
+SELECT d.body FROM deliveries d JOIN sessions s ON s.tenant = d.tenant AND s.key = d.key
+WHERE s.tenant = :tenant AND d.state = :state /* filters */ ORDER BY d.seq LIMIT :limit;
 
 -- name: deliveries_wait
 SELECT 1 FROM deliveries INDEXED BY deliveries_by_state WHERE state = 'intent' LIMIT 1;

@@ -15,8 +15,9 @@ from roost.core.principals import Principal
 from roost.core.runs import Run
 from roost.core.threads import ThreadBinding
 from roost.core.turntaking import asker
-from roost.stores.codec import encode, key_text, to_text
-from roost.stores.sql.rows import Rows, inbound_update, listed
+from roost.core.visibility import EVERYTHING, VisibleScope
+from roost.stores.codec import decode_shared, encode, key_text, to_text
+from roost.stores.sql.rows import Bindings, Rows, filtered, inbound_update, listed, scope_conditions
 
 
 class WorkRows(Rows):
@@ -182,11 +183,13 @@ class WorkRows(Rows):
         return await self._body("delivery", (delivery_id,), Delivery)  # type: ignore[no-any-return]
 
     async def deliveries(
-        self, state: DeliveryState, limit: int, key: SessionKey | None = None
+        self, state: DeliveryState, limit: int, scope: VisibleScope = EVERYTHING
     ) -> tuple[Delivery, ...]:
-        if key is None:
-            return await self._bodies("deliveries", (state, limit), Delivery)
-        return await self._bodies("deliveries_of", (state, key_text(key), limit), Delivery)
+        bindings: Bindings = {"tenant": self._tenant, "state": state, "limit": limit}
+        conditions = scope_conditions(scope, bindings)
+        statement = "deliveries_of" if conditions else "deliveries"
+        rows = await self._rows(filtered(self.sql, statement, conditions), bindings)
+        return tuple([decode_shared(Delivery, row[0]) for row in rows])
 
     async def deliveries_wait(self) -> bool:
         return await self._one("deliveries_wait") is not None

@@ -17,11 +17,11 @@ from roost.core.deliveries import (
 from roost.core.errors import Conflict, Fenced, NotFound
 from roost.core.events import EventKind
 from roost.core.fleet import elsewhere
-from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import Denial
 from roost.core.runs import Claim
 from roost.core.sendpolicy import Judge, Verdict, anything
+from roost.core.visibility import EVERYTHING, VisibleScope
 from roost.stores.unit import Unit
 from roost.stores.verbs.base import Verbs, hold, hold_alone, unheard
 
@@ -36,9 +36,9 @@ class OutboxVerbs(Verbs):
         return await self._look(lambda tables: tables.delivery(delivery_id))
 
     async def deliveries(
-        self, state: DeliveryState, limit: int, key: SessionKey | None = None
+        self, state: DeliveryState, limit: int, scope: VisibleScope = EVERYTHING
     ) -> tuple[Delivery, ...]:
-        return await self._look(lambda tables: tables.deliveries(state, limit, key))
+        return await self._look(lambda tables: tables.deliveries(state, limit, scope))
 
     async def claim_deliveries(
         self, lease: Lease, limit: int, *, judge: Judge = anything, without: frozenset[Account] = frozenset()
