@@ -7,7 +7,7 @@ from typing import Annotated
 import anyio
 from cyclopts import Parameter
 
-from roost.cli.show import as_json, say
+from roost.cli.show import as_json_line, say
 from roost.cli.where import HERE, Where, anywhere
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.families.status import LOGS
@@ -45,7 +45,7 @@ def _show(lines: Iterable[str], trace: str | None, where: Where) -> None:
         if trace is not None and fields.get("trace") != trace:
             continue
         if where.json:
-            as_json(fields, indent=None)
+            as_json_line(fields)
         else:
             say(line_of(fields))
 

@@ -1,7 +1,7 @@
 """`roost sessions`: the conversations there are, and what was said in them."""
 
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Annotated, TypeAlias
 
 from cyclopts import App, Parameter
 
@@ -10,7 +10,7 @@ from roost.cli.show import answer, as_json, facts, objects, say, told
 from roost.cli.where import HERE, Where, anywhere, now_of
 from roost.client import Client
 from roost.core.errors import InvalidInput
-from roost.core.jsonvalue import JsonValue
+from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.agents import AGENTS
 from roost.protocol.families.changes import DELETE, PATCH, RESET
 from roost.protocol.families.chat import HISTORY
@@ -19,7 +19,10 @@ from roost.protocol.families.sessions import DESCRIBE, LIST, MOST_ROWS, Listed
 app = App(name="sessions", help="The conversations there are.")
 
 SHOWN = 50
+_END = (1, "")
 
+Place: TypeAlias = tuple[int, str]
+Ask: TypeAlias = Callable[[Mapping[str, JsonValue]], Awaitable[Listed]]
 Key = Annotated[str, Parameter(help="A key from the list, main, or a session id.")]
 
 
@@ -41,10 +44,11 @@ async def list_sessions(
     params: dict[str, JsonValue] = {name: value for name, value in given.items() if value is not None}
     asked = {**params, "archived": archived, "limit": limit or SHOWN, "includeDerivedTitles": True}
     async with anywhere(where) as client:
-        if where.json and limit is None:
-            as_json(await every(client, asked))
-            return 0
-        found = await client.call(LIST, asked)
+
+        async def ask(params: Mapping[str, JsonValue]) -> Listed:
+            return await client.call(LIST, params)
+
+        found = await (every(ask, asked) if where.json and limit is None else ask(asked))
     if where.json:
         as_json(found)
     elif found["sessions"]:
@@ -58,16 +62,36 @@ async def list_sessions(
     return 0
 
 
-async def every(client: Client, asked: Mapping[str, JsonValue], page: int = MOST_ROWS) -> Listed:
-    """A page after another: one that is used meanwhile comes to the front, and is told once."""
-    found = await client.call(LIST, {**asked, "limit": page})
-    rows = {row["key"]: row for row in found["sessions"]}
-    while (offset := found["nextOffset"]) is not None:
-        found = await client.call(LIST, {**asked, "limit": page, "offset": offset})
-        rows |= {row["key"]: row for row in found["sessions"]}
-    found["count"] = found["totalCount"] = len(rows)
-    found["sessions"] = list(rows.values())
-    return found
+async def every(ask: Ask, asked: Mapping[str, JsonValue], page: int = MOST_ROWS) -> Listed:
+    """All of them, each once. One that is used meanwhile comes to the front, perhaps before it was seen: the front is
+    looked at again until one page, which is read at once, holds all that came there."""
+    rows: dict[JsonValue, JsonObject] = {}
+    front, moving = _END, True
+    while moving:
+        pages = [found async for found in _pages(ask, {**asked, "limit": page}, front)]
+        newest = {row["key"]: row for found in pages for row in found["sessions"]}
+        rows = newest | {key: row for key, row in rows.items() if key not in newest}
+        moving = len(pages) > 1
+        front = _place(pages[0]["sessions"][0]) if moving else _END
+    told: Listed = {**pages[-1], "nextOffset": None, "nextCursor": None, "hasMore": False}
+    told["count"] = told["totalCount"] = len(rows)
+    told["sessions"] = list(rows.values())
+    return told
+
+
+async def _pages(ask: Ask, asked: Mapping[str, JsonValue], front: Place) -> AsyncIterator[Listed]:
+    """Until they reach what once was the front."""
+    found = await ask(asked)
+    yield found
+    while (cursor := found["nextCursor"]) is not None and _place(found["sessions"][-1]) < front:
+        found = await ask({**asked, "cursor": cursor})
+        yield found
+
+
+def _place(row: JsonObject) -> Place:
+    at = row["updatedAt"]
+    assert isinstance(at, int)
+    return -at, str(row["key"])
 
 
 @app.command

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO
 
+import orjson
+
 from roost.cli.here import Local
 from roost.core.figures import age, ahead, moment, span
 from roost.core.jsonvalue import JsonObject, JsonValue
@@ -37,12 +39,20 @@ def console(out: TextIO | None = None) -> "Console":
 
 
 def say(text: str) -> None:
-    sys.stdout.write(f"{plain(text)}\n")
-    sys.stdout.flush()
+    _write(plain(text))
 
 
-def as_json(value: object, indent: int | None = 2) -> None:
-    sys.stdout.write(f"{json.dumps(value, indent=indent, ensure_ascii=False)}\n")
+def as_json(value: object) -> None:
+    # The standard library indents in Python: seconds for the sessions of a large gateway.
+    _write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+
+
+def as_json_line(value: object) -> None:
+    _write(json.dumps(value, ensure_ascii=False))
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 

@@ -1,17 +1,40 @@
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-import roost
 from roost.cli.sessions import every
+from roost.core.jsonvalue import JsonValue
+from roost.core.keys import SessionKey
+from roost.protocol.families.sessions import Listed
+from roost.testing import builders
+from tests.contract.scenes import opened
+from tests.flows.served import gates
+
+KEYS = [f"agent:main:plan-{number}" for number in range(5)]
 
 
 @pytest.mark.requirement("D48")
-async def test_every_session_is_found_a_page_after_another(tmp_path: Path) -> None:
-    async with roost.open({"ROOST_HOME": str(tmp_path)}) as client:
-        keys = [f"agent:main:plan-{number}" for number in range(5)]
-        for key in keys:
-            await client.call("sessions.create", {"key": key})
-        found = await every(client, {}, page=2)
-        assert {row["key"] for row in found["sessions"]} == set(keys)
-        assert (found["count"], found["totalCount"], found["hasMore"]) == (5, 5, False)
+@pytest.mark.parametrize("page", [1, 2, 4, 5, 6])
+@pytest.mark.parametrize("used", [[], KEYS[:1], KEYS[2:3], KEYS[4:], KEYS[:3]])
+async def test_every_session_is_found_once_although_some_are_used_meanwhile(
+    tmp_path: Path, page: int, used: list[str]
+) -> None:
+    to_use = list(used)
+    async with gates("memory", tmp_path) as gate, gate.client() as client:
+        for at, key in enumerate(KEYS):
+            await opened(gate.bench.store, row=builders.session(SessionKey.parse(key), at=at // 2))
+
+        async def ask(params: Mapping[str, JsonValue]) -> Listed:
+            found: Listed = await client.call("sessions.list", dict(params))
+            if to_use:
+                key, at = to_use.pop(), 100 - len(to_use)
+                await gate.bench.store.append(SessionKey.parse(key), (builders.said(key, "used", at=at),))
+            return found
+
+        found = await every(ask, {}, page)
+    assert sorted(str(row["key"]) for row in found["sessions"]) == KEYS
+    assert (found["count"], found["totalCount"]) == (5, 5)
+    assert (found["hasMore"], found["nextOffset"], found["nextCursor"]) == (False, None, None)
+    moments = [int(str(row["updatedAt"])) for row in found["sessions"]]
+    assert moments == sorted(moments, reverse=True)

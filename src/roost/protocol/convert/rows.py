@@ -6,7 +6,7 @@ from roost.core.addresses import ChatType
 from roost.core.figures import MICROS
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind
-from roost.core.listing import Words, glance_at, last_message_of, session_row, title_of, words_of
+from roost.core.listing import Glance, Words, glance_at, last_message_of, session_row, title_of, words_of
 from roost.core.redaction import SecretScanner
 from roost.core.sessions import Session, SessionStatus
 
@@ -41,13 +41,12 @@ class Rows:
         self, sessions: Sequence[Session], *, titles: bool = False, last: bool = False
     ) -> list[JsonObject]:
         """What is not known or not set is left out."""
-        said = words_of([glance_at(session) for session in sessions], self._scanner)
-        return [
-            self._row(session, words, titles, last) for session, words in zip(sessions, said, strict=True)
-        ]
+        glances = [glance_at(session) for session in sessions]
+        said = zip(sessions, glances, words_of(glances, self._scanner), strict=True)
+        return [self._row(session, glance, words, titles, last) for session, glance, words in said]
 
-    def _row(self, session: Session, words: Words, titles: bool, last: bool) -> JsonObject:
-        shared = session_row(glance_at(session), str(session.key), words)
+    def _row(self, session: Session, glance: Glance, words: Words, titles: bool, last: bool) -> JsonObject:
+        shared = session_row(glance, str(session.key), words)
         row: dict[str, JsonValue] = {
             **{
                 name: value

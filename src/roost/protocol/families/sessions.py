@@ -30,10 +30,13 @@ class Filter(Params):
 
 
 class ListParams(Filter):
-    """`ownerFirst`, people and summaries of activity change nothing: there is one owner, and none are kept."""
+    """`ownerFirst`, people and summaries of activity change nothing: there is one owner, and none are kept. `cursor` is the
+    `nextCursor` of the page before: however many came before it, and whatever moved meanwhile, the page begins after
+    the session that one ended with. With it there is no `nextOffset`."""
 
     limit: Positive | None = None
     offset: Count = 0
+    cursor: Name | None = None
     include_derived_titles: bool = False
     include_last_message: bool = False
     include_activity_summary: bool = False
@@ -49,6 +52,7 @@ class Listed(TypedDict):
     totalCount: int
     limitApplied: int
     nextOffset: int | None
+    nextCursor: str | None
     hasMore: bool
     owners: list[JsonValue]
     defaults: JsonObject

@@ -1,5 +1,6 @@
 """Finding sessions, reading about them, and hearing of them."""
 
+import re
 from dataclasses import replace
 
 from roost.core.errors import InvalidInput, NotFound
@@ -9,7 +10,7 @@ from roost.core.keys import KeyKind, SessionKey
 from roost.core.labels import read_label
 from roost.core.messages import AssistantMessage, UserMessage, text_of
 from roost.core.prose import clean
-from roost.core.queries import HistoryQuery, SessionQuery
+from roost.core.queries import Cursor, HistoryQuery, SessionQuery
 from roost.core.redaction import redact
 from roost.core.sessions import Session, SessionKind
 from roost.core.visibility import Operation, scope
@@ -32,6 +33,7 @@ from roost.server.handlers.catalogue import defaults
 _MOST_CHARS = 100_000
 MOST_NAMESAKES = 5
 _KINDS = frozenset(SessionKind)
+_CURSOR = re.compile(r"(\d{1,15})\.(.+)", re.ASCII)
 
 
 async def list_sessions(call: Call, params: sessions.ListParams) -> Listed:
@@ -40,14 +42,15 @@ async def list_sessions(call: Call, params: sessions.ListParams) -> Listed:
     query = await _query(call, params, limit)
     page = await house.store.list_sessions(query)
     shown = len(page.rows)
-    seen = params.offset + shown
+    seen, walked = params.offset + shown, params.cursor is not None
     return Listed(
         ts=house.clock.now(),
         path=house.about.store_path,
         count=shown,
-        totalCount=max(seen + 1, await house.count(call.caller)) if page.more else seen,
+        totalCount=max(seen + page.more, await house.count(call.caller)) if page.more or walked else seen,
         limitApplied=limit,
-        nextOffset=seen if page.more else None,
+        nextOffset=seen if page.more and not walked else None,
+        nextCursor=_cursor_text(page.rows[-1]) if page.more else None,
         hasMore=page.more,
         owners=[],
         defaults=defaults(call),
@@ -75,9 +78,23 @@ async def _query(call: Call, params: sessions.ListParams, limit: int) -> Session
         parents=None if parent is None else frozenset({parent}),
         hidden=frozenset(kind for kind, hides in hidden.items() if hides),
         archived=None if params.archived == "all" else params.archived,
+        after=None if params.cursor is None else _cursor(params.cursor),
         offset=params.offset,
         limit=limit,
     )
+
+
+def _cursor_text(last: Session) -> str:
+    return f"{last.times.updated}.{last.key}"
+
+
+def _cursor(given: str) -> Cursor:
+    written = _CURSOR.fullmatch(given)
+    if written is None:
+        raise InvalidInput(
+            f"`cursor` {given[:40]!r} is none", hint="give back `nextCursor` as it was, or leave it out"
+        )
+    return Cursor(updated=int(written[1]), key=str(SessionKey.parse(written[2])))
 
 
 async def _parent(call: Call, named: str | None) -> SessionKey | None:

@@ -85,7 +85,7 @@ AND s.updated_at >= :active_since;
 AND instr(s.haystack, :search) > 0;
 
 -- name: where_after
-AND (s.updated_at < :after_updated OR (s.updated_at = :after_updated AND s.key > :after_key));
+AND s.updated_at <= :after_updated AND (s.updated_at < :after_updated OR s.key > :after_key);
 
 -- name: where_owner
 AND s.principal = :owner;
