@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -16,9 +17,10 @@ from roost.core.addresses import Address
 from roost.core.queries import SessionQuery
 from roost.core.sessions import Session
 from roost.engine.rules import Rules
-from roost.testing.scripts import Say
+from roost.testing.scripts import Say, Until
 from tests.flows.gateways import ADA, BOB, Bench, benches, chat
 from tests.flows.nursery import MAIN
+from tests.flows.served import gate_of
 
 AT_HOME = Address(channel="loopback", to="bob", account="private")
 EVERYBODY = {"dmPolicy": "open", "allowFrom": ["*"], "groupPolicy": "open"}
@@ -108,6 +110,36 @@ async def test_at_an_account_that_is_closed_not_even_the_owner_is_met(
             await configured(bench, tmp_path, {"accounts": {"private": account}})
             await engine.reload(bench.rules)
             assert engine.rules.met_at(await main(bench)) is None
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [
+        {**EVERYBODY, "enabled": False},
+        {**EVERYBODY, "accounts": {"private": {"enabled": False}, "public": {}}},
+    ],
+    ids=["the channel", "the account"],
+)
+async def test_an_answer_under_way_is_not_sent_by_what_was_switched_off_and_is_explained(
+    channel: object, bench: Bench, tmp_path: Path
+) -> None:
+    await configured(bench, tmp_path, {**EVERYBODY, "accounts": {"private": {}}})
+    answers = anyio.Event()
+    with anyio.fail_after(60):
+        async with gate_of(bench, tmp_path) as gate, gate.client() as client:
+            bench.model.add((Until(answers), Say("too late")))
+            await bench.say("are you there?", ADA)
+            await bench.model.asked(1)
+            await configured(bench, tmp_path, channel)
+            await gate.engine.reload(bench.rules)
+            answers.set()
+            await gate.engine.settled()
+            assert bench.channel.replies(replace(AT_HOME, to="ada")) == ()
+            listed = await client.call("deliveries.list", {"state": "dismissed"})
+            because = "not sent, because of enabled=false of loopback/private"
+            assert [(row["text"], row["error"]) for row in listed["deliveries"]] == [("too late", because)]
+            why = await client.call("sessions.explain", {"key": "main", "about": "silence"})
+            assert [row["text"] for row in why["reasons"]] == [f"Silence: the last answer was {because}."]
 
 
 async def main(bench: Bench) -> Session:

@@ -27,7 +27,10 @@ class ChatTools(Section):
 
 
 class Account(ChatTools):
-    enabled: Annotated[Flag, about("Off, it lets in nobody who writes there.", Takes.AT_ONCE)] = True
+    enabled: Annotated[
+        Flag,
+        about("Off, it lets in nobody who writes there, and nothing more is sent by it.", Takes.AT_ONCE),
+    ] = True
     dm_policy: Annotated[DmPolicy, about("Who may write directly.", Takes.AT_ONCE)] = DmPolicy.PAIRING
     allow_from: Annotated[Texts, about("Senders let in, `*` for all. Empty: none.", Takes.AT_ONCE)] = ()
     group_policy: Annotated[GroupPolicy, about("Which groups are heard.", Takes.AT_ONCE)] = (

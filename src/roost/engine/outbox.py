@@ -9,7 +9,6 @@ from functools import partial
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from roost.core import sendpolicy
 from roost.core.addresses import Account
 from roost.core.backoff import after_failure
 from roost.core.channels import Knowledge
@@ -71,8 +70,7 @@ class Outbox:
         async def claim(free: int) -> tuple[_Taken, ...]:
             full = frozenset(account for account, number in self._sending.items() if number >= AT_ONCE)
             at = self._clock.now()
-            judge = partial(sendpolicy.judge, self._book.current.sending)
-            without = full | self._unserved()
+            judge, without = self._book.current.judge, full | self._unserved()
             claimed = await self._store.claim_deliveries(
                 lease, min(free, AT_ONCE), judge=judge, without=without
             )

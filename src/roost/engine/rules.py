@@ -5,12 +5,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import TypeAlias
 
+from roost.core import sendpolicy
 from roost.core.addresses import Account, Address
-from roost.core.admission import ChannelPolicy
+from roost.core.admission import AdmissionRule, ChannelPolicy
 from roost.core.budgets import BudgetScope, Limit
 from roost.core.casting import fallback_reason, helps
 from roost.core.catalogue import Catalogue
 from roost.core.commandaccess import CommandPolicy
+from roost.core.deliveries import Delivery
 from roost.core.effects import Effects
 from roost.core.entrance import Entrance
 from roost.core.findings import Finding
@@ -28,7 +30,7 @@ from roost.core.retention import Retention
 from roost.core.rights import Rights
 from roost.core.routing import RoutingRules
 from roost.core.runs import Run
-from roost.core.sendpolicy import SendPolicy
+from roost.core.sendpolicy import SendPolicy, Verdict
 from roost.core.sessions import Session
 from roost.core.snapshots import Snapshot
 from roost.core.toolpolicy import Removed
@@ -212,6 +214,13 @@ class Rules:
 
     def door(self, at: Account) -> ChannelPolicy:
         return self.doors.get(at.channel, ChannelPolicy()).at(at.account)
+
+    def judge(self, session: Session, delivery: Delivery) -> Verdict:
+        """Whether a message may go out. By an account that is off nothing does, nor the answer to a command."""
+        account = delivery.address.served_by
+        if not self.door(account).enabled:
+            return Verdict(allowed=False, rule=f"{AdmissionRule.ENABLED} of {account}")
+        return sendpolicy.judge(self.sending, session, delivery)
 
     @property
     def each_pays(self) -> bool:

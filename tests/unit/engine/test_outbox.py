@@ -5,6 +5,7 @@ import pytest
 
 from roost.channels.loopback import LoopbackChannel
 from roost.core.addresses import Account, Address
+from roost.core.admission import ChannelPolicy
 from roost.core.channels import ChannelAbilities, Knowledge
 from roost.core.deliveries import Delivery, DeliveryKind, DeliveryState, Postponed, SendResult
 from roost.core.errors import Fenced, StoreUnavailable
@@ -51,6 +52,20 @@ async def test_a_session_that_may_not_send_is_told_nothing_but_the_answers_to_co
     dismissed = await scene.store.deliveries(DeliveryState.DISMISSED, 10)
     assert {one.kind for one in dismissed} == set(DeliveryKind) - {DeliveryKind.COMMAND}
     assert len(await scene.store.denials(10)) == 4
+
+
+async def test_by_an_account_that_is_off_nothing_is_sent_and_it_is_written_down_why() -> None:
+    scene, channel = Scene(), LoopbackChannel()
+    off = ChannelPolicy(accounts={"default": ChannelPolicy(enabled=False)})
+    scene.rules = replace(scene.rules, doors={"loopback": off})
+    await put(scene, *(replace(builders.delivery(kind), kind=kind, text=kind) for kind in DeliveryKind))
+    async with serving(scene, channel):
+        pass
+    assert channel.replies(CHAT) == ()
+    dismissed = await scene.store.deliveries(DeliveryState.DISMISSED, 10)
+    assert {one.kind for one in dismissed} == set(DeliveryKind)
+    assert {one.error for one in dismissed} == {"not sent, because of enabled=false of loopback"}
+    assert len(await scene.store.denials(10)) == len(DeliveryKind)
 
 
 async def test_what_no_channel_serves_is_rejected() -> None:

@@ -2,11 +2,13 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.addresses import Account
+from roost.core.addresses import Account, Address
 from roost.core.admission import ChannelPolicy, DmPolicy
 from roost.core.models import FailureKind, ModelFailed
+from roost.core.sendpolicy import SendAction, SendPolicy
 from roost.core.tools import Place
 from roost.engine.rules import Answerer, Part
+from roost.testing import builders
 from roost.testing.scripted import ScriptedModel
 from tests.flows.gateways import SPEC
 from tests.unit.engine.scenes import Doing, Scene
@@ -23,6 +25,15 @@ def test_an_account_has_its_own_door_or_else_that_of_its_channel() -> None:
     assert rules.door(Account("telegram", "work")) == own
     assert rules.door(Account("telegram", "home")) == rules.door(Account("telegram")) == channel
     assert rules.door(Account("signal", "work")) == ChannelPolicy()
+
+
+def test_a_message_is_judged_by_its_account_and_then_by_the_send_policy() -> None:
+    work = builders.delivery("d", address=Address(channel="telegram", to="bob", account="work"))
+    channel = ChannelPolicy(accounts={"work": ChannelPolicy(enabled=False)})
+    rules = replace(Scene().rules, doors={"telegram": channel}, sending=SendPolicy(default=SendAction.DENY))
+    assert rules.judge(builders.session(), work).rule == "enabled=false of telegram/work"
+    home = replace(work, address=replace(work.address, account="home"))
+    assert rules.judge(builders.session(), home).rule == "session.sendPolicy.default"
 
 
 PART = Part(model=ScriptedModel(), spec=SPEC, reason="r", system="", place=Place(workspace="/nonexistent"))
