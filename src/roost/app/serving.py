@@ -75,7 +75,7 @@ async def open_gateway(
     settings = loaded.settings.gateway
     token_file = _token_file(loaded)
     own = None if token_file is None else OwnToken(token_file)
-    certificate = _certificate(settings)
+    certificate = _certificate(loaded)
     listening = bind(_host(settings, address), settings.port if port is None else port)
     host, bound = listening.getsockname()[:2]
     try:
@@ -172,9 +172,11 @@ def _token_file(loaded: Loaded) -> Path | None:
     return None
 
 
-def _certificate(settings: config.Gateway) -> Certificate | None:
-    cert, key = settings.tls.cert, settings.tls.key
-    return None if cert is None or key is None else Certificate(chain=cert, key=key)
+def _certificate(loaded: Loaded) -> Certificate | None:
+    if loaded.certificate is None:
+        return None
+    chain, key = loaded.certificate
+    return Certificate(chain=str(chain), key=str(key))
 
 
 def _secrets(entrance: Entrance, own: "OwnToken | None") -> Secrets:

@@ -4,7 +4,6 @@ import ipaddress
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import roost
@@ -15,7 +14,6 @@ from roost.client.handshake import Introduction
 from roost.client.trust import fingerprint_of
 from roost.client.wires import Wire, dialing
 from roost.config import Loaded
-from roost.config import gateway as config
 from roost.config.gateway import TOKEN_FILE, AuthMode
 from roost.core.errors import InvalidInput, LeaseHeld, RoostError
 from roost.core.secrets import Secret
@@ -113,7 +111,7 @@ class _Way:
         raise gone
 
     async def _dialled(self, stack: AsyncExitStack, url: str) -> Wire:
-        return await stack.enter_async_context(dialing(url, _trust(url, self._loaded.settings.gateway))())
+        return await stack.enter_async_context(dialing(url, _trust(url, self._loaded))())
 
     async def _others(self) -> list[str]:
         found = [_configured(self._loaded)]
@@ -136,12 +134,12 @@ def _configured(loaded: Loaded) -> str:
     return _url("wss" if settings.tls.cert else "ws", settings.bind.host, settings.port)
 
 
-def _trust(url: str, settings: config.Gateway) -> Trust:
+def _trust(url: str, loaded: Loaded) -> Trust:
     """In the gateway that this configuration describes."""
-    cert = settings.tls.cert if url.startswith("wss:") else None
+    files = loaded.certificate if url.startswith("wss:") else None
     return Trust(
-        fingerprint=fingerprint_of(Path(cert)) if cert else None,
-        clear_text=settings.dangerously_allow_clear_text,
+        fingerprint=fingerprint_of(files[0]) if files else None,
+        clear_text=loaded.settings.gateway.dangerously_allow_clear_text,
     )
 
 

@@ -6,7 +6,6 @@ import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import anyio
@@ -92,10 +91,10 @@ class _Leaving:
 def _introduce(loaded: Loaded, served: Served) -> None:
     token = f"the token is in {served.token_file}" if served.token_file else "with the configured credential"
     _say(f"Roost {__version__} listens on {served.url}; {token}")
-    if loaded.settings.gateway.tls.cert is not None:
+    if loaded.certificate is not None:
         from roost.client.trust import fingerprint_of  # noqa: PLC0415 — a client loads more than is asked of it here
 
-        _say(f"its certificate is {fingerprint_of(Path(loaded.settings.gateway.tls.cert))}")
+        _say(f"its certificate is {fingerprint_of(loaded.certificate[0])}")
     _say(f"open {_page(served)} in a browser")
     _say("Ctrl-C stops it; `roost chat` talks to it on another terminal")
 

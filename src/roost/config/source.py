@@ -53,6 +53,14 @@ class Loaded:
         """The gateway's token, where a variable gave it to this process."""
         return self.settings.gateway.auth.token if TOKEN in self.sources.variables else None
 
+    @property
+    def certificate(self) -> tuple[Path, Path] | None:
+        """The files of the certificate that clients are shown, and of its key."""
+        tls = self.settings.gateway.tls
+        if tls.cert is None or tls.key is None:
+            return None
+        return self.sources.resolve(tls.cert), self.sources.resolve(tls.key)
+
     def transcript_folder(self, agent: str) -> Path | None:
         """Where the transcripts of an agent lie as files, if the configuration puts them anywhere."""
         template = self.settings.session.mirror or self.settings.session.store
@@ -72,11 +80,11 @@ class Loaded:
         return next((one for one in self._kept() if any(at.is_relative_to(real) for at in _ends(one))), None)
 
     def _kept(self) -> Iterator[Path]:
-        sources, key = self.sources, self.settings.gateway.tls.key
+        sources = self.sources
         yield from (sources.home, sources.file, sources.home / TOKEN_FILE, sources.home / STORE_FILE)
         yield from sources.credentials
-        if key is not None:
-            yield sources.resolve(key)
+        if self.certificate is not None:
+            yield self.certificate[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,11 @@ from anyio import to_thread
 from roost.app.serving import Served
 from roost.cli.main import main
 from roost.cli.serve import _Leaving, serve
+from roost.client.trust import fingerprint_of
 from roost.config import load
 from roost.config.gateway import Bind
 from roost.core.errors import ConfigInvalid
+from tests.certificates import certificate
 from tests.unit.cli.conftest import Screen
 
 
@@ -30,6 +32,19 @@ async def test_it_says_where_it_listens_and_stops_when_it_is_told_to(
     assert "listens on ws://127.0.0.1:" in screen.getvalue()
     assert str(home / "gateway.token") in screen.getvalue()
     assert screen.getvalue().splitlines()[-1].startswith("stopping")
+
+
+async def test_it_says_which_certificate_it_shows(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cert, _ = certificate(home)
+    (home / "roost.json").write_text('{ gateway: { tls: { cert: "cert.pem", key: "key.pem" } } }')
+    screen = Screen()
+    monkeypatch.setattr("sys.stdout", screen)
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            group.start_soon(serve, load({"ROOST_HOME": str(home)}), 0, None)
+            await to_thread.run_sync(screen.shows, "Ctrl-C")
+            os.kill(os.getpid(), signal.SIGTERM)
+    assert f"its certificate is {fingerprint_of(cert)}" in screen.getvalue()
 
 
 @pytest.mark.parametrize("person", [True, False])

@@ -179,19 +179,19 @@ async def test_a_fingerprint_for_clear_text_is_refused_before_anything_is_said(s
             pass
 
 
-def with_certificate(home: Path) -> None:
-    cert, key = certificate(home)
+def with_certificate(home: Path, folder: str) -> None:
+    certificate(home)
     text = (home / "roost.json").read_text()
-    (home / "roost.json").write_text(
-        text.replace("gateway: {", f'gateway: {{ tls: {{ cert: "{cert}", key: "{key}" }},')
-    )
+    files = f'cert: "{folder}cert.pem", key: "{folder}key.pem"'
+    (home / "roost.json").write_text(text.replace("gateway: {", f"gateway: {{ tls: {{ {files} }},"))
 
 
 @pytest.mark.requirement("S26")
+@pytest.mark.parametrize("folder", ["{home}/", ""], ids=["anywhere", "in the gateway's home"])
 async def test_a_gateway_with_its_own_certificate_is_known_by_the_configuration_or_its_fingerprint(
-    home: Path,
+    home: Path, folder: str
 ) -> None:
-    with_certificate(home)
+    with_certificate(home, folder.format(home=home))
     with serving(home) as served:
         assert served.url.startswith("wss://")
         async with gateway(Where()) as client:

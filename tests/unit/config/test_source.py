@@ -114,6 +114,14 @@ def test_a_workspace_that_is_refused_is_named_by_its_setting(tmp_path: Path) -> 
     ]
 
 
+def test_a_certificate_is_looked_for_where_any_path_is(tmp_path: Path) -> None:
+    home, user = tmp_path / "home", tmp_path / "user"
+    home.mkdir()
+    assert _load(home, "{}").certificate is None
+    tls = "{gateway: {tls: {cert: 'tls/cert.pem', key: '~/key.pem'}}}"
+    assert _load(home, tls, HOME=str(user)).certificate == (home / "tls" / "cert.pem", user / "key.pem")
+
+
 def test_a_workspace_lies_beside_or_below_what_is_the_gateways_own(tmp_path: Path) -> None:
     home, user = tmp_path / "home", tmp_path / "user"
     home.mkdir()
