@@ -2,6 +2,7 @@
 
 import math
 import sys
+from collections.abc import Callable
 
 from roost.client.line import Absence
 
@@ -11,10 +12,11 @@ AWAY, BACK = "the gateway is away; trying again…", "the gateway is back"
 
 
 class Watch:
-    """`away` is how it stands. Told on the error output: what is answered goes on as it was."""
+    """`away` is how it stands. Told on the error output: what is answered goes on as it was. `told` is called after."""
 
-    def __init__(self) -> None:
+    def __init__(self, told: Callable[[], None] = lambda: None) -> None:
         self.away = False
+        self._told = told
 
     def absence(self, longest_s: float = math.inf) -> Absence:
         return Absence(lost=self._lost, back=self._back, longest_s=longest_s)
@@ -22,19 +24,19 @@ class Watch:
     def remind(self) -> None:
         """Who asks for something while the gateway is away hears why nothing comes."""
         if self.away:
-            _tell(AWAY)
+            self._tell(AWAY)
 
     def _lost(self) -> None:
         self.away = True
-        _tell(AWAY)
+        self._tell(AWAY)
 
     def _back(self) -> None:
         self.away = False
-        _tell(BACK)
+        self._tell(BACK)
 
-
-def _tell(words: str) -> None:
-    # On a terminal half an answer may stand in the line.
-    before = "\n" if sys.stderr.isatty() else ""
-    sys.stderr.write(f"{before}{words}\n")
-    sys.stderr.flush()
+    def _tell(self, words: str) -> None:
+        # On a terminal half an answer may stand in the line, or a prompt.
+        before = "\n" if sys.stderr.isatty() else ""
+        sys.stderr.write(f"{before}{words}\n")
+        sys.stderr.flush()
+        self._told()

@@ -43,13 +43,14 @@ def chat(
         raise InvalidInput(
             "a conversation is no JSON", hint="`roost agent --message TEXT --json` gives one turn"
         )
-    watch = Watch()
+    prompts = typing.Prompts()
+    watch = Watch(prompts.show_again)
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(anywhere(where, watch.absence())) as client,
         typing.history(where.source().home),
     ):
-        return Chat(portal, client, session, watch).talk()
+        return Chat(portal, client, session, watch, prompts).talk()
 
 
 @contextmanager
@@ -68,11 +69,14 @@ def _first_interrupt(act: Callable[[], object]) -> Iterator[None]:
 
 
 class Chat:
-    def __init__(self, portal: BlockingPortal, client: Client, session: str, watch: Watch) -> None:
+    def __init__(
+        self, portal: BlockingPortal, client: Client, session: str, watch: Watch, prompts: typing.Prompts
+    ) -> None:
         self._portal = portal
         self._client = client
         self._session = session
         self._watch = watch
+        self._prompts = prompts
         self._listed: list[str] = []
         self._under_way: anyio.CancelScope | None = None
 
@@ -95,7 +99,7 @@ class Chat:
 
     def _line(self) -> str | None:
         try:
-            return typing.read_line(f"{self._session}> ")
+            return self._prompts.read_line(f"{self._session}> ")
         except KeyboardInterrupt:
             # As in a shell: the line is given up, not the conversation.
             say("")

@@ -18,7 +18,8 @@ from tests.unit.cli.test_chat import answering
 
 
 def test_a_loss_and_the_return_are_told_on_the_error_output(capsys: pytest.CaptureFixture[str]) -> None:
-    watch = Watch()
+    after: list[str] = []
+    watch = Watch(lambda: after.append(capsys.readouterr().err))
     absence = watch.absence()
     stood: list[bool] = []
     for happens in (absence.lost, absence.back):
@@ -26,7 +27,7 @@ def test_a_loss_and_the_return_are_told_on_the_error_output(capsys: pytest.Captu
         stood.append(watch.away)
         watch.remind()
     assert stood == [True, False]
-    assert capsys.readouterr() == ("", f"{AWAY}\n{AWAY}\n{BACK}\n")
+    assert after == [f"{AWAY}\n", f"{AWAY}\n", f"{BACK}\n"]
 
 
 def environ(home: Path) -> dict[str, str]:
@@ -77,6 +78,22 @@ def test_an_interrupt_while_the_gateway_is_away_leads_back_to_the_prompt(home: P
         terminal.shows("other> ")
         terminal.types("/quit\n")
         assert terminal.ends() == 0
+
+
+def test_the_prompt_and_what_is_typed_stand_under_what_is_said_of_the_gateway(home: Path) -> None:
+    with gateway(home) as running, Terminal(["chat"], {"ROOST_HOME": str(home)}) as terminal:
+        terminal.shows("main> ")
+        terminal.types("/switch oth")
+        terminal.shows("/switch oth")
+        running.kill()
+        terminal.shows(f"\r\n{AWAY}\r\nmain> /switch oth")
+        with gateway(home):
+            terminal.shows(f"\r\n{BACK}\r\nmain> /switch oth")
+            terminal.types("er\n")
+            terminal.shows("a new session other begins")
+            terminal.shows("other> ")
+            terminal.types("\x04")
+            assert terminal.ends() == 0
 
 
 @pytest.mark.usefixtures("endless")
