@@ -11,7 +11,7 @@ from roost.testing import builders
 from roost.testing.scripts import Hang, Say
 from roost.testing.wires import LocalClient, Refused
 from tests.contract.scenes import opened as open_session
-from tests.flows.served import Gate, Opened, send
+from tests.flows.served import PEOPLE, Gate, Opened, send
 
 
 async def test_a_session_of_an_agent_that_is_gone_is_told_as_such(opened: Opened) -> None:
@@ -270,6 +270,26 @@ async def test_an_id_from_before_a_reset_means_the_session_as_it_is(opened: Open
         shown = (await client.call("sessions.get", {"key": "main"}))["messages"]
         assert [row["role"] for row in shown] == ["user", "assistant"]
         assert shown[0]["content"] == "still here"
+
+
+@pytest.mark.requirement("S20")
+async def test_a_label_is_each_owners_own_and_means_nobody_elses_session(opened: Opened) -> None:
+    his, other = (SessionKey.named("main", name) for name in ("his", "other"))
+    async with opened() as (gate, client), gate.client(auth={"token": "bob-token"}) as bob:
+        for key in (his, other):
+            await open_session(gate.bench.store, row=builders.session(key, owner=PEOPLE["bob-token"]))
+        await bob.call("sessions.patch", {"key": str(his), "label": "Trip"})
+        with pytest.raises(Refused, match="No session found"):
+            await client.call("sessions.resolve", {"label": "Trip"})
+        made = (await client.call("sessions.create", {"label": "Plan"}))["key"]
+        await client.call("sessions.patch", {"key": made, "label": "Trip"})
+        assert (await client.call("sessions.resolve", {"label": "Trip"}))["key"] == made
+        assert (await bob.call("sessions.resolve", {"label": "Trip"}))["key"] == str(his)
+        listed = await client.call("sessions.list", {"label": "Trip"})
+        assert {row["key"] for row in listed["sessions"]} == {made, str(his)}
+        for caller in (bob, client):
+            with pytest.raises(Refused, match="label already in use: Trip"):
+                await caller.call("sessions.patch", {"key": str(other), "label": "Trip"})
 
 
 async def test_a_session_is_opened_and_found_by_any_of_its_names(opened: Opened) -> None:

@@ -1,13 +1,14 @@
-"""What people call a session: one spelling of a label, and one session of that name among those its namer may see."""
+"""What people call a session: one spelling of a label, and one session of that name among those of one owner."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from roost.core.errors import Forbidden, InvalidInput
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.queries import SessionQuery
 from roost.core.sessions import Session
-from roost.core.visibility import Operation, PersonCaller, scope
+from roost.core.visibility import Caller, Operation, PersonCaller, VisibleScope, scope
 
 LONGEST_LABEL = 512
 
@@ -26,9 +27,19 @@ def refuse_namer(caller: PersonCaller, owner: Principal) -> None:
         raise Forbidden("only its owner names this session", hint="ask the owner")
 
 
-def namesakes(label: str, caller: PersonCaller) -> SessionQuery:
-    """A label that somebody else uses is not told by refusing it."""
-    return SessionQuery(scope=scope(Operation.LIST, caller), label=label, archived=None, limit=2)
+def namesakes(label: str, owner: Principal) -> SessionQuery:
+    """A label that somebody else uses is not told by refusing it, and keeps nobody from using it too."""
+    return SessionQuery(scope=own(owner), label=label, archived=None, limit=2)
+
+
+def own(owner: Principal) -> VisibleScope:
+    return VisibleScope(owner=owner, agents=None)
+
+
+def called_by(operation: Operation, caller: Caller) -> VisibleScope:
+    """Where a label is looked for: among what is the caller's own, or hangs below it. Also by who may see more: others
+    call their sessions what they like, and nothing meant for one's own gets there."""
+    return replace(scope(operation, caller), owner=caller.principal)
 
 
 def refuse_taken(label: str, key: SessionKey, found: Iterable[Session]) -> None:

@@ -79,10 +79,11 @@ class Operations:
     ) -> Session:
         """The session under a key, opened if it is not there, on its base if it has one; one that is stays as it is."""
         found = await reach(self._store, Operation.SEND, caller, key, self._clock.now())
+        owner = self._owner(found, caller, key)
         if found is None:
             refuse_unknown(key.agent, self._agents)
-        await self._refuse_label(caller, key, labels.label)
-        opened = self._opened(self._owner(found, caller, key), key, labels, overrides, base)
+            await self._refuse_label(owner, key, labels.label)
+        opened = self._opened(owner, key, labels, overrides, base)
 
         def decide(snapshot: Snapshot) -> Effects:
             return (opened,) if snapshot.session is None else ()
@@ -107,7 +108,7 @@ class Operations:
         owner = self._owner(found, caller, key)
         if change.labels is not None:
             refuse_namer(caller, owner)
-        await self._refuse_label(caller, key, change.label)
+        await self._refuse_label(owner, key, change.label)
         opened = self._opened(owner, key, Labels(), Overrides())
 
         def decide(snapshot: Snapshot) -> Effects:
@@ -290,9 +291,9 @@ class Operations:
         )
         return OpenSession(session=session, generation=generation)
 
-    async def _refuse_label(self, caller: PersonCaller, key: SessionKey, label: str | None) -> None:
+    async def _refuse_label(self, owner: Principal, key: SessionKey, label: str | None) -> None:
         if label is not None:
-            page = await self._store.list_sessions(namesakes(label, caller))
+            page = await self._store.list_sessions(namesakes(label, owner))
             refuse_taken(label, key, page.rows)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from roost.core.errors import NotFound, RoostError
 from roost.core.exchanges import Exchange
 from roost.core.keys import SessionKey
+from roost.core.labels import called_by, own
 from roost.core.ledger import Denial
 from roost.core.principals import OWNER
 from roost.core.queries import SessionQuery
@@ -21,7 +22,6 @@ from roost.core.visibility import (
     Allowed,
     Denied,
     Operation,
-    PersonCaller,
     Target,
     VisibleScope,
     absent,
@@ -92,7 +92,7 @@ class Access:
     ) -> Found:
         """The session with this label, of this agent if one is named, if the caller may do this to it."""
         within = SessionQuery(
-            scope=self.scope(operation, invocation),
+            scope=called_by(operation, self.reach.caller(invocation)),
             hidden=self.reach.hidden,
             label=label,
             agent=agent,
@@ -101,8 +101,7 @@ class Access:
         rows = (await self.store.list_sessions(within)).rows
         if not rows:
             # For the refusal only: it names its setting for what is the caller's own, whoever else has the same label.
-            own = scope(operation, PersonCaller(principal=invocation.cause.principal))
-            for seen in (own, EVERYTHING):
+            for seen in (own(invocation.cause.principal), EVERYTHING):
                 anywhere = replace(within, scope=seen, limit=1)
                 for row in (await self.store.list_sessions(anywhere)).rows:
                     await self.require(operation, Found(session=row), invocation)

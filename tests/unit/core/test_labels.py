@@ -2,9 +2,9 @@ import pytest
 
 from roost.core.errors import Forbidden, InvalidInput
 from roost.core.keys import SessionKey
-from roost.core.labels import LONGEST_LABEL, namesakes, read_label, refuse_namer, refuse_taken
+from roost.core.labels import LONGEST_LABEL, called_by, namesakes, read_label, refuse_namer, refuse_taken
 from roost.core.principals import OWNER, Principal, person
-from roost.core.visibility import Operation, PersonCaller, scope
+from roost.core.visibility import AgentCaller, Level, Operation, PersonCaller, VisibleScope
 from roost.testing.builders import MAIN, session
 
 
@@ -17,11 +17,21 @@ def test_a_label_has_one_spelling_and_a_longest() -> None:
         read_label("x" * (LONGEST_LABEL + 1))
 
 
-@pytest.mark.parametrize("caller", [OWNER, person("telegram", "7")])
-def test_a_name_is_looked_for_among_what_its_namer_may_see_and_all_of_that(caller: Principal) -> None:
-    query = namesakes("Trip", PersonCaller(principal=caller))
-    assert query.scope == scope(Operation.LIST, PersonCaller(principal=caller))
+@pytest.mark.parametrize("owner", [OWNER, person("telegram", "7")])
+def test_a_name_is_one_sessions_among_all_of_its_owner(owner: Principal) -> None:
+    query = namesakes("Trip", owner)
+    assert query.scope == VisibleScope(owner=owner, agents=None)
     assert (query.label, query.archived) == ("Trip", None)
+
+
+@pytest.mark.parametrize("principal", [OWNER, person("telegram", "7")])
+def test_a_label_means_what_is_ones_own_or_hangs_below_it(principal: Principal) -> None:
+    seen = called_by(Operation.LIST, PersonCaller(principal=principal))
+    assert seen == VisibleScope(owner=principal, agents=None)
+    agent = AgentCaller(agent="main", key=MAIN, principal=principal, level=Level.AGENT)
+    assert called_by(Operation.SEND, agent) == VisibleScope(
+        owner=principal, self_key=MAIN, tree_of=MAIN, agents=frozenset({"main"})
+    )
 
 
 def test_a_label_is_one_sessions_alone() -> None:

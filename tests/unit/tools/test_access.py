@@ -8,6 +8,7 @@ from roost.core.effects import ChangeSession
 from roost.core.errors import Forbidden, InvalidInput, NotFound, RoostError
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, Principal
+from roost.core.queries import SessionQuery
 from roost.core.remotes import RemoteSession
 from roost.core.scopes import SessionScope
 from roost.core.sessions import Labels
@@ -229,6 +230,18 @@ async def unlabelled(house: House, label: str) -> tuple[type, str]:
     with pytest.raises((Forbidden, NotFound)) as refused:
         await house.access.labelled(Operation.SEND, label, None, house.invocation({}))
     return type(refused.value), str(refused.value)
+
+
+@pytest.mark.requirement("P8", "S20")
+async def test_the_label_of_somebody_elses_session_means_nothing_even_to_who_sees_it(house: House) -> None:
+    house.seeing(Level.AGENT)
+    await called(house, "hers", "bank", ALICE)
+    listed = SessionQuery(scope=house.access.scope(Operation.LIST, house.invocation({})), label="bank")
+    assert len((await house.store.list_sessions(listed)).rows) == 1
+    assert await unlabelled(house, "bank") == await unlabelled(house, "nothing")
+    await called(house, "his", "bank")
+    found = await house.access.labelled(Operation.SEND, "bank", None, house.invocation({}))
+    assert found.session.key == SessionKey.named("main", "his")
 
 
 @pytest.mark.requirement("P8", "S17")

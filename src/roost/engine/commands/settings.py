@@ -141,7 +141,7 @@ async def name(means: Means, asked: Asked) -> Answer:
     refuse_namer(asked.speaker.caller, asked.session.owner)
     chosen = None if label.lower() in DEFAULT else label
     if chosen is not None:
-        page = await means.store.list_sessions(namesakes(chosen, asked.speaker.caller))
+        page = await means.store.list_sessions(namesakes(chosen, asked.session.owner))
         refuse_taken(chosen, asked.key, page.rows)
 
     def answer(tree: Tree) -> Said:

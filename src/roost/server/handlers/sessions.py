@@ -7,7 +7,7 @@ from roost.core.errors import InvalidInput, NotFound
 from roost.core.figures import MINUTE_MS
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind, SessionKey
-from roost.core.labels import read_label
+from roost.core.labels import called_by, read_label
 from roost.core.messages import AssistantMessage, UserMessage, text_of
 from roost.core.prose import clean
 from roost.core.queries import Cursor, HistoryQuery, SessionQuery
@@ -156,7 +156,7 @@ def _label(given: str) -> str:
 
 async def _labelled(call: Call, label: str, agent: str | None) -> Session | None:
     query = SessionQuery(
-        scope=scope(Operation.LIST, call.caller),
+        scope=called_by(Operation.LIST, call.caller),
         label=label,
         agent=agent,
         archived=None,
