@@ -102,13 +102,14 @@ class Connected:
     """Runs that this client began, by their sessions and the names it gave them: others may use the same."""
 
     caller: PersonCaller = field(init=False)
+    is_node: bool = field(init=False)
+    _reads: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        # Asked of every client for every event; what it was admitted as does not change.
         self.caller = PersonCaller(principal=self.admitted.principal)
-
-    @property
-    def is_node(self) -> bool:
-        return self.admitted.principal.is_node
+        self.is_node = self.admitted.principal.is_node
+        self._reads = self.may(Scope.READ)
 
     @property
     def role(self) -> Role:
@@ -131,7 +132,7 @@ class Connected:
                 return False
             case Audience.PAIRERS:
                 return self.caller.rules_all and self.may(Scope.PAIRING)
-            case _ if not self.may(Scope.READ):
+            case _ if not self._reads:
                 return False
             case Audience.READERS:
                 return SCOPED_EVENTS not in self.caps or event.key in self.listens

@@ -215,7 +215,7 @@ class Fanout:
             return
         events = cut(await self._unread(key))
         for first in range(0, len(events), PAGE):
-            await self._tell_stored(key, events[first : first + PAGE])
+            await self._tell_stored(key, events[first : first + PAGE], session)
 
     async def _unread(self, key: SessionKey) -> tuple[Event, ...]:
         events: list[Event] = []
@@ -226,10 +226,10 @@ class Fanout:
             after = page[-1].number if len(page) == PAGE else None
         return tuple(events)
 
-    async def _tell_stored(self, key: SessionKey, events: tuple[Event, ...]) -> None:
+    async def _tell_stored(self, key: SessionKey, events: tuple[Event, ...], session: Session | None) -> None:
         after = self._read.get(key)
         entries = tuple(event for event in events if event.kind is EventKind.ENTRY)
-        session, stored = await self._stored(key, entries) if entries else (None, [])
+        session, stored = await self._stored(key, entries, session) if entries else (None, [])
         if after is None or self._read.get(key) != after:
             # Nobody listens any more, or somebody anew, from a later moment on.
             return
@@ -240,8 +240,11 @@ class Fanout:
             told = (self._message(key, shown, entry) for entry in stored)
             self._tell(session, *(event for event in told if event))
 
-    async def _stored(self, key: SessionKey, events: tuple[Event, ...]) -> tuple[Session | None, list[Entry]]:
-        """The entries that these events name, oldest first, sought from the newest on."""
+    async def _stored(
+        self, key: SessionKey, events: tuple[Event, ...], session: Session | None
+    ) -> tuple[Session | None, list[Entry]]:
+        """The entries that these events name, oldest first, sought from the newest on, and the session as it is after
+        them, unless it was read already."""
         wanted = {event.ref for event in events}
         found: list[Entry] = []
         before, looked = None, 0
@@ -250,9 +253,10 @@ class Fanout:
             limit = len(wanted) if before is None else PAGE
             query = HistoryQuery(key=key, before=before, limit=limit)
             page = await self._house.store.history(query)
-            session = await self._house.store.session(key)
             found = [entry for entry in page.entries if entry.id in wanted] + found
             before, looked = page.before, looked + len(page.entries)
+            if session is None or not wanted <= {entry.id for entry in found}:
+                session = await self._house.store.session(key)
             # Whatever is newer than the first of them has an event after its own.
             most = session.events - events[0].number + 1 if session else 0
             if before is None or looked >= most or wanted <= {entry.id for entry in found}:

@@ -129,6 +129,13 @@ def cautious(silent: Silent, head_s: float = HEAD_S) -> type[Cautious]:
     return type("Counted", (Cautious,), {"silent": silent, "head_s": head_s})
 
 
+def _text_head(size: int) -> bytes:
+    """What stands before a whole text message of a server that agreed on no extension (RFC 6455, 5.2)."""
+    if size < 126:
+        return bytes((0x81, size))
+    return b"\x81\x7e" + size.to_bytes(2) if size < 1 << 16 else b"\x81\x7f" + size.to_bytes(8)
+
+
 class Widening(WebSocketsSansIOProtocol):
     """Takes small messages until its client has been let in."""
 
@@ -147,9 +154,7 @@ class Widening(WebSocketsSansIOProtocol):
         open_now = self.conn.state is State.OPEN and not (self.close_sent or self.transport.is_closing())
         if not open_now or not self.writable.is_set():
             return False
-        for text in texts:
-            self.conn.send_text(text)
-        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.transport.write(b"".join([part for text in texts for part in (_text_head(len(text)), text)]))
         return True
 
     def _let_in(self) -> None:

@@ -32,10 +32,13 @@ SNAP = Wish(node_id="d", command="snap", params=None, limit_ms=1_000, name="w")
 
 
 def there(clients: Clients, name: str = "c", since: int = 1) -> Connected:
-    client = connected(name)
-    client.admitted = Admitted(principal=node("d"), method="device-token", scopes=(), device="d")
-    client.device, client.since = "d", since
-    client.declared = Declared(commands=("snap",))
+    client = replace(
+        connected(name),
+        admitted=Admitted(principal=node("d"), method="device-token", scopes=(), device="d"),
+        device="d",
+        since=since,
+        declared=Declared(commands=("snap",)),
+    )
     clients.add(client)
     return client
 

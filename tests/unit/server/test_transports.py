@@ -1,16 +1,49 @@
 """What goes to a WebSocket without waiting: only as long as it is read."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import anyio
 import anyio.lowlevel
 import uvicorn
-from starlette.types import Receive, Scope, Send
-from websockets.asyncio.client import connect
+from starlette.types import ASGIApp, Receive, Scope, Send
+from websockets.asyncio.client import ClientConnection, connect
 
 from roost.server.clients import Take
 from roost.server.listening import Listener, bind
 from roost.server.transports import TAKE, Widening
 
 PIECE = b"x" * 10_000
+
+
+@asynccontextmanager
+async def _client_of(application: ASGIApp) -> AsyncIterator[ClientConnection]:
+    listening = bind("127.0.0.1", 0)
+    config = uvicorn.Config(
+        application, ws=Widening, ws_per_message_deflate=False, lifespan="off", log_config=None
+    )
+    server = Listener(config)
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            group.start_soon(server.serve, [listening])
+            while not server.started:
+                await anyio.lowlevel.checkpoint()
+            async with connect(f"ws://127.0.0.1:{listening.getsockname()[1]}", max_size=None) as client:
+                yield client
+            server.should_exit = True
+    listening.close()
+
+
+async def test_texts_of_every_size_arrive_whole_and_in_their_order() -> None:
+    texts = [b"x" * size for size in (0, 1, 125, 126, 65_535, 65_536, 70_000)]
+
+    async def tell(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "websocket.accept"})
+        assert scope["state"][TAKE](texts)
+        await send({"type": "websocket.close"})
+
+    async with _client_of(tell) as client:
+        assert [str(message).encode() async for message in client] == texts
 
 
 async def test_what_a_client_does_not_read_is_not_taken_without_end() -> None:
@@ -33,20 +66,10 @@ async def test_what_a_client_does_not_read_is_not_taken_without_end() -> None:
         assert not take((b"too late",))
         takes.clear()
 
-    listening = bind("127.0.0.1", 0)
-    config = uvicorn.Config(fill, ws=Widening, ws_per_message_deflate=False, lifespan="off", log_config=None)
-    server = Listener(config)
-    with anyio.fail_after(60):
-        async with anyio.create_task_group() as group:
-            group.start_soon(server.serve, [listening])
-            while not server.started:
-                await anyio.lowlevel.checkpoint()
-            async with connect(f"ws://127.0.0.1:{listening.getsockname()[1]}", max_size=None) as client:
-                await full.wait()
-                again.set()
-                got = [message async for message in client]
-            server.should_exit = True
-    listening.close()
+    async with _client_of(fill) as client:
+        await full.wait()
+        again.set()
+        got = [message async for message in client]
     assert got[-2:] == ["last", str(len(got) - 2)]
     assert set(got[:-2]) == {PIECE.decode()}
     assert not takes
