@@ -73,7 +73,7 @@ async def test_a_run_that_begins_can_be_claimed_with_its_inputs(store: Store, le
     await accepted(store, "m-3", "r-2", text="of another run")
     before = await known(store)
     (run,) = await store.claim_runs(lease, everything, as_entries)
-    assert (run.read_to, (await known_run(store, "r-1")).read_to) == (2, 2)
+    assert (run.progress.read_to, (await known_run(store, "r-1")).progress.read_to) == (2, 2)
     found = await store.conversation(before.session_id)
     assert found is not None
     assert [entry.id for entry in found.entries] == ["entry-m-1", "entry-m-2"]
@@ -90,7 +90,7 @@ async def test_a_run_that_begins_can_be_claimed_with_its_inputs(store: Store, le
     await change(store, RequeueRun(run_id="r-1", ready_at=0, progress=run.progress))
     await joined(store, "m-4", "r-1", InputMode.STEER, text="more")
     (again,) = await store.claim_runs(lease, everything, as_entries)
-    assert (again.id, again.read_to) == ("r-1", None)
+    assert (again.id, again.progress.read_to) == ("r-1", None)
     assert [entry.id for entry in await store.take_inputs(claim_of(again), as_entries)] == ["entry-m-4"]
 
 
@@ -99,7 +99,7 @@ async def test_without_messages_a_claim_takes_nothing(store: Store, lease: Lease
     await opened(store)
     await queued(store, "r-1")
     (run,) = await store.claim_runs(lease, everything, as_entries)
-    assert run.read_to is None
+    assert run.progress.read_to is None
     found = await store.conversation((await known(store)).session_id)
     assert (found is not None and found.entries, found is not None and found.waits) == ((), False)
 

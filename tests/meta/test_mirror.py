@@ -45,6 +45,7 @@ STAND_INS: Mapping[str, str] = {
         f"src/roost/stores/{rows}.py": "tests/contract/test_store_points.py"
         for rows in ("memory/points", "sql/point_rows")
     },
+    "src/roost/stores/memory/deliveries.py": "tests/contract/test_store_outbox.py",
     "src/roost/protocol/convert/points.py": "tests/flows/test_points.py",
     "src/roost/protocol/families/": "tests/unit/protocol/test_methods.py",
     **{

@@ -114,9 +114,10 @@ class SessionContext:
 
     def as_read_by(self, run: Run) -> "SessionContext":
         """The same without what came after a run had taken what it answers."""
-        if run.read_to is None:
+        last = run.progress.read_to
+        if last is None:
             return self
-        read = (one for one in self.entries if one.session_id != run.session_id or one.seq <= run.read_to)
+        read = (one for one in self.entries if one.session_id != run.session_id or one.seq <= last)
         return replace(self, entries=tuple(read))
 
 

@@ -105,12 +105,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """What recovery needs to know."""
+    """How far a run has come, as recovery needs to know. `read_to` is where its transcript ended when it was claimed with
+    what it answers: whatever came behind that is not its to read."""
 
     step: Step | None = None
     model_calls: int = 0
     recalls: int = 0
     recoveries: int = 0
+    read_to: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,8 +170,7 @@ class StopRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """`ready_at` is when it may start (debounce, budgets); `fence` counts its claims. `read_to` is where its transcript
-    ended when it was claimed with what it answers: whatever came behind that is not its to read."""
+    """`ready_at` is when it may start (debounce, budgets); `fence` counts its claims."""
 
     id: str
     key: SessionKey
@@ -184,7 +185,6 @@ class Run:
     claim: Claim | None = None
     fence: int = 0
     session_id: str | None = None
-    read_to: int | None = None
     parked: Parked | None = None
     stop: StopRequest | None = None
 

@@ -51,7 +51,7 @@ class Context:
     async def open(self) -> None:
         """Take what the run is to answer. Most often it was claimed with that, and there is no more."""
         work = self._work
-        if work.run.read_to is not None:
+        if work.run.progress.read_to is not None:
             work.voice.kept(self.entries[-1].id)
         if work.conversation.waits:
             await self.take_inputs()

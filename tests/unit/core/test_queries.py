@@ -8,6 +8,7 @@ import pytest
 from roost.core.entries import Entry
 from roost.core.errors import InvalidInput
 from roost.core.queries import HistoryQuery, SearchQuery, SessionContext, SessionQuery
+from roost.core.runs import Progress
 from roost.core.search import parse_query
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -49,5 +50,5 @@ def test_a_run_reads_what_was_there_when_it_took_what_it_answers() -> None:
     context = SessionContext(session=builders.session(MAIN), entries=entries)
     run = replace(builders.run("r-1"), session_id="now")
     assert context.as_read_by(run) == context
-    read = context.as_read_by(replace(run, read_to=2))
+    read = context.as_read_by(replace(run, progress=Progress(read_to=2)))
     assert [entry.id for entry in read.entries] == ["earlier-7", "now-1", "now-2"]

@@ -3,10 +3,8 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
 
-from roost.core.addresses import Account, Address
-from roost.core.deliveries import Delivery, DeliveryState
+from roost.core.addresses import Address
 from roost.core.entries import Entry
 from roost.core.errors import Conflict
 from roost.core.exchanges import Completion, Exchange
@@ -23,17 +21,17 @@ from roost.core.search import matches, searchable_text, segment
 from roost.core.sessions import Generation, Session
 from roost.core.threads import ThreadBinding
 from roost.core.turntaking import asker, next_in_line
-from roost.core.visibility import EVERYTHING, VisibleScope
 from roost.stores.bodies import dump_body, load_body
+from roost.stores.memory.deliveries import DeliveryTables
 from roost.stores.memory.facts import FactTables
-from roost.stores.memory.filters import forked, in_scope, overdue, under_way_beyond, wanted
+from roost.stores.memory.filters import forked, overdue, under_way_beyond, wanted
 from roost.stores.memory.jobs import JobTables
 from roost.stores.memory.limits import refuse_oversized, storable
 from roost.stores.memory.points import PointTables
 from roost.stores.scrub import without_content
 
 
-class MemoryTables(FactTables, JobTables, PointTables):
+class MemoryTables(FactTables, DeliveryTables, JobTables, PointTables):
     """`Tables` over rows in memory."""
 
     # -- sessions ------------------------------------------------------------------------------------
@@ -71,10 +69,6 @@ class MemoryTables(FactTables, JobTables, PointTables):
 
     async def glances(self, query: SessionQuery) -> Sequence[Glance]:
         return [glance_at(session) for session in await self.sessions(query)]
-
-    def _shows(self, key: SessionKey, scope: VisibleScope) -> bool:
-        session = self._sessions.get(key)
-        return session is not None and in_scope(session, self._lineage.get(key) or (), scope)
 
     async def kin(self, query: SessionQuery) -> Sequence[tuple[SessionKey, SessionKey]]:
         rows = await self.sessions(query)
@@ -362,39 +356,6 @@ class MemoryTables(FactTables, JobTables, PointTables):
     async def delete_binding(self, address: Address) -> None:
         if address in self._bindings:
             self._bindings.drop(address)
-
-    # -- deliveries ----------------------------------------------------------------------------------
-
-    async def delivery(self, delivery_id: str) -> Delivery | None:
-        return self._deliveries.get(delivery_id)
-
-    async def deliveries(
-        self, state: DeliveryState, limit: int, scope: VisibleScope = EVERYTHING
-    ) -> tuple[Delivery, ...]:
-        found = (row for row in self._deliveries if row.state is state and self._shows(row.key, scope))
-        return tuple(islice(found, limit))
-
-    async def deliveries_wait(self) -> bool:
-        return any(delivery.state is DeliveryState.INTENT for delivery in self._deliveries)
-
-    async def due_deliveries(self, now: int, limit: int, without: frozenset[Account]) -> tuple[Delivery, ...]:
-        busy = {row.address for row in self._deliveries if row.state is DeliveryState.SENDING}
-        due = []
-        for row in self._deliveries:
-            if row.state is not DeliveryState.INTENT or row.address in busy:
-                continue
-            busy.add(row.address)
-            if row.ready_at <= now and row.address.served_by not in without:
-                due.append(row)
-        return tuple(due[:limit])
-
-    async def insert_delivery(self, delivery: Delivery, owner: Principal) -> None:
-        if delivery.id in self._deliveries:
-            raise Conflict(f"delivery id {delivery.id} is taken")
-        self._deliveries.put(delivery.id, storable(delivery, delivery.ready_at))
-
-    async def update_delivery(self, delivery: Delivery) -> None:
-        self._deliveries.put(delivery.id, storable(delivery, delivery.ready_at))
 
 
 def _apart(entry: Entry) -> Entry:

@@ -206,6 +206,7 @@ async def _start(unit: Unit, run: Run, lease: Lease, render: Render | None) -> R
     # One that began before may have calls to resume first, and one of an exchange would lock a session out of turn.
     begins = fence == 1 and run.request.exchange_id is None
     taken = await take(unit, started, render) if render and begins else ()
-    started = replace(started, read_to=taken[-1].seq if taken else None)
+    read_to = taken[-1].seq if taken else None
+    started = replace(started, progress=replace(run.progress, read_to=read_to))
     await unit.tables.update_run(started)
     return started
