@@ -10,12 +10,12 @@ import pytest
 from roost.clock import SystemClock
 from roost.core.errors import StoreUnavailable
 from roost.core.events import EventKind
-from roost.core.feeds import Anchor, ListGap, ListItem, SessionGone, Shown
+from roost.core.feeds import Anchor, ListGap, ListItem, News, SessionGone, Shown
 from roost.core.keys import SessionKey
 from roost.core.models import ModelRef
 from roost.core.previews import ModelAsked, Preview, RunBegan, RunOver
 from roost.core.principals import OWNER
-from roost.core.queries import HistoryPage, HistoryQuery
+from roost.core.queries import HistoryQuery
 from roost.core.runs import Run
 from roost.core.sessions import Session
 from roost.core.visibility import PersonCaller
@@ -154,10 +154,10 @@ class Away(MemoryStore):
 
     away = False
 
-    async def history(self, query: HistoryQuery) -> HistoryPage:
+    async def news(self, key: SessionKey, *, after: int, limit: int) -> News:
         if self.away:
             raise StoreUnavailable("the disk is busy")
-        return await super().history(query)
+        return await super().news(key, after=after, limit=limit)
 
 
 async def test_a_message_that_could_not_be_read_is_told_once_it_can_be(tmp_path: Path) -> None:

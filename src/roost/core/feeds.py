@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from roost.core.entries import Entry
 from roost.core.events import Event, EventKind
 from roost.core.keys import SessionKey
 from roost.core.previews import Preview
@@ -15,6 +16,15 @@ class Gap:
     longer stored. Stored events go on from where they were; what was said is in the transcript."""
 
     after: int
+
+
+class News(NamedTuple):
+    """What was stored in a session after some event: the session as it is, if it is there, the events, and the entries
+    that these name, oldest first."""
+
+    session: Session | None
+    events: tuple[Event, ...]
+    entries: tuple[Entry, ...]
 
 
 class Anchor(NamedTuple):

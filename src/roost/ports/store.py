@@ -11,6 +11,7 @@ from roost.core.devices import Devices
 from roost.core.effects import Effects
 from roost.core.entries import Entry, EntryDraft
 from roost.core.events import Event
+from roost.core.feeds import News
 from roost.core.fleet import Fleet
 from roost.core.inbound import Accepted, Inbound, InboundRecord
 from roost.core.keys import SessionKey
@@ -337,6 +338,10 @@ class Store(Lists, Jobs, Points, Imports, Exchanges, Protocol):
 
     async def events(self, key: SessionKey, *, after: int, limit: int) -> tuple[Event, ...]:
         """The feed of a session, from the number after `after` on."""
+        ...
+
+    async def news(self, key: SessionKey, *, after: int, limit: int) -> News:
+        """The same with the entries that these events name, all as they are at one moment."""
         ...
 
     async def wait_for(self, topic: Topic, check: Callable[[], Awaitable[Found | None]]) -> Found:

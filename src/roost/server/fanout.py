@@ -9,7 +9,16 @@ from roost.core.children import told_id
 from roost.core.entries import Entry
 from roost.core.errors import InvalidInput
 from roost.core.events import Event, EventKind
-from roost.core.feeds import Anchor, ListGap, ListItem, SessionChanged, SessionGone, SessionTouched, Shown
+from roost.core.feeds import (
+    Anchor,
+    ListGap,
+    ListItem,
+    News,
+    SessionChanged,
+    SessionGone,
+    SessionTouched,
+    Shown,
+)
 from roost.core.inbound import InboundState
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
@@ -211,56 +220,38 @@ class Fanout:
     async def _messages(self, key: SessionKey, cut: Cut, session: Session | None = None) -> None:
         """Tell those who listen to a session what was stored in it since they were told last, as far as its turn has
         come. A session that was just read need not be asked whether there is anything."""
-        if session is not None and session.events <= self._read.get(key, 0):
-            return
-        events = cut(await self._unread(key))
-        for first in range(0, len(events), PAGE):
-            await self._tell_stored(key, events[first : first + PAGE], session)
-
-    async def _unread(self, key: SessionKey) -> tuple[Event, ...]:
-        events: list[Event] = []
         after = self._read.get(key)
-        while after is not None:
-            page = await self._house.store.events(key, after=after, limit=PAGE)
+        if after is None or (session is not None and session.events <= after):
+            return
+        news = await self._house.store.news(key, after=after, limit=PAGE)
+        if len(news.events) < PAGE:
+            self._tell_stored(key, after, news._replace(events=cut(news.events)))
+            return
+        events = cut((*news.events, *await self._behind(news.events[-1])))
+        for first in range(0, len(events), PAGE):
+            told, after = events[first : first + PAGE], self._read.get(key)
+            if after is not None and after < told[0].number:
+                more = await self._house.store.news(key, after=told[0].number - 1, limit=len(told))
+                self._tell_stored(key, after, more)
+
+    async def _behind(self, last: Event) -> tuple[Event, ...]:
+        events: list[Event] = []
+        page: tuple[Event, ...] = (last,)
+        while page:
+            page = await self._house.store.events(last.key, after=page[-1].number, limit=PAGE)
             events += page
-            after = page[-1].number if len(page) == PAGE else None
         return tuple(events)
 
-    async def _tell_stored(self, key: SessionKey, events: tuple[Event, ...], session: Session | None) -> None:
-        after = self._read.get(key)
-        entries = tuple(event for event in events if event.kind is EventKind.ENTRY)
-        session, stored = await self._stored(key, entries, session) if entries else (None, [])
-        if after is None or self._read.get(key) != after:
+    def _tell_stored(self, key: SessionKey, after: int, news: News) -> None:
+        if not news.events or self._read.get(key) != after:
             # Nobody listens any more, or somebody anew, from a later moment on.
             return
-        # Not before they are at hand: what cannot be read now is read again.
-        self._read[key] = events[-1].number
-        if session is not None:
-            shown = self._house.rows.row(session)
-            told = (self._message(key, shown, entry) for entry in stored)
-            self._tell(session, *(event for event in told if event))
-
-    async def _stored(
-        self, key: SessionKey, events: tuple[Event, ...], session: Session | None
-    ) -> tuple[Session | None, list[Entry]]:
-        """The entries that these events name, oldest first, sought from the newest on, and the session as it is after
-        them, unless it was read already."""
-        wanted = {event.ref for event in events}
-        found: list[Entry] = []
-        before, looked = None, 0
-        while True:
-            # Most often they are the newest.
-            limit = len(wanted) if before is None else PAGE
-            query = HistoryQuery(key=key, before=before, limit=limit)
-            page = await self._house.store.history(query)
-            found = [entry for entry in page.entries if entry.id in wanted] + found
-            before, looked = page.before, looked + len(page.entries)
-            if session is None or not wanted <= {entry.id for entry in found}:
-                session = await self._house.store.session(key)
-            # Whatever is newer than the first of them has an event after its own.
-            most = session.events - events[0].number + 1 if session else 0
-            if before is None or looked >= most or wanted <= {entry.id for entry in found}:
-                return session, found
+        self._read[key] = news.events[-1].number
+        if news.session is not None and news.entries:
+            named = {event.ref for event in news.events if event.kind is EventKind.ENTRY}
+            shown = self._house.rows.row(news.session)
+            told = (self._message(key, shown, entry) for entry in news.entries if entry.id in named)
+            self._tell(news.session, *(event for event in told if event))
 
     def _message(self, key: SessionKey, shown: JsonObject, entry: Entry) -> WireEvent | None:
         """What is told of an entry, if it is one that clients are shown."""

@@ -130,6 +130,7 @@ class _CrashingFacts(_CrashingUpkeep):
         self.record_denial = crashes.around("store.record_denial", store.record_denial)
         self.denials = crashes.around("store.denials", store.denials)
         self.events = crashes.around("store.events", store.events)
+        self.news = crashes.around("store.news", store.news)
 
 
 class _CrashingDeliveries(_CrashingFacts):

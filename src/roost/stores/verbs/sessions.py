@@ -9,6 +9,7 @@ from roost.core.effects import RecordUsage
 from roost.core.entries import Entry, EntryDraft
 from roost.core.errors import InvalidInput
 from roost.core.events import EventKind
+from roost.core.feeds import News
 from roost.core.keys import SessionKey
 from roost.core.ledger import LedgerRow
 from roost.core.listing import Overview
@@ -118,6 +119,9 @@ class SessionVerbs(Verbs):
 
         return await self._read(verb)
 
+    async def news(self, key: SessionKey, *, after: int, limit: int) -> News:
+        return await self._read(lambda tables: _news(tables, key, after, limit))
+
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
         return await self._look(lambda tables: tables.search(query))
 
@@ -185,6 +189,23 @@ async def read_from(tables: Tables, key: SessionKey) -> tuple[Generation, ...]:
 def _unknown_base(known: list[Generation]) -> str | None:
     ids = {one.session_id for one in known}
     return next((one.base.session_id for one in known if one.base and one.base.session_id not in ids), None)
+
+
+async def _news(tables: Tables, key: SessionKey, after: int, limit: int) -> News:
+    session, events = await tables.session(key), await tables.events(key, after, limit)
+    named = {event.ref for event in events if event.kind is EventKind.ENTRY}
+    if session is None or not named:
+        return News(session, events, ())
+    found: list[Entry] = []
+    # Sought from the newest on, which most often they are. Whatever is newer than the first has an event after its own.
+    left, query = session.events - events[0].number + 1, HistoryQuery(key=key, limit=len(named))
+    while True:
+        page = await _history(tables, query)
+        found = [entry for entry in page.entries if entry.id in named] + found
+        left -= len(page.entries)
+        if len(found) >= len(named) or page.before is None or left <= 0:
+            return News(session, events, tuple(found))
+        query = replace(query, before=page.before, limit=limit)
 
 
 async def _history(tables: Tables, query: HistoryQuery) -> HistoryPage:
