@@ -10,7 +10,6 @@ from roost.core.effects import (
     MergeInput,
     MoveInput,
     QueueRun,
-    RequeueRun,
 )
 from roost.core.entries import EntryDraft
 from roost.core.errors import Conflict, InvalidInput, NotFound
@@ -33,9 +32,7 @@ from tests.contract.scenes import (
     joined,
     known,
     known_inbound,
-    known_run,
     opened,
-    queued,
     started,
 )
 from tests.snapshots import snapshot
@@ -64,59 +61,6 @@ async def test_a_run_takes_its_inputs_in_order_of_arrival(store: Store, lease: L
         + [(EventKind.ENTRY, f"entry-{name}") for name in ("m-1", "m-2", "m-4")]
     )
     assert await store.take_inputs(claim_of(run), as_entries) == ()
-
-
-@pytest.mark.requirement("P3")
-async def test_a_run_that_begins_can_be_claimed_with_its_inputs(store: Store, lease: Lease) -> None:
-    await accepted(store, "m-1", "r-1", text="one")
-    await joined(store, "m-2", "r-1", InputMode.OPEN, text="two")
-    await accepted(store, "m-3", "r-2", text="of another run")
-    before = await known(store)
-    (run,) = await store.claim_runs(lease, everything, as_entries)
-    assert (run.progress.read_to, (await known_run(store, "r-1")).progress.read_to) == (2, 2)
-    found = await store.conversation(before.session_id)
-    assert found is not None
-    assert [entry.id for entry in found.entries] == ["entry-m-1", "entry-m-2"]
-    assert found.waits, "of another run"
-    events = await store.events(MAIN, after=before.events, limit=10)
-    assert [(event.kind, event.ref) for event in events] == [
-        (EventKind.RUN_STARTED, "r-1"),
-        (EventKind.INPUT_TAKEN, "m-1"),
-        (EventKind.INPUT_TAKEN, "m-2"),
-        (EventKind.ENTRY, "entry-m-1"),
-        (EventKind.ENTRY, "entry-m-2"),
-    ]
-    assert await store.take_inputs(claim_of(run), as_entries) == ()
-    await change(store, RequeueRun(run_id="r-1", ready_at=0, progress=run.progress))
-    await joined(store, "m-4", "r-1", InputMode.STEER, text="more")
-    (again,) = await store.claim_runs(lease, everything, as_entries)
-    assert (again.id, again.progress.read_to) == ("r-1", None)
-    assert [entry.id for entry in await store.take_inputs(claim_of(again), as_entries)] == ["entry-m-4"]
-
-
-@pytest.mark.requirement("P3")
-async def test_without_messages_a_claim_takes_nothing(store: Store, lease: Lease) -> None:
-    await opened(store)
-    await queued(store, "r-1")
-    (run,) = await store.claim_runs(lease, everything, as_entries)
-    assert run.progress.read_to is None
-    found = await store.conversation((await known(store)).session_id)
-    assert (found is not None and found.entries, found is not None and found.waits) == ((), False)
-
-
-async def test_a_claim_that_cannot_take_what_a_run_answers_claims_nothing(store: Store, lease: Lease) -> None:
-    await accepted(store, "m-1", "r-1")
-    await accepted(store, "m-2", "r-2", SIDE)
-
-    def fails(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
-        if records[0].inbound.id == "m-2":
-            raise MindChangedError("no")
-        return as_entries(records)
-
-    with pytest.raises(MindChangedError):
-        await store.claim_runs(lease, everything, fails)
-    assert (await known_inbound(store, "m-1")).state is InboundState.PENDING
-    assert {run.id for run in await store.claim_runs(lease, everything)} == {"r-1", "r-2"}
 
 
 @pytest.mark.requirement("P3")

@@ -220,14 +220,12 @@ class Twins(RuleBasedStateMachine):
         run_id=pools.runs,
         name=st.sampled_from(pools.GENERATIONS),
         ceiling=st.integers(0, 3),
-        reads=st.booleans(),
     )
-    def start(self, message: Inbound, run_id: str, name: str, ceiling: int, reads: bool) -> None:
+    def start(self, message: Inbound, run_id: str, name: str, ceiling: int) -> None:
         self._both(lambda store: store.accept_inbound(message, builders.accept(message, run_id, name)))
         limits = Limits(ceiling=ceiling, lanes={Lane.MAIN: 3})
-        render = scenes.as_entries if reads else None
         claimed = self._both(
-            lambda store: store.claim_runs(self._lease(), lambda backlog: choose(backlog, limits), render)
+            lambda store: store.claim_runs(self._lease(), lambda backlog: choose(backlog, limits))
         )
         self._claims += [scenes.claim_of(run) for run in claimed or ()]
 

@@ -24,7 +24,7 @@ from roost.core.runs import Run, RunState, Step, StepKind
 from roost.core.sendpolicy import Judge, anything
 from roost.core.turntaking import Choose
 from roost.core.visibility import PersonCaller
-from roost.ports import Clock, Render
+from roost.ports import Clock
 from roost.stores.memory import MemoryStore
 from roost.testing.builders import MAIN, called
 from roost.testing.clock import FakeClock
@@ -191,8 +191,8 @@ class Deaf(MemoryStore):
         super().__init__(clock)
         self.unheard: list[str] = []
 
-    async def claim_runs(self, lease: Lease, choose: Choose, render: Render | None = None) -> tuple[Run, ...]:
-        return self._heard("runs", await super().claim_runs(lease, choose, render))
+    async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
+        return self._heard("runs", await super().claim_runs(lease, choose))
 
     async def claim_deliveries(
         self, lease: Lease, limit: int, *, judge: Judge = anything, without: frozenset[Account] = frozenset()

@@ -1,13 +1,12 @@
 """What a store can be asked, and pages of what it answers."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from roost.core.entries import Entry
 from roost.core.errors import InvalidInput
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.principals import Principal
-from roost.core.runs import Run
 from roost.core.search import Query
 from roost.core.sessions import Generation, Session, SessionKind
 from roost.core.visibility import EVERYTHING, VisibleScope
@@ -105,20 +104,11 @@ class HistoryPage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionContext:
     """A session, and what the context of one of its generations is made of, oldest first. It delegates if it has
-    sub-agents, or will hear of one; `waits` says that messages were there which no run has taken yet."""
+    sub-agents, or will hear of one."""
 
     session: Session
     entries: tuple[Entry, ...]
     delegates: bool = False
-    waits: bool = False
-
-    def as_read_by(self, run: Run) -> "SessionContext":
-        """The same without what came after a run had taken what it answers."""
-        last = run.progress.read_to
-        if last is None:
-            return self
-        read = (one for one in self.entries if one.session_id != run.session_id or one.seq <= last)
-        return replace(self, entries=tuple(read))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,14 +105,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a run has come, as recovery needs to know. `read_to` is where its transcript ended when it was claimed with
-    what it answers: whatever came behind that is not its to read."""
+    """What recovery needs to know."""
 
     step: Step | None = None
     model_calls: int = 0
     recalls: int = 0
     recoveries: int = 0
-    read_to: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,14 +48,6 @@ class Context:
 
     # -- the transcript ------------------------------------------------------------------------------
 
-    async def open(self) -> None:
-        """Take what the run is to answer. Most often it was claimed with that, and there is no more."""
-        work = self._work
-        if work.run.progress.read_to is not None:
-            work.voice.kept(self.entries[-1].id)
-        if work.conversation.waits:
-            await self.take_inputs()
-
     async def take_inputs(self) -> None:
         work = self._work
         self._add(await work.store.take_inputs(work.claim, entries_of))

@@ -108,7 +108,6 @@ class Runner:
         found = await self._store.conversation(run.session_id) if run.session_id else None
         if found is None or run.claim is None:
             raise Fenced(f"run {run.id} has no session to run on")
-        found = found.as_read_by(run)
         session = found.session
         voice.begin(session)
         part = rules.part(found, run)

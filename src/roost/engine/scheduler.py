@@ -5,8 +5,6 @@ from dataclasses import replace
 
 from anyio.abc import TaskGroup
 
-from roost.core.errors import Fenced, StoreUnavailable
-from roost.core.inputs import entries_of
 from roost.core.leases import Lease
 from roost.core.runs import Claim, Run
 from roost.core.turntaking import PER_ASKER, Backlog, asker, choose
@@ -51,13 +49,7 @@ class Scheduler:
                 chosen = len(names)
                 return names
 
-            try:
-                runs = await self._store.claim_runs(lease, chose, entries_of)
-            except (Fenced, StoreUnavailable):
-                raise
-            except Exception as error:  # noqa: BLE001 — what no entry can be made of ends its own run, and holds no other
-                _log.warning("runs begin without what they answer, and take it themselves: %s", error)
-                runs = await self._store.claim_runs(lease, chose)
+            runs = await self._store.claim_runs(lease, chose)
             held = len(runs) < chosen and self._held_looks < HELD_LOOKS
             self._held_looks = self._held_looks + 1 if held else 0
             if held or len(runs) >= PER_ASKER:

@@ -48,7 +48,7 @@ class Turn:
         await self._tools.run(await self._tools.resume(self._context.entries), self._context.entries)
         if self._over():
             return self._yielded()
-        await self._context.open()
+        await self._context.take_inputs()
         run = self._work.run
         self._prompt = run.request.prompt or overtaken(run, self._context.entries)
         self._refuse_emptied()

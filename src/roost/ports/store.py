@@ -218,11 +218,9 @@ class Store(Lists, Jobs, Points, Imports, Exchanges, Protocol):
         """The runs of a session that have not ended, oldest first."""
         ...
 
-    async def claim_runs(self, lease: Lease, choose: Choose, render: Render | None = None) -> tuple[Run, ...]:
+    async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
         """Start runs for a gateway. `choose` sees runs that are ready (one a session, none of a session
-        that has one running) and those running; what it picks is claimed with a raised fence. With `render`, a run that
-        begins for the first time has taken its inputs by then, as by `take_inputs`, unless it is one of an exchange; where
-        one cannot, none is claimed."""
+        that has one running) and those running; what it picks is claimed with a raised fence."""
         ...
 
     async def unclaim_runs(self, lease: Lease, known: Collection[Claim]) -> tuple[Run, ...]:

@@ -1,16 +1,12 @@
 """What may be asked of a store; the rest of these values only declares."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
-from roost.core.entries import Entry
 from roost.core.errors import InvalidInput
-from roost.core.queries import HistoryQuery, SearchQuery, SessionContext, SessionQuery
-from roost.core.runs import Progress
+from roost.core.queries import HistoryQuery, SearchQuery, SessionQuery
 from roost.core.search import parse_query
-from roost.testing import builders
 from roost.testing.builders import MAIN
 
 WORD = parse_query("zebra")
@@ -40,15 +36,3 @@ def test_a_page_begins_at_the_beginning_or_later(page: Callable[[int], object]) 
     assert page(0) != page(1)
     with pytest.raises(InvalidInput, match="before the beginning"):
         page(-1)
-
-
-def test_a_run_reads_what_was_there_when_it_took_what_it_answers() -> None:
-    entries = tuple(
-        Entry(session_id=session_id, seq=seq, id=f"{session_id}-{seq}", body=builders.said("e", "x").body)
-        for session_id, seq in (("earlier", 7), ("now", 1), ("now", 2), ("now", 3))
-    )
-    context = SessionContext(session=builders.session(MAIN), entries=entries)
-    run = replace(builders.run("r-1"), session_id="now")
-    assert context.as_read_by(run) == context
-    read = context.as_read_by(replace(run, progress=Progress(read_to=2)))
-    assert [entry.id for entry in read.entries] == ["earlier-7", "now-1", "now-2"]

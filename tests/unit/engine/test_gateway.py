@@ -17,7 +17,7 @@ from roost.core.turntaking import Choose
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
 from roost.engine.reconciler import LONGEST_ASK_MS
-from roost.ports import Receive, Recover, Render
+from roost.ports import Receive, Recover
 from roost.stores.memory import MemoryStore
 from roost.stores.sqlite import SqliteStore
 from roost.testing.clock import FakeClock
@@ -210,9 +210,9 @@ class Failing(MemoryStore):
         if self.errors.get(verb):
             raise self.errors[verb].pop(0)
 
-    async def claim_runs(self, lease: Lease, choose: Choose, render: Render | None = None) -> tuple[Run, ...]:
+    async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
         self.strike("claim_runs")
-        return await super().claim_runs(lease, choose, render)
+        return await super().claim_runs(lease, choose)
 
     async def claim_deliveries(
         self, lease: Lease, limit: int, *, judge: Judge = anything, without: frozenset[Account] = frozenset()

@@ -1,28 +1,23 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
 
 import anyio
-import pytest
 
 from roost.core.effects import AcceptInput, QueueRun
-from roost.core.entries import Entry, EntryDraft
-from roost.core.errors import Conflict, StoreCorrupt
-from roost.core.inbound import InboundRecord, InputMode
+from roost.core.errors import StoreCorrupt
+from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
-from roost.core.messages import text_of
-from roost.core.queries import SessionContext
-from roost.core.runs import Claim, Run, RunState
+from roost.core.runs import Claim, Run
 from roost.core.snapshots import Advance
 from roost.core.turntaking import PER_ASKER, Backlog, Choose, Limits
 from roost.engine.feed import Feed
 from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner
-from roost.engine.scheduler import HELD_LOOKS, POLL_MS, RUNS, Scheduler
+from roost.engine.scheduler import HELD_LOOKS, POLL_MS, Scheduler
 from roost.engine.stops import Stops
-from roost.ports import Render, Store
+from roost.ports import Store
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.clock import FakeClock
@@ -128,8 +123,8 @@ class SlowToTell(MemoryStore):
         super().__init__(clock)
         self.told = anyio.Event()
 
-    async def claim_runs(self, lease: Lease, choose: Choose, render: Render | None = None) -> tuple[Run, ...]:
-        claimed = await super().claim_runs(lease, choose, render)
+    async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
+        claimed = await super().claim_runs(lease, choose)
         if claimed:
             await self.told.wait()
         return claimed
@@ -174,13 +169,13 @@ class Held(MemoryStore):
         super().__init__(clock)
         self.looks = looks
 
-    async def claim_runs(self, lease: Lease, choose: Choose, render: Render | None = None) -> tuple[Run, ...]:
+    async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
         def none(backlog: Backlog) -> tuple[str, ...]:
             choose(backlog)
             return ()
 
         self.looks -= 1
-        return await super().claim_runs(lease, choose if self.looks < 0 else none, render)
+        return await super().claim_runs(lease, choose if self.looks < 0 else none)
 
 
 async def test_a_session_that_was_held_by_somebody_is_looked_at_again_at_once() -> None:
@@ -204,58 +199,3 @@ async def test_a_session_that_stays_held_is_left_to_the_next_look() -> None:
         scene.clock.advance(POLL_MS)
         with anyio.fail_after(60):
             await scene.model.asked(1)
-
-
-class Unwritten(MemoryStore):
-    """One message cannot be written into its transcript."""
-
-    async def claim_runs(self, lease: Lease, choose: Choose, render: Render | None = None) -> tuple[Run, ...]:
-        return await super().claim_runs(lease, choose, render and partial(self._spoilt, render))
-
-    async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
-        return await super().take_inputs(claim, partial(self._spoilt, render))
-
-    def _spoilt(self, render: Render, records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
-        if records[0].inbound.id == "bad":
-            raise Conflict("there is an entry of that name")
-        return render(records)
-
-
-@pytest.mark.requirement("P3")
-async def test_a_message_of_which_no_entry_can_be_made_ends_its_own_run_and_holds_no_other() -> None:
-    scene = Scene()
-    scene.store = Unwritten(scene.clock)
-    scene.model.add((Say("answered"),))
-    for name in ("bad", "good"):
-        await ask(scene, name)
-    async with serving(scene):
-        with anyio.fail_after(60):
-            await scene.store.wait_for(RUNS, partial(_ended, scene, "good"))
-            failed = await scene.store.wait_for(RUNS, partial(_ended, scene, "bad"))
-    assert (failed.state, len(scene.model.requests)) == (RunState.FAILED, 1)
-
-
-async def _ended(scene: Scene, name: str) -> Run | None:
-    run = await scene.store.run(name)
-    return run if run is not None and run.state.ended else None
-
-
-class Interrupting(MemoryStore):
-    """Something happens in a session before a run of it reads what was said."""
-
-    async def conversation(self, session_id: str) -> SessionContext | None:
-        key = SessionKey.named("main", "a")
-        await self.append(key, (builders.said("event", "something happened"),))
-        return await super().conversation(session_id)
-
-
-async def test_what_comes_after_a_message_was_taken_does_not_stand_behind_it() -> None:
-    scene = Scene()
-    scene.store = Interrupting(scene.clock)
-    scene.model.add((Say("answered"),))
-    await ask(scene, "a")
-    async with serving(scene):
-        with anyio.fail_after(60):
-            await scene.model.asked(1)
-    (request,) = scene.model.requests
-    assert [text_of(message) for message in request.messages] == ["hello"]

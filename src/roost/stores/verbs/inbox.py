@@ -1,13 +1,16 @@
 """Messages on their way into a transcript."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 
 from roost.core.effects import Effects
 from roost.core.entries import Entry
 from roost.core.errors import InvalidInput
+from roost.core.events import EventKind
+from roost.core.exchanges import ExchangeState
 from roost.core.facts import takes_part
-from roost.core.inbound import Inbound, InboundRecord
+from roost.core.inbound import Inbound, InboundRecord, InboundState, InputMode
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.runs import Claim
@@ -16,7 +19,6 @@ from roost.core.trees import DecideTree
 from roost.ports import Accepted, Render
 from roost.stores.applying import apply
 from roost.stores.families import tree_of
-from roost.stores.taking import take
 from roost.stores.unit import Unit, going_on
 from roost.stores.verbs.base import Verbs
 
@@ -47,7 +49,24 @@ class InboxVerbs(Verbs):
 
     async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
         async def verb(unit: Unit) -> tuple[Entry, ...]:
-            return await take(unit, going_on(await unit.writing_run(claim)), render)
+            run = going_on(await unit.writing_run(claim))
+            pending = await unit.tables.pending_inputs(run.key)
+            inputs = tuple(record for record in pending if record.run_id == run.id)
+            if not inputs:
+                return ()
+            if any(record.mode is InputMode.OPEN for record in inputs):
+                inputs += tuple(record for record in pending if record.mode is InputMode.WAIT)
+            merged = await unit.tables.merged_inputs([record.inbound.id for record in inputs])
+            drafts = unit.sealed(render(merged + inputs))
+            if not drafts:
+                raise InvalidInput(f"run {run.id} would take {len(inputs)} messages and keep no word of them")
+            entries = await unit.append(run.key, drafts)
+            for record in inputs:
+                await unit.tables.update_inbound(replace(record, state=InboundState.TAKEN))
+            await unit.message_came_to(run, ExchangeState.DELIVERED)
+            unit.emit(run.key, EventKind.INPUT_TAKEN, *(record.inbound.id for record in inputs))
+            unit.emit(run.key, EventKind.ENTRY, *(entry.id for entry in entries))
+            return entries
 
         return await self._write(verb)
 

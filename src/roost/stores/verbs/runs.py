@@ -16,11 +16,10 @@ from roost.core.runs import Claim, Run, RunState, Step, StepKind
 from roost.core.sessions import SessionStatus
 from roost.core.snapshots import Advance, DecideExchange
 from roost.core.turntaking import PER_ASKER, Backlog, Choose
-from roost.ports import Recover, Render
+from roost.ports import Recover
 from roost.stores.applying import apply
 from roost.stores.seeing import seen_exchange, seen_run, standing
 from roost.stores.tables import Tables
-from roost.stores.taking import take
 from roost.stores.unit import Unit, going_on, live_leases
 from roost.stores.verbs.base import Verbs, hold, hold_alone, unheard
 
@@ -65,7 +64,7 @@ class RunVerbs(Verbs):
     async def completions(self, requester: SessionKey) -> tuple[Completion, ...]:
         return await self._look(lambda tables: tables.owed(requester))
 
-    async def claim_runs(self, lease: Lease, choose: Choose, render: Render | None = None) -> tuple[Run, ...]:
+    async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
         async def verb(unit: Unit) -> tuple[Run, ...]:
             await hold(unit, lease)
             ready = await unit.tables.ready_runs(unit.now, PER_ASKER, READY_LIMIT)
@@ -79,7 +78,7 @@ class RunVerbs(Verbs):
                     f"a run was chosen that is not ready: {sorted(chosen.keys() - by_id.keys())}"
                 )
             starting = await unit.tables.still_ready([by_id[run_id] for run_id in chosen])
-            return tuple([await _start(unit, run, lease, render) for run in starting])
+            return tuple([await _start(unit, run, lease) for run in starting])
 
         return await self._write(verb)
 
@@ -189,7 +188,7 @@ async def _unclaim(unit: Unit, run: Run) -> Run | None:
     return await unit.known_run(run.id)
 
 
-async def _start(unit: Unit, run: Run, lease: Lease, render: Render | None) -> Run:
+async def _start(unit: Unit, run: Run, lease: Lease) -> Run:
     session = await unit.existing(run.key)
     fence = run.fence + 1
     started = replace(
@@ -201,12 +200,7 @@ async def _start(unit: Unit, run: Run, lease: Lease, render: Render | None) -> R
         fence=fence,
         claim=Claim(id=run.id, gateway=lease.gateway.name, epoch=lease.epoch, fence=fence),
     )
+    await unit.tables.update_run(started)
     await unit.set_status(run.key, SessionStatus.RUNNING)
     unit.emit(run.key, EventKind.RUN_STARTED, run.id)
-    # One that began before may have calls to resume first, and one of an exchange would lock a session out of turn.
-    begins = fence == 1 and run.request.exchange_id is None
-    taken = await take(unit, started, render) if render and begins else ()
-    read_to = taken[-1].seq if taken else None
-    started = replace(started, progress=replace(run.progress, read_to=read_to))
-    await unit.tables.update_run(started)
     return started

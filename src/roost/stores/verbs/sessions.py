@@ -165,10 +165,7 @@ async def _conversation(tables: Tables, session_id: str) -> SessionContext | Non
     for segment in timeline.context(known, session_id):
         entries += await tables.entries(segment.session_id, segment.after, segment.through)
     return SessionContext(
-        session=session,
-        entries=tuple(entries),
-        delegates=await _delegates(tables, session.key),
-        waits=bool(await tables.pending_inputs(session.key)),
+        session=session, entries=tuple(entries), delegates=await _delegates(tables, session.key)
     )
 
 
