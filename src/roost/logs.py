@@ -90,6 +90,10 @@ class _OwnersFile(RotatingFileHandler):
         size = os.fstat(self._followed().fileno()).st_size + len(line) + 1
         return 0 < self.maxBytes <= size and self._rotates.take()
 
+    def emit(self, record: logging.LogRecord) -> None:
+        super().emit(record)
+        self._written = (None, "")
+
     def format(self, record: logging.LogRecord) -> str:
         """Written once: whether a line still fits is asked before it is written down."""
         if record is not self._written[0]:

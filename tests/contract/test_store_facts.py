@@ -20,7 +20,7 @@ from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
 from tests.contract.homes import Reopen
-from tests.contract.scenes import accepted, as_entries, change, claim_of, everything, known, opened, reset
+from tests.contract.scenes import accepted, as_entries, change, claim_of, everything, opened
 
 ALICE = person("telegram", "1")
 OPS = SessionKey.named("ops", "main")
@@ -372,32 +372,3 @@ async def test_what_an_entry_cost_is_recorded_with_it_or_not_at_all(store: Store
     with pytest.raises(NotFound):
         await store.append(OPS, (builders.said("b", "b"),), spent=(call(2),))
     assert (await store.usage(LedgerQuery())).calls == 2
-
-
-async def test_news_of_a_session_are_its_events_and_the_entries_they_name(store: Store) -> None:
-    await opened(store)
-    await store.append(MAIN, tuple(builders.said(f"e-{number}", "x") for number in range(1, 4)))
-    before = await known(store)
-    await store.append(MAIN, (builders.said("e-4", "x"), builders.said("e-5", "y")))
-    await change(store, Pin(key=MAIN, at=NOON))
-    news = await store.news(MAIN, after=before.events, limit=100)
-    assert news.session == await known(store)
-    assert news.events == await store.events(MAIN, after=before.events, limit=100)
-    assert [entry.id for entry in news.entries] == ["e-4", "e-5"]
-    assert await store.news(MAIN, after=news.events[-1].number, limit=100) == (news.session, (), ())
-    assert await store.news(OPS, after=0, limit=100) == (None, (), ())
-
-
-async def test_entries_that_others_stand_behind_are_found_also_over_a_reset(store: Store) -> None:
-    await opened(store)
-    first = (await known(store)).events
-    for number in range(1, 8):
-        await store.append(MAIN, (builders.said(f"e-{number}", "x"),))
-        if number == 3:
-            await reset(store, 2)
-    for number in range(1, 8):
-        events = [one for one in await store.events(MAIN, after=first, limit=100) if one.ref == f"e-{number}"]
-        news = await store.news(MAIN, after=events[0].number - 1, limit=1)
-        assert [entry.id for entry in news.entries] == [f"e-{number}"]
-    both = await store.news(MAIN, after=first, limit=2)
-    assert [entry.id for entry in both.entries] == ["e-1", "e-2"]

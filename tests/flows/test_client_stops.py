@@ -8,17 +8,20 @@ import pytest
 
 from roost.client.turns import message_text
 from roost.clock import SystemClock
+from roost.core.children import told_id
 from roost.core.entries import Entry
+from roost.core.messages import ToolResult
 from roost.core.models import ModelRequest
 from roost.core.runs import Claim
 from roost.core.sessions import SessionStatus
+from roost.core.spawning import run_of
 from roost.ports import Clock
 from roost.ports.store import Render
 from roost.stores.memory import MemoryStore
 from roost.testing.scripts import Hang, Say, Script
 from roost.testing.wires import LocalClient
 from tests.flows.gateways import Bench
-from tests.flows.nursery import Nursery, call, spawns, task_of
+from tests.flows.nursery import Nursery, call, newest, spawns, task_of
 from tests.flows.served import Opened, gate_of, send
 
 
@@ -48,6 +51,50 @@ async def test_a_turn_that_waits_for_its_children_is_stopped_with_them_and_nobod
         assert [row.status for row in await nursery.descendants()] == [SessionStatus.KILLED] * 2
         again = await client.call("chat.abort", {"sessionKey": "main", "runId": "run-1"})
         assert (again["aborted"], again["runIds"]) == (False, [])
+
+
+@pytest.mark.requirement("D21")
+async def test_a_turn_whose_time_is_over_while_it_waits_for_its_children_is_told_as_failed(
+    opened: Opened,
+) -> None:
+    async with opened() as (gate, client):
+
+        def act(request: ModelRequest) -> Script:
+            if task_of(request):
+                return [Hang()]
+            return [call("sessions_yield")] if isinstance(newest(request), ToolResult) else spawns("endless")
+
+        nursery = Nursery(gate.bench, act)
+        await gate.engine.reload(replace(gate.engine.rules, cast=nursery.cast))
+        await client.call("chat.send", send("go", "run-1", timeoutMs=1_000))
+        assert (await client.event("chat", runId="run-1", state="final"))["yielded"]
+        failed = await client.event("chat", runId="run-1", state="error")
+        assert (failed["errorKind"], "its time was over" in failed["errorMessage"]) == ("timeout", True)
+
+
+@pytest.mark.requirement("P1", "D21")
+async def test_a_child_whose_time_is_over_while_it_waits_for_its_own_is_told_in_its_requesters_chat(
+    opened: Opened,
+) -> None:
+    async with opened() as (gate, client):
+
+        def act(request: ModelRequest) -> Script:
+            done = isinstance(newest(request), ToolResult)
+            match task_of(request):
+                case "endless":
+                    return [Hang()]
+                case "whole":
+                    return [call("sessions_yield")] if done else spawns("endless")
+                case _:
+                    return [Say("Begun.")] if done else spawns("whole", runTimeoutSeconds=1)
+
+        nursery = Nursery(gate.bench, act)
+        await gate.engine.reload(replace(gate.engine.rules, cast=nursery.cast))
+        await client.call("chat.send", send("go", "run-1"))
+        await client.event("chat", runId="run-1", state="final")
+        child, *_ = await nursery.descendants()
+        told = await client.event("chat", runId=f"inject-{told_id(run_of(child.key))}")
+        assert "Status: timeout" in message_text(told["message"])
 
 
 class Held(MemoryStore):

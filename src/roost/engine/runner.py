@@ -84,8 +84,15 @@ class Runner:
     async def give_up(self, lease: Lease, run: Run) -> None:
         """End a run that yielded and that nobody went on with until its time was over."""
         end = self._failed(RunState.TIMEOUT, OutOfTime(OVERDUE))
-        if await self._store.give_up(lease, run.id, await self._conclusion(run, end)) is not None:
+        with self._feed.speaking(run) as voice:
+            ended = await self._store.give_up(lease, run.id, await self._conclusion(run, end))
+            if ended is None:
+                return
             _log.info("run %s ended as %s: %s", run.id, end.outcome.state, OVERDUE, extra=traced(run))
+            session = await self._store.session(run.key)
+            if session is not None:
+                voice.begin(session)
+                voice.over(RunOver(run=ended, words=None, overrides=session.overrides))
 
     async def _end(self, run: Run, lent: Lent, voice: Voice, rules: Rules) -> End | None:
         """How a run ended, whatever happened in it: one without an end would hold its session for good.

@@ -51,6 +51,11 @@ class Outgoing:
         first, size = not (self._frames or self._given), sum(map(len, frames))
         if first and size <= self._most and self._take(frames):
             return
+        if size > self._most and len(frames) > 1:
+            # Together they are more than may wait; one who reads fast gets them one by one.
+            for frame in frames:
+                self.put_covered((frame,))
+            return
         self._frames += frames
         self._size += size
         if self._size > self._most:

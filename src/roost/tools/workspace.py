@@ -49,9 +49,16 @@ class Workspace:
         self._place = place
 
     def may_hold(self, path: str) -> bool:
-        """Whether something goes by that name. Where a link leads is not asked: a file that is not there is looked for
+        """Whether something may go by that name. Where a link leads is not asked: a file that is not there is looked for
         often."""
-        return os.path.lexists(f"{self._place.workspace}/{path}")
+        try:
+            os.stat(f"{self._place.workspace}/{path}", follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            # Who reads it is told what is wrong.
+            return True
+        return True
 
     def read(self, path: str) -> bytes:
         """A regular file's bytes."""

@@ -186,6 +186,16 @@ async def test_what_cannot_go_together_at_once_waits_in_its_order() -> None:
     assert not wire.taken
 
 
+async def test_more_than_may_wait_goes_one_by_one_to_who_reads_fast_and_cuts_off_who_does_not() -> None:
+    fast, slow = Narrow(), Narrow()
+    slow.room = False
+    for wire in (fast, slow):
+        outgoing = Outgoing(wire.take, bytes, most=5)
+        outgoing.put_covered((b"123", b"456"))
+        assert (outgoing.closing is None) is wire.room
+    assert (fast.taken, slow.taken) == ([b"123", b"456"], [])
+
+
 async def test_who_has_been_sent_everything_is_sent_the_next_at_once_again() -> None:
     wire = Narrow()
     wire.room = False

@@ -39,3 +39,9 @@ def test_a_session_without_access_to_the_workspace_is_shown_nothing_of_it(
 ) -> None:
     (tmp_path / "AGENTS.md").write_text("rules")
     assert len(workspace_files(place(tmp_path, access), ("AGENTS.md",), FileCaps())) == shown
+
+
+def test_what_cannot_be_looked_for_is_named_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "memory").write_text("a file where a folder should be")
+    (found,) = workspace_files(place(tmp_path), ("memory/day.md",), FileCaps())
+    assert found.state is FileState.UNREADABLE
