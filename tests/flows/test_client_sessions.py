@@ -237,6 +237,8 @@ async def test_how_the_gateway_does_is_told_to_who_asks(opened: Opened, tmp_path
     async with opened() as (gate, client):
         health = await client.call("health")
         assert (health["ok"], health["failing"]) == (True, [])
+        greeted = client.hello["snapshot"]["health"]
+        assert greeted.keys() == {"ok", "ts", "durationMs", "plugins", "defaultAgentId"}, "a closed schema"
         await client.call("sessions.create", {"key": "agent:helper:side"})
         status = await client.call("status", {})
         assert [

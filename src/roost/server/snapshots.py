@@ -41,7 +41,8 @@ def snapshot(house: House, client: Connected) -> JsonObject:
         private = {"authMode": house.about.auth_mode, "configPath": rules.house.shown.path}
     return {
         "presence": presence(house, client.caller) if client.may(Scope.READ) else [],
-        "health": health(house),
+        # Clients know these fields, and no other, of what they are greeted with.
+        "health": _known_health(house),
         "stateVersion": {"presence": 1, "health": 1},
         "uptimeMs": max(0, now - house.about.started_at),
         "appliedConfigHash": rules.house.shown.fingerprint or None,
@@ -57,13 +58,15 @@ def snapshot(house: House, client: Connected) -> JsonObject:
 
 def health(house: House) -> JsonObject:
     """Names no session: it is told to whoever is connected."""
-    found = house.engine.health()
+    return {**_known_health(house), "failing": list(house.engine.health().failing)}
+
+
+def _known_health(house: House) -> JsonObject:
     return {
-        "ok": found.ok,
+        "ok": house.engine.health().ok,
         "ts": house.clock.now(),
         "durationMs": 0,
         "plugins": {"loaded": [], "errors": [], "unavailable": []},
-        "failing": list(found.failing),
         "defaultAgentId": house.engine.rules.routing.default_agent,
     }
 
