@@ -8,6 +8,7 @@ import pytest
 from anyio import to_thread
 from playwright.async_api import expect
 
+import roost
 from roost.core.messages import ToolCall
 from roost.core.models import FailureKind
 from roost.testing.scripts import Fail, Say, calls, says
@@ -200,6 +201,21 @@ async def test_a_slash_offers_commands_and_the_answer_is_no_part_of_the_talk(vis
     await page.keyboard.press("Enter")
     await expect(page.locator(".note")).to_contain_text("scripted/small")
     await expect(page.locator(".said")).to_have_count(0)
+
+
+async def test_a_line_that_is_put_into_a_conversation_is_shown_once(stage: Stage, visitor: Visitor) -> None:
+    stage.model.when("about larks", says("They sing."))
+    page = visitor.page
+    await visitor.open("larks")
+    await visitor.say("tell me about larks")
+    await expect(page.locator(".said.agent:not(.speaking)")).to_contain_text("They sing.")
+    line = {"sessionKey": "agent:main:larks", "message": "Also at dawn."}
+    async with roost.Client(stage.address.replace("http", "ws"), token=stage.token) as client:
+        await client.call("chat.inject", line)
+        await client.call("chat.inject", {**line, "message": "And at dusk."})
+    await expect(page.locator(".said").last).to_contain_text("And at dusk.")
+    await expect(page.get_by_text("Also at dawn.")).to_have_count(1)
+    await expect(page.locator(".note")).to_have_count(0)
 
 
 async def test_an_answer_is_copied(stage: Stage, visitor: Visitor) -> None:

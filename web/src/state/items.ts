@@ -73,7 +73,9 @@ const SOURCES: Record<string, string> = {
 
 export function itemsOf(rows: readonly MessageRow[], notes: readonly Note[]): Item[] {
   const items: Item[] = [];
-  const following = Map.groupBy(notes, (note) => note.after);
+  // A line that was put into the transcript is told twice: as it comes, and as the row it is.
+  const told = new Set(rows.map((row) => `inject-${row.__openclaw.id}`));
+  const following = Map.groupBy(notes.filter((note) => !told.has(note.id)), (note) => note.after);
   let model: string | undefined;
   items.push(...(following.get(null) ?? []));
   for (const row of rows) {
