@@ -12,6 +12,8 @@ PYTEST := $(BIN)/pytest $(if $(filter full,$(SCALE)),--timeout=3600)
 # Only the gate reads it.
 COVERAGE := $(if $(filter check,$(MAKECMDGOALS)),--cov --cov-report=)
 export SCALE
+# Where it is set, every gateway that a test starts would compile all of Roost anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test soak check lint bench interop web screenshots requirements clean
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from roost.core.effects import AddDelivery, ChangeSession, DelayRun, DeleteSession, Pin, QueueRun
+from roost.core.effects import AddDelivery, ChangeSession, DelayRun, DeleteSession, EndRun, Pin, QueueRun
 from roost.core.errors import NotFound, StoreUnavailable
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.retention import Cutoffs
-from roost.core.runs import Step, StepKind
+from roost.core.runs import Outcome, RunState, Step, StepKind
 from roost.ports import Store, Topic, TopicKind
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
@@ -333,3 +333,20 @@ async def test_who_watches_every_session_is_told_of_each(store: Store) -> None:
         told.clear()
         await change(store, DeleteSession(key=SIDE), key=SIDE)
         assert SIDE in told
+
+
+async def test_who_watches_ends_is_told_of_each_session_of_which_a_run_ended(
+    store: Store, lease: Lease
+) -> None:
+    told: list[SessionKey] = []
+    with store.watch_ends(told.append):
+        claim = await started(store, lease, "r-1")
+        await store.begin_step(claim, Step(kind=StepKind.MODEL, at=NOON))
+        await queued(store, "r-2")
+        assert told == []
+        outcome = Outcome(state=RunState.DONE, at=NOON)
+        await store.finish_run(claim, lambda snapshot: (EndRun(run_id="r-1", outcome=outcome),))
+        assert set(told) == {MAIN}
+        told.clear()
+        await change(store, EndRun(run_id="r-2", outcome=outcome))
+        assert set(told) == {MAIN}

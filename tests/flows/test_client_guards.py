@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from roost.clock import SystemClock
+from roost.core.effects import EndRun
 from roost.core.errors import StoreUnavailable
 from roost.core.events import EventKind
 from roost.core.feeds import Anchor, ListGap, ListItem, News, SessionGone, Shown
@@ -16,13 +17,13 @@ from roost.core.models import ModelRef
 from roost.core.previews import ModelAsked, Preview, RunBegan, RunOver
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
-from roost.core.runs import Run
+from roost.core.runs import Outcome, Run, RunState
 from roost.core.sessions import Session
 from roost.core.visibility import PersonCaller
 from roost.server.fanout import MOST_LISTENS, Fanout
 from roost.stores.memory import MemoryStore
 from roost.testing.builders import answered
-from roost.testing.scripts import Hang, Say
+from roost.testing.scripts import Hang, Say, Until
 from roost.testing.wires import Refused
 from tests.flows.gateways import Bench
 from tests.flows.served import Gate, Opened, gate_of, gates, send
@@ -96,6 +97,23 @@ async def test_a_run_that_ended_while_nobody_listened_is_told_of_by_who_listens_
         final = await client.event("chat", state="final")
         assert final["message"]["content"][0]["text"] == "words"
         group.cancel_scope.cancel()
+
+
+async def test_a_run_that_another_ended_and_that_is_cut_off_here_is_told_of_with_the_next_change(
+    opened: Opened,
+) -> None:
+    async with opened() as (gate, client):
+        said, store = anyio.Event(), gate.house.store
+        gate.bench.model.add((Until(said), Say("words")))
+        await client.call("chat.send", send("hello", "run-1"))
+        await gate.bench.model.asked(1)
+        run = await _run(gate, "run-1")
+        ended = EndRun(run_id=run.id, outcome=Outcome(state=RunState.FAILED, at=0, error="elsewhere"))
+        await store.change_session(run.key, lambda snapshot: (ended,))
+        said.set()
+        await gate.engine.settled()
+        await client.call("sessions.patch", {"key": "main", "label": "Changed"})
+        assert (await client.event("chat", state="error"))["runId"] == "run-1"
 
 
 @pytest.mark.requirement("S23")

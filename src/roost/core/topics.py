@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 
 class TopicKind(StrEnum):
-    """News of any run or delivery; that one may be due to be taken up; that one was asked to end; news of one session,
-    of any job, of any message to another gateway."""
+    """News of any run or delivery; that one may be due to be taken up; that one was asked to end; news of one session;
+    that a run of it came to its end; news of any job, of any message to another gateway."""
 
     RUNS = "runs"
     RUNS_DUE = "runs-due"
@@ -14,6 +14,7 @@ class TopicKind(StrEnum):
     DELIVERIES = "deliveries"
     DELIVERIES_DUE = "deliveries-due"
     SESSION = "session"
+    RUN_ENDED = "run-ended"
     JOBS = "jobs"
     REMOTES = "remotes"
 

@@ -353,6 +353,10 @@ class Store(Lists, Jobs, Points, Imports, Exchanges, Protocol):
         raise nothing."""
         ...
 
+    def watch_ends(self, told: Told) -> AbstractContextManager[None]:
+        """The same for every session of which a run may have come to its end, before or after it is told of as news."""
+        ...
+
     # -- upkeep --------------------------------------------------------------------------------------
 
     async def sweep(self, cutoffs: Cutoffs, *, dry_run: bool = False) -> Swept:

@@ -63,17 +63,19 @@ class Fanout:
         self._turns: dict[str, Turn] = {}
         self._read: dict[SessionKey, int] = {}
         self._ended: dict[SessionKey, str] = {}
+        self._unsettled: set[SessionKey] = set()
         self._items: ListFeed | None = None
 
     async def serve(self) -> None:
         """Tell clients until cancelled."""
         feed, owner = self._house.engine.feed, PersonCaller(principal=OWNER)
-        async with feed.subscribe_all(owner, self._follows) as items:
-            self._items = items
-            # Whoever listened before may have ended, and missed something.
-            await self._catch_up(items)
-            async for item in items:
-                await self._hear(item, items)
+        with self._house.store.watch_ends(self._unsettled.add):
+            async with feed.subscribe_all(owner, self._follows) as items:
+                self._items = items
+                # Whoever listened before may have ended, and missed something.
+                await self._catch_up(items)
+                async for item in items:
+                    await self._hear(item, items)
 
     # -- what handlers ask for -----------------------------------------------------------------------
 
@@ -139,6 +141,7 @@ class Fanout:
                 await self._settle(items, session.key)
                 await self._changed(session)
             case SessionGone(key=key):
+                self._unsettled.add(key)
                 await self._settle(items, key)
                 self._gone(key)
             case SessionTouched(key=key):
@@ -161,6 +164,8 @@ class Fanout:
         await self._tell_of(preview.key, *turn.tell(preview, self._house.clock.now()))
         if turn.over:
             del self._turns[preview.run_id]
+            if not self._awaited(preview.key):
+                self._unsettled.discard(preview.key)
             self._house.clients.over(preview.key, turn.name)
             if self._watched():
                 self._ended[preview.key] = turn.name
@@ -284,16 +289,25 @@ class Fanout:
 
     async def _settle(self, items: ListFeed, key: SessionKey) -> None:
         """Tell of what ended unheard: before it began, on another gateway, or while nobody listened."""
-        awaited = {turn.run.id for turn in self.under_way(key)}
-        awaited |= {send.run_id for send in self._house.sends.waiting(key)}
-        # Of a run that may still be heard of nothing is looked up: a session changes often while one goes on.
-        for run_id in [one for one in awaited if not items.expects(one)]:
-            run = await self._house.store.run(run_id)
-            if items.expects(run_id) or (run is not None and run.outcome is None):
+        if key not in self._unsettled:
+            return
+        self._unsettled.discard(key)
+        for run_id in self._awaited(key):
+            run = None if items.expects(run_id) else await self._house.store.run(run_id)
+            if items.expects(run_id):
+                # It says so itself, unless it is cut off.
+                self._unsettled.add(key)
+                continue
+            if run is not None and run.outcome is None:
                 continue
             # A message may not be accepted yet; a run that was told of and is not there was deleted.
             if run or run_id in self._turns:
                 await self._over(run or self._turns[run_id].run)
+
+    def _awaited(self, key: SessionKey) -> set[str]:
+        """The runs of a session whose ends clients wait for."""
+        sent = {send.run_id for send in self._house.sends.waiting(key)}
+        return sent.union(turn.run.id for turn in self.under_way(key))
 
     async def _over(self, run: Run) -> None:
         if run.id not in self._turns and run.started_at is None:
@@ -312,7 +326,10 @@ class Fanout:
 
     async def _catch_up(self, items: ListFeed) -> None:
         """Something was missed: what ended meanwhile is told now, what goes on is told anew by who says it."""
-        for key in {turn.run.key for turn in self._turns.values()} | self._house.sends.awaited():
+        keys = {turn.run.key for turn in self._turns.values()} | self._house.sends.awaited()
+        self._unsettled.clear()
+        self._unsettled |= keys
+        for key in keys:
             await self._settle(items, key)
         for key in tuple(self._read):
             if not self.under_way(key):

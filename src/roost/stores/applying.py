@@ -19,7 +19,7 @@ from roost.core.threads import BindThread, UnbindThread, UseThread
 from roost.core.timeline import continued
 from roost.core.turntaking import standing
 from roost.stores.settling import settle
-from roost.stores.unit import JOBS, REMOTES, Unit
+from roost.stores.unit import Unit
 
 
 async def apply(unit: Unit, effects: Effects) -> None:
@@ -191,14 +191,14 @@ async def queue_run(unit: Unit, effect: fx.QueueRun) -> SessionKey:
         await unit.set_status(session.key, standing(await unit.tables.active_runs(session.key), unit.now))
     elif session.status is not SessionStatus.RUNNING:
         await unit.set_status(session.key, SessionStatus.QUEUED)
-    unit.run_due()
+    unit.waking.run_due()
     return effect.run.key
 
 
 async def delay_run(unit: Unit, effect: fx.DelayRun) -> None:
     run = await unit.known_run(effect.run_id)
     await unit.tables.update_run(replace(run, ready_at=effect.ready_at))
-    unit.run_due()
+    unit.waking.run_due()
 
 
 async def requeue_run(unit: Unit, effect: fx.RequeueRun) -> SessionKey:
@@ -217,7 +217,7 @@ async def requeue_run(unit: Unit, effect: fx.RequeueRun) -> SessionKey:
     )
     unit.left(run)
     await unit.set_status(run.key, SessionStatus.QUEUED)
-    unit.run_due()
+    unit.waking.run_due()
     return run.key
 
 
@@ -228,7 +228,7 @@ async def request_stop(unit: Unit, effect: fx.RequestStop) -> None:
     first = run.stop if run.stop and (effect.stop.goes_on or not run.stop.goes_on) else effect.stop
     # One that waits for its moment has none to wait for any more but its end.
     await unit.tables.update_run(replace(run, stop=first, ready_at=min(run.ready_at, unit.now)))
-    unit.stop_asked()
+    unit.waking.stop_asked()
 
 
 async def end_run(unit: Unit, effect: fx.EndRun) -> SessionKey:
@@ -245,7 +245,7 @@ async def end_run(unit: Unit, effect: fx.EndRun) -> SessionKey:
     status = standing(left, unit.now) if left else SessionStatus(effect.outcome.state)
     await unit.set_status(run.key, status)
     unit.ended(ended)
-    await unit.run_left()
+    await unit.waking.run_left()
     return run.key
 
 
@@ -256,7 +256,7 @@ async def add_delivery(unit: Unit, effect: fx.AddDelivery) -> SessionKey | None:
         return None
     for part in parts(effect.delivery, unit.longest):
         await unit.tables.insert_delivery(part, session.owner)
-    unit.delivery_due()
+    unit.waking.delivery_due()
     return effect.delivery.key
 
 
@@ -264,7 +264,7 @@ async def put_exchange(unit: Unit, effect: fx.PutExchange) -> SessionKey:
     await unit.existing(effect.exchange.target)
     await unit.tables.put_exchange(effect.exchange)
     if effect.exchange.sent.remote is not None:
-        unit.topics.add(REMOTES)
+        unit.waking.remote_due()
     return effect.exchange.target
 
 
@@ -320,7 +320,7 @@ async def put_firing(unit: Unit, effect: PutFiring) -> None:
     await unit.tables.put_firing(firing)
     if firing.forgets and firing.state is FiringState.OK:
         await unit.tables.delete_job(firing.job_id)
-    unit.topics.add(JOBS)
+    unit.waking.job_changed()
 
 
 async def record_denial(unit: Unit, effect: fx.RecordDenial) -> None:

@@ -7,12 +7,11 @@ from typing import TypeVar
 import anyio
 
 from roost.core.errors import StoreUnavailable
-from roost.core.keys import SessionKey
 from roost.ports import Told, Topic, TopicKind
-from roost.stores.codec import key_text, stored_key
+from roost.stores.codec import stored_key
 
 Found = TypeVar("Found")
-EVERY = ""
+WATCHED = frozenset({TopicKind.SESSION, TopicKind.RUN_ENDED})
 
 
 class Topics:
@@ -20,37 +19,35 @@ class Topics:
 
     def __init__(self) -> None:
         self._waiters: dict[Topic, set[anyio.Event]] = {}
-        self._watchers: dict[str, list[Told]] = {}
+        self._watchers: dict[Topic, list[Told]] = {}
         self._closed = False
 
     def wake(self, topics: Iterable[Topic]) -> None:
         for topic in topics:
             for waiter in self._waiters.pop(topic, ()):
                 waiter.set()
-            if self._watchers and topic.kind is TopicKind.SESSION:
-                self._tell(topic.ref)
+            if self._watchers and topic.kind in WATCHED:
+                self._tell(topic)
 
     def wake_all(self) -> None:
         """There may have been news of anything."""
-        self.wake(
-            (*self._waiters, *(Topic(TopicKind.SESSION, ref) for ref in self._watchers if ref != EVERY))
-        )
+        self.wake((*self._waiters, *(topic for topic in self._watchers if topic.ref)))
 
     @property
     def all_watched(self) -> bool:
         """Whether anybody wants to be told of every session."""
-        return EVERY in self._watchers
+        return Topic(TopicKind.SESSION) in self._watchers
 
     @contextmanager
-    def watching(self, key: SessionKey | None, told: Told) -> Iterator[None]:
-        ref = EVERY if key is None else key_text(key)
-        self._watchers.setdefault(ref, []).append(told)
+    def watching(self, topic: Topic, told: Told) -> Iterator[None]:
+        """Within the context, `told` hears of one session, or of every one."""
+        self._watchers.setdefault(topic, []).append(told)
         try:
             yield
         finally:
-            self._watchers[ref].remove(told)
-            if not self._watchers[ref]:
-                del self._watchers[ref]
+            self._watchers[topic].remove(told)
+            if not self._watchers[topic]:
+                del self._watchers[topic]
 
     def close(self) -> None:
         """There will be no more news: who waits is told so."""
@@ -72,10 +69,10 @@ class Topics:
             finally:
                 self._drop(topic, waiter)
 
-    def _tell(self, ref: str) -> None:
-        watchers = (*self._watchers.get(ref, ()), *self._watchers.get(EVERY, ()))
+    def _tell(self, topic: Topic) -> None:
+        watchers = (*self._watchers.get(topic, ()), *self._watchers.get(Topic(topic.kind), ()))
         if watchers:
-            key = stored_key(ref)
+            key = stored_key(topic.ref)
             for told in watchers:
                 told(key)
 

@@ -21,20 +21,13 @@ from roost.core.sessions import Growth, Session, SessionStatus
 from roost.core.snapshots import Snapshot
 from roost.core.spawning import run_of
 from roost.core.summaries import count, summarise
-from roost.ports import Clock, Topic, TopicKind
-from roost.stores.codec import key_text
+from roost.ports import Clock
 from roost.stores.held import Held
 from roost.stores.sealing import Value, without_secrets
 from roost.stores.settling import settle_left
 from roost.stores.tables import Tables
+from roost.stores.waking import Waking
 
-RUNS = Topic(TopicKind.RUNS)
-RUNS_DUE = Topic(TopicKind.RUNS_DUE)
-STOPS = Topic(TopicKind.STOPS)
-DELIVERIES = Topic(TopicKind.DELIVERIES)
-DELIVERIES_DUE = Topic(TopicKind.DELIVERIES_DUE)
-JOBS = Topic(TopicKind.JOBS)
-REMOTES = Topic(TopicKind.REMOTES)
 NEWEST = 512
 
 
@@ -58,7 +51,7 @@ class Unit:
         self.tables = tables
         self.longest = longest
         self.now = clock.now()
-        self.topics: set[Topic] = set()
+        self.waking = Waking(tables)
         self._seals = seals
         self._held: dict[SessionKey, Held] = {}
         self._events: list[Event] = []
@@ -189,7 +182,7 @@ class Unit:
         del self._held[key]
         self._events = [event for event in self._events if event.key != key]
         self._queued = {(other, run_id) for other, run_id in self._queued if other != key}
-        self.topics.add(Topic(TopicKind.SESSION, key_text(key)))
+        self.waking.session_changed(key)
 
     async def append(self, key: SessionKey, drafts: tuple[EntryDraft, ...]) -> tuple[Entry, ...]:
         """Entries in their place; the caller emits their events."""
@@ -281,7 +274,7 @@ class Unit:
         await self.tables.update_session(held.row, written)
         held.row = held.session = written
         held.growth = None
-        self.topics.add(Topic(TopicKind.SESSION, key_text(written.key)))
+        self.waking.session_changed(written.key)
 
     async def _refuse_stranded(self, key: SessionKey) -> None:
         """Every pending input belongs to a run of its session that has not ended, or waits for whichever comes next."""
@@ -293,30 +286,6 @@ class Unit:
                     f"message {record.inbound.id} would wait for run {record.run_id}, which will not take it",
                     hint="move, merge or kill the pending inputs of a run in the decision that ends it",
                 )
-
-    def run_due(self) -> None:
-        """A run may be taken up that could not be before."""
-        self.topics |= {RUNS, RUNS_DUE}
-
-    def stop_asked(self) -> None:
-        """A run was asked to end, which may be under way anywhere; one that waits may end now."""
-        self.topics.add(STOPS)
-        self.run_due()
-
-    async def run_left(self) -> None:
-        """A run has left its place, to whoever waits for one."""
-        self.topics.add(RUNS)
-        if await self.tables.runs_wait():
-            self.topics.add(RUNS_DUE)
-
-    def delivery_due(self) -> None:
-        self.topics |= {DELIVERIES, DELIVERIES_DUE}
-
-    async def delivery_left(self) -> None:
-        """A delivery has left its place, to whoever waits for one or for its address."""
-        self.topics.add(DELIVERIES)
-        if await self.tables.deliveries_wait():
-            self.topics.add(DELIVERIES_DUE)
 
     def queued(self, run: Run) -> None:
         self._queued.add((run.key, run.id))
@@ -342,6 +311,7 @@ class Unit:
         self._shifted.add(run.key)
         self.eased(run.key)
         self._ended[run.id] = run
+        self.waking.run_ended(run.key)
 
     def end_of(self, run_id: str) -> Run | None:
         """A run that ended in this transaction, also if its session went with it."""

@@ -226,6 +226,7 @@ class CrashingStore(_CrashingLeases):
         self.completions = crashes.around("store.completions", store.completions)
         self.wait_for = crashes.around("store.wait_for", store.wait_for)
         self.watch = store.watch
+        self.watch_ends = store.watch_ends
 
 
 class CrashingChannel:

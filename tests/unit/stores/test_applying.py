@@ -71,7 +71,7 @@ def test_a_silent_effect_is_written_without_an_event(tables: MemoryTables) -> No
 
 
 def test_nothing_asked_for_is_nothing_done(tables: MemoryTables) -> None:
-    assert applied(tables).topics == set()
+    assert applied(tables).waking.topics == set()
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_nothing_asked_for_is_nothing_done(tables: MemoryTables) -> None:
 )
 def test_work_wakes_who_waits_for_it(tables: MemoryTables, effect: fx.Effect, topic: TopicKind) -> None:
     applied(tables, OPENING, fx.QueueRun(run=builders.run("r-1")))
-    assert Topic(topic) in applied(tables, effect).topics
+    assert Topic(topic) in applied(tables, effect).waking.topics
 
 
 def test_a_queued_run_does_not_hide_that_one_is_running(tables: MemoryTables) -> None:

@@ -125,12 +125,16 @@ async def test_after_the_end_an_answer_that_is_there_is_still_given() -> None:
 def test_watchers_are_told_of_sessions_until_they_leave_and_nothing_is_kept_of_them() -> None:
     topics, one, every = Topics(), list[SessionKey](), list[SessionKey]()
     main, side = SessionKey.named("main", "main"), SessionKey.named("main", "side")
-    news = [RUNS, Topic(TopicKind.SESSION, str(main)), Topic(TopicKind.SESSION, str(side))]
-    with topics.watching(main, one.append):
+    ends: list[SessionKey] = []
+    of_main, of_side = Topic(TopicKind.SESSION, str(main)), Topic(TopicKind.SESSION, str(side))
+    news = [RUNS, of_main, of_side, Topic(TopicKind.RUN_ENDED, str(side))]
+    of_all = Topic(TopicKind.SESSION)
+    with topics.watching(of_main, one.append), topics.watching(Topic(TopicKind.RUN_ENDED), ends.append):
         topics.wake(news)
-        with topics.watching(None, every.append), topics.watching(None, every.append):
+        with topics.watching(of_all, every.append), topics.watching(of_all, every.append):
             topics.wake(news)
     topics.wake(news)
     assert one == [main, main]
     assert every == [main, main, side, side]
+    assert ends == [side, side]
     assert topics._watchers == {}

@@ -11,7 +11,6 @@ from roost.core.events import EventKind
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
-from roost.core.principals import OWNER
 from roost.core.runs import Claim, RunState
 from roost.core.seals import Seals
 from roost.core.sessions import Session, SessionStatus
@@ -75,14 +74,14 @@ def test_a_session_is_read_once_and_written_once(unit: Unit, tables: CountingTab
     assert (written.version, written.events) == (before.version + 1, before.events + 1)
     assert (written.status, written.summary.entries) == (SessionStatus.RUNNING, 1)
     assert written.times.updated == NOON + 5
-    assert unit.topics == {NEWS}
+    assert unit.waking.topics == {NEWS}
 
 
 def test_a_session_that_was_only_read_is_not_written(unit: Unit, tables: CountingTables) -> None:
     drive(unit.existing(MAIN))
     drive(unit.set_status(MAIN, SessionStatus.IDLE))
     assert flushed(unit, tables) == []
-    assert unit.topics == set()
+    assert unit.waking.topics == set()
 
 
 def test_what_follows_a_flush_is_a_new_change(unit: Unit, tables: CountingTables) -> None:
@@ -124,7 +123,7 @@ def test_a_session_that_is_gone_leaves_no_events_but_news(unit: Unit, tables: Co
     unit.forget(MAIN)
     assert flushed(unit, tables) == []
     assert drive(tables.events(MAIN, 0, 10)) == ()
-    assert unit.topics == {NEWS}
+    assert unit.waking.topics == {NEWS}
     assert drive(unit.session(MAIN)) is None
 
 
@@ -185,18 +184,3 @@ def test_a_claim_holds_as_long_as_the_lease_it_was_made_under(
     else:
         with pytest.raises(Fenced):
             drive(unit.claimed_run(claim))
-
-
-def test_what_leaves_its_place_is_news_for_who_does_the_work_only_if_more_waits(
-    unit: Unit, tables: CountingTables
-) -> None:
-    runs, deliveries = Topic(TopicKind.RUNS_DUE), Topic(TopicKind.DELIVERIES_DUE)
-    drive(unit.run_left())
-    drive(unit.delivery_left())
-    assert not {runs, deliveries} & unit.topics
-    drive(tables.insert_run(builders.run("r-1")))
-    drive(unit.run_left())
-    assert {runs, deliveries} & unit.topics == {runs}
-    drive(tables.insert_delivery(builders.delivery("d-1"), OWNER))
-    drive(unit.delivery_left())
-    assert {runs, deliveries} & unit.topics == {runs, deliveries}

@@ -29,7 +29,7 @@ class MemoryStore(StoreVerbs):
             self._tables.rollback()
             raise
         self._tables.commit()
-        self.topics.wake(unit.topics)
+        self.topics.wake(unit.waking.topics)
         return answer
 
     async def _read(self, verb: ReadVerb[Answer]) -> Answer:

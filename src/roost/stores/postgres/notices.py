@@ -21,7 +21,7 @@ from roost.stores.codec import to_text
 from roost.stores.postgres.connection import DRIVER_ERRORS, PostgresOptions, driver_settings
 from roost.stores.postgres.dialect import SQL, numbered
 from roost.stores.postgres.transactions import Again, Transactions
-from roost.stores.topics import Topics
+from roost.stores.topics import WATCHED, Topics
 
 LOOK_SECONDS = 2.0
 RECONNECT_SECONDS = 0.5
@@ -109,9 +109,9 @@ class Notices:
         since = self._clock.now() - RECENT_MS
         rows = await self._transactions.look(lambda connection: connection.fetch(statement, since))
         recent: dict[str, int] = dict(rows)
-        changed = [key for key, _ in recent.items() ^ self._recent.items()]
+        changed = {key for key, _ in recent.items() ^ self._recent.items()}
         self._recent = recent
-        self._topics.wake(Topic(TopicKind.SESSION, key) for key in dict.fromkeys(changed))
+        self._topics.wake(Topic(kind, key) for key in changed for kind in WATCHED)
 
     async def _listen(self) -> None:
         while True:

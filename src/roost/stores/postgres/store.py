@@ -122,9 +122,9 @@ class PostgresStore(StoreVerbs):
             return answer, unit
 
         answer, unit = await transactions.write(body)
-        if unit.topics:
-            self.topics.wake(unit.topics)
-            self._notices.tell(unit.topics)
+        if unit.waking.topics:
+            self.topics.wake(unit.waking.topics)
+            self._notices.tell(unit.waking.topics)
         return answer
 
     async def _read(self, verb: ReadVerb[Answer]) -> Answer:

@@ -159,7 +159,7 @@ class SqliteStore(StoreVerbs):
             unit = Unit(self._tables, self._clock, self._longest, self._seals)
             answer = drive(verb(unit))
             drive(unit.flush())
-            return answer, unit.topics
+            return answer, unit.waking.topics
 
         return work
 

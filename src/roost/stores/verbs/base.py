@@ -11,7 +11,8 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.runs import Claim
 from roost.core.seals import Sealing, Seals
-from roost.ports import Told, Topic
+from roost.ports import Told, Topic, TopicKind
+from roost.stores.codec import key_text
 from roost.stores.tables import Tables
 from roost.stores.topics import Topics
 from roost.stores.unit import Unit
@@ -62,7 +63,10 @@ class Verbs(ABC):
         return await self.topics.wait_for(topic, check)
 
     def watch(self, key: SessionKey | None, told: Told) -> AbstractContextManager[None]:
-        return self.topics.watching(key, told)
+        return self.topics.watching(Topic(TopicKind.SESSION, "" if key is None else key_text(key)), told)
+
+    def watch_ends(self, told: Told) -> AbstractContextManager[None]:
+        return self.topics.watching(Topic(TopicKind.RUN_ENDED), told)
 
 
 async def hold(unit: Unit, lease: Lease) -> int:

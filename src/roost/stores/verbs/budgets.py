@@ -64,7 +64,7 @@ async def _wake(unit: Unit, *, run_id: str, lease: Lease) -> Run | None:
     woken = replace(run, ready_at=unit.now)
     await unit.tables.update_run(woken)
     await _restate(unit, run.key)
-    unit.run_due()
+    unit.waking.run_due()
     return woken
 
 

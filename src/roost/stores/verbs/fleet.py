@@ -52,7 +52,7 @@ async def _hosts(unit: Unit, lease: Lease, account: Account, known: Hosting | No
             Hosting(account=account, gateway=lease.gateway.name, epoch=lease.epoch, at=now)
         )
     if not ours:
-        unit.delivery_due()
+        unit.waking.delivery_due()
     return True
 
 

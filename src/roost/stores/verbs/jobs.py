@@ -7,7 +7,7 @@ from roost.core.queries import Page
 from roost.stores.applying import apply
 from roost.stores.seeing import standing
 from roost.stores.tables import Tables
-from roost.stores.unit import JOBS, Unit
+from roost.stores.unit import Unit
 from roost.stores.verbs.base import Verbs, hold
 
 
@@ -33,7 +33,7 @@ class JobVerbs(Verbs):
             elif wanted is None and known is not None:
                 await unit.tables.delete_job(job_id)
             if wanted != known:
-                unit.topics.add(JOBS)
+                unit.waking.job_changed()
             return wanted
 
         return await self._write(verb)
@@ -48,7 +48,7 @@ class JobVerbs(Verbs):
             # First: what comes of it may be that the job is forgotten.
             if fired.job != job:
                 await unit.tables.put_job(fired.job)
-                unit.topics.add(JOBS)
+                unit.waking.job_changed()
             await apply(unit, fired.effects)
             return fired.job
 

@@ -179,7 +179,7 @@ async def _dismiss(unit: Unit, delivery: Delivery, verdict: Verdict) -> None:
 
 async def _write_down(unit: Unit, delivery: Delivery) -> Delivery:
     written = await _put(unit, delivery)
-    await unit.delivery_left()
+    await unit.waking.delivery_left()
     unit.eased(delivery.key)
     return written
 

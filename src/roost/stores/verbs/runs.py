@@ -101,7 +101,7 @@ class RunVerbs(Verbs):
             if step.kind is StepKind.MODEL:
                 await unit.message_came_to(run, ExchangeState.RUNNING)
             if step.waits:
-                unit.run_due()
+                unit.waking.run_due()
 
         await self._write(verb)
 

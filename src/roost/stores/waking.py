@@ -1,0 +1,57 @@
+"""Whom a transaction wakes once it is committed."""
+
+from roost.core.keys import SessionKey
+from roost.ports import Topic, TopicKind
+from roost.stores.codec import key_text
+from roost.stores.tables import Tables
+
+RUNS = Topic(TopicKind.RUNS)
+RUNS_DUE = Topic(TopicKind.RUNS_DUE)
+STOPS = Topic(TopicKind.STOPS)
+DELIVERIES = Topic(TopicKind.DELIVERIES)
+DELIVERIES_DUE = Topic(TopicKind.DELIVERIES_DUE)
+JOBS = Topic(TopicKind.JOBS)
+REMOTES = Topic(TopicKind.REMOTES)
+
+
+class Waking:
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self.topics: set[Topic] = set()
+
+    def session_changed(self, key: SessionKey) -> None:
+        self.topics.add(Topic(TopicKind.SESSION, key_text(key)))
+
+    def run_due(self) -> None:
+        """A run may be taken up that could not be before."""
+        self.topics |= {RUNS, RUNS_DUE}
+
+    def stop_asked(self) -> None:
+        """A run was asked to end, which may be under way anywhere; one that waits may end now."""
+        self.topics.add(STOPS)
+        self.run_due()
+
+    def run_ended(self, key: SessionKey) -> None:
+        self.topics.add(Topic(TopicKind.RUN_ENDED, key_text(key)))
+
+    async def run_left(self) -> None:
+        """A run has left its place, to whoever waits for one."""
+        self.topics.add(RUNS)
+        if await self._tables.runs_wait():
+            self.topics.add(RUNS_DUE)
+
+    def delivery_due(self) -> None:
+        self.topics |= {DELIVERIES, DELIVERIES_DUE}
+
+    async def delivery_left(self) -> None:
+        """A delivery has left its place, to whoever waits for one or for its address."""
+        self.topics.add(DELIVERIES)
+        if await self._tables.deliveries_wait():
+            self.topics.add(DELIVERIES_DUE)
+
+    def job_changed(self) -> None:
+        self.topics.add(JOBS)
+
+    def remote_due(self) -> None:
+        """There is a message for another gateway."""
+        self.topics.add(REMOTES)
