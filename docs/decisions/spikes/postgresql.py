@@ -266,7 +266,7 @@ class SpikeStore(StoreVerbs):
             unit = Unit(SpikeTables(connection), SystemClock(), {}, Seals({}))  # type: ignore[arg-type]
             answer = await verb(unit)
             await unit.flush()
-        self.unflushed |= {topic.kind for topic in unit.topics}
+        self.unflushed |= {topic.kind for topic in unit.waking.topics}
         return answer
 
     async def _read(self, verb: Any) -> Any:

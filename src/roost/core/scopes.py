@@ -1,6 +1,7 @@
 """Who shares a conversation with whom: `session.scope` for everything, `session.dmScope` for direct messages."""
 
 from enum import StrEnum
+from functools import lru_cache
 from typing import assert_never
 
 from roost.core.keys import KeyKind, SessionKey
@@ -27,6 +28,7 @@ class DmScope(StrEnum):
         return DmScope.MAIN if is_owner else DmScope.PER_CHANNEL_PEER
 
 
+@lru_cache(maxsize=1_024)
 def main_key(agent: str, main_name: str, scope: SessionScope = SessionScope.PER_SENDER) -> SessionKey:
     """The main session of an agent; under the global scope the one session of all."""
     match scope:
