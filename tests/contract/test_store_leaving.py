@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.deliveries import Confirmed
+from roost.core.deliveries import Confirmed, DeliveryState, Rejected
 from roost.core.effects import (
     AcknowledgeCompletion,
     AddDelivery,
@@ -97,15 +97,33 @@ async def test_a_child_that_is_to_be_deleted_goes_with_what_it_has_to_send(
     assert await is_gone(store)
 
 
-@pytest.mark.requirement("D21", "F4")
-async def test_a_child_that_is_to_be_deleted_goes_with_the_one_that_went_on_from_it(store: Store) -> None:
+@pytest.mark.requirement("D21")
+@pytest.mark.parametrize("decided", [DeliveryState.DISMISSED, DeliveryState.CONFIRMED])
+async def test_a_child_of_which_something_did_not_arrive_stays_until_somebody_has_decided_on_that(
+    store: Store, lease: Lease, decided: DeliveryState
+) -> None:
     await family(store)
-    fork = builders.opening(builders.session(BELOW, parent=LEAVING), "s-fork")
+    await told(store, AddDelivery(delivery=builders.delivery("d-1", LEAVING)))
+    (sending,) = await store.claim_deliveries(lease, 1)
+    assert sending.claim is not None
+    failed = await store.settle_delivery(sending.claim, Rejected(error="no such chat"))
+    assert not await is_gone(store)
+    await store.resolve_delivery(failed, decided, NOON)
+    assert await is_gone(store)
+
+
+@pytest.mark.requirement("D21", "F4")
+@pytest.mark.parametrize("fork", [BELOW, SessionKey.named("main", "aside")])
+async def test_a_child_that_is_to_be_deleted_goes_with_the_one_that_went_on_from_it(
+    store: Store, fork: SessionKey
+) -> None:
+    await family(store)
+    opening = builders.opening(builders.session(fork, parent=LEAVING if fork == BELOW else None), "s-fork")
     base = Base(session_id=f"{LEAVING}-1", seq=0)
-    await change(store, replace(fork, generation=replace(fork.generation, base=base)), key=BELOW)
+    await change(store, replace(opening, generation=replace(opening.generation, base=base)), key=fork)
     await told(store)
     assert not await is_gone(store)
-    await change(store, DeleteSession(key=BELOW), key=BELOW)
+    await change(store, DeleteSession(key=fork), key=fork)
     assert await is_gone(store)
 
 

@@ -254,14 +254,23 @@ class Unit:
         return [one for one in heard if one.requester != key]
 
     async def may_go(self, key: SessionKey) -> bool:
-        """Whether a session has nothing left to do, and no other goes on from what was said in it."""
-        return not await self.tables.has_work(key) and not await self.tables.forks(key)
+        """Whether a session has nothing left to do, nobody misses anything of it, and no other goes on from what was
+        said in it."""
+        return not (
+            await self.tables.has_work(key)
+            or await self.tables.has_undelivered(key)
+            or await self.tables.forks(key)
+        )
 
     async def remove(self, key: SessionKey) -> None:
-        """Delete a session that this transaction holds; the one it may have begun with needs it no more."""
+        """Delete a session that this transaction holds; those that it began with need it no more."""
         parent = self._held[key].session.lineage.parent
         if parent is not None:
             self.eased(parent)
+        for generation in await self.tables.generations(key):
+            base = generation.base and await self.tables.generation(generation.base.session_id)
+            if base and base.key != key:
+                self.eased(base.key)
         # Events that waited for a turn of it: there will be none.
         for record in await self.tables.pending_inputs(key):
             dead = replace(record, state=InboundState.DEAD, reason="its session was deleted")

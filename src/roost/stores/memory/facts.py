@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Any, assert_never
 
 from roost.core.budgets import Balance, Reservation
+from roost.core.deliveries import DeliveryState
 from roost.core.devices import Registered
 from roost.core.entries import Entry
 from roost.core.events import Event
@@ -166,6 +167,9 @@ class FactTables(State):
 
     async def has_work(self, key: SessionKey) -> bool:
         return key in self._held()
+
+    async def has_undelivered(self, key: SessionKey) -> bool:
+        return any(one.key == key and one.state is DeliveryState.FAILED for one in self._deliveries)
 
     async def fullness(self) -> Fullness:
         shown = sum(row.times.archived is None for row in self._sessions)

@@ -552,6 +552,9 @@ DELETE FROM generations WHERE session_id = ?;
 -- name: has_work
 SELECT NOT (/* where_at_rest */) FROM (SELECT :key AS key) s;
 
+-- name: has_undelivered
+SELECT EXISTS (SELECT 1 FROM deliveries WHERE key = ? AND state = 'failed');
+
 -- name: end_feed
 INSERT INTO ended_feeds (key, last) SELECT key, events FROM sessions WHERE id = ?
 ON CONFLICT (key) DO UPDATE SET last = excluded.last;

@@ -17,6 +17,9 @@ class RetentionRows(Rows):
         row = await self._one("has_work", {"key": key_text(key)})
         return bool(row[0])
 
+    async def has_undelivered(self, key: SessionKey) -> bool:
+        return bool((await self._one("has_undelivered", (key_text(key),)))[0])
+
     async def fullness(self) -> Fullness:
         shown = await self._figure("count_unarchived", {"tenant": self._tenant})
         return Fullness(sessions=shown, bytes=await self._used_bytes())
