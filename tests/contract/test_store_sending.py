@@ -7,6 +7,7 @@ import pytest
 from roost.core.addresses import Address
 from roost.core.deliveries import Confirmed, Delivery, DeliveryKind, DeliveryState
 from roost.core.effects import AddDelivery, QueueRun
+from roost.core.errors import Conflict
 from roost.core.leases import Lease
 from roost.core.principals import person
 from roost.core.sendpolicy import Verdict
@@ -14,6 +15,7 @@ from roost.core.sessions import Session
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
+from roost.testing.clock import NOON
 from tests.contract.scenes import change, known, opened
 
 ALICE = Address(channel="telegram", to="alice")
@@ -73,3 +75,19 @@ async def test_a_message_that_is_too_long_for_its_account_is_stored_in_parts_in_
     assert (ELSEWHERE, long) in texts
     assert len(set(ids)) == 5
     assert {"d-1", "d-2", "d-3"} < set(ids)
+
+
+async def test_what_was_dismissed_can_be_sent_after_all_and_nothing_else_becomes_of_it(
+    store: Store, lease: Lease
+) -> None:
+    await opened(store)
+    await change(store, AddDelivery(delivery=builders.delivery("d-1", address=ALICE)))
+    assert await store.claim_deliveries(lease, 10, judge=quiet) == ()
+    dismissed = await store.delivery("d-1")
+    assert dismissed is not None
+    for state in (DeliveryState.CONFIRMED, DeliveryState.DISMISSED, DeliveryState.FAILED):
+        with pytest.raises(Conflict):
+            await store.resolve_delivery(dismissed, state, NOON)
+    await store.resolve_delivery(dismissed, DeliveryState.INTENT, NOON)
+    (taken,) = await store.claim_deliveries(lease, 10)
+    assert taken.id == "d-1"

@@ -61,11 +61,11 @@ async def retry(
     delivery: Id,
     *,
     yes: Annotated[
-        bool, Parameter(help="An uncertain one too: if it arrived, it arrives twice.", negative="")
+        bool, Parameter(help="Also one that may have arrived: then it arrives twice.", negative="")
     ] = False,
     where: Where = HERE,
 ) -> int:
-    """Send one again."""
+    """Send one again; also one that was dismissed, by whomever."""
     async with gateway(where) as client:
         if not yes and await _may_have_arrived(client, delivery):
             raise InvalidInput(
@@ -87,10 +87,13 @@ async def dismiss(delivery: Id, *, where: Where = HERE) -> int:
 
 
 async def _may_have_arrived(client: Client, delivery: str) -> bool:
-    """Whether it is an uncertain one; where there are more of those than a list holds, any may be."""
-    found = await _in(client, DeliveryState.UNCERTAIN, MOST_DELIVERIES)
-    listed = {row.get("id") for row in found["deliveries"]}
-    return delivery in listed or found["counts"].get(str(DeliveryState.UNCERTAIN), 0) > len(listed)
+    """Whether it is an uncertain one, or was dismissed, which says nothing of what had become of it; where there are more
+    of those than a list holds, any may be."""
+    for state in (DeliveryState.UNCERTAIN, DeliveryState.DISMISSED):
+        listed = {row.get("id") for row in (await _in(client, state, MOST_DELIVERIES))["deliveries"]}
+        if delivery in listed or len(listed) == MOST_DELIVERIES:
+            return True
+    return False
 
 
 async def _in(client: Client, state: DeliveryState, limit: int) -> Deliveries:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import assert_never
 
 from roost.core.addresses import Address
 from roost.core.keys import SessionKey
@@ -29,6 +30,19 @@ class DeliveryState(StrEnum):
     @property
     def settled(self) -> bool:
         return self in (DeliveryState.CONFIRMED, DeliveryState.FAILED, DeliveryState.DISMISSED)
+
+    def may_become(self, decided: "DeliveryState") -> bool:
+        """Whether a person or a channel may decide so on one in this state. What was given up, by whomever, may be sent
+        after all."""
+        match self:
+            case DeliveryState.UNCERTAIN | DeliveryState.FAILED:
+                return decided.settled or decided is DeliveryState.INTENT
+            case DeliveryState.DISMISSED:
+                return decided is DeliveryState.INTENT
+            case DeliveryState.INTENT | DeliveryState.SENDING | DeliveryState.CONFIRMED:
+                return False
+            case other:
+                assert_never(other)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -297,7 +297,7 @@ class Store(Lists, Jobs, Points, Imports, Exchanges, Protocol):
 
     async def resolve_delivery(self, seen: Delivery, state: DeliveryState, at: int) -> Delivery:
         """An operator's or a channel's word on an uncertain or failed one: confirmed, dismissed, failed, or intent
-        to send again from `at` on. One that was taken since it was `seen` raises `Conflict`: the word was about another attempt."""
+        to send again from `at` on; for a dismissed one only that. One that was taken since it was `seen` raises `Conflict`: the word was about another attempt."""
         ...
 
     async def delivery(self, delivery_id: str) -> Delivery | None: ...

@@ -81,6 +81,10 @@ def test_a_dead_letter_is_shown_and_given_up(served: Served, capsys: pytest.Capt
     assert [one["id"] for one in listed(capsys, "--state", "dismissed")] == [dead["id"]]
     assert main(["deliveries", "--state", "sending"]) == 0
     assert capsys.readouterr().out == "none\n"
+    assert main(["deliveries", "retry", dead["id"]]) == 1
+    assert "arrives twice (say --yes" in capsys.readouterr().err
+    assert main(["deliveries", "retry", dead["id"], "--yes"]) == 0
+    assert capsys.readouterr().out == f"{dead['id']} is sent again\n"
 
 
 @pytest.mark.usefixtures("open_to_here")
@@ -121,7 +125,7 @@ def test_an_uncertain_one_beyond_those_that_are_listed_is_no_other(
         assert "arrives twice" in capsys.readouterr().err
         assert main(["deliveries", "dismiss", names[-1]]) == 0
         capsys.readouterr()
-        assert main(["deliveries", "retry", names[-1]]) == 1
+        assert main(["deliveries", "dismiss", names[-1]]) == 1
         assert f"delivery {names[-1]} is dismissed" in capsys.readouterr().err
 
 

@@ -89,7 +89,7 @@ RETRY = Method(
     params=DeliveryParams,
     result=Decided,
     needs=Scope.ADMIN,
-    about="Sends a message again whose send failed or is uncertain.",
+    about="Sends a message again whose send failed or is uncertain, or one that was dismissed.",
     owners=True,
 )
 DISMISS = Method(

@@ -26,9 +26,6 @@ from roost.stores.unit import Unit
 from roost.stores.verbs.base import Verbs, hold, hold_alone, unheard
 
 MOST_SENDING = 10_000
-_RESOLVED = frozenset(
-    {DeliveryState.CONFIRMED, DeliveryState.DISMISSED, DeliveryState.FAILED, DeliveryState.INTENT}
-)
 
 
 class OutboxVerbs(Verbs):
@@ -98,18 +95,16 @@ class OutboxVerbs(Verbs):
             delivery = await unit.known_delivery(seen.id)
             if delivery is None:
                 raise NotFound(f"no delivery {seen.id}")
-            if delivery.state not in (DeliveryState.UNCERTAIN, DeliveryState.FAILED):
+            if not delivery.state.may_become(state):
                 raise Conflict(
-                    f"delivery {seen.id} is {delivery.state}",
-                    hint="only an uncertain or failed delivery can be resolved by hand",
+                    f"delivery {seen.id} is {delivery.state}, and cannot be decided to be {state}",
+                    hint="decide on one that failed or is uncertain, or send again one that was dismissed",
                 )
             if delivery.fence != seen.fence:
                 raise Conflict(
                     f"delivery {seen.id} was sent again meanwhile",
                     hint="look at it again before resolving it",
                 )
-            if state not in _RESOLVED:
-                raise Conflict(f"a delivery cannot be resolved as {state}")
             return await _write_down(unit, replace(delivery, state=state, ready_at=at))
 
         return await self._write(verb)
