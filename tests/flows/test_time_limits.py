@@ -20,7 +20,7 @@ from roost.testing.scripts import Hang, Say, Script, Until
 from tests.flows.agents import send, spawn
 from tests.flows.driver import OUT_OF_TIME, Driver, Said
 from tests.flows.nursery import MAIN, Nursery, call, newest, nurseries, said_to, spawns, task_of
-from tests.flows.parenting import asked, taken, told_in
+from tests.flows.parenting import asked, owed, taken, told_in
 from tests.grounds import KINDS, GroundOf
 from tests.samples import HOUR
 
@@ -235,3 +235,27 @@ async def test_a_child_that_was_given_up_and_is_to_be_deleted_is_told_and_gone_w
     assert len(await told_in(driver, MAIN)) == 1
     assert await driver.store.completions(MAIN) == ()
     assert await driver.store.session(child.child) is None
+
+
+@pytest.mark.requirement("P1")
+@pytest.mark.parametrize("cleanup", Cleanup)
+async def test_what_one_of_two_had_found_when_the_turn_that_waited_for_both_was_given_up_is_told(
+    driver: Driver, clock: FakeClock, cleanup: Cleanup
+) -> None:
+    turn = await asked(driver)
+    whole = await spawn(driver, turn, "the whole", limit_ms=HOUR)
+    await driver.finish(turn, Said(text="on it"))
+    task = await taken(driver)
+    parts = [await spawn(driver, task, name, cleanup) for name in ("one", "two")]
+    await driver.finish(task, Said(yielded=True))
+    first, second = await taken(driver), await taken(driver)
+    await driver.finish(first, Said(text="FOUND BY ONE"))
+    clock.advance(HOUR)
+    assert len(await driver.give_up()) == 1
+    await driver.finish(second, Said(text="FOUND BY TWO"))
+    await driver.play(lambda run: Said(text="noted"))
+    assert await owed(driver, whole.child) == []
+    history = await driver.history(whole.child)
+    assert [sum(words in line for line in history) for words in ("FOUND BY ONE", "FOUND BY TWO")] == [1, 1]
+    left = [await driver.store.session(one.child) for one in parts]
+    assert [row is None for row in left] == [cleanup is Cleanup.DELETE] * 2

@@ -15,22 +15,15 @@ from roost.core.principals import OWNER
 from roost.core.queries import SessionQuery
 from roost.core.recovery import MAX_AGE_MS
 from roost.core.resets import Reset, end_begun, open_generation
-from roost.core.runs import Run, RunKind, RunState, StopRequest
+from roost.core.runs import RunKind, RunState, StopRequest
 from roost.core.sessions import OpenedBy
 from roost.core.trees import Tree
 from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
-from tests.flows.agents import spawn, steer
+from tests.flows.agents import send, spawn, steer
 from tests.flows.driver import Driver, Said, dm
+from tests.flows.parenting import asked, owed, taken
 from tests.samples import HOUR
-
-
-async def asked(driver: Driver) -> Run:
-    """A turn of the owner's session that is under way."""
-    await driver.hear(dm("look into it"))
-    run = await driver.started()
-    await driver.take(run)
-    return run
 
 
 async def told_in(driver: Driver, key: SessionKey) -> list[str]:
@@ -168,3 +161,26 @@ async def test_a_child_that_is_to_be_deleted_is_gone_also_if_it_is_stopped_where
     assert line.startswith("Status: killed")
     page = await driver.store.list_sessions(SessionQuery(archived=None, limit=10))
     assert [row.key for row in page.rows] == [MAIN]
+
+
+@pytest.mark.requirement("D51")
+@pytest.mark.parametrize("answers", [True, False])
+async def test_a_child_that_waits_for_its_own_and_is_killed_with_a_message_waiting_is_told_of(
+    driver: Driver, clock: FakeClock, answers: bool
+) -> None:
+    turn = await asked(driver)
+    child = await spawn(driver, turn, "find it")
+    task = await taken(driver)
+    await spawn(driver, task, "a part of it")
+    await driver.finish(task, Said(yielded=True))
+    part = await taken(driver)
+    await send(driver, turn, child.child, "how far are you?")
+    under_way = [part, *([await taken(driver)] if answers else [])]
+    await driver.finish(turn, Said(yielded=True))
+    request = StopRequest(reason="enough", by=OWNER, at=clock.now())
+    await driver.store.change_tree(MAIN, lambda tree: stopping.kill(tree, [child.child], request).effects)
+    for run in under_way:
+        await driver.finish(run, Said(state=RunState.KILLED))
+    ended = await driver.play(lambda run: Said(text="so be it"))
+    assert await owed(driver) == []
+    assert MAIN in [run.key for run in ended]

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from roost.core import toolnames
 from roost.core.a2a import INTERNAL_CHANNEL
 from roost.core.addresses import Address
-from roost.core.announce import findings_text, freeze_result, silent_work
+from roost.core.announce import announcement, findings_text, freeze_result, silent_work
 from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.effects import (
     AcceptInput,
@@ -115,6 +115,26 @@ def yield_end(snapshot: RunSnapshot, ending: Ending) -> Effects:
     return go_on(snapshot.run, batch, ending.outcome.at)
 
 
+def given_up(snapshot: RunSnapshot, ending: Ending) -> Effects:
+    """A turn ends that waited: of those of its children that have ended it is told now, for nobody goes on with what they
+    found. The others are told of when they end."""
+    run, requester, at = snapshot.run, snapshot.session, ending.outcome.at
+    if run.outcome is None or not run.outcome.yielded:
+        return ()
+    unheard = [one for one in snapshot.spawned if not _pending(one) and one.acknowledged_at is None]
+    if requester.key.kind in CHILD_KINDS:
+        told = [
+            _told(one, requester, None, findings_text((one,)), run.cause.principal, at) for one in unheard
+        ]
+    else:
+        address = run.request.reply_to or (ending.met(requester.session) if requester.session else None)
+        told = [
+            _told(one, requester, address, announcement(one, None), run.cause.principal, at)
+            for one in unheard
+        ]
+    return tuple(effect for effects in told for effect in effects)
+
+
 def _reports(snapshot: RunSnapshot) -> bool:
     """Whether children said something to the run that it has not read."""
     unread = (record.inbound for record in snapshot.session.pending if record.run_id == snapshot.run.id)
@@ -197,10 +217,20 @@ def _announced(snapshot: RunSnapshot, completion: Completion, requester: Snapsho
 def _tell(
     snapshot: RunSnapshot, completion: Completion, requester: Snapshot, ending: Ending, text: str
 ) -> Effects:
-    """Into the requester's transcript, and to its chat unless the child was killed. It starts no run."""
-    at = ending.outcome.at
-    entry = told_entry(completion, text, snapshot.run.cause.principal, at)
     address = _chat(snapshot, requester, ending.met)
+    return _told(completion, requester, address, text, snapshot.run.cause.principal, ending.outcome.at)
+
+
+def _told(
+    completion: Completion,
+    requester: Snapshot,
+    address: Address | None,
+    text: str,
+    principal: Principal,
+    at: int,
+) -> Effects:
+    """Into the requester's transcript, and to its chat unless the child was killed. It starts no run."""
+    entry = told_entry(completion, text, principal, at)
     quiet = completion.status is CompletionStatus.KILLED
     sent: Effects = ()
     if address and requester.session and not quiet:

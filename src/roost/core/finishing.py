@@ -69,6 +69,7 @@ def finish(snapshot: RunSnapshot, ending: Ending) -> Effects:
         *a2a.advance(snapshot, ending),
         *children.child_end(snapshot, ending),
         *children.yield_end(snapshot, ending),
+        *children.given_up(snapshot, ending),
         *postings.fired(snapshot, ending),
         *parking.let_down(snapshot.run, ending.outcome),
     )

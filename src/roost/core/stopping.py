@@ -118,8 +118,9 @@ def kill(tree: Tree, children: Collection[SessionKey], request: StopRequest) -> 
     a requester who waits for all.
     """
     killed = [_kill(tree, child, request) for child in children]
-    busy = {one.run.key for one in tree.runs}
-    idle = [one for one in tree.session.children if one.child in children and one.child not in busy]
+    # Only a run at its task tells how a child ended; others of its session may wait, or be under way.
+    at_task = {completes(one.run) for one in tree.runs}
+    idle = [one for one in tree.session.children if one.child in children and one.child_run not in at_task]
     return Stopped(
         effects=(
             *(effect for one in killed for effect in one.effects),
