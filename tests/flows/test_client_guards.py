@@ -19,8 +19,10 @@ from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery
 from roost.core.runs import Outcome, Run, RunState
 from roost.core.sessions import Session
+from roost.core.turntaking import Limits
 from roost.core.visibility import PersonCaller
 from roost.server.fanout import MOST_LISTENS, Fanout
+from roost.server.sends import Send
 from roost.stores.memory import MemoryStore
 from roost.testing.builders import answered
 from roost.testing.scripts import Hang, Say, Until
@@ -176,6 +178,31 @@ class Away(MemoryStore):
         if self.away:
             raise StoreUnavailable("the disk is busy")
         return await super().news(key, after=after, limit=limit)
+
+    async def session(self, key: SessionKey) -> Session | None:
+        if self.away:
+            raise StoreUnavailable("the disk is busy")
+        return await super().session(key)
+
+
+async def test_an_end_that_could_not_be_told_is_told_by_who_listens_next(tmp_path: Path) -> None:
+    store = Away(SystemClock())
+    bench = Bench(store, SystemClock())
+    bench.change(limits=Limits(ceiling=0))
+    async with gate_of(bench, tmp_path) as gate, gate.client() as client, gate.client(**ALICE):
+        await client.call("chat.send", send("hello", "run-1"))
+        run = await _run(gate, "run-1")
+        await client.call("chat.abort", {"sessionKey": "main"})
+        await client.ended("run-1")
+        client.events.clear()
+        gate.house.sends.expect(Send(name="run-1", principal=OWNER, key=run.key, run_id=run.id))
+        late, store.away = Fanout(gate.house), True
+        with pytest.raises(StoreUnavailable):
+            await hears(gate, late, ListGap())
+        store.away = False
+        await hears(gate, late, ListGap())
+        await client.ended("run-1")
+        assert gate.house.sends.awaited() == frozenset()
 
 
 async def test_a_message_that_could_not_be_read_is_told_once_it_can_be(tmp_path: Path) -> None:

@@ -8,9 +8,7 @@ import pytest
 from roost.core import stopping
 from roost.core.effects import Effects
 from roost.core.exchanges import Cleanup, Completion
-from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
-from roost.core.messages import ProvenanceKind, UserMessage, text_of
 from roost.core.principals import OWNER
 from roost.core.queries import SessionQuery
 from roost.core.recovery import MAX_AGE_MS
@@ -22,18 +20,8 @@ from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
 from tests.flows.agents import send, spawn, steer
 from tests.flows.driver import Driver, Said, dm
-from tests.flows.parenting import asked, owed, taken
+from tests.flows.parenting import asked, owed, taken, told_in
 from tests.samples import HOUR
-
-
-async def told_in(driver: Driver, key: SessionKey) -> list[str]:
-    """What a session's transcript was told of children."""
-    entries = await driver.store.entries((await driver.session(key)).session_id)
-    return [
-        text_of(entry.body)
-        for entry in entries
-        if isinstance(entry.body, UserMessage) and entry.body.provenance.kind is ProvenanceKind.SUBAGENT
-    ]
 
 
 @pytest.mark.requirement("P1", "P10", "D21")

@@ -32,7 +32,9 @@ class Feed:
         try:
             yield voice
         finally:
-            del self._voices[run.id]
+            # One that is given up meanwhile speaks twice.
+            if self._voices.get(run.id) is voice:
+                del self._voices[run.id]
 
     @asynccontextmanager
     async def subscribe(

@@ -1,9 +1,11 @@
 """From the engine's feed to the clients: one listener hears of everything, writes each event once, and gives it to those
 who may see the session it is about."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias, assert_never
+
+import anyio
 
 from roost.core.children import told_id
 from roost.core.entries import Entry
@@ -19,7 +21,7 @@ from roost.core.feeds import (
     SessionTouched,
     Shown,
 )
-from roost.core.inbound import InboundState
+from roost.core.inbound import InboundRecord, InboundState
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, UserMessage, text_of
@@ -30,13 +32,14 @@ from roost.core.redaction import redact
 from roost.core.runs import Run, RunKind, RunState
 from roost.core.sessions import Overrides, Session
 from roost.core.visibility import PersonCaller
-from roost.engine.subscriptions import ListFeed, may_list
+from roost.engine.subscriptions import ListFeed
 from roost.protocol.convert.messages import message_row
-from roost.protocol.convert.turns import Turn, answer, never_answered
-from roost.protocol.events import CHANGED, CHAT, MESSAGE, Audience, WireEvent
+from roost.protocol.convert.turns import Turn
+from roost.protocol.events import CHANGED, MESSAGE, Audience, WireEvent
 from roost.server.clients import Connected
 from roost.server.house import House
 from roost.server.sends import Send
+from roost.server.telling import Telling
 
 PAGE = 100
 MOST_CHARS = 100_000
@@ -59,7 +62,9 @@ Cut: TypeAlias = Callable[[tuple[Event, ...]], tuple[Event, ...]]
 
 class Fanout:
     def __init__(self, house: House) -> None:
+        self.telling = Telling(house)
         self._house = house
+        self._inheriting = anyio.Lock()
         self._turns: dict[str, Turn] = {}
         self._read: dict[SessionKey, int] = {}
         self._ended: dict[SessionKey, str] = {}
@@ -69,7 +74,7 @@ class Fanout:
     async def serve(self) -> None:
         """Tell clients until cancelled."""
         feed, owner = self._house.engine.feed, PersonCaller(principal=OWNER)
-        with self._house.store.watch_ends(self._unsettled.add):
+        with self._house.store.watch_ends(self._look_at):
             async with feed.subscribe_all(owner, self._follows) as items:
                 self._items = items
                 # Whoever listened before may have ended, and missed something.
@@ -102,34 +107,36 @@ class Fanout:
         """What is being answered in a session."""
         return tuple(turn for turn in self._turns.values() if turn.run.key == key)
 
-    async def answered(self, name: str, key: SessionKey, text: str | None) -> None:
-        """Tell the readers of a session of what no run answers."""
-        await self._chat(name, key, answer(name, str(key), key.agent, text, self._house.clock.now()))
-        self._house.clients.over(key, name)
-
-    async def injected(self, key: SessionKey, entry_id: str, text: str) -> None:
-        """Tell them of a line that was put into a session."""
-        name, now = f"inject-{entry_id}", self._house.clock.now()
-        await self._chat(name, key, {**answer(name, str(key), key.agent, text, now), "seq": 0})
-
-    async def lost(self, name: str, key: SessionKey, reason: str) -> None:
-        """Tell them of what will never be answered."""
-        await self._chat(name, key, never_answered(name, str(key), key.agent, reason))
-        self._house.clients.over(key, name)
-
     async def inherit(self, heir: Send) -> bool:
         """A run goes by the name of a message that joined it, if the one that named it fell out of the queue; whoever sent
-        that is told."""
-        house, fell = self._house, self._house.sends.of(heir.run_id)
-        record = fell and await house.store.inbound_by_key(fell.principal, fell.key, fell.name)
+        that is told. So is the heir, if it fell out as well."""
+        # One after another: each may be the heir of the one before.
+        async with self._inheriting:
+            return await self._inherit(heir)
+
+    async def _inherit(self, heir: Send) -> bool:
+        sends, own = self._house.sends, await self._record(heir)
+        if own and own.state is InboundState.DEAD:
+            await self.telling.lost(heir.name, heir.key, own.reason or LOST)
+            return True
+        fell = sends.of(heir.run_id)
+        record = fell and await self._record(fell)
         if not fell or not record or record.state is not InboundState.DEAD:
             return False
-        house.sends.expect(heir)
+        told = heir.run_id not in self._awaited(heir.key)
+        sends.expect(heir)
         if turn := self._turns.get(heir.run_id):
             turn.name = heir.name
-            house.sends.begun(heir.run_id)
-        await self.lost(fell.name, fell.key, record.reason or LOST)
+            sends.begun(heir.run_id)
+        else:
+            # It may have ended meanwhile.
+            self._look_at(heir.key)
+        if not told:
+            await self.telling.lost(fell.name, fell.key, record.reason or LOST)
         return True
+
+    async def _record(self, send: Send) -> InboundRecord | None:
+        return await self._house.store.inbound_by_key(send.principal, send.key, send.name)
 
     # -- what the engine says ------------------------------------------------------------------------
 
@@ -161,7 +168,7 @@ class Fanout:
             return
         if not isinstance(preview, Piece):
             await self._messages(preview.key, stored)
-        await self._tell_of(preview.key, *turn.tell(preview, self._house.clock.now()))
+        await self.telling.of(preview.key, *turn.tell(preview, self._house.clock.now()))
         if turn.over:
             del self._turns[preview.run_id]
             if not self._awaited(preview.key):
@@ -188,7 +195,9 @@ class Fanout:
             row = self._house.rows.row(session, titles=True, last=True)
             changed: dict[str, JsonValue] = {"ts": self._house.clock.now(), **why}
             payload: JsonObject = {**row, "sessionKey": str(key), **changed, "session": row}
-            self._tell(session, WireEvent(name=CHANGED, payload=payload, audience=Audience.WATCHERS, key=key))
+            self.telling.seen(
+                session, WireEvent(name=CHANGED, payload=payload, audience=Audience.WATCHERS, key=key)
+            )
 
     def _follows(self, key: SessionKey) -> bool:
         """Whether anybody is to be told how a session stands now."""
@@ -216,11 +225,8 @@ class Fanout:
         self._ended.pop(key, None)
         payload: dict[str, JsonValue] = {"reason": "delete", "ts": self._house.clock.now()}
         named: JsonObject = {"sessionKey": str(key), "agentId": key.agent, **payload}
-        # Only who may see every session hears of it: whose it was cannot be told any more.
-        ruling = [client for client in self._house.clients if client.caller.rules_all]
-        self._house.clients.tell(
-            WireEvent(name=CHANGED, payload=named, audience=Audience.WATCHERS), among=ruling
-        )
+        # Whose it was cannot be told any more.
+        self.telling.ruling(WireEvent(name=CHANGED, payload=named, audience=Audience.WATCHERS))
 
     async def _messages(self, key: SessionKey, cut: Cut, session: Session | None = None) -> None:
         """Tell those who listen to a session what was stored in it since they were told last, as far as its turn has
@@ -256,7 +262,7 @@ class Fanout:
             named = {event.ref for event in news.events if event.kind is EventKind.ENTRY}
             shown = self._house.rows.row(news.session)
             told = (self._message(key, shown, entry) for entry in news.entries if entry.id in named)
-            self._tell(news.session, *(event for event in told if event))
+            self.telling.seen(news.session, *(event for event in told if event))
 
     def _message(self, key: SessionKey, shown: JsonObject, entry: Entry) -> WireEvent | None:
         """What is told of an entry, if it is one that clients are shown."""
@@ -285,7 +291,7 @@ class Fanout:
         for entry in page.entries:
             if entry.id == told and isinstance(entry.body, UserMessage):
                 shown, _ = redact(text_of(entry.body), self._house.scanner)
-                await self.injected(requester, entry.id, shown)
+                await self.telling.injected(requester, entry.id, shown)
 
     async def _settle(self, items: ListFeed, key: SessionKey) -> None:
         """Tell of what ended unheard: before it began, on another gateway, or while nobody listened."""
@@ -300,9 +306,25 @@ class Fanout:
                 continue
             if run is not None and run.outcome is None:
                 continue
-            # A message may not be accepted yet; a run that was told of and is not there was deleted.
             if run or run_id in self._turns:
+                # One that was told of and is not there was deleted.
                 await self._over(run or self._turns[run_id].run)
+            else:
+                await self._unfound(run_id)
+
+    async def _unfound(self, run_id: str) -> None:
+        """The run that a message was to open is not there: it is not accepted yet, or was deleted with its session."""
+        send = self._house.sends.of(run_id)
+        record = send and await self._record(send)
+        if send and record:
+            await self.telling.lost(send.name, send.key, record.reason or LOST)
+            self._house.sends.begun(run_id)
+
+    def _look_at(self, key: SessionKey) -> None:
+        """Something that clients wait for may have ended in a session."""
+        self._unsettled.add(key)
+        if self._items is not None:
+            self._items.changed(key)
 
     def _awaited(self, key: SessionKey) -> set[str]:
         """The runs of a session whose ends clients wait for."""
@@ -311,9 +333,9 @@ class Fanout:
 
     async def _over(self, run: Run) -> None:
         if run.id not in self._turns and run.started_at is None:
-            self._house.sends.begun(run.id)
             error = run.outcome.error if run.outcome else None
-            await self.lost(self._house.sends.name(run.id), run.key, error or LOST)
+            await self.telling.lost(self._house.sends.name(run.id), run.key, error or LOST)
+            self._house.sends.begun(run.id)
             return
         self._begin(run)
         session = await self._house.store.session(run.key)
@@ -342,27 +364,6 @@ class Fanout:
         page = await self._house.store.history(within)
         said = (entry.body for entry in reversed(page.entries) if entry.run_id == run.id)
         return next((body for body in said if isinstance(body, AssistantMessage)), None)
-
-    async def _chat(self, name: str, key: SessionKey, payload: JsonObject) -> None:
-        event = WireEvent(name=CHAT, payload=payload, audience=Audience.READERS, key=key, run=name)
-        await self._tell_of(key, event)
-
-    async def _tell_of(self, key: SessionKey, *events: WireEvent) -> None:
-        """Whose session it is matters only where somebody may not see all."""
-        clients = self._house.clients
-        if all(client.caller.rules_all for client in clients):
-            clients.tell(*events)
-        elif session := await self._house.store.session(key):
-            self._tell(session, *events)
-
-    def _tell(self, session: Session, *events: WireEvent) -> None:
-        self._house.clients.tell(*events, among=self._seeing(session))
-
-    def _seeing(self, session: Session) -> Iterator[Connected]:
-        """Whose session it is matters only to who may not see all."""
-        for client in self._house.clients:
-            if client.caller.rules_all or may_list(client.caller, session):
-                yield client
 
 
 def _all(events: tuple[Event, ...]) -> tuple[Event, ...]:

@@ -12,6 +12,7 @@ from roost.server.auth import Peer
 from roost.server.socket import Door
 
 ALL_SCOPES = ("operator.admin", "operator.read", "operator.write")
+ENDS = frozenset({"final", "aborted", "error"})
 
 
 class LocalWire:
@@ -135,6 +136,15 @@ class LocalClient:
         while not (found := self.told(name, **payload)):
             await self._news.wait()
         return found[0]
+
+    def ends(self, run: str) -> list[str]:
+        """The ways in which a turn was told to have ended: one, once it has."""
+        return [one["state"] for one in self.told("chat", runId=run) if one["state"] in ENDS]
+
+    async def ended(self, *runs: str) -> None:
+        """Once of each it was told that it has."""
+        while not all(map(self.ends, runs)):
+            await self._news.wait()
 
 
 @asynccontextmanager

@@ -79,7 +79,7 @@ class Reading:
         key = await house.meant(Operation.PATCH, call.caller, params.session_key, params.agent_id)
         text = f"[{params.label}]\n\n{params.message}" if params.label else params.message
         entry_id = await house.engine.operations.note(call.caller, key, text)
-        await self._fanout.injected(key, entry_id, text)
+        await self._fanout.telling.injected(key, entry_id, text)
         return Injected(ok=True, messageId=entry_id)
 
     async def _page(self, call: Call, session: Session, params: chat.HistoryParams) -> HistoryPage:

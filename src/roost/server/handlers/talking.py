@@ -116,7 +116,7 @@ class Talk:
             self._withdraw(call, send)
             raise InvalidInput(NOT_TAKEN)
         if accepted.aside:
-            await self._fanout.injected(words.key, accepted.record.inbound.id, accepted.aside)
+            await self._fanout.telling.injected(words.key, accepted.record.inbound.id, accepted.aside)
         if accepted.record.run_id != said.run_id:
             house.sends.withdraw(send)
             if not accepted.duplicate:
@@ -131,12 +131,12 @@ class Talk:
 
     async def _tell(self, record: InboundRecord, send: Send) -> None:
         if record.state is InboundState.DEAD:
-            await self._fanout.lost(send.name, send.key, record.reason or NOT_TAKEN)
+            await self._fanout.telling.lost(send.name, send.key, record.reason or NOT_TAKEN)
             return
         if record.run_id and await self._fanout.inherit(replace(send, run_id=record.run_id)):
             return
         # Of a command the answer; of what joined another run, that it did.
-        await self._fanout.answered(send.name, send.key, record.answer)
+        await self._fanout.telling.answered(send.name, send.key, record.answer)
 
     async def _is_over(self, call: Call, record: InboundRecord) -> bool:
         if record.state in (InboundState.ANSWERED, InboundState.DEAD):
