@@ -25,9 +25,10 @@ NAME = "embedded"
 
 @asynccontextmanager
 async def open_embedded(
-    config: Loaded | Mapping[str, str] | None = None, *, version: str = ""
+    config: Loaded | Mapping[str, str] | None = None, *, version: str = "", on_time: bool = True
 ) -> AsyncIterator[Client]:
-    """Run a gateway for the length of the block, as its owner; what was said in it is answered before it is left.
+    """Run a gateway for the length of the block, as its owner; what was said in it is answered before it is left. Jobs and
+    look-arounds that are due meanwhile are taken up, unless `on_time` is False.
 
     `config` is an environment, by default this process's own: `ROOST_HOME` says where everything is kept. Raises
     `LeaseHeld` while another gateway has the store.
@@ -36,7 +37,7 @@ async def open_embedded(
     loaded = _loaded(config)
     async with (
         open_engine(loaded, [], {}, version=version) as engine,
-        _door(loaded, engine, version) as door,
+        _door(loaded, engine, version, on_time=on_time) as door,
         anyio.create_task_group() as group,
         Client(_dialing(door, group), who=Introduction(version=version or NAME, mode=NAME)) as client,
     ):
@@ -56,11 +57,11 @@ def _loaded(config: Loaded | Mapping[str, str] | None) -> Loaded:
 
 
 @asynccontextmanager
-async def _door(loaded: Loaded, engine: Engine, version: str) -> AsyncIterator[Door]:
+async def _door(loaded: Loaded, engine: Engine, version: str, *, on_time: bool) -> AsyncIterator[Door]:
     inside = housed(loaded, engine, version=version, auth_mode="none")
     # A name of its own: two in one process do not take the store from each other.
     own = Gateway(name=f"{NAME}-{engine.new_id()}", holder=f"process {os.getpid()}")
-    async with engine.serving(own):
+    async with engine.serving(own, on_time=on_time):
         inside.house.phase = Phase.SERVING
         yield inside.door(SharedSecret(lambda: Secrets(open=True)))
 

@@ -44,7 +44,8 @@ async def running_or_opened(loaded: Loaded, token: str | None, absence: Absence)
 async def _opened(stack: AsyncExitStack, loaded: Loaded, token: str | None, absence: Absence) -> Client:
     """One in this process, unless one has begun since it was looked for."""
     try:
-        return await stack.enter_async_context(roost.open(loaded))
+        # Whoever looks something up lets no agent begin to work, and spend.
+        return await stack.enter_async_context(roost.open(loaded, on_time=False))
     except LeaseHeld as held:
         try:
             return await _entered(stack, loaded, token, absence)

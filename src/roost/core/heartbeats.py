@@ -80,5 +80,5 @@ def beat_text(prompt: str, home: Snapshot) -> str:
     lines = [prompt]
     for record in sysevents.waiting(home):
         said = "\n".join(block.text for block in record.inbound.content if isinstance(block, Text))
-        lines += [f"\nAn event waits, {mark_of(record.inbound.provenance).strip('[]')}:", said]
+        lines += [f"\nAn event waits: {mark_of(record.inbound.provenance)}", said]
     return "\n".join(lines)

@@ -102,11 +102,13 @@ class Engine:
         self._reconciler = Reconciler(store, clock, self._hosting.served, jitter)
 
     @asynccontextmanager
-    async def serving(self, gateway: Gateway) -> AsyncIterator[Lease]:
-        """Serve under a fresh lease; what an earlier life of this gateway left is given its fate first.
+    async def serving(self, gateway: Gateway, *, on_time: bool = True) -> AsyncIterator[Lease]:
+        """Serve under a fresh lease; what an earlier life of this gateway left is given its fate first. What is due is taken
+        up, unless it is for somebody who only looks in.
 
         A part that breaks is begun again. A lost lease ends it all with `Fenced`."""
-        async with self._under(await self.store.acquire_lease(self._named(gateway))) as lease:
+        lease = await self.store.acquire_lease(self._named(gateway))
+        async with self._under(lease, on_time=on_time):
             yield lease
 
     @asynccontextmanager
@@ -123,7 +125,7 @@ class Engine:
         return self._book.current.house.shown.shared
 
     @asynccontextmanager
-    async def _under(self, lease: Lease) -> AsyncIterator[Lease]:
+    async def _under(self, lease: Lease, *, on_time: bool = True) -> AsyncIterator[Lease]:
         keep = self._supervisor.keep
         try:
             with _told_plainly(lease):
@@ -137,7 +139,8 @@ class Engine:
                     group.start_soon(keep, "scheduler", partial(self._scheduler.serve, lease, group))
                     group.start_soon(keep, "patience", partial(self._patience.serve, lease))
                     group.start_soon(keep, "sweeper", self.sweeper.serve)
-                    group.start_soon(keep, "timers", partial(self.timers.serve, lease))
+                    if on_time:
+                        group.start_soon(keep, "timers", partial(self.timers.serve, lease))
                     group.start_soon(keep, "couriers", self._couriers.serve)
                     if not self.store.exclusive:
                         group.start_soon(keep, "takeover", partial(self._recoverer.take_over, lease))

@@ -7,8 +7,11 @@ import pytest
 
 import roost
 from roost.client import Answer, Refused
+from roost.clock import SystemClock
 from roost.config import load
 from roost.core.errors import LeaseHeld
+from roost.core.jsonvalue import JsonObject
+from roost.protocol.families.cron import ADD, RUNS
 from roost.protocol.families.sessions import LIST, SUBSCRIBE
 
 
@@ -44,3 +47,26 @@ async def test_what_goes_wrong_in_the_block_leaves_it_as_it_is(
     with pytest.raises(Refused, match="unknown method"):
         async with roost.open() as client:
             await client.call("nobody.knows")
+
+
+async def test_what_is_due_is_taken_up_unless_somebody_only_looks_in(tmp_path: Path) -> None:
+    home, clock = {"ROOST_HOME": str(tmp_path)}, SystemClock()
+    due = clock.now() + 500
+    job: JsonObject = {
+        "name": "tea",
+        "schedule": {"kind": "at", "at": str(due)},
+        "sessionTarget": "isolated",
+        "wakeMode": "now",
+        "payload": {"kind": "agentTurn", "message": "is it ready?"},
+    }
+    with anyio.fail_after(60):
+        async with roost.open(home, on_time=False) as client:
+            made = await client.call(ADD, job)
+            while clock.now() < due + 500:
+                await client.ask("what is a session?")
+            assert (await client.call(RUNS, {"id": made["id"]}))["entries"] == []
+        async with roost.open(home) as client:
+            with client.events() as heard:
+                while not (found := (await client.call(RUNS, {"id": made["id"]}))["entries"]):
+                    await anext(aiter(heard))
+    assert [row["jobId"] for row in found] == [made["id"]]

@@ -78,4 +78,4 @@ def test_it_is_told_of_events_that_wait() -> None:
     waits = InboundRecord(inbound=event, state=InboundState.PENDING, mode=InputMode.WAIT)
     text = beat_text(PROMPT, replace(HOME, pending=(waits,)))
     assert text.startswith(PROMPT)
-    assert "Hook event] sourceTool=hook:ci isUser=false:\nthe build broke" in text
+    assert "An event waits: [Hook event] sourceTool=hook:ci isUser=false\nthe build broke" in text

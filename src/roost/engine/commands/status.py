@@ -22,9 +22,9 @@ async def status(means: Means, asked: Asked) -> Answer:
         session = tree.session.session or asked.session
         lines = (
             _gateway(means, asked),
-            _session(session, asked.at),
+            _session(session, asked.at, goes_on=_goes_on(tree)),
             model,
-            _context(session),
+            _context(session, goes_on=_goes_on(tree)),
             _tokens(spent, below),
             _settings(session),
             _queue(means, asked, tree, session),
@@ -42,11 +42,18 @@ def _gateway(means: Means, asked: Asked) -> str:
     return line if renewed is None else f"{line} · channel credential renewed {age(now - renewed)}"
 
 
-def _session(session: Session, now: int) -> str:
+def _goes_on(tree: Tree) -> bool:
+    """Whether the conversation began as another had ended."""
+    generation = tree.session.generation
+    return generation is not None and generation.base is not None
+
+
+def _session(session: Session, now: int, *, goes_on: bool) -> str:
     named = session.labels.label or session.labels.display_name
     called = f" ({named})" if named else ""
     entries = counted(session.summary.entries, "entry", "entries")
-    return f"Session: {session.key}{called}, {entries}, updated {age(now - session.times.updated)}"
+    more = " after those that it goes on from" if goes_on else ""
+    return f"Session: {session.key}{called}, {entries}{more}, updated {age(now - session.times.updated)}"
 
 
 def _model(means: Means, asked: Asked) -> str:
@@ -57,8 +64,10 @@ def _model(means: Means, asked: Asked) -> str:
     return f"Model: {part.spec.ref} ({part.reason}), window {thousands(part.spec.context_window)}"
 
 
-def _context(session: Session) -> str:
+def _context(session: Session, *, goes_on: bool) -> str:
     counters = session.counters
+    if goes_on and not counters.total:
+        return "Context: that of the conversation it goes on from, counted with the next answer"
     if not counters.context_window:
         return f"Context: {thousands(counters.total)} tokens, {counted(counters.compactions, 'compaction')}"
     share = 100 * counters.total // counters.context_window

@@ -98,3 +98,12 @@ async def test_a_model_that_cannot_be_had_is_said(room: Room) -> None:
 async def test_the_age_of_a_channels_credential_is_shown_where_the_channel_knows_it() -> None:
     room = Room(abilities=ChannelAbilities(longest=4000, credential_at=0))
     assert "channel credential renewed" in (await room.ask("/status")).splitlines()[0]
+
+
+async def test_a_conversation_that_goes_on_from_an_earlier_one_does_not_look_empty(room: Room) -> None:
+    await room.accepted("hello")
+    await room.accepted("/new")
+    await room.ask("/back")
+    lines = (await room.ask("/status")).splitlines()
+    assert "entries after those that it goes on from, updated" in lines[1]
+    assert lines[3] == "Context: that of the conversation it goes on from, counted with the next answer"
