@@ -59,7 +59,7 @@ def _refuse_second_owner(gateway: Gateway, leases: tuple[Lease, ...], now: int) 
             raise LeaseHeld(
                 f"the store belongs to gateway {owner.name} ({owner.holder})"
                 + (f" at {owner.address}" if owner.address else ""),
-                hint="go through that gateway, or stop it and try again"
+                hint=f"go through that gateway, or stop it; of one that was killed the hold ends within {LEASE_MS // 1000} s"
                 if owner.address
                 else "it is a command or a program: end it, or have `roost gateway run` serve them all",
             )
