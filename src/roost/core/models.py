@@ -116,6 +116,10 @@ class ModelFailed(RoostError):
         self.retry_after_ms = retry_after_ms
 
 
+class NeverSent(ModelFailed):
+    """Nobody was there to be asked: the call cannot have cost anything."""
+
+
 def unreadable_arguments(call: ToolCall) -> str | None:
     """What a model wrote where its arguments are no JSON object. Such a call is answered with an error, not run."""
     text = call.arguments.get(UNREADABLE_ARGUMENTS)

@@ -9,7 +9,15 @@ from roost.core.budgets import unbilled
 from roost.core.counting import at_least, usage_of
 from roost.core.ledger import LedgerRow
 from roost.core.messages import AssistantMessage, Message, StopReason, Text, Usage
-from roost.core.models import FailureKind, Finished, ModelFailed, ModelRequest, TextDelta, ThinkingDelta
+from roost.core.models import (
+    FailureKind,
+    Finished,
+    ModelFailed,
+    ModelRequest,
+    NeverSent,
+    TextDelta,
+    ThinkingDelta,
+)
 from roost.core.notices import derived_id
 from roost.core.runs import Step, StepKind
 from roost.engine.means import CallMeans
@@ -63,7 +71,7 @@ class Asking:
         try:
             answer = await self._read(request)
         except ModelFailed as failed:
-            if unbilled(failed.kind, said=bool(self._partial)):
+            if isinstance(failed, NeverSent) or unbilled(failed.kind, said=bool(self._partial)):
                 await work.store.release(call.id)
             raise
         spent = usage_of(request, answer)

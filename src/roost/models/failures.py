@@ -12,7 +12,7 @@ from http import HTTPStatus
 import orjson
 
 from roost.core.jsonvalue import JsonObject, JsonValue
-from roost.core.models import FailureKind, ModelFailed
+from roost.core.models import FailureKind, ModelFailed, NeverSent
 from roost.core.secrets import MASK, Secret
 from roost.models.arguments import mended
 
@@ -79,7 +79,7 @@ def broken_off(provider: str, error: JsonValue, secrets: Iterable[Secret]) -> Mo
 def unreachable(provider: str, reason: str) -> ModelFailed:
     """No connection was made. A certificate that is refused now is refused again."""
     refused = "CERTIFICATE_VERIFY_FAILED" in reason
-    return ModelFailed(
+    return NeverSent(
         f"{provider} could not be reached: {_quoted(reason, ())}",
         kind=FailureKind.PERMANENT if refused else FailureKind.TRANSIENT,
         hint="check the provider's baseUrl and its certificate"

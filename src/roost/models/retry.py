@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from random import random
 from typing import NamedTuple
 
-from roost.core.models import FailureKind, ModelEvent, ModelFailed, ModelRequest
+from roost.core.models import FailureKind, ModelEvent, ModelFailed, ModelRequest, NeverSent
 from roost.ports import Clock, Model
 
 ATTEMPTS = 3
@@ -56,14 +56,18 @@ class RetryingModel:
             yield await stack.enter_async_context(aclosing(begin.events()))
 
     async def _begun(self, request: ModelRequest, stack: AsyncExitStack) -> Begun:
-        attempt = 1
+        attempt, sent = 1, False
         while True:
             try:
                 return await begun(self._model, request, stack)
             except ModelFailed as failed:
                 wait = self._wait(failed, attempt)
                 if failed.kind not in _PASSING or attempt >= self._attempts or wait > LONGEST_WAIT_MS:
+                    if sent and isinstance(failed, NeverSent):
+                        # An earlier attempt was, and may have cost something.
+                        raise ModelFailed(failed.message, kind=failed.kind, hint=failed.hint) from failed
                     raise
+                sent = sent or not isinstance(failed, NeverSent)
             await self._clock.sleep(wait)
             attempt += 1
 

@@ -15,6 +15,7 @@ from roost.core.models import (
     ModelEvent,
     ModelFailed,
     ModelRequest,
+    NeverSent,
     TextDelta,
     ThinkingDelta,
     ToolCallBegun,
@@ -122,8 +123,9 @@ async def _act(step: Step) -> ModelEvent | None:
             await event.wait()
         case Hang():
             await anyio.sleep_forever()
-        case Fail(kind, message, retry_after_ms):
-            raise ModelFailed(message, kind=kind, retry_after_ms=retry_after_ms)
+        case Fail(kind, message, retry_after_ms, sent):
+            failure = ModelFailed if sent else NeverSent
+            raise failure(message, kind=kind, retry_after_ms=retry_after_ms)
         case Spend() | Stop():
             pass
         case _:

@@ -50,9 +50,12 @@ class Hang:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
+    """A failure; one that was not `sent` has nobody to blame."""
+
     kind: FailureKind
     message: str = "as scripted"
     retry_after_ms: int | None = None
+    sent: bool = True
 
 
 @dataclass(frozen=True, slots=True)

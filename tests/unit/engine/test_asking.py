@@ -74,18 +74,19 @@ async def test_a_run_that_goes_on_under_a_new_claim_counts_its_calls_anew() -> N
 
 @pytest.mark.requirement("P20")
 @pytest.mark.parametrize(
-    ("kind", "said", "kept"),
+    ("failure", "said", "kept"),
     [
-        (FailureKind.AUTH, (), False),
-        (FailureKind.AUTH, (Say("well"),), True),
-        (FailureKind.TRANSIENT, (), True),
+        (Fail(FailureKind.AUTH), (), False),
+        (Fail(FailureKind.AUTH), (Say("well"),), True),
+        (Fail(FailureKind.TRANSIENT), (), True),
+        (Fail(FailureKind.TRANSIENT, sent=False), (), False),
     ],
 )
-async def test_a_failed_call_keeps_its_means_unless_it_was_refused_outright(
-    kind: FailureKind, said: tuple[Say, ...], *, kept: bool
+async def test_a_failed_call_keeps_its_means_unless_it_was_refused_outright_or_reached_nobody(
+    failure: Fail, said: tuple[Say, ...], *, kept: bool
 ) -> None:
     scene = Scene()
-    scene.model.add((*said, Fail(kind)), (Say("fits"),))
+    scene.model.add((*said, failure), (Say("fits"),))
     work = await scene.work(await scene.claimed())
     hard = SPEC.max_tokens + 100
     work = replace(

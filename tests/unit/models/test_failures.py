@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from roost.core.models import FailureKind, ModelFailed
+from roost.core.models import FailureKind, ModelFailed, NeverSent
 from roost.core.secrets import Secret
 from roost.models.failures import LONGEST_WAIT_MS, QUOTED_CHARS, broken_off, refusal, transient, unreachable
 
@@ -150,6 +150,7 @@ def test_an_error_in_the_middle_of_an_answer_is_classed(
 )
 def test_a_provider_that_is_not_reached_is_told_with_the_reason(reason: str, kind: FailureKind) -> None:
     failed = unreachable("local", reason)
+    assert isinstance(failed, NeverSent)
     assert failed.kind is kind
     assert reason in failed.message
     assert "baseUrl" in failed.hint

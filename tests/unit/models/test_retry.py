@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from roost.core.messages import text_of
-from roost.core.models import FailureKind, Finished, ModelEvent, ModelFailed, TextDelta
+from roost.core.models import FailureKind, Finished, ModelEvent, ModelFailed, NeverSent, TextDelta
 from roost.models.retry import LONGEST_WAIT_MS, RetryingModel
 from roost.testing.clock import FakeClock
 from roost.testing.scripted import ScriptedModel
@@ -94,3 +94,14 @@ async def test_leaving_leaves_the_inner_call() -> None:
         await inner.asked(2)
         group.cancel_scope.cancel()
     assert inner.open_calls == 0
+
+
+@pytest.mark.parametrize("sent", [True, False])
+async def test_a_call_that_reached_somebody_once_may_have_cost_something_whoever_was_there_last(
+    sent: bool,
+) -> None:
+    nobody = Fail(FailureKind.TRANSIENT, sent=False)
+    inner = ScriptedModel([nobody], [Fail(FailureKind.TRANSIENT, sent=sent)], [nobody])
+    with pytest.raises(ModelFailed) as failed:
+        await events_of(retrying(inner, Waits()))
+    assert isinstance(failed.value, NeverSent) is not sent
