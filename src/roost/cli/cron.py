@@ -16,6 +16,9 @@ from roost.protocol.families.cron import ADD, GET, LIST, REMOVE, RUN, RUNS, UPDA
 
 app = App(name="cron", help="What agents do by a schedule.")
 
+# What an option of its own gives, and is no less there because another is given.
+_KEPT = frozenset({"tz", "model", "thinking", "timeoutSeconds"})
+
 Job = Annotated[str, Parameter(help="Its name, its id, or how its id begins.")]
 
 
@@ -119,7 +122,7 @@ async def add(
         raise InvalidInput("a job needs something to do", hint="give -m or --event")
     async with gateway(where) as client:
         job, now = await client.call(ADD, {"name": name, **params}), await now_of(client)
-    answer(where, job, f"{job['id']} is due {due(part(job['state'], 'nextRunAtMs'), now)}")
+    answer(where, job, f"{job['id']} is {_when(job, now)}")
     return 0
 
 
@@ -158,14 +161,15 @@ async def edit(
     wish: Wish = NOTHING,
     where: Where = HERE,
 ) -> int:
-    """Change what is given."""
+    """Change what is given; the rest stays, such as the place of the clock and the model of a turn."""
     patch = {**wish.params(), **({} if name is None else {"name": name})}
     if not patch:
         raise InvalidInput("nothing is to be changed", hint="`roost cron edit --help` lists what can be")
     async with gateway(where) as client:
-        meant = await _meant(client, job)
-        row, now = await client.call(UPDATE, {"id": meant, "patch": patch}), await now_of(client)
-    answer(where, row, f"{job} is due {due(part(row['state'], 'nextRunAtMs'), now)}")
+        old = await client.call(GET, {"id": await _meant(client, job)})
+        asked: JsonObject = {"id": old["id"], "patch": _with_kept(patch, old)}
+        row, now = await client.call(UPDATE, asked), await now_of(client)
+    answer(where, row, f"{job} is {_when(row, now)}")
     return 0
 
 
@@ -258,6 +262,22 @@ async def _meant(client: Client, job: str) -> str:
             ids = ", ".join(row["id"] for row in fitting)
             raise InvalidInput(f"several jobs are called {job}", hint=f"give the id of one: {ids}")
     raise NotFound(f"there is no job {job}", hint="`roost cron list --paused` shows all")
+
+
+def _with_kept(patch: JsonObject, old: JobRow) -> JsonObject:
+    """A schedule and what is done are each set as a whole: with what they had beside what is given of them."""
+    had: dict[str, JsonObject] = {"schedule": old["schedule"], "payload": old["payload"]}
+    return {name: _beside(value, had.get(name, {})) for name, value in patch.items()}
+
+
+def _beside(given: JsonValue, had: JsonObject) -> JsonValue:
+    if not isinstance(given, dict) or given.get("kind") != had.get("kind"):
+        return given
+    return {**{name: value for name, value in had.items() if name in _KEPT}, **given}
+
+
+def _when(row: JobRow, now: int) -> str:
+    return f"due {due(part(row['state'], 'nextRunAtMs'), now)}" if row["enabled"] else "paused"
 
 
 def _line(row: JobRow, now: int) -> tuple[object, ...]:

@@ -84,6 +84,29 @@ def test_a_name_that_several_jobs_have_is_refused_with_their_ids(
     assert main(["cron", "rm", ""]) == 1
 
 
+def test_what_is_not_given_stays_as_it_was(served: Served, told: Told) -> None:
+    told("add", "weather", "--cron", "0 7 * * *", "--tz", "Europe/Berlin", "-m", "rain?", "--timeout", "10m")
+    told("edit", "weather", "--cron", "0 8 * * *")
+    told("edit", "weather", "-m", "snow?", "--thinking", "high")
+    job = as_json(told, "edit", "weather", "-m", "hail?")
+    assert job["schedule"] == {"kind": "cron", "expr": "0 8 * * *", "tz": "Europe/Berlin"}
+    turn = {"message": "hail?", "timeoutSeconds": 600, "thinking": "high"}
+    assert turn.items() <= job["payload"].items()
+    moved = as_json(told, "edit", "weather", "--cron", "0 8 * * *", "--tz", "Asia/Tokyo")
+    assert moved["schedule"]["tz"] == "Asia/Tokyo"
+    other = as_json(told, "edit", "weather", "--every", "2h", "--event", "look out", "--session", "main")
+    assert "tz" not in other["schedule"]
+    assert other["payload"] == {"kind": "systemEvent", "text": "look out"}
+
+
+def test_a_job_that_rests_is_said_to_be_paused_when_it_is_changed(served: Served, told: Told) -> None:
+    told("add", "tea", "--every", "2h", "-m", "tea?")
+    told("pause", "tea")
+    assert told("edit", "tea", "--every", "3h") == "tea is paused\n"
+    told("pause", "tea", "--undo")
+    assert "tea is due in " in told("edit", "tea", "--every", "4h")
+
+
 def test_an_event_is_set_for_one_moment(served: Served, told: Told) -> None:
     job = as_json(told, "add", "tea", "--at", "20m", "--event", "the tea is ready", "--once")
     assert (job["sessionTarget"], job["deleteAfterRun"]) == ("main", True)
