@@ -14,6 +14,11 @@ from roost.models.retry import RetryingModel
 from roost.ports import Clock, Model
 
 
+def check_models(settings: Settings) -> None:
+    """Raises what a start would: a model that is named and does not exist."""
+    catalogue(settings, DEMO)
+
+
 @asynccontextmanager
 async def open_models(settings: Settings, clock: Clock) -> AsyncIterator[Registry]:
     models: dict[str, Model] = {DEMO.ref.provider: DemoModel(clock)}

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from roost.app.providers import check_models
 from roost.cli.editing import changed, replaced
 from roost.cli.here import LOCAL, Local
 from roost.cli.show import as_json, cell, part, say, table
@@ -52,8 +53,9 @@ def put(
 
 @app.command
 def check(*, here: Local = LOCAL) -> int:
-    """Whether the file is right; everything that is wrong is named."""
+    """Whether a gateway would start with the file; everything that is wrong is named."""
     loaded = here.loaded()
+    check_models(loaded.settings)
     if here.json:
         as_json({"file": str(loaded.sources.file), "warnings": [str(one) for one in loaded.warnings]})
         return 0

@@ -10,8 +10,9 @@ from json5.model import JSONObject, Value
 from json5.utils import JSON5DecodeError
 
 from roost.app import privatefiles
-from roost.config import ConfigSource
-from roost.core.errors import InvalidInput
+from roost.app.providers import check_models
+from roost.config import ConfigRefused, ConfigSource
+from roost.core.errors import ConfigInvalid, InvalidInput
 from roost.core.jsonvalue import JsonValue
 
 EMPTY = "{\n}\n"
@@ -31,9 +32,19 @@ def changed(source: ConfigSource, path: str, value: str) -> str:
 
 def replaced(source: ConfigSource, text: str) -> None:
     """Put a text in the place of the file, whole and for its owner only; one that would be refused is not."""
-    source.interpret(text, exists=True)
+    try:
+        check_models(source.interpret(text, exists=True).settings)
+    except ConfigRefused as error:
+        problems = "".join(f"\n  {one}" for one in error.problems)
+        raise _unchanged(source, f"this would be wrong:{problems}") from None
+    except ConfigInvalid as error:
+        raise _unchanged(source, error.message, error.hint) from None
     # A link to a file that is kept elsewhere stays one.
     privatefiles.replace(source.file.resolve(), text)
+
+
+def _unchanged(source: ConfigSource, why: str, hint: str = "") -> ConfigInvalid:
+    return ConfigInvalid(why, hint="; ".join(filter(None, (hint, f"{source.file} stays as it was"))))
 
 
 def edited(text: str, names: list[str], value: JsonValue) -> str:

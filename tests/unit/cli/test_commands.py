@@ -155,6 +155,33 @@ def test_the_configuration_is_read_and_changed(home: Path, told: Told) -> None:
     assert {one["path"] for one in as_json(told, "config", "schema")} >= {"gateway.port"}
 
 
+def test_a_model_that_no_start_would_find_is_not_set_and_not_right(
+    home: Path, told: Told, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = home / "roost.json"
+    before = file.read_text()
+    assert main(["config", "set", "agents.defaults.model", "nope/x"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("roost: agent main: there is no model nope/x")
+    assert said.endswith(f"; {file} stays as it was)\n")
+    assert file.read_text() == before
+    file.write_text('{ agents: { defaults: { model: "nope/x" } } }')
+    assert main(["config", "check"]) == main(["agents"]) == 1
+    check, start = capsys.readouterr().err.splitlines()
+    assert check == start
+    told("config", "set", "agents.defaults.model", "demo/demo")
+    assert "is right" in told("config", "check")
+
+
+def test_a_value_that_would_be_wrong_is_named_and_not_said_to_be_in_the_file(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["config", "set", "session.dmScope", "nonsense"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("roost: this would be wrong:\n  session.dmScope: ")
+    assert said.endswith(f"({home / 'roost.json'} stays as it was)\n")
+
+
 def test_warnings_about_the_configuration_are_told(home: Path, told: Told) -> None:
     (home / "roost.json").write_text('{ session: { reset: { mode: "idle" } } }')
     assert "warning" in told("config", "check")
