@@ -1,5 +1,6 @@
 """Backups of the embedded store: made while work goes on, remembered so that they can be found again, and restored."""
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,12 +11,14 @@ from roost.app.opening import is_address, named_store
 from roost.app.places import backup_folder
 from roost.clock import SystemClock
 from roost.config import Loaded
-from roost.core.errors import InvalidInput
+from roost.core.errors import InvalidInput, RoostError
 from roost.stores.sqlite import SqliteStore
 from roost.stores.sqlite.restoring import restore
 
-# One path a line, of those that were put elsewhere.
+# One path a line, of those that were put elsewhere. What came to nothing is taken back by a line more: it is only ever added
+# to, as several commands may at once.
 ELSEWHERE = "elsewhere"
+TAKEN_BACK = "-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +43,23 @@ def database_of(loaded: Loaded) -> Path:
 async def back_up(loaded: Loaded, to: Path | None) -> Path:
     """Copy the store to a new file, by default in the folder of backups."""
     source, clock = database_of(loaded), SystemClock()
-    path = await to_thread.run_sync(_remembered, backup_folder(loaded.sources.home), to, clock.now())
+    folder = backup_folder(loaded.sources.home)
+    path = await to_thread.run_sync(_remembered, folder, to, clock.now())
+    try:
+        await _copy(source, path, clock)
+    except RoostError:
+        if to is not None:
+            await to_thread.run_sync(_take_back, folder, path)
+        raise
+    return path
+
+
+async def _copy(source: Path, to: Path, clock: SystemClock) -> None:
     store = SqliteStore.open(source, clock)
     try:
-        await store.backup(path)
+        await store.backup(to)
     finally:
         await store.close()
-    return path
 
 
 async def restore_store(loaded: Loaded, backup: Path) -> Restored:
@@ -69,9 +82,16 @@ def known_backups(loaded: Loaded) -> tuple[Path, ...]:
     """All that were made, be they still there or not."""
     folder = backup_folder(loaded.sources.home)
     inside = sorted(folder.glob("*.db"))
-    listed = folder / ELSEWHERE
-    text = listed.read_text(encoding="utf-8") if listed.exists() else ""
-    return tuple(dict.fromkeys((*inside, *(Path(line) for line in text.splitlines()))))
+    listed = notes_of(loaded)
+    noted: Counter[str] = Counter()
+    for line in listed.read_text(encoding="utf-8").splitlines() if listed.exists() else ():
+        noted[line.removeprefix(TAKEN_BACK)] += -1 if line.startswith(TAKEN_BACK) else 1
+    return tuple(dict.fromkeys((*inside, *(Path(path) for path, times in noted.items() if times > 0))))
+
+
+def notes_of(loaded: Loaded) -> Path:
+    """The file that says where backups were put elsewhere."""
+    return backup_folder(loaded.sources.home) / ELSEWHERE
 
 
 def _remembered(folder: Path, to: Path | None, now: int) -> Path:
@@ -80,9 +100,19 @@ def _remembered(folder: Path, to: Path | None, now: int) -> Path:
     if to is None:
         return folder / f"{_stamp(now)}.db"
     path = to.absolute()
-    with (folder / ELSEWHERE).open("a", encoding="utf-8") as out:
-        out.write(f"{path}\n")
+    _note(folder, str(path))
     return path
+
+
+def _take_back(folder: Path, path: Path) -> None:
+    """The copy failed: if there is no file, none was made. One of an earlier time that is there no more stays noted."""
+    if not path.exists():
+        _note(folder, f"{TAKEN_BACK}{path}")
+
+
+def _note(folder: Path, line: str) -> None:
+    with (folder / ELSEWHERE).open("a", encoding="utf-8") as out:
+        out.write(f"{line}\n")
 
 
 def _stamp(now: int) -> str:

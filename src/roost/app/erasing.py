@@ -7,7 +7,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from roost.app.backups import database_of, known_backups
+from roost.app.backups import database_of, known_backups, notes_of
 from roost.app.bundling import forget_bundle, known_bundles, part_of
 from roost.app.places import export_folder
 from roost.clock import SystemClock
@@ -67,12 +67,19 @@ async def erase(loaded: Loaded, person: Person, more: tuple[Path, ...] = ()) -> 
         try:
             found = await erase_in(path, person, now, files.remove_exports)
         except (RoostError, OSError) as error:
-            unreached.append(Unreached(path=path, why=str(error)))
+            unreached.append(Unreached(path=path, why=_why(error, path, notes_of(loaded))))
         else:
             rewritten.append(_rewritten(path, *found))
     return Erased(
         rewritten=tuple(rewritten), removed=tuple(files.removed), unreached=(*files.left.values(), *unreached)
     )
+
+
+def _why(error: Exception, path: Path, notes: Path) -> str:
+    """Whether one that is not where it was put was moved or is gone, nobody can tell but who did it."""
+    if not isinstance(error, RoostError) or path.exists():
+        return str(error)
+    return f"{error.message} (if it was moved, name it with --backup; if it is gone, take its line out of {notes})"
 
 
 def _rewritten(path: Path, found: Without, rows: int) -> Rewritten:

@@ -25,6 +25,24 @@ async def test_a_backup_lies_in_its_folder_or_where_it_is_wanted_and_is_known(tm
     assert known_backups(loaded) == (own, there)
 
 
+async def test_a_backup_that_failed_is_not_remembered_and_one_of_before_that_was_moved_is(
+    tmp_path: Path,
+) -> None:
+    loaded = load({"ROOST_HOME": str(tmp_path / "home")})
+    async with open_store(loaded):
+        pass
+    with pytest.raises(InvalidInput, match="cannot be written"):
+        await back_up(loaded, tmp_path / "nowhere" / "x.db")
+    assert known_backups(loaded) == ()
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    made = await back_up(loaded, folder / "made.db")
+    folder.rename(tmp_path / "unplugged")
+    with pytest.raises(InvalidInput, match="cannot be written"):
+        await back_up(loaded, made)
+    assert known_backups(loaded) == (made,)
+
+
 def test_without_backups_none_is_known(tmp_path: Path) -> None:
     loaded = load({"ROOST_HOME": str(tmp_path)})
     assert known_backups(loaded) == ()

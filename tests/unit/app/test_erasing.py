@@ -43,6 +43,8 @@ async def test_store_and_backups_are_gone_through_and_what_cannot_be_reached_is_
     assert [one.path for one in done.rewritten] == [tmp_path / "home" / "roost.db", own, kept]
     assert [one.path for one in done.unreached] == [lost, tmp_path / "more.db"]
     assert all("there is no store" in one.why for one in done.unreached)
+    remedy = f"name it with --backup; if it is gone, take its line out of {tmp_path / 'home' / 'backups' / 'elsewhere'}"
+    assert remedy in done.unreached[0].why
 
 
 @pytest.mark.requirement("F11")

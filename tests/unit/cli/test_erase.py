@@ -49,6 +49,15 @@ def test_it_can_be_said_at_once_and_told_as_json(store: Path, capsys: Said) -> N
     assert f"left    {store / 'copy.db'}" in capsys.readouterr().out
 
 
+def test_a_backup_that_could_not_be_made_does_not_keep_a_person_from_being_erased(
+    store: Path, capsys: Said
+) -> None:
+    assert main(["db", "backup", str(store / "nowhere" / "x.db")]) == 1
+    assert "cannot be written" in capsys.readouterr().err
+    assert main(["erase", "telegram:7", "--yes"]) == 0
+    assert "nowhere" not in capsys.readouterr().out
+
+
 @pytest.mark.requirement("F11")
 def test_exports_that_went_are_named(store: Path, capsys: Said) -> None:
     key = SessionKey.parse("agent:main:telegram:direct:7")
