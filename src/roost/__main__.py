@@ -1,17 +1,40 @@
 """What `make run` and the `roost` command start."""
 
 import gc
+import os
+import signal
 import sys
-
-from roost.cli import main as command
+from collections.abc import Callable
+from types import FrameType
 
 SELDOM = 100_000
+INTERRUPTED = 130
 
 
 def main() -> int:
     # Loading makes much that stays and little that goes: the collector would look through it again and again.
     gc.set_threshold(SELDOM)
-    return command.main(sys.argv[1:])
+    _on_interrupt(_leave)
+    from roost.cli import main as command  # noqa: PLC0415 — an interrupt while it loads is one too
+
+    _on_interrupt(signal.default_int_handler)
+    try:
+        return command.main(sys.argv[1:])
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    finally:
+        _on_interrupt(_leave)
+
+
+def _on_interrupt(do: Callable[[int, FrameType | None], object]) -> None:
+    """Where interrupts are ignored, as behind a shell's `&`, they stay so."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, do)
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> None:
+    """Nothing has begun yet, or all is done."""
+    os._exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

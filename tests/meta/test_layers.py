@@ -24,6 +24,7 @@ LAZY_IMPORTS: Mapping[str, frozenset[str]] = {
         {"cryptography.exceptions", "cryptography.hazmat.primitives.asymmetric.ed25519"}
     ),
     "src/roost/__init__.py": frozenset({"roost.app.embedding", "roost.app.replaying", "roost.client"}),
+    "src/roost/__main__.py": frozenset({"roost.cli"}),
     "src/roost/cli/here.py": frozenset({"roost.config.source"}),
     "src/roost/cli/own.py": frozenset({"roost.app.finding"}),
     "src/roost/cli/serve.py": frozenset({"roost.client.trust"}),

@@ -2,18 +2,24 @@
 
 import gc
 import runpy
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from roost.config import from_environment
+
 
 @pytest.fixture
 def usual() -> Iterator[tuple[int, int, int]]:
-    """How often the collector runs in the process of the tests."""
-    found = gc.get_threshold()
+    """How often the collector runs in the process of the tests; what it does when interrupted is put back too."""
+    found, heard = gc.get_threshold(), signal.getsignal(signal.SIGINT)
     yield found
     gc.set_threshold(*found)
+    signal.signal(signal.SIGINT, heard)
 
 
 @pytest.mark.filterwarnings("ignore:'roost.__main__' found in sys.modules:RuntimeWarning")
@@ -32,3 +38,30 @@ def test_it_runs_as_a_module(
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith("Roost ")
     assert gc.get_threshold()[0] > usual[0], "loading is not interrupted"
+
+
+def interrupted_after(loaded: str, home: Path, *begin: str) -> tuple[int, str]:
+    """How a command ends, and what it says, that is interrupted when this module was loaded."""
+    with subprocess.Popen(
+        [*begin, sys.executable, "-X", "importtime", "-m", "roost", "sessions"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**from_environment().environ, "ROOST_HOME": str(home)},
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.rpartition("|")[2].strip() == loaded:
+                process.send_signal(signal.SIGINT)
+                break
+        said = [line for line in process.stderr if not line.startswith("import time:")]
+        return process.wait(), "".join(said)
+
+
+@pytest.mark.parametrize("loaded", ["attr", "cyclopts", "roost.cli.show", "roost.server.house"])
+def test_an_interrupt_while_a_command_loads_ends_it_quietly(tmp_path: Path, loaded: str) -> None:
+    assert interrupted_after(loaded, tmp_path) == (130, "")
+
+
+def test_where_interrupts_are_ignored_they_stay_so(tmp_path: Path) -> None:
+    assert interrupted_after("attr", tmp_path, "sh", "-c", "trap '' INT; exec \"$@\"", "sh") == (0, "")
