@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 
 SELDOM = 100_000
@@ -15,6 +16,7 @@ def main() -> int:
     # Loading makes much that stays and little that goes: the collector would look through it again and again.
     gc.set_threshold(SELDOM)
     _on_interrupt(_leave)
+    _open_streams()
     from roost.cli import main as command  # noqa: PLC0415 — an interrupt while it loads is one too
 
     _on_interrupt(signal.default_int_handler)
@@ -24,6 +26,13 @@ def main() -> int:
         return INTERRUPTED
     finally:
         _on_interrupt(_leave)
+
+
+def _open_streams() -> None:
+    """What was closed leads nowhere; the next file to be opened would be taken for it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 — it is to stay open
 
 
 def _on_interrupt(do: Callable[[int, FrameType | None], object]) -> None:

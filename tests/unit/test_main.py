@@ -65,3 +65,24 @@ def test_an_interrupt_while_a_command_loads_ends_it_quietly(tmp_path: Path, load
 
 def test_where_interrupts_are_ignored_they_stay_so(tmp_path: Path) -> None:
     assert interrupted_after("attr", tmp_path, "sh", "-c", "trap '' INT; exec \"$@\"", "sh") == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("sessions >&-", 0),
+        ("config get session.dmScope --json >&-", 0),
+        ("send -m hello <&- >&- 2>&-", 0),
+        ("nonsense 2>&-", 2),
+        ("onboard <&- >&-", 0),
+    ],
+)
+def test_what_is_closed_is_written_nowhere_and_read_as_empty(tmp_path: Path, line: str, code: int) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m roost {line}', sys.executable],
+        capture_output=True,
+        text=True,
+        env={**from_environment().environ, "ROOST_HOME": str(tmp_path)},
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
