@@ -6,7 +6,7 @@ from typing import Annotated, assert_never
 
 from cyclopts import Parameter
 
-from roost.cli.show import as_json, plain, say
+from roost.cli.show import as_json, plain, say, say_wrong
 from roost.cli.where import HERE, Where, anywhere
 from roost.client import Answer, Client, Delta, Figures, Piece, Thought, ToolStep, TurnFailed
 from roost.core.figures import MICROS
@@ -35,20 +35,36 @@ async def agent(
             found = await client.call(AGENT, asked)
             as_json(found)
             return 0
-        return await print_turn(client, message, session, more)
+        try:
+            await _print_answer(client, message, session, more)
+        except TurnFailed as error:
+            say_wrong(_without(error))
+            return 1
+        return 0
 
 
 async def print_turn(client: Client, message: str, session: str, more: dict[str, JsonValue]) -> int:
-    """Print an answer as it is made; 1 if there is none."""
+    """Print an answer as it is made, or that there is none; 1 then."""
+    try:
+        await _print_answer(client, message, session, more)
+    except TurnFailed as error:
+        say(_without(error))
+        return 1
+    return 0
+
+
+async def _print_answer(client: Client, message: str, session: str, more: dict[str, JsonValue]) -> None:
     printer = _Printer()
     try:
         async for piece in client.chat(message, session, more=more):
             printer.show(piece)
-    except TurnFailed as error:
+    except TurnFailed:
         printer.break_off()
-        say(f"no answer: {error}")
-        return 1
-    return 0
+        raise
+
+
+def _without(error: TurnFailed) -> str:
+    return f"no answer: {error}"
 
 
 class _Printer:

@@ -42,6 +42,11 @@ def say(text: str) -> None:
     _write(plain(text))
 
 
+def say_wrong(text: str) -> None:
+    """On the error output, where no program takes it for what it asked for."""
+    sys.stderr.write(f"roost: {plain(text)}\n")
+
+
 def as_json(value: object) -> None:
     # The standard library indents in Python: seconds for the sessions of a large gateway.
     _write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())

@@ -12,8 +12,9 @@ from anyio.from_thread import start_blocking_portal
 from roost.app.serving import Served
 from roost.cli.main import main
 from roost.core.messages import ToolCall, Usage
+from roost.core.models import FailureKind
 from roost.testing.fake_openai import FakeOpenAI, reply_of
-from roost.testing.scripts import CallTool, Hang, Say, Script, Spend, Think
+from roost.testing.scripts import CallTool, Fail, Hang, Say, Script, Spend, Think
 from tests.unit.cli.conftest import Screen, Typed
 from tests.unit.cli.terminals import Terminal
 
@@ -142,6 +143,16 @@ def test_an_answer_that_begins_with_space_stands_below_what_was_said_before_a_to
     ):
         assert main(["agent", "--message", "hello"]) == 0
     assert capsys.readouterr().out == "Well\nWell done\n"
+
+
+def test_that_there_is_no_answer_is_told_on_the_error_output(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with answering(home, (Fail(FailureKind.AUTH, "out of order"),)):
+        assert main(["agent", "--message", "hello"]) == 1
+    said = capsys.readouterr()
+    assert "no answer" not in said.out
+    assert said.err.startswith("roost: no answer: ")
 
 
 @pytest.fixture
