@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from types import MappingProxyType
 
-from roost.cli.show import ago, objects, plain, table
+from roost.cli.show import ago, objects, part, plain, table
 from roost.client import Refused
 from roost.client.turns import message_text
 from roost.core.errors import NotFound
@@ -11,6 +12,9 @@ from roost.core.figures import MICROS, counted, dollars, thousands
 from roost.core.jsonvalue import JsonObject, JsonValue
 
 SHORT = 60
+_SOURCES = MappingProxyType({"inter_session": "another session", "internal_system": "the gateway"})
+"""What said a message that no person did, where it names no session."""
+_NO_MODEL = "gateway-injected"
 
 
 def sessions_table(rows: Iterable[JsonObject], now: int, *, numbered: bool = False) -> None:
@@ -31,11 +35,21 @@ def sessions_table(rows: Iterable[JsonObject], now: int, *, numbered: bool = Fal
 
 
 def message_line(row: JsonObject) -> str:
-    """Who said what, or which tool was asked for what."""
+    """Who said what, or which tool was asked for what; of what no person or model said, where it came from."""
     tools = [str(one.get("name")) for one in objects(row.get("content")) if one.get("type") == "toolCall"]
     words = message_text(row).strip() or (f"[{', '.join(tools)}]" if tools else "")
-    who = row.get("toolName") if row.get("role") == "toolResult" else row.get("role")
-    return plain(f"{who}: {words}")
+    return plain(f"{_who(row)}: {words}")
+
+
+def _who(row: JsonObject) -> JsonValue:
+    match row.get("role"):
+        case "toolResult":
+            return row.get("toolName")
+        case "assistant" if row.get("model") == _NO_MODEL:
+            return "assistant (by no model)"
+        case role:
+            source = _SOURCES.get(str(part(row, "provenance", "kind")))
+            return f"from {part(row, 'provenance', 'sourceSessionKey') or source}" if source else role
 
 
 def cost(value: JsonValue) -> str:

@@ -13,6 +13,27 @@ from roost.core.jsonvalue import JsonObject
         ({"role": "assistant", "content": [{"type": "toolCall", "name": "exec"}]}, "assistant: [exec]"),
         ({"role": "toolResult", "toolName": "exec", "content": [{"type": "text", "text": "ok"}]}, "exec: ok"),
         ({"role": "system"}, "system: "),
+        ({"role": "user", "content": "hi", "provenance": {"kind": "external_user"}}, "user: hi"),
+        (
+            {
+                "role": "user",
+                "content": "done",
+                "provenance": {"kind": "internal_system", "sourceSessionKey": "agent:main:subagent:1"},
+            },
+            "from agent:main:subagent:1: done",
+        ),
+        (
+            {"role": "user", "content": "rain", "provenance": {"kind": "internal_system"}},
+            "from the gateway: rain",
+        ),
+        (
+            {"role": "user", "content": "psst", "provenance": {"kind": "inter_session"}},
+            "from another session: psst",
+        ),
+        (
+            {"role": "assistant", "content": "dear", "model": "gateway-injected"},
+            "assistant (by no model): dear",
+        ),
     ],
 )
 def test_a_message_says_who_said_what(row: JsonObject, line: str) -> None:
