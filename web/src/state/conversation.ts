@@ -2,33 +2,18 @@
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import { Refused } from "../wire/frames";
-import type { Defaults, History, MessageRow, SessionRow } from "../wire/shapes";
+import type { AgentEvent, ChatEvent, Defaults, History, MessageRow, SessionRow } from "../wire/shapes";
 import { wordsOf } from "../wire/shapes";
+import { type Fate, fatesOf } from "./fates";
 import { call, on, whenever } from "./gateway";
 import { keepUnsent, unsentOf } from "./kept";
 import { Meanwhile } from "./meanwhile";
 import { type Page, newest, pageOf, standing } from "./past";
-import { type Item, NOTHING_SAID, type Note, type Pending, type Speaking, type Tool, itemsOf, keptOf, merged, outputOf, untold } from "./items";
+import { type Item, NOTHING_SAID, type Note, type Pending, type Speaking, type Tool, itemsOf, keptOf, merged, toolOf, untold, unsettled } from "./items";
 
 const PAGE = 100;
 const OLDER_PAGE = 500;
 const AGAIN_MS = 1_000;
-
-interface ChatEvent {
-  sessionKey: string;
-  runId: string;
-  state: "status" | "delta" | "final" | "aborted" | "error";
-  message?: { content: { type: string; text?: string }[] };
-  stopReason?: string;
-  errorMessage?: string;
-}
-
-interface AgentEvent {
-  sessionKey: string;
-  runId: string;
-  stream: string;
-  data: Record<string, unknown>;
-}
 
 export class Conversation {
   readonly rows = signal<MessageRow[]>([]);
@@ -65,11 +50,10 @@ export class Conversation {
   #readings = new Set<Meanwhile>();
 
   constructor(readonly key: string) {
-    this.pending.value = unsentOf(key).map((one) => ({ kind: "pending", ...one, state: one.error === undefined ? "sending" : "failed" }));
+    this.pending.value = unsentOf(key).map((one) => ({ kind: "pending", ...one, state: one.state ?? (one.error === undefined ? "sending" : "failed") }));
     this.#ends = [
       effect(() => {
-        const left = this.pending.value.filter((one) => one.state === "sending" || one.state === "failed");
-        keepUnsent(key, left.map(({ id, text, error }) => ({ id, text, ...(error === undefined ? {} : { error }) })));
+        keepUnsent(key, unsettled(this.pending.value));
       }),
       whenever(() => void this.#read().catch(() => undefined)),
       on<ChatEvent>("chat", (told) => this.#mine(told) && this.#chat(told)),
@@ -99,9 +83,15 @@ export class Conversation {
   async resend(id: string): Promise<void> {
     const one = this.pending.value.find((pending) => pending.id === id);
     if (!one) return;
-    const again: Pending = { kind: "pending", id, text: one.text, state: "sending" };
+    // Under the name it had, what the gateway has given up would be taken for that again.
+    const name = one.state === "lost" ? crypto.randomUUID() : id;
+    const again: Pending = { kind: "pending", id: name, text: one.text, state: "sending" };
     this.pending.value = this.pending.value.map((pending) => (pending.id === id ? again : pending));
     await this.#deliver(again);
+  }
+
+  drop(id: string): void {
+    this.pending.value = this.pending.value.filter((one) => one.id !== id);
   }
 
   async stop(): Promise<void> {
@@ -135,8 +125,14 @@ export class Conversation {
       // In this order: an answer that is stored in between is heard of, and not shown twice.
       const page = await pageOf(this.key, PAGE);
       const found = await standing(this.key);
+      const fates = await fatesOf(this.pending.peek().filter((one) => one.state === "joined" || one.state === "sent"));
       this.#draw();
-      batch(() => this.#begin(found, page, meanwhile));
+      batch(() => {
+        this.#begin(found, page, meanwhile);
+        this.#settle(fates);
+        // What came meanwhile, too: what was found waiting may have been heard since.
+        this.#forget(this.rows.peek(), new Set(this.kept.peek().map((one) => one.id)));
+      });
       await Promise.all(this.pending.peek().filter((one) => one.state === "sending").map((one) => this.#deliver(one)));
     } catch (error) {
       if (!(error instanceof Refused) || error.lost) return;
@@ -162,7 +158,6 @@ export class Conversation {
     this.defaults.value = found.defaults;
     this.speaking.value = meanwhile.speaking(this.speaking.peek(), found.inFlightRun);
     this.kept.value = keptOf(found);
-    this.#forget(page.rows);
     this.problem.value = null;
     this.ready.value = true;
   }
@@ -241,13 +236,28 @@ export class Conversation {
   #ended(told: ChatEvent): void {
     for (const one of this.#readings) one.ended(told.runId);
     if (this.speaking.peek()?.id === told.runId) this.speaking.value = null;
+    void this.#ask();
     if (told.state === "final") return;
-    const asked = this.pending.peek().find((one) => one.id === told.runId);
     const why = told.errorMessage ?? "stopped";
+    this.kept.value = this.kept.peek().filter((one) => one.id !== told.runId);
+    // What no row tells of was not heard by the agent.
+    if (this.pending.peek().some((one) => one.id === told.runId)) return this.#mark(told.runId, { state: "lost", error: why });
     const text = told.state === "aborted" ? `Stopped: ${why}` : `This failed: ${why}`;
     const after = this.rows.peek().at(-1)?.__openclaw.id ?? null;
-    this.notes.value = [...this.notes.peek(), { kind: "note", id: `${told.runId}:end`, question: asked?.text ?? "", answer: text, after }];
-    for (const list of [this.pending, this.kept]) list.value = list.peek().filter((one) => one.id !== told.runId);
+    this.notes.value = [...this.notes.peek(), { kind: "note", id: `${told.runId}:end`, question: "", answer: text, after }];
+  }
+
+  /** A run that ended without what joined it: that waits for the next one, or was given up. Only the gateway knows. */
+  async #ask(): Promise<void> {
+    const fates = await fatesOf(this.pending.peek().filter((one) => one.state === "joined"));
+    batch(() => this.#settle(fates));
+  }
+
+  #settle(fates: ReadonlyMap<string, Fate>): void {
+    for (const [id, fate] of fates) {
+      if (fate.is === "taken") this.drop(id);
+      else if (fate.is === "lost") this.#mark(id, { state: "lost", error: fate.why });
+    }
   }
 
   #agent(told: AgentEvent): void {
@@ -258,17 +268,7 @@ export class Conversation {
 
   #tool(data: Record<string, unknown>): void {
     const id = String(data["toolCallId"]);
-    const before = this.tools.peek().get(id) ?? { id, name: "", args: undefined, output: "", state: "running" };
-    const partial = data["partialResult"] as { content?: unknown } | undefined;
-    const result = data["result"] as { content?: unknown } | undefined;
-    const after: Tool = {
-      ...before,
-      name: String(data["name"] ?? before.name),
-      args: data["args"] ?? before.args,
-      output: result ? outputOf(result.content) : before.output + outputOf(partial?.content),
-      state: result ? (data["isError"] ? "failed" : "done") : "running",
-    };
-    this.tools.value = new Map(this.tools.peek()).set(id, after);
+    this.tools.value = new Map(this.tools.peek()).set(id, toolOf(id, data, this.tools.peek().get(id)));
   }
 
   #stored(rows: MessageRow[]): void {
@@ -283,9 +283,9 @@ export class Conversation {
   }
 
   /** What is in the transcript is not pending any more. */
-  #forget(rows: readonly MessageRow[]): void {
+  #forget(rows: readonly MessageRow[], waiting: ReadonlySet<string> = new Set()): void {
     for (const list of [this.pending, this.kept]) {
-      const left = untold(list.peek(), rows);
+      const left = untold(list.peek(), rows, waiting);
       if (left.length !== list.peek().length) list.value = left;
     }
   }

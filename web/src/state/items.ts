@@ -2,6 +2,7 @@
 
 import type { Block, History, MessageRow } from "../wire/shapes";
 import { wordsOf } from "../wire/shapes";
+import type { Unsent } from "./kept";
 
 export interface Tool {
   id: string;
@@ -47,7 +48,10 @@ export interface Pending {
   kind: "pending";
   id: string;
   text: string;
-  state: "sending" | "sent" | "joined" | "failed";
+  /** What its row will be called, where that is known. */
+  row?: string;
+  /** `joined` another run; `lost` is what was taken, and given up before an agent heard it. */
+  state: "sending" | "sent" | "joined" | "failed" | "lost";
   error?: string;
 }
 
@@ -149,12 +153,38 @@ export function outputOf(content: unknown): string {
 export const NOTHING_SAID: Speaking = { kind: "speaking", id: "", text: "", thinking: "", tools: [] };
 
 export const keptOf = (found: History): Pending[] =>
-  (found.pendingInputs?.items ?? []).map((one) => ({ kind: "pending", id: one.runId ?? one.id, text: wordsOf(one.message), state: "sent" }));
+  (found.pendingInputs?.items ?? []).map((one) => ({ kind: "pending", id: one.runId ?? one.id, row: one.id, text: wordsOf(one.message), state: "sent" }));
 
-/** Those of which no row tells yet. */
-export function untold(waits: readonly Pending[], rows: readonly MessageRow[]): Pending[] {
+/** What is to outlive the page: what the gateway has not taken, or may still give up. */
+export const unsettled = (waits: readonly Pending[]): Unsent[] =>
+  waits
+    .filter((one) => one.state !== "sent")
+    .map(({ id, text, error, state }) => ({
+      id,
+      text,
+      ...(error === undefined ? {} : { error }),
+      ...(state === "joined" || state === "lost" ? { state } : {}),
+    }));
+
+export function toolOf(id: string, data: Record<string, unknown>, known?: Tool): Tool {
+  const before: Tool = known ?? { id, name: "", args: undefined, output: "", state: "running" };
+  const partial = data["partialResult"] as { content?: unknown } | undefined;
+  const result = data["result"] as { content?: unknown } | undefined;
+  return {
+    ...before,
+    name: String(data["name"] ?? before.name),
+    args: data["args"] ?? before.args,
+    output: result ? outputOf(result.content) : before.output + outputOf(partial?.content),
+    state: result ? (data["isError"] ? "failed" : "done") : "running",
+  };
+}
+
+/** Those of which no row tells yet. What joined a run has that run's name in its row: it is known by its words, unless it
+    is `waiting` still, and the same was said before. */
+export function untold(waits: readonly Pending[], rows: readonly MessageRow[], waiting: ReadonlySet<string>): Pending[] {
   const users = rows.filter((row) => row.role === "user");
   const names = new Set(users.map((row) => row.idempotencyKey));
+  const ids = new Set(users.map((row) => row.__openclaw.id));
   const texts = new Set(users.map(wordsOf));
-  return waits.filter((one) => !names.has(`${one.id}:user`) && !(one.state === "joined" && texts.has(one.text)));
+  return waits.filter((one) => !names.has(`${one.id}:user`) && !ids.has(one.row ?? "") && !(one.state === "joined" && !waiting.has(one.id) && texts.has(one.text)));
 }

@@ -27,12 +27,14 @@ function put(name: string, text: string): void {
 export const draftOf = (key: string): string => localStorage.getItem(`roost.draft.${key}`) ?? "";
 export const keepDraft = (key: string, text: string): void => put(`roost.draft.${key}`, text);
 
-/** What was said and not taken yet: it outlives the page. */
+/** What was said and not heard yet: it outlives the page. */
 export interface Unsent {
   id: string;
   text: string;
-  /** Why it was refused; without one it is sent again. */
+  /** Why it was refused or given up. */
   error?: string;
+  /** How far it is, if the gateway has taken it; what it has not, and did not refuse, is sent again. */
+  state?: "joined" | "lost";
 }
 export const unsentOf = (key: string): Unsent[] => JSON.parse(localStorage.getItem(`roost.unsent.${key}`) ?? "[]") as Unsent[];
 export const keepUnsent = (key: string, left: Unsent[]): void => put(`roost.unsent.${key}`, left.length > 0 ? JSON.stringify(left) : "");

@@ -111,6 +111,7 @@ const WORDS: Record<Pending["state"], string> = {
   sent: "",
   joined: "steering: the agent hears it next",
   failed: "not sent",
+  lost: "not answered",
 };
 
 function PendingView({ item, talk }: Props<Pending>) {
@@ -123,7 +124,12 @@ function PendingView({ item, talk }: Props<Pending>) {
       <footer class="foot">
         <span role="status">{queued ? "queued: waits for its turn" : WORDS[item.state]}</span>
         {item.error && <span class="problem">{item.error}</span>}
-        {item.state === "failed" && <Act name="Send again" icon="redo" act={() => void talk.resend(item.id)} />}
+        {(item.state === "failed" || item.state === "lost") && (
+          <>
+            <Act name="Send again" icon="redo" act={() => void talk.resend(item.id)} />
+            <Act name="Remove" icon="close" act={() => talk.drop(item.id)} />
+          </>
+        )}
       </footer>
     </article>
   );

@@ -91,6 +91,22 @@ export interface History {
   pendingInputs?: { items: { id: string; runId?: string; message: MessageRow }[] };
 }
 
+export interface ChatEvent {
+  sessionKey: string;
+  runId: string;
+  state: "status" | "delta" | "final" | "aborted" | "error";
+  message?: { content: { type: string; text?: string }[] };
+  stopReason?: string;
+  errorMessage?: string;
+}
+
+export interface AgentEvent {
+  sessionKey: string;
+  runId: string;
+  stream: string;
+  data: Record<string, unknown>;
+}
+
 export interface ModelRow {
   id: string;
   name: string;
