@@ -105,3 +105,21 @@ async def test_what_joined_a_run_that_failed_waits_for_the_next_and_is_answered(
     go_on()
     await expect(page.locator(".said.agent:not(.speaking)").last).to_contain_text("after all")
     await expect(page.locator(".pending")).to_have_count(0)
+
+
+async def test_that_a_run_was_stopped_is_said_once(stage: Stage, visitor: Visitor) -> None:
+    until, release = stage.held()
+    stage.model.when("said once", [Say("and so "), until])
+    page = visitor.page
+    await visitor.open("once")
+    await visitor.say("this is said once")
+    await expect(page.locator(".speaking")).to_contain_text("and so")
+    await page.get_by_role("button", name="Stop").click()
+    told = page.get_by_text("stopped by the operator")
+    await expect(page.locator(".note")).to_have_text("Stopped by the operator")
+    await expect(page.locator(".said.agent:not(.speaking)")).to_contain_text("and so")
+    await expect(told).to_have_count(1)
+    release()
+    await page.reload()
+    await expect(page.locator(".said.agent:not(.speaking)")).to_contain_text("and so")
+    await expect(told).to_have_count(1)

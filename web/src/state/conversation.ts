@@ -9,7 +9,7 @@ import { call, on, whenever } from "./gateway";
 import { keepUnsent, unsentOf } from "./kept";
 import { Meanwhile } from "./meanwhile";
 import { type Page, newest, pageOf, standing } from "./past";
-import { type Item, NOTHING_SAID, type Note, type Pending, type Speaking, type Tool, itemsOf, keptOf, merged, toolOf, untold, unsettled } from "./items";
+import { type Item, NOTHING_SAID, type Note, type Pending, type Speaking, type Tool, itemsOf, keptOf, merged, stopped, toolOf, untold, unsettled } from "./items";
 
 const PAGE = 100;
 const OLDER_PAGE = 500;
@@ -242,9 +242,9 @@ export class Conversation {
     this.kept.value = this.kept.peek().filter((one) => one.id !== told.runId);
     // What no row tells of was not heard by the agent.
     if (this.pending.peek().some((one) => one.id === told.runId)) return this.#mark(told.runId, { state: "lost", error: why });
-    const text = told.state === "aborted" ? `Stopped: ${why}` : `This failed: ${why}`;
+    const text = told.state === "aborted" ? stopped(why) : `This failed: ${why}`;
     const after = this.rows.peek().at(-1)?.__openclaw.id ?? null;
-    this.notes.value = [...this.notes.peek(), { kind: "note", id: `${told.runId}:end`, question: "", answer: text, after }];
+    this.notes.value = [...this.notes.peek(), { kind: "note", id: `${told.runId}:end`, question: "", answer: text, why, after }];
   }
 
   /** A run that ended without what joined it: that waits for the next one, or was given up. Only the gateway knows. */

@@ -41,6 +41,8 @@ export interface Note {
   id: string;
   question: string;
   answer: string | null;
+  /** Why a run did not end well, if it is of that. */
+  why?: string;
   after: string | null;
 }
 
@@ -86,7 +88,7 @@ export function itemsOf(rows: readonly MessageRow[], notes: readonly Note[]): It
     const meta = row.__openclaw;
     if (meta.kind) items.push(markOf(row));
     else if (row.role === "user" || row.role === "assistant") {
-      const said = saidOf(row);
+      const said = saidOf(row, following.get(meta.id) ?? []);
       if (said.model && model && said.model !== model) {
         const why = meta.modelReason ? `model: ${meta.modelReason}` : `before: ${model}`;
         items.push({ kind: "mark", id: `${said.id}:model`, text: `${said.model} goes on`, why });
@@ -113,7 +115,7 @@ function whyOf(reason: string, rule: string): string {
   return rule ? `${reason}: ${rule}` : reason;
 }
 
-function saidOf(row: MessageRow): Said {
+function saidOf(row: MessageRow, notes: readonly Note[]): Said {
   const blocks = typeof row.content === "string" ? [] : row.content;
   const source = SOURCES[row.provenance?.kind ?? ""];
   const injected = row.model === "gateway-injected";
@@ -131,7 +133,8 @@ function saidOf(row: MessageRow): Said {
     ...(model ? { model } : {}),
     ...(cost ? { cost } : {}),
     ...(row.usage ? { tokens: row.usage.totalTokens } : {}),
-    ...(row.errorMessage ? { error: row.errorMessage } : {}),
+    // A note behind it may say so already.
+    ...(row.errorMessage && !notes.some((note) => note.why === row.errorMessage) ? { error: row.errorMessage } : {}),
   };
 }
 
@@ -188,3 +191,6 @@ export function untold(waits: readonly Pending[], rows: readonly MessageRow[], w
   const texts = new Set(users.map(wordsOf));
   return waits.filter((one) => !names.has(`${one.id}:user`) && !ids.has(one.row ?? "") && !(one.state === "joined" && !waiting.has(one.id) && texts.has(one.text)));
 }
+
+/** Most reasons begin with the word. */
+export const stopped = (why: string): string => (why.startsWith("stopped") ? `S${why.slice(1)}` : `Stopped: ${why}`);
