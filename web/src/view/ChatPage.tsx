@@ -10,6 +10,7 @@ import { Head } from "./Head";
 import { ItemView } from "./ItemView";
 import { Welcome } from "./Welcome";
 import { VirtualList } from "./VirtualList";
+import { saysWhy, useWhy } from "./why";
 
 export function ChatPage({ session, target }: { session: string; target?: string | undefined }) {
   const talk = useMemo(() => new Conversation(session), [session]);
@@ -22,7 +23,10 @@ export function ChatPage({ session, target }: { session: string; target?: string
   useEffect(() => {
     if (info && document.visibilityState === "visible") markSeen(info);
   }, [info?.updatedAt]);
-  const items = talk.items.value;
+  const untold = talk.ready.value && !talk.busy.value && !saysWhy(talk.said.value);
+  const why = useWhy(untold ? info : null);
+  const ended: Item[] = why ? [{ kind: "note", id: "why", question: "", answer: why, why, after: null }] : [];
+  const items = [...talk.items.value, ...ended];
   const isNew = talk.ready.value && items.length === 0 && !talk.hasMore.value;
   return (
     <div class="chat">

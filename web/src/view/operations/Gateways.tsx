@@ -22,13 +22,15 @@ interface Presence {
 export function Gateways() {
   const leases = useAsked<{ ts: number; gateways: Lease[] }>("gateways.list");
   const present = useAsked<Presence[]>("system-presence");
+  const liveOf = (all: Lease[]): number => all.filter((one) => one.live).length;
   return (
     <>
       <Shown asked={leases}>
         {(found) => (
           <section>
             <div class="figures-row">
-              <Figure name="gateways" value={found.gateways.length} />
+              <Figure name="gateways" value={liveOf(found.gateways)} />
+              {liveOf(found.gateways) < found.gateways.length && <Figure name="gone" value={found.gateways.length - liveOf(found.gateways)} />}
               <Figure name="version" value={hello.value?.server.version ?? ""} />
             </div>
             <table>

@@ -4,17 +4,17 @@ import { running, sessions, stop } from "../../state/sessions";
 import { type SessionRow, titleOf } from "../../wire/shapes";
 import { attempt } from "../dialogs";
 import { State } from "../Sidebar";
+import { endedBadly, useWhy } from "../why";
 import { agoOf } from "../words";
 import { Empty, Figure } from "./asked";
 
-const TOLD = ["failed", "timeout", "killed"];
 const MOST = 20;
 
 /** What runs and waits now, and what did not end well. */
 export function Runs() {
   const now = running.value;
   const works = now.filter((row) => row.status === "running");
-  const failed = [...sessions.value.values()].filter((row) => TOLD.includes(row.status ?? "")).sort((one, other) => other.updatedAt - one.updatedAt);
+  const failed = [...sessions.value.values()].filter(endedBadly).sort((one, other) => other.updatedAt - one.updatedAt);
   return (
     <>
       <div class="figures-row">
@@ -34,6 +34,11 @@ export function Runs() {
       )}
     </>
   );
+}
+
+function Why({ row }: { row: SessionRow }) {
+  const why = useWhy(row);
+  return why && <p class="quiet why">{why}</p>;
 }
 
 function Table({ rows, stops = false }: { rows: SessionRow[]; stops?: boolean }) {
@@ -61,6 +66,7 @@ function Table({ rows, stops = false }: { rows: SessionRow[]; stops?: boolean })
             </td>
             <td>
               <State row={row} /> {row.status}
+              <Why row={row} />
             </td>
             <td>{row.agentId}</td>
             <td>{row.model ?? "default"}</td>
