@@ -1,20 +1,23 @@
-"""Operations on the page: what is counted, and why a run failed."""
+"""Operations on the page: what is counted, why a run failed, and how it fits on a small phone."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 
 import pytest
-from playwright.async_api import expect
+import pytest_asyncio
+from playwright.async_api import Browser, expect
 
 from roost.clock import SystemClock
+from roost.core.messages import ToolCall
 from roost.core.models import FailureKind
-from roost.testing.scripts import Fail
+from roost.testing.scripts import Fail, calls
 from tests.e2e.seeds import MINUTE, seeding
-from tests.e2e.stage import CHROMIUM, REMEDY, Stage, Visitor, staged
+from tests.e2e.stage import CHROMIUM, REMEDY, Stage, Visitor, staged, visit
 from tests.parts import NeedPart
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+ONE_LINE = "one => one.clientHeight < 2 * parseFloat(getComputedStyle(one).lineHeight)"
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +35,16 @@ def stage(need_part: NeedPart, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
     with staged(home, before=seed) as found:
         yield found
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def phone(browser: Browser, stage: Stage) -> AsyncIterator[Visitor]:
+    small = {"width": 360, "height": 740}
+    context, found = await visit(browser, stage.address, viewport=small, is_mobile=True, has_touch=True)
+    await found.come_in(stage.token)
+    yield found
+    await context.close()
+    assert not found.problems
 
 
 async def test_only_gateways_that_live_are_counted_and_those_that_are_gone_beside_them(
@@ -65,3 +78,40 @@ async def test_why_a_run_failed_stands_in_operations_and_in_its_conversation(
     await visitor.say("once more")
     await expect(page.locator(".said.agent:not(.speaking)")).to_contain_text("I heard you.")
     await expect(page.locator(".note")).to_have_count(0)
+
+
+async def test_on_a_phone_the_chosen_part_is_in_sight_and_a_button_is_one_line(phone: Visitor) -> None:
+    page = phone.page
+    for part, button in (("configuration", "Sign this browser out"), ("jobs", "New job")):
+        await phone.go(f"#/operations/{part}")
+        await expect(page.locator(".tabs [aria-current]")).to_be_in_viewport(ratio=1)
+        shown = page.get_by_role("button", name=button)
+        await expect(shown).to_be_in_viewport(ratio=1)
+        assert await shown.evaluate(ONE_LINE)
+    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is cut off"
+
+
+async def test_on_a_phone_the_figures_of_a_session_keep_their_indent(stage: Stage, phone: Visitor) -> None:
+    spawn = ToolCall(id="s1", name="sessions_spawn", arguments={"task": "look after every one of the birds"})
+    stage.model.when("have somebody look", calls(spawn))
+    page = phone.page
+    await phone.open("flock")
+    await phone.say("have somebody look after the birds")
+    await phone.go("#/tree/agent:main:flock")
+    figures = page.locator(".tree ul .figures")
+    await page.set_viewport_size({"width": 260, "height": 740})
+    await expect(figures).to_contain_text("$")
+    lines = """one => {
+      const words = document.createRange();
+      words.selectNodeContents(one);
+      return [...words.getClientRects()].filter((line) => line.width > 1).map((line) => [line.left, line.top]);
+    }"""
+    found = await figures.evaluate(lines)
+    first = min(top for _, top in found)
+    below = [left for left, top in found if top > first + 5]
+    assert below, "it has more than one line"
+    assert min(below) == min(left for left, _ in found)
+    assert (
+        min(below)
+        >= await page.locator(".tree ul .title").evaluate("one => one.getBoundingClientRect().left") - 1
+    )

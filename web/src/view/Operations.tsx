@@ -1,6 +1,7 @@
 // How the gateway does, and what waits for a decision.
 
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { has, may } from "../state/gateway";
 import { hrefOf } from "../state/route";
 import { SidebarButton } from "./Head";
@@ -36,6 +37,10 @@ const PARTS: Part[] = [
 export function Operations({ part }: { part: string }) {
   const parts = PARTS.filter((one) => one.there());
   const now = parts.find((one) => one.name === part) ?? parts[0];
+  const tabs = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [now?.name]);
   return (
     <div class="page">
       <header class="head">
@@ -44,7 +49,7 @@ export function Operations({ part }: { part: string }) {
           <h1>Operations</h1>
         </div>
       </header>
-      <nav class="tabs" aria-label="Parts of operations">
+      <nav class="tabs" ref={tabs} aria-label="Parts of operations">
         {parts.map((one) => (
           <a key={one.name} href={hrefOf({ at: "operations", part: one.name })} aria-current={one === now ? "page" : undefined}>
             {one.title}
