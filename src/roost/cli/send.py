@@ -22,7 +22,11 @@ class Place:
         str | None, Parameter(help="Instead of a session, a place on a channel: a person, a room, a URL.")
     ] = None
     channel: Annotated[
-        str | None, Parameter(help="The channel of the place, or channel/account. Default: the only one.")
+        str | None,
+        Parameter(
+            help="The channel of the place, or channel/account. Default: the only one on which people write; "
+            "a URL needs webhook."
+        ),
     ] = None
     thread: Annotated[str | None, Parameter(help="The thread at that place.")] = None
 
