@@ -1,5 +1,6 @@
 """`roost config`: what is configured, and changing it."""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 from cyclopts import App, Parameter
@@ -10,6 +11,7 @@ from roost.cli.here import LOCAL, Local
 from roost.cli.show import as_json, cell, part, say, table
 from roost.config import as_document
 from roost.config.catalogue import keys
+from roost.config.problems import nearest
 from roost.config.section import Takes
 from roost.core.errors import NotFound
 
@@ -24,12 +26,24 @@ def get(path: Path = "", *, here: Local = LOCAL) -> int:
     document = as_document(here.loaded().settings)
     found = part(document, *path.split(".")) if path else document
     if found is None:
-        raise NotFound(f"nothing is set at {path}", hint="`roost config schema` shows what there is")
+        raise NotFound(f"nothing is set at {path}", hint=_alike(path))
     if here.json or isinstance(found, dict | list):
         as_json(found)
     else:
         say(cell(found))
     return 0
+
+
+def _alike(path: str) -> str:
+    """A setting that may be meant, or a group of them."""
+    there = {one.path[:end] for one in keys() for end in _ends(one.path)}
+    alike = "" if path in there else nearest(path, there)
+    return f"did you mean `{alike}`?" if alike else "`roost config schema` shows what there is"
+
+
+def _ends(path: str) -> Iterator[int]:
+    yield from (at for at, letter in enumerate(path) if letter == ".")
+    yield len(path)
 
 
 @app.command(name="set")

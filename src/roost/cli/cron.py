@@ -72,7 +72,7 @@ class Wish:
         if self.at is not None:
             return {"kind": "at", "at": self.at}
         if self.every is not None:
-            return {"kind": "every", "everyMs": read_span(self.every)}
+            return {"kind": "every", "everyMs": _some_time(self.every)}
         if self.cron is None:
             return None
         return {"kind": "cron", "expr": self.cron, **({} if self.tz is None else {"tz": self.tz})}
@@ -262,6 +262,13 @@ async def _meant(client: Client, job: str) -> str:
             ids = ", ".join(row["id"] for row in fitting)
             raise InvalidInput(f"several jobs are called {job}", hint=f"give the id of one: {ids}")
     raise NotFound(f"there is no job {job}", hint="`roost cron list --paused` shows all")
+
+
+def _some_time(every: str) -> int:
+    found = read_span(every)
+    if not found:
+        raise InvalidInput(f"a job cannot be due every {every}", hint="write 90s, 30m, 2h or 1d")
+    return found
 
 
 def _with_kept(patch: JsonObject, old: JobRow) -> JsonObject:

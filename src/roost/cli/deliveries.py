@@ -4,12 +4,12 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from roost.cli.rows import short
+from roost.cli.rows import otherwise, short
 from roost.cli.show import ago, answer, answer_table
 from roost.cli.where import HERE, Where, gateway
 from roost.client import Client
 from roost.core.deliveries import DeliveryState
-from roost.core.errors import InvalidInput
+from roost.core.errors import InvalidInput, NotFound
 from roost.protocol.families.operations import DELIVERIES, DISMISS, MOST_DELIVERIES, RETRY, Deliveries
 
 app = App(name="deliveries", help="Messages on their way out: list, retry, dismiss.")
@@ -72,7 +72,8 @@ async def retry(
                 f"{delivery} may have arrived already; then it arrives twice",
                 hint="say --yes to send it again",
             )
-        decided = await client.call(RETRY, {"id": delivery})
+        with otherwise(_unknown(delivery)):
+            decided = await client.call(RETRY, {"id": delivery})
     answer(where, decided, f"{delivery} is sent again")
     return 0
 
@@ -81,7 +82,8 @@ async def retry(
 async def dismiss(delivery: Id, *, where: Where = HERE) -> int:
     """Give one up; it stays in the list of those that were dismissed."""
     async with gateway(where) as client:
-        decided = await client.call(DISMISS, {"id": delivery})
+        with otherwise(_unknown(delivery)):
+            decided = await client.call(DISMISS, {"id": delivery})
     answer(where, decided, f"{delivery} is given up")
     return 0
 
@@ -94,6 +96,13 @@ async def _may_have_arrived(client: Client, delivery: str) -> bool:
         if delivery in listed or len(listed) == MOST_DELIVERIES:
             return True
     return False
+
+
+def _unknown(delivery: str) -> NotFound:
+    return NotFound(
+        f"no delivery {delivery}",
+        hint="`roost deliveries` shows those that wait for a word, and with --state others; give the id of one",
+    )
 
 
 async def _in(client: Client, state: DeliveryState, limit: int) -> Deliveries:

@@ -4,8 +4,10 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from roost.cli.rows import otherwise
 from roost.cli.show import answer, as_json, objects, part, say, table
 from roost.cli.where import HERE, Where, gateway
+from roost.core.errors import NotFound
 from roost.core.jsonvalue import JsonObject, JsonValue
 
 app = App(name="devices", help="Devices that may connect.")
@@ -42,13 +44,15 @@ def show(found: JsonValue) -> None:
 @app.command
 async def approve(request: Request, *, where: Where = HERE) -> int:
     """Let a device in that waits."""
-    return await _do(where, APPROVE, {"requestId": request}, f"{request} is let in")
+    with otherwise(_not_waiting(request)):
+        return await _do(where, APPROVE, {"requestId": request}, f"{request} is let in")
 
 
 @app.command
 async def reject(request: Request, *, where: Where = HERE) -> int:
     """Send a device away that waits."""
-    return await _do(where, REJECT, {"requestId": request}, f"{request} is sent away")
+    with otherwise(_not_waiting(request)):
+        return await _do(where, REJECT, {"requestId": request}, f"{request} is sent away")
 
 
 @app.command
@@ -56,7 +60,14 @@ async def remove(
     device: Annotated[str, Parameter(help="Its id in the list.")], *, where: Where = HERE
 ) -> int:
     """Let a device in no more; its connections end."""
-    return await _do(where, REMOVE, {"deviceId": device}, f"{device} is out")
+    with otherwise(NotFound(f"there is no device {device}", hint="`roost devices` shows those there are")):
+        return await _do(where, REMOVE, {"deviceId": device}, f"{device} is out")
+
+
+def _not_waiting(request: str) -> NotFound:
+    return NotFound(
+        f"no device waits as {request}", hint="it may have run out: `roost devices` shows those that wait"
+    )
 
 
 async def _do(where: Where, method: str, params: JsonObject, words: str) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated
 import anyio
 from cyclopts import Parameter
 
-from roost.cli.show import as_json_line, say
+from roost.cli.show import as_json_line, say, say_wrong
 from roost.cli.where import HERE, Where, anywhere
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.families.status import LOGS
@@ -29,9 +29,13 @@ async def logs(
     """The last lines of the gateway's log, without secrets; --json prints them as they are kept."""
     async with anywhere(where) as client:
         found = await client.call(LOGS, {"limit": limit})
-        _show(found["lines"], trace, where)
+        shown = _show(found["lines"], trace, where)
         if not found["lines"] and not where.json:
             say(f"nothing yet in {found['file']}")
+        elif not shown and not follow:
+            say_wrong(
+                f"no line of trace {trace} among the last {limit} of {found['file']} (--limit looks further back)"
+            )
         while follow:
             await anyio.sleep(FOLLOW_S)
             found = await client.call(LOGS, {"cursor": found["cursor"]})
@@ -39,15 +43,19 @@ async def logs(
     return 0
 
 
-def _show(lines: Iterable[str], trace: str | None, where: Where) -> None:
+def _show(lines: Iterable[str], trace: str | None, where: Where) -> int:
+    """How many were."""
+    shown = 0
     for line in lines:
         fields = _fields(line)
         if trace is not None and fields.get("trace") != trace:
             continue
+        shown += 1
         if where.json:
             as_json_line(fields)
         else:
             say(line_of(fields))
+    return shown
 
 
 def _fields(line: str) -> JsonObject:

@@ -6,8 +6,10 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from roost.cli.asking import read_object
+from roost.cli.rows import otherwise
 from roost.cli.show import answer_table, as_json, facts, told
 from roost.cli.where import HERE, Where, gateway
+from roost.core.errors import NotFound
 from roost.core.jsonvalue import JsonValue
 from roost.core.schedules import read_span
 from roost.protocol.families.nodes import DESCRIBE, INVOKE, LIST, NodeRow
@@ -43,7 +45,8 @@ async def list_nodes(*, where: Where = HERE) -> int:
 async def show(node: Id, *, where: Where = HERE) -> int:
     """Everything that is known of one."""
     async with gateway(where) as client:
-        row = await client.call(DESCRIBE, {"nodeId": node})
+        with otherwise(_unknown(node)):
+            row = await client.call(DESCRIBE, {"nodeId": node})
     if where.json:
         as_json(row)
     else:
@@ -73,9 +76,14 @@ async def invoke(
         "idempotencyKey": key or str(uuid.uuid4()),
     }
     async with gateway(where) as client:
-        found = await client.call(INVOKE, asked)
+        with otherwise(_unknown(node)):
+            found = await client.call(INVOKE, asked)
     as_json(found if where.json else found["payload"])
     return 0
+
+
+def _unknown(node: str) -> NotFound:
+    return NotFound(f"there is no node {node}", hint="`roost nodes` shows those there are")
 
 
 def _state(row: NodeRow) -> str:

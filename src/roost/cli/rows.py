@@ -74,12 +74,22 @@ def short(value: JsonValue) -> str | None:
 @contextmanager
 def meaning(key: str | None) -> Iterator[None]:
     """What is asked is about this session: where the gateway finds nothing, it does not know that."""
+    if key is None:
+        yield
+        return
+    with otherwise(unknown(key)):
+        yield
+
+
+@contextmanager
+def otherwise(said: NotFound) -> Iterator[None]:
+    """Where the gateway finds nothing, this is said, in the words of who typed: its own are those of programs."""
     try:
         yield
     except Refused as error:
-        if key is None or error.reason != NotFound.code:
+        if error.reason != NotFound.code:
             raise
-        raise unknown(key) from None
+        raise said from None
 
 
 def unknown(key: str) -> NotFound:

@@ -113,7 +113,9 @@ class Nodes:
     def _ask(self, wish: Wish, request_id: str) -> _Asked:
         node = self.connected(wish.node_id)
         if node is None:
-            raise NodeOffline("the node is not connected to this gateway", hint="`node.list` shows who is")
+            raise NodeOffline(
+                "the node is not connected to this gateway", hint="the list of nodes shows who is"
+            )
         node.declared.refuse_unknown(wish.command)
         now = self._clock.now()
         under_way = sum(one.node is node and one.until > now for one in self._asked.values())

@@ -182,6 +182,47 @@ def test_a_value_that_would_be_wrong_is_named_and_not_said_to_be_in_the_file(
     assert said.endswith(f"({home / 'roost.json'} stays as it was)\n")
 
 
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("gateway.prt", "did you mean `gateway.port`?"),
+        ("gatway", "did you mean `gateway`?"),
+        ("agents.defaults.model.primary", "`roost config schema` shows what there is"),
+        ("zzzzzz", "`roost config schema` shows what there is"),
+    ],
+)
+def test_a_setting_that_is_looked_for_in_vain_is_told_what_may_be_meant(
+    path: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["config", "get", path]) == 1
+    assert capsys.readouterr().err == f"roost: nothing is set at {path} ({hint})\n"
+
+
+@pytest.mark.usefixtures("served")
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("nodes show x", "there is no node x (`roost nodes` shows those there are)"),
+        ("nodes invoke x camera.snap", "there is no node x (`roost nodes` shows those there are)"),
+        (
+            "devices approve x",
+            "no device waits as x (it may have run out: `roost devices` shows those that wait)",
+        ),
+        (
+            "devices reject x",
+            "no device waits as x (it may have run out: `roost devices` shows those that wait)",
+        ),
+        ("devices remove x", "there is no device x (`roost devices` shows those there are)"),
+        ("cron add x -m go --every 0s", "a job cannot be due every 0s (write 90s, 30m, 2h or 1d)"),
+    ],
+)
+def test_what_is_not_there_is_told_in_the_words_of_who_typed(
+    command: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command.split()) == 1
+    assert capsys.readouterr().err == f"roost: {said}\n"
+
+
 def test_warnings_about_the_configuration_are_told(home: Path, told: Told) -> None:
     (home / "roost.json").write_text('{ session: { reset: { mode: "idle" } } }')
     assert "warning" in told("config", "check")

@@ -139,6 +139,7 @@ def test_what_is_given_is_asked_for_and_nothing_else() -> None:
     ("wish", "said"),
     [
         (Wish(at="20m", every="1h"), "one schedule"),
+        (Wish(every="0s"), "every 0s"),
         (Wish(every="1h", tz="Europe/Berlin"), "--cron too"),
         (Wish(message="go", event="gone"), "-m or --event"),
         (Wish(event="gone", model="a/b"), "-m too"),

@@ -139,7 +139,9 @@ def test_a_dead_letter_is_sent_again(home: Path, capsys: pytest.CaptureFixture[s
         assert json.loads(capsys.readouterr().out)["state"] == "intent"
         assert answered.get(timeout=LIMIT_S) == 200
         assert main(["deliveries", "retry", "nothing"]) == 1
-        assert "no delivery nothing" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "no delivery nothing" in said
+        assert "`roost deliveries` shows those that wait for a word" in said
 
 
 def test_only_a_gateway_that_runs_is_asked(capsys: pytest.CaptureFixture[str]) -> None:

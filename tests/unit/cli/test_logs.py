@@ -29,6 +29,10 @@ def test_the_lines_of_one_trace_are_shown(served: Served, capsys: pytest.Capture
     assert "was accepted" in shown
     assert "ended as" in shown
     assert all(f"trace={traces[1]}" in line for line in shown.splitlines())
+    assert main(["logs", "--trace", "nope"]) == 0
+    nothing = capsys.readouterr()
+    assert nothing.out == ""
+    assert nothing.err.startswith("roost: no line of trace nope among the last 100 of ")
 
 
 @pytest.mark.requirement("S24")

@@ -83,4 +83,4 @@ def test_a_node_is_listed_shown_and_asked(served: Served, capsys: pytest.Capture
         assert json.loads(told(capsys, *wish, "--timeout", "60s", "--json"))["nodeId"] == device.id
     assert "no JSON" in told(capsys, "nodes", "invoke", device.id, "camera.snap", "nonsense", code=1)
     assert "no span" in told(capsys, *wish, "--timeout", "soon", code=1)
-    assert "unknown" in told(capsys, "nodes", "show", "nobody", code=1)
+    assert "there is no node nobody" in told(capsys, "nodes", "show", "nobody", code=1)

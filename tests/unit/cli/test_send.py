@@ -33,6 +33,13 @@ def test_a_message_for_nobody_says_what_to_do(served: Served, capsys: pytest.Cap
         told[3],
     ]
     assert told[3].startswith("roost: it was not sent: ")
+    assert told[3].endswith("(look at `roost deliveries`)")
+
+
+def test_help_says_which_channel_is_meant_where_none_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["send", "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "Default: the only one on which people write; a URL needs webhook." in said
 
 
 def test_only_a_gateway_that_runs_has_channels(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from roost.protocol.families import letters
 from roost.protocol.families.letters import Acted, Sent
 from roost.server.calls import Call
 
-LOOK = "look at `roost gateway call deliveries.list`"
+LOOK = "look at `roost deliveries`"
 _ARRIVING = (DeliveryState.CONFIRMED, DeliveryState.SENDING, DeliveryState.INTENT)
 
 
