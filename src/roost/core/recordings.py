@@ -13,6 +13,7 @@ from roost.core.messages import (
     AssistantMessage,
     Body,
     Message,
+    ProvenanceKind,
     StopReason,
     ToolResult,
     UserMessage,
@@ -63,8 +64,8 @@ class RecordedTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """What can be played of a transcript. `left_out` messages cannot: answers that nobody's words led to, and everything
-    from a turn on that broke off."""
+    """What can be played of a transcript. `left_out` messages cannot: answers that nobody's words led to, messages that led
+    to none, and everything from a turn on that broke off."""
 
     turns: tuple[RecordedTurn, ...]
     left_out: int = 0
@@ -129,6 +130,13 @@ def _with(answer: Answer, result: ToolResult) -> Answer:
     return Answer(message=answer.message, results=tuple(known), heard=answer.heard)
 
 
+def _answered(said: Sequence[UserMessage]) -> tuple[UserMessage, ...]:
+    """What began a turn: a run takes words of people together, and of anybody else one message. What stands beside it, such
+    as the report of a child, was told there and began nothing."""
+    people = tuple(one for one in said if one.provenance.kind is ProvenanceKind.HUMAN)
+    return people or tuple(said[-1:])
+
+
 def recorded(bodies: Iterable[Body]) -> Recording:
     """What can be played of a transcript; summaries and notices are the gateway's own and no part of it."""
     reader, count = _Reader(), 0
@@ -136,7 +144,7 @@ def recorded(bodies: Iterable[Body]) -> Recording:
         if isinstance(body, UserMessage | AssistantMessage | ToolResult):
             reader.take(body)
             count += 1
-    turns = [RecordedTurn(opening=tuple(said), answers=tuple(answers)) for said, answers in reader.turns]
+    turns = [RecordedTurn(opening=_answered(said), answers=tuple(answers)) for said, answers in reader.turns]
     whole = [turn.complete for turn in turns]
     kept = tuple(turns[: whole.index(False)] if False in whole else turns)
     return Recording(turns=kept, left_out=count - sum(len(turn.messages) for turn in kept))

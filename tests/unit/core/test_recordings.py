@@ -7,6 +7,8 @@ from roost.core.messages import (
     Compaction,
     Message,
     Notice,
+    Provenance,
+    ProvenanceKind,
     StopReason,
     Text,
     ToolCall,
@@ -45,6 +47,16 @@ def test_a_turn_is_what_was_said_and_every_answer_to_it() -> None:
     assert [len(turn.answers) for turn in found.turns] == [2, 1]
     assert list(found.messages) == messages
     assert (found.left_out, found.tools) == (0, frozenset({"tool 1"}))
+
+
+def test_what_was_told_and_began_no_turn_is_left_out_wherever_it_stands() -> None:
+    told = replace(user("Status: success"), provenance=Provenance(kind=ProvenanceKind.SUBAGENT))
+    later = replace(told, content=(Text("Status: timeout"),))
+    found = recorded(
+        [user("a"), answer("x"), told, user("b"), later, answer("y"), told, later, answer("z"), told]
+    )
+    assert [turn.opening for turn in found.turns] == [(user("a"),), (user("b"),), (later,)]
+    assert found.left_out == 4
 
 
 def test_what_is_said_while_tools_work_belongs_to_the_answer_before() -> None:
