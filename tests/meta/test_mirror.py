@@ -66,7 +66,6 @@ STAND_INS: Mapping[str, str] = {
                 "asking",
                 "bundles",
                 "completion",
-                "config",
                 "devices",
                 "digging",
                 "doctor",
