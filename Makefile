@@ -3,8 +3,8 @@ PYTHON ?= python3
 SCALE ?= reduced
 MINUTES ?= 60
 ROUND ?= 1
-# One more than the two cores this is made for: many tests wait for a process, a browser or a server.
-WORKERS ?= 3
+# Twice the two cores this is made for: many tests wait for a process, a browser or a server.
+WORKERS ?= 4
 SOAKED := tests/property tests/contract tests/faults $(addprefix tests/flows/test_,addresses.py children.py conversations.py recovery.py)
 BIN := .venv/bin
 READY := .venv/.installed
