@@ -1,20 +1,16 @@
 """`roost agent`: one message, one answer."""
 
-import sys
 import uuid
-from typing import Annotated, assert_never
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from roost.cli.show import as_json, plain, say, say_wrong
+from roost.cli.show import as_json, say, say_wrong
+from roost.cli.speech import Speech
 from roost.cli.where import HERE, Where, anywhere
-from roost.client import Answer, Client, Delta, Figures, Piece, Thought, ToolStep, TurnFailed
-from roost.core.figures import MICROS
-from roost.core.footers import figures
+from roost.client import Client, TurnFailed
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.agents import AGENT
-
-REASONING = "Reasoning:\n"
 
 
 async def agent(
@@ -54,64 +50,14 @@ async def print_turn(client: Client, message: str, session: str, more: dict[str,
 
 
 async def _print_answer(client: Client, message: str, session: str, more: dict[str, JsonValue]) -> None:
-    printer = _Printer()
+    speech = Speech()
     try:
         async for piece in client.chat(message, session, more=more):
-            printer.show(piece)
+            speech.show(piece)
     except TurnFailed:
-        printer.break_off()
+        speech.break_off()
         raise
 
 
 def _without(error: TurnFailed) -> str:
     return f"no answer: {error}"
-
-
-class _Printer:
-    """Prints what comes of a turn: what is thought, what is said, and what it took."""
-
-    def __init__(self) -> None:
-        self._head = self._shown = ""
-
-    def show(self, piece: Piece) -> None:
-        match piece:
-            case Thought():
-                self._go_on(REASONING, piece.text)
-            case Delta():
-                self._go_on("", piece.text, anew=piece.replaces)
-            case Answer():
-                self._go_on("", piece.text or "")
-                _write("\n")
-                if piece.figures is not None:
-                    say(f"\n{_told(piece.figures)}")
-            case ToolStep():
-                pass
-            case _:
-                assert_never(piece)
-
-    def break_off(self) -> None:
-        _write("\n" if self._shown else "")
-
-    def _go_on(self, head: str, text: str, *, anew: bool = False) -> None:
-        """More of what is shown; if it is something else, below that. Space around it is not shown: in the end it comes
-        without."""
-        text = text.strip()
-        if not text and not anew:
-            return
-        if head != self._head:
-            _write(f"\n\n{head}" if self._shown else head)
-            self._shown = ""
-        elif anew or not text.startswith(self._shown):
-            _write("\n" if self._shown else "")
-            self._shown = ""
-        _write(text[len(self._shown) :])
-        self._head, self._shown = head, text
-
-
-def _told(found: Figures) -> str:
-    return figures(found.tokens_in, found.tokens_out, found.model, round(found.cost * MICROS))
-
-
-def _write(text: str) -> None:
-    sys.stdout.write(plain(text))
-    sys.stdout.flush()

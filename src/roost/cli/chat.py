@@ -6,6 +6,7 @@ Lines are read by the main thread, so that the terminal's own editing and Ctrl-C
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import Annotated
 
@@ -16,6 +17,8 @@ from cyclopts import Parameter
 from roost.cli import typing
 from roost.cli.absence import Watch
 from roost.cli.agent import print_turn
+from roost.cli.conversation import SHOWN, Conversation
+from roost.cli.prompts import Prompts
 from roost.cli.rows import message_line, sessions_table
 from roost.cli.show import say
 from roost.cli.where import HERE, Where, anywhere
@@ -26,13 +29,14 @@ from roost.protocol.families.chat import ABORT, HISTORY
 from roost.protocol.families.sessions import LIST, Listed
 
 SWITCH, QUIT = "/switch", "/quit"
-SHOWN, LISTED = 6, 20
+LISTED = 20
 # How long a gateway is waited for that was told to stop.
 STOP_S = 5.0
 HELP = (
     f"{SWITCH} shows the sessions and {SWITCH} NUMBER or KEY goes to one, /help shows the commands, Tab completes them, "
-    f"Ctrl-C stops an answer, {QUIT} or Ctrl-D leaves."
+    f"what is typed during an answer is sent at once, Ctrl-C or stop ends it, {QUIT} or Ctrl-D leaves."
 )
+UNHEARD = "nothing more was heard: the gateway is away"
 
 
 def chat(
@@ -43,7 +47,7 @@ def chat(
         raise InvalidInput(
             "a conversation is no JSON", hint="`roost agent --message TEXT --json` gives one turn"
         )
-    prompts = typing.Prompts()
+    prompts = Prompts()
     watch = Watch(prompts.show_again)
     with (
         start_blocking_portal() as portal,
@@ -54,23 +58,34 @@ def chat(
 
 
 @contextmanager
-def _first_interrupt(act: Callable[[], object]) -> Iterator[None]:
-    """The first interrupt does this and raises nothing, wherever the program is; another one is as ever."""
-
-    def heard(number: int, frame: object) -> None:
-        signal.signal(signal.SIGINT, before)
-        act()
-
-    before = signal.signal(signal.SIGINT, heard)
+def _interrupts(act: Callable[[], object]) -> Iterator[None]:
+    """Every interrupt does this, wherever the program is."""
+    before = signal.signal(signal.SIGINT, lambda number, frame: act())
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
 
 
+@contextmanager
+def _first_interrupt(act: Callable[[], object]) -> Iterator[None]:
+    """The first interrupt does this and raises nothing, wherever the program is; another one is as ever."""
+
+    def heard() -> None:
+        signal.signal(signal.SIGINT, before)
+        act()
+
+    before = signal.getsignal(signal.SIGINT)
+    with _interrupts(heard):
+        yield
+
+
 class Chat:
+    """On a terminal what is typed is sent at once, also while an answer comes; from elsewhere one line is answered after
+    the other."""
+
     def __init__(
-        self, portal: BlockingPortal, client: Client, session: str, watch: Watch, prompts: typing.Prompts
+        self, portal: BlockingPortal, client: Client, session: str, watch: Watch, prompts: Prompts
     ) -> None:
         self._portal = portal
         self._client = client
@@ -79,14 +94,21 @@ class Chat:
         self._prompts = prompts
         self._listed: list[str] = []
         self._under_way: anyio.CancelScope | None = None
+        self._conversation: Conversation | None = None
+        self._following: Future[None] | None = None
+        self._stopping = False
 
     def talk(self) -> int:
-        """Until the input ends; the last answer is waited for."""
+        """Until the input ends; where nobody types, the last answer is waited for."""
+        live = self._prompts.live
         commands = self._portal.call(self._commands)
         self._portal.call(self._list)
-        typing.complete((*commands, SWITCH, QUIT), lambda: self._listed)
+        typing.complete((*commands, SWITCH, QUIT), lambda: self._listed, self._prompts.line if live else None)
         say(HELP)
-        self._portal.call(self._show_history)
+        if live:
+            self._follow()
+        else:
+            self._portal.call(self._show_history)
         while (line := self._line()) is not None:
             words = line.strip()
             if words == QUIT:
@@ -95,29 +117,68 @@ class Chat:
                 self._switch(words.removeprefix(SWITCH).strip())
             elif words:
                 self._say(words)
+        self._end()
         return 0
 
     def _line(self) -> str | None:
         try:
-            return self._prompts.read_line(f"{self._session}> ")
+            with _interrupts(self._interrupted):
+                return self._prompts.read_line(f"{self._session}> ")
         except KeyboardInterrupt:
             # As in a shell: the line is given up, not the conversation.
             say("")
             return ""
 
+    def _interrupted(self) -> None:
+        """An answer under way is stopped, and what is typed stays; else the line is given up."""
+        if self._stopping or self._conversation is None or not self._conversation.is_busy():
+            raise KeyboardInterrupt
+        self._stopping = True
+        self._portal.start_task_soon(self._stop)
+
     def _say(self, words: str) -> None:
+        if self._conversation is not None:
+            self._portal.call(self._send, self._conversation, words)
+            return
         with _first_interrupt(lambda: self._portal.start_task_soon(self._stop)):
             self._portal.call(self._wait, lambda: print_turn(self._client, words, self._session, {}))
 
     def _switch(self, session: str) -> None:
+        self._prompts.cut()
         if session.isdecimal():
             if not 0 < int(session) <= len(self._listed):
                 say(f"there is no {session} on the list; {SWITCH} shows it")
                 return
             session = self._listed[int(session) - 1]
-        self._session = session or self._session
+        before, self._session = self._session, session or self._session
+        if not session:
+            self._patiently(self._show_sessions)
+        elif self._conversation is None:
+            self._patiently(self._enter)
+        else:
+            self._end(f"{before} goes on with its answer; {SWITCH} {before} shows it")
+            self._follow()
+
+    def _follow(self) -> None:
+        """Show from now on what is said in the session, and what was said last."""
+        self._conversation = Conversation(self._client, self._session, self._prompts.write)
+        self._following = self._portal.start_task_soon(self._conversation.follow)
+        self._patiently(self._conversation.entered.wait)
+
+    def _end(self, unfinished: str = "what is not answered yet will be in the history") -> None:
+        """Show no more of the session. What was typed is sent, unless there is nobody to send it to."""
+        if self._conversation is None or self._following is None:
+            return
+        if not self._watch.away:
+            self._patiently(self._conversation.all_sent)
+        self._following.cancel()
+        self._prompts.finish()
+        if self._conversation.is_busy():
+            say(unfinished)
+
+    def _patiently(self, work: Callable[[], Awaitable[object]]) -> None:
         with _first_interrupt(lambda: self._portal.start_task_soon(self._leave)):
-            self._portal.call(self._wait, self._enter if session else self._show_sessions)
+            self._portal.call(self._wait, work)
 
     async def _commands(self) -> tuple[str, ...]:
         rows = (await self._client.call(COMMANDS))["commands"]
@@ -129,18 +190,28 @@ class Chat:
         with anyio.CancelScope() as self._under_way:
             await work()
         if self._under_way.cancelled_caught:
-            say("\nnothing more was heard: the gateway is away")
+            say(f"\n{UNHEARD}")
+
+    async def _send(self, conversation: Conversation, words: str) -> None:
+        self._watch.remind()
+        await conversation.say(words)
 
     async def _stop(self) -> None:
         """The end of the answer is heard like any other. Of a gateway that is away, nothing is waited for."""
-        if not self._watch.away:
-            with suppress(ConnectionLost), anyio.move_on_after(STOP_S):
-                await self._client.call(ABORT, {"sessionKey": self._session})
-                return
-        await self._leave()
+        try:
+            if not self._watch.away:
+                with suppress(ConnectionLost), anyio.move_on_after(STOP_S):
+                    await self._client.call(ABORT, {"sessionKey": self._session})
+                    return
+            await self._leave()
+        finally:
+            self._stopping = False
 
     async def _leave(self) -> None:
-        if self._under_way is not None:
+        if self._stopping and self._conversation is not None:
+            self._conversation.leave()
+            self._conversation.tell(UNHEARD)
+        elif self._under_way is not None:
             self._under_way.cancel()
 
     async def _enter(self) -> None:

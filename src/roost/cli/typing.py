@@ -18,28 +18,13 @@ def read_line(prompt: str) -> str | None:
         return None
 
 
-class Prompts:
-    """Prompts that are open while others write on the terminal."""
-
-    def __init__(self) -> None:
-        self._open = ""
-
-    def read_line(self, prompt: str) -> str | None:
-        self._open = prompt
-        try:
-            return read_line(prompt)
-        finally:
-            self._open = ""
-
-    def show_again(self) -> None:
-        """The prompt that is open, if one is, and what was typed behind it, on a line where nothing stands."""
-        if self._open and sys.stdin.isatty():
-            sys.stdout.write(f"{self._open}{readline.get_line_buffer()}")
-            sys.stdout.flush()
-
-
-def complete(commands: Sequence[str], others: Callable[[], Sequence[str]]) -> None:
-    """Offer these for what begins like them: commands at the beginning of a line, the others behind."""
+def complete(
+    commands: Sequence[str],
+    others: Callable[[], Sequence[str]],
+    show: Callable[[str], None] | None = None,
+) -> None:
+    """Offer these for what begins like them: commands at the beginning of a line, the others behind. Several that fit are
+    shown by `show`, if there is one."""
 
     def offer(text: str, number: int) -> str | None:
         behind = readline.get_begidx() > 0
@@ -50,6 +35,8 @@ def complete(commands: Sequence[str], others: Callable[[], Sequence[str]]) -> No
     readline.set_completer(offer)
     readline.set_completer_delims(" \t\n")
     readline.parse_and_bind("tab: complete")
+    if show is not None:
+        readline.set_completion_display_matches_hook(lambda _, fitting, __: show("  ".join(fitting)))
 
 
 @contextmanager

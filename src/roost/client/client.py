@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar, cast, overload
 
 import anyio
 
-from roost.client.events import Feed, Gap, Listener
+from roost.client.events import Feed, Gap, Listener, Wanted, everything
 from roost.client.handshake import Hello, Introduction
 from roost.client.line import Absence, Line, Sleep
 from roost.client.trust import Trust
@@ -93,9 +93,9 @@ class Client:
         name = method if isinstance(method, str) else method.name
         return cast(R, await self._line.call(name, params or {}))
 
-    def events(self) -> AbstractContextManager[Listener]:
+    def events(self, wanted: Wanted = everything) -> AbstractContextManager[Listener]:
         """What the gateway tells from now on: `with client.events() as heard: async for event in heard: ...`."""
-        return self._feed.listening()
+        return self._feed.listening(wanted=wanted)
 
     async def chat(
         self, message: str, session: str = "main", *, name: str | None = None, more: JsonObject | None = None

@@ -33,14 +33,14 @@ Heard: TypeAlias = Event | Gap
 Wanted: TypeAlias = Callable[[Event], bool]
 
 
-def _everything(event: Event) -> bool:
+def everything(event: Event) -> bool:
     return True
 
 
 class Listener:
     """One who hears what it wants; what waits for it is bounded, and what does not fit becomes a gap."""
 
-    def __init__(self, most: int = MOST_WAITING, wanted: Wanted = _everything) -> None:
+    def __init__(self, most: int = MOST_WAITING, wanted: Wanted = everything) -> None:
         streams = anyio.create_memory_object_stream[Heard](math.inf)
         self._to: MemoryObjectSendStream[Heard] = streams[0]
         self._from: MemoryObjectReceiveStream[Heard] = streams[1]
@@ -85,7 +85,7 @@ class Feed:
         self._over = False
 
     @contextmanager
-    def listening(self, most: int = MOST_WAITING, wanted: Wanted = _everything) -> Iterator[Listener]:
+    def listening(self, most: int = MOST_WAITING, wanted: Wanted = everything) -> Iterator[Listener]:
         listener = Listener(most, wanted)
         self._listeners.add(listener)
         if self._over:

@@ -6,6 +6,7 @@ from typing import TypeAlias
 from roost.client.errors import TurnFailed
 from roost.client.events import Event
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.protocol.convert.messages import INJECTED
 from roost.protocol.events import AGENT, CHAT
 
 NO_ANSWER = "no answer"
@@ -49,10 +50,11 @@ class Figures:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """The end. `text` is None for what was answered without words, or within another turn; `figures` are told where the
-    session shows them."""
+    session shows them. `aside` is what the gateway says itself, also while a turn goes on: the answer of a command."""
 
     text: str | None
     figures: Figures | None = None
+    aside: bool = False
 
 
 Piece: TypeAlias = Delta | Thought | ToolStep | Answer
@@ -62,11 +64,11 @@ class Turn:
     """The run of one message, by the name its client gave it."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self.name = name
         self.text = ""
 
     def is_told_by(self, event: Event) -> bool:
-        return event.payload.get("runId") == self._name
+        return event.payload.get("runId") == self.name
 
     def hear(self, event: Event) -> Piece | None:
         """What an event of this run says; raises `TurnFailed` for an end without an answer."""
@@ -91,7 +93,8 @@ class Turn:
                 return Delta(text=self.text, added=added, replaces=payload.get("replace") is True)
             case "final":
                 message = _object(payload.get("message"))
-                return Answer(text=message_text(message) or None, figures=_figures(message))
+                aside = message.get("model") == INJECTED["model"]
+                return Answer(text=message_text(message) or None, figures=_figures(message), aside=aside)
             case "aborted" | "error" as state:
                 reason = str(payload.get("errorMessage") or NO_ANSWER)
                 raise TurnFailed(reason, text=self.text, stopped=state == "aborted")

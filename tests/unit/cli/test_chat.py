@@ -6,16 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import anyio
 import pytest
-from anyio.from_thread import start_blocking_portal
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from roost.app.serving import Served
 from roost.cli.main import main
 from roost.core.messages import ToolCall, Usage
 from roost.core.models import FailureKind
 from roost.testing.fake_openai import FakeOpenAI, reply_of
-from roost.testing.scripts import CallTool, Fail, Hang, Say, Script, Spend, Think
+from roost.testing.scripts import CallTool, Fail, Hang, Say, Script, Spend, Think, Until
 from tests.unit.cli.conftest import Screen, Typed
+from tests.unit.cli.grids import Grid
 from tests.unit.cli.terminals import Terminal
 
 
@@ -79,8 +81,8 @@ def test_a_conversation_is_no_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @contextmanager
-def answering(home: Path, *scripts: Script) -> Iterator[None]:
-    """The model is one who answers like this."""
+def answering(home: Path, *scripts: Script) -> Iterator[BlockingPortal]:
+    """The model is one who answers like this, in the thread of the portal."""
     fake = FakeOpenAI(*map(reply_of, scripts))
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(fake):
         before = (home / "roost.json").read_text().strip().removesuffix("}")
@@ -91,7 +93,7 @@ def answering(home: Path, *scripts: Script) -> Iterator[None]:
               models: {{ providers: {{ local: {{
                 api: "openai-completions", baseUrl: "{fake.base_url}", models: [{{ id: "small" }}] }} }} }} }}"""
         )
-        yield
+        yield portal
 
 
 @pytest.mark.parametrize("level", ["on", "stream"])
@@ -220,6 +222,99 @@ def test_on_a_terminal_commands_and_sessions_are_completed_gone_to_and_remembere
         terminal.types("\n")
         terminal.shows("agent:main:other> ")
         terminal.types("/quit\n")
+        assert terminal.ends() == 0
+
+
+def on_screen(terminal: Terminal, first: str) -> list[str]:
+    """The rows from one on."""
+    rows = Grid().rows(terminal.text)
+    return rows[rows.index(first) :]
+
+
+def test_on_a_terminal_commands_are_answered_and_stop_stops_while_an_answer_comes(home: Path) -> None:
+    with (
+        answering(home, (Say("Once upon"), Hang()), (Say("The end."),)),
+        Terminal(["chat"], {"ROOST_HOME": str(home)}) as terminal,
+    ):
+        terminal.shows("main> ")
+        terminal.types("tell me a story\n")
+        terminal.shows("Once upon")
+        terminal.types("/status\n")
+        terminal.shows("Work: a turn for")
+        terminal.types("stop\n")
+        terminal.shows("no answer: ")
+        terminal.types("go on\n")
+        terminal.shows("The end.")
+        terminal.shows("main> ")
+        terminal.types("/quit\n")
+        assert terminal.ends() == 0
+    rows = on_screen(terminal, "main> tell me a story")
+    assert rows.count("Once upon") == 1
+    assert rows.count("The end.") == 1
+    assert rows.index("main> /status") < rows.index("main> stop") < rows.index("main> go on")
+
+
+def test_on_a_terminal_what_is_said_during_an_answer_is_answered_after_it(home: Path) -> None:
+    rest = anyio.Event()
+    with (
+        answering(home, (Say("One "), Until(rest), Say("and only")), (Say("Two and three"),)) as portal,
+        Terminal(["chat"], {"ROOST_HOME": str(home)}) as terminal,
+    ):
+        terminal.shows("main> ")
+        terminal.types("/queue followup\n")
+        terminal.shows("Queue: followup")
+        terminal.types("first\n")
+        terminal.shows("One")
+        terminal.types("second\n")
+        terminal.types("/status\n")
+        terminal.shows("Queue: followup, 1 message waiting")
+        portal.call(rest.set)
+        terminal.shows("Two and three")
+        terminal.shows("main> ")
+        terminal.types("/quit\n")
+        assert terminal.ends() == 0
+    rows = on_screen(terminal, "main> first")
+    said = [row for row in rows if row in ("One", "and only", "One and only", "Two and three")]
+    assert said == ["One", "and only", "Two and three"]
+
+
+def test_on_a_terminal_an_interrupt_stops_the_answer_and_keeps_the_line(home: Path) -> None:
+    more = anyio.Event()
+    with (
+        answering(home, (Say("Once "), Until(more), Say("upon a time"), Hang())) as portal,
+        Terminal(["chat"], {"ROOST_HOME": str(home)}) as terminal,
+    ):
+        terminal.shows("main> ")
+        terminal.types("tell me a story\n")
+        terminal.shows("Once")
+        terminal.types("/sta")
+        terminal.shows("/sta")
+        # When this has come, the line editor waits for a key again.
+        portal.call(more.set)
+        terminal.shows("Once upon a time")
+        terminal.types("\x03")
+        terminal.shows("no answer: ")
+        terminal.shows("main> /sta")
+        terminal.types("tus\n")
+        terminal.shows("Session: agent:main:main")
+        terminal.types("/quit\n")
+        assert terminal.ends() == 0
+
+
+def test_on_a_terminal_who_leaves_before_the_answer_is_told_where_it_will_be(home: Path) -> None:
+    rest = anyio.Event()
+    with (
+        answering(home, (Say("Once upon a time"), Until(rest))) as portal,
+        Terminal(["chat"], {"ROOST_HOME": str(home)}) as terminal,
+    ):
+        terminal.shows("main> ")
+        terminal.types("tell me a story\n")
+        terminal.shows("Once upon a time")
+        terminal.types("/st\t\t")
+        terminal.shows("Once upon a time\r\n/status  /steer  /stop\r\nmain> /st")
+        terminal.types("\x15\x04")
+        terminal.shows("what is not answered yet will be in the history")
+        portal.call(rest.set)
         assert terminal.ends() == 0
 
 

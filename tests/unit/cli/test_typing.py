@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from roost.cli.typing import FILE, Prompts, complete, history, read_line
+from roost.cli.typing import FILE, complete, history, read_line
 from tests.unit.cli.conftest import Typed
 
 
@@ -18,26 +18,6 @@ class Keyboard(io.StringIO):
 def test_lines_come_until_the_input_ends(typed: Typed) -> None:
     typed("one\ntwo\n")
     assert [read_line("> "), read_line("> "), read_line("> ")] == ["one", "two", None]
-
-
-def test_a_prompt_is_shown_again_while_it_is_open(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: Typed
-) -> None:
-    prompts = Prompts()
-    typed("one\n")
-    assert (prompts.read_line("> "), capsys.readouterr().out) == ("one", "")
-    keyboard = Keyboard("hello\n")
-
-    def interrupted() -> str:
-        """Something else is written while a line is typed."""
-        prompts.show_again()
-        return keyboard.read()
-
-    monkeypatch.setattr(keyboard, "readline", interrupted)
-    monkeypatch.setattr("sys.stdin", keyboard)
-    assert prompts.read_line("main> ") == "hello"
-    prompts.show_again()
-    assert capsys.readouterr().out == "main> main> "
 
 
 def test_what_begins_like_a_command_is_completed() -> None:

@@ -1,0 +1,39 @@
+"""What an agent says, on the output."""
+
+from roost.cli.speech import Speech
+from roost.client import Answer, Delta, Thought
+
+
+def said(text: str) -> Delta:
+    return Delta(text=text, added=text)
+
+
+def test_a_speech_goes_on_below_a_line_that_is_put_between() -> None:
+    written: list[str] = []
+    speech = Speech(written.append)
+    for piece in (said("Once"), said("Once upon")):
+        speech.show(piece)
+    speech.line("a line")
+    speech.show(Answer(text="Once upon a time"))
+    speech.line("another")
+    assert "".join(written) == "Once upon\na line\na time\nanother\n"
+
+
+def test_what_was_whole_before_a_line_was_put_between_ends_without_another() -> None:
+    written: list[str] = []
+    speech = Speech(written.append)
+    speech.show(Thought(text="hm"))
+    speech.line("a line")
+    speech.show(said("Once"))
+    speech.line("another")
+    speech.show(Answer(text="Once"))
+    assert "".join(written) == "Reasoning:\nhm\na line\n\nOnce\nanother\n"
+
+
+def test_what_is_broken_off_is_not_gone_on_with() -> None:
+    written: list[str] = []
+    speech = Speech(written.append)
+    speech.show(said("Once"))
+    speech.break_off()
+    speech.show(said("Once upon"))
+    assert "".join(written) == "Once\nOnce upon"
