@@ -6,11 +6,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from roost.cli.show import as_json, say, say_wrong
-from roost.cli.speech import Speech
+from roost.cli.speech import Speech, shows_steps
 from roost.cli.where import HERE, Where, anywhere
-from roost.client import Client, TurnFailed
+from roost.client import Client, ToolStep, TurnFailed
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.agents import AGENT
+from roost.protocol.families.chat import HISTORY
 
 
 async def agent(
@@ -53,6 +54,10 @@ async def _print_answer(client: Client, message: str, session: str, more: dict[s
     speech = Speech()
     try:
         async for piece in client.chat(message, session, more=more):
+            if isinstance(piece, ToolStep):
+                # Whether they are shown can be said at any time.
+                read = await client.call(HISTORY, {"sessionKey": session, "limit": 1, **_agent(more)})
+                speech.verbose = shows_steps(read.get("sessionInfo", {}))
             speech.show(piece)
     except TurnFailed:
         speech.break_off()
@@ -61,3 +66,7 @@ async def _print_answer(client: Client, message: str, session: str, more: dict[s
 
 def _without(error: TurnFailed) -> str:
     return f"no answer: {error}"
+
+
+def _agent(more: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    return {name: value for name, value in more.items() if name == "agentId"}

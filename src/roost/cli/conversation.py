@@ -12,13 +12,13 @@ import anyio
 
 from roost.cli.rows import message_line
 from roost.cli.sources import source_of
-from roost.cli.speech import Speech, Write
+from roost.cli.speech import Speech, Write, shows_steps
 from roost.client import Answer, Client, Delta, Event, Gap, Piece, TurnFailed
 from roost.client.turns import Turn, message_text, waited
 from roost.core.endings import visible
 from roost.core.errors import RoostError
 from roost.core.jsonvalue import JsonObject, JsonValue
-from roost.protocol.convert.messages import META
+from roost.protocol.convert.messages import INJECTED, META
 from roost.protocol.events import AGENT, CHAT, MESSAGE
 from roost.protocol.families.agents import WAIT
 from roost.protocol.families.chat import HISTORY, SEND, History
@@ -196,9 +196,11 @@ class Conversation:
             self._remember(name, reason)
 
     def _aside(self, name: str, text: str | None) -> None:
-        """A command's answer, or a line that was put into the session, which is stored too."""
+        """A command's answer. A line that was put into the session is stored too, and is shown as that, with where it
+        comes from; what a command within a message gives is not."""
         self._unheard = [line for line in self._unheard if line.name != name]
-        if text and name.removeprefix(INJECTED_RUN) not in self._notes:
+        put = name.startswith(INJECTED_RUN)
+        if text and (not put or any("/" in line.text for line in self._unheard)):
             self._notes.add(name.removeprefix(INJECTED_RUN))
             self.tell(text)
 
@@ -208,12 +210,13 @@ class Conversation:
         if place[0] == self._read[0] and place[1] <= self._read[1]:
             return
         self._read = place
+        self._speech.verbose = shows_steps(session)
         self._show_input(row)
 
     def _show_input(self, row: JsonObject) -> None:
         """What was not typed here."""
         entry, text = str(_meta(row, "id")), message_text(row).strip()
-        if row.get("role") != "user" or self._was_typed(row, text) or entry in self._notes:
+        if not _is_input(row) or self._was_typed(row, text) or entry in self._notes:
             return
         self._notes.add(entry)
         self.tell(f"{source_of(row)}: {text}")
@@ -243,6 +246,7 @@ class Conversation:
     def _reached(self, read: History) -> None:
         places = [_number(_meta(row, "seq")) for row in read["messages"]]
         self._read = (read.get("sessionId"), max(places, default=0))
+        self._speech.verbose = shows_steps(read.get("sessionInfo", {}))
 
     async def _catch_up(self) -> None:
         """Show what was stored since something was heard last, and ask what became of the rest."""
@@ -299,6 +303,11 @@ class Conversation:
 
 def _is_of_a_session(event: Event) -> bool:
     return event.name in (CHAT, AGENT, MESSAGE)
+
+
+def _is_input(row: JsonObject) -> bool:
+    """Whether no model said it."""
+    return row.get("role") == "user" or row.get("model") == INJECTED["model"]
 
 
 def _after(place: tuple[JsonValue, int], read: History) -> Iterator[JsonObject]:

@@ -10,6 +10,8 @@ def source_of(row: JsonObject) -> str:
     found = row.get("provenance")
     told: JsonObject = found if isinstance(found, dict) else {}
     session, channel = told.get("sourceSessionKey"), told.get("sourceChannel")
+    if row.get("role") == "assistant":
+        return SYSTEM
     if told.get("sourceRole") == "subagent":
         return f"sub-agent {session}" if session else "sub-agent"
     match told.get("kind"):

@@ -4,12 +4,16 @@ import sys
 from collections.abc import Callable
 from typing import TypeAlias, assert_never
 
-from roost.cli.show import plain
+from roost.cli.show import console, plain
 from roost.client import Answer, Delta, Figures, Piece, Thought, ToolStep
 from roost.core.figures import MICROS
 from roost.core.footers import figures
+from roost.core.jsonvalue import JsonObject
+from roost.core.sessions import Verbosity
 
 REASONING = "Reasoning:\n"
+
+_DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 Write: TypeAlias = Callable[[str], None]
 
@@ -24,6 +28,7 @@ class Speech:
 
     def __init__(self, write: Write = to_output) -> None:
         self._put = write
+        self.verbose = False
         self._head = self._shown = ""
         self._within = False
 
@@ -37,7 +42,7 @@ class Speech:
                 self._go_on("", piece.text or "")
                 self._end(piece.figures)
             case ToolStep():
-                pass
+                self._step(piece)
             case _:
                 assert_never(piece)
 
@@ -54,6 +59,13 @@ class Speech:
     def line(self, text: str) -> None:
         self.pause()
         self._write(f"{text}\n")
+
+    def _step(self, step: ToolStep) -> None:
+        """One line for a tool that begins, and one for what failed."""
+        if self.verbose and (step.running or step.failed):
+            self.pause()
+            words = plain(f"· {step.name}" if step.running else f"· {step.name} failed")
+            self._put(f"{_DIM}{words}{_PLAIN}\n" if _is_styled() else f"{words}\n")
 
     def _end(self, took: Figures | None) -> None:
         if self._within or not self._shown:
@@ -83,6 +95,16 @@ class Speech:
         if text:
             self._put(plain(text))
             self._within = not text.endswith("\n")
+
+
+def shows_steps(session: JsonObject) -> bool:
+    """Whether the tools of a session are shown, by its row."""
+    return session.get("verboseLevel") in (Verbosity.ON, Verbosity.FULL)
+
+
+def _is_styled() -> bool:
+    out = console()
+    return out.is_terminal and not out.no_color
 
 
 def _told(found: Figures) -> str:

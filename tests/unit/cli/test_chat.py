@@ -157,6 +157,20 @@ def test_that_there_is_no_answer_is_told_on_the_error_output(
     assert said.err.startswith("roost: no answer: ")
 
 
+@pytest.mark.parametrize(("level", "shown"), [("on", "· session_status\n"), ("off", "")])
+def test_tools_are_shown_as_they_begin_where_the_session_is_verbose(
+    level: str, shown: str, home: Path, typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with answering(
+        home,
+        (Say("Well"), CallTool(ToolCall(id="c1", name="session_status", arguments={}))),
+        (Say("done"),),
+    ):
+        typed(f"/verbose {level}\nhello\n")
+        assert main(["chat"]) == 0
+    assert capsys.readouterr().out.endswith(f"Verbose: {level}.\nWell\n{shown}done\n")
+
+
 @pytest.fixture
 def endless(home: Path) -> Iterator[None]:
     """One who begins an answer and never ends it."""

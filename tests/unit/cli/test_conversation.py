@@ -108,10 +108,11 @@ async def test_what_comes_in_between_is_shown_once_with_where_it_comes_from() ->
     room.rows = [row(1, "user", "earlier")]
     child = {"kind": "inter_session", "sourceRole": "subagent", "sourceSessionKey": "k"}
     async with room.entered() as conversation:
-        await room.stores(row(2, "user", "It rains.", provenance=child))
         await room.answers("inject-e2", "It rains.")
+        await room.stores(row(2, "user", "It rains.", provenance=child))
+        await room.stores(row(3, "assistant", "A note", model="gateway-injected"))
         await room.answers("inject-e3", "A note")
-        await room.stores(row(3, "assistant", "A note"), row(4, "user", "hi", sender="Ada"))
+        await room.stores(row(4, "user", "hi", sender="Ada"))
         await room.stores(row(4, "user", "hi", sender="Ada"))
         await room.chat("foreign", "delta", "Hello")
         assert conversation.is_busy()
@@ -119,7 +120,19 @@ async def test_what_comes_in_between_is_shown_once_with_where_it_comes_from() ->
         await room.gateway.tell("chat", {"runId": "x", "sessionKey": "other", "state": "delta"})
         await room.says(conversation, "and me?")
         await room.chat(room.names[0], "final", "You too")
-    assert room.text == "user: earlier\nsub-agent k: It rains.\nA note\nAda: hi\nHello Ada\nYou too\n"
+    assert (
+        room.text
+        == "user: earlier\nsub-agent k: It rains.\nthe gateway: A note\nAda: hi\nHello Ada\nYou too\n"
+    )
+
+
+async def test_what_a_command_within_a_message_gives_is_shown_at_once() -> None:
+    room = Room()
+    async with room.entered() as conversation:
+        await room.says(conversation, "tell me /status")
+        await room.answers("inject-i1", "Session: main")
+        await room.chat(room.names[0], "final", "Once")
+    assert room.text == "Session: main\nOnce\n"
 
 
 async def test_what_was_stored_while_the_connection_was_lost_is_shown_once_and_the_rest_is_asked_for() -> (

@@ -10,6 +10,7 @@ from roost.core.jsonvalue import JsonObject
     ("row", "told"),
     [
         ({}, "user"),
+        ({"role": "assistant"}, "the gateway"),
         ({"provenance": {"kind": "external_user"}, "sender": "Ada"}, "Ada"),
         ({"provenance": {"kind": "external_user", "sourceChannel": "telegram"}}, "user (telegram)"),
         ({"provenance": {"kind": "internal_system"}}, "the gateway"),

@@ -1,7 +1,7 @@
 """What an agent says, on the output."""
 
-from roost.cli.speech import Speech
-from roost.client import Answer, Delta, Thought
+from roost.cli.speech import Speech, shows_steps
+from roost.client import Answer, Delta, Thought, ToolStep
 
 
 def said(text: str) -> Delta:
@@ -28,6 +28,18 @@ def test_what_was_whole_before_a_line_was_put_between_ends_without_another() -> 
     speech.line("another")
     speech.show(Answer(text="Once"))
     assert "".join(written) == "Reasoning:\nhm\na line\n\nOnce\nanother\n"
+
+
+def test_a_tool_that_begins_or_fails_is_a_line_where_the_session_is_verbose() -> None:
+    written: list[str] = []
+    speech = Speech(written.append)
+    speech.verbose = shows_steps({"verboseLevel": "full"})
+    speech.show(said("Well"))
+    for running, failed in ((True, False), (False, True), (False, False)):
+        speech.show(ToolStep(name="exec", running=running, failed=failed))
+    speech.verbose = shows_steps({"verboseLevel": None})
+    speech.show(ToolStep(name="exec", running=True))
+    assert "".join(written) == "Well\n· exec\n· exec failed\n"
 
 
 def test_what_is_broken_off_is_not_gone_on_with() -> None:
