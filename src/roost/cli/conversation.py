@@ -18,8 +18,7 @@ from roost.client.turns import Turn, message_text, waited
 from roost.core.endings import visible
 from roost.core.errors import RoostError
 from roost.core.jsonvalue import JsonObject, JsonValue
-from roost.protocol.convert.messages import INJECTED, META
-from roost.protocol.events import AGENT, CHAT, MESSAGE
+from roost.protocol.events import AGENT, CHAT, MESSAGE, META, NO_MODEL
 from roost.protocol.families.agents import WAIT
 from roost.protocol.families.chat import HISTORY, SEND, History
 from roost.protocol.families.sessions import LISTEN
@@ -307,7 +306,7 @@ def _is_of_a_session(event: Event) -> bool:
 
 def _is_input(row: JsonObject) -> bool:
     """Whether no model said it."""
-    return row.get("role") == "user" or row.get("model") == INJECTED["model"]
+    return row.get("role") == "user" or row.get("model") == NO_MODEL
 
 
 def _after(place: tuple[JsonValue, int], read: History) -> Iterator[JsonObject]:

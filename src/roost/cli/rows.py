@@ -2,19 +2,17 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from types import MappingProxyType
 
-from roost.cli.show import ago, objects, part, plain, table
+from roost.cli.show import ago, objects, plain, table
+from roost.cli.sources import source_of
 from roost.client import Refused
 from roost.client.turns import message_text
 from roost.core.errors import NotFound
 from roost.core.figures import MICROS, counted, dollars, thousands
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.protocol.events import NO_MODEL
 
 SHORT = 60
-_SOURCES = MappingProxyType({"inter_session": "another session", "internal_system": "the gateway"})
-"""What said a message that no person did, where it names no session."""
-_NO_MODEL = "gateway-injected"
 
 
 def sessions_table(rows: Iterable[JsonObject], now: int, *, numbered: bool = False) -> None:
@@ -45,11 +43,12 @@ def _who(row: JsonObject) -> JsonValue:
     match row.get("role"):
         case "toolResult":
             return row.get("toolName")
-        case "assistant" if row.get("model") == _NO_MODEL:
+        case "assistant" if row.get("model") == NO_MODEL:
             return "assistant (by no model)"
+        case "user":
+            return source_of(row)
         case role:
-            source = _SOURCES.get(str(part(row, "provenance", "kind")))
-            return f"from {part(row, 'provenance', 'sourceSessionKey') or source}" if source else role
+            return role
 
 
 def cost(value: JsonValue) -> str:

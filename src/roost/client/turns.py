@@ -6,8 +6,7 @@ from typing import TypeAlias
 from roost.client.errors import TurnFailed
 from roost.client.events import Event
 from roost.core.jsonvalue import JsonObject, JsonValue
-from roost.protocol.convert.messages import INJECTED
-from roost.protocol.events import AGENT, CHAT
+from roost.protocol.events import AGENT, CHAT, NO_MODEL
 
 NO_ANSWER = "no answer"
 
@@ -93,7 +92,7 @@ class Turn:
                 return Delta(text=self.text, added=added, replaces=payload.get("replace") is True)
             case "final":
                 message = _object(payload.get("message"))
-                aside = message.get("model") == INJECTED["model"]
+                aside = message.get("model") == NO_MODEL
                 return Answer(text=message_text(message) or None, figures=_figures(message), aside=aside)
             case "aborted" | "error" as state:
                 reason = str(payload.get("errorMessage") or NO_ANSWER)

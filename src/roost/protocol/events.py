@@ -13,6 +13,11 @@ CRON = "cron"
 INVOKE = "node.invoke.request"
 MESSAGE, TOOL, CHANGED = "session.message", "session.tool", "sessions.changed"
 
+META = "__openclaw"
+"""Where a message says what a transcript knows of it."""
+NO_MODEL = "gateway-injected"
+"""The model of what no model said."""
+
 
 class Audience(StrEnum):
     """`STARTER`: who began the run, if it shows tools. `LISTENERS` asked for the messages of a session, `WATCHERS` for the

@@ -18,17 +18,17 @@ from roost.core.jsonvalue import JsonObject
             {
                 "role": "user",
                 "content": "done",
-                "provenance": {"kind": "internal_system", "sourceSessionKey": "agent:main:subagent:1"},
+                "provenance": {"kind": "inter_session", "sourceSessionKey": "agent:main:side"},
             },
-            "from agent:main:subagent:1: done",
+            "session agent:main:side: done",
         ),
         (
             {"role": "user", "content": "rain", "provenance": {"kind": "internal_system"}},
-            "from the gateway: rain",
+            "the gateway: rain",
         ),
         (
             {"role": "user", "content": "psst", "provenance": {"kind": "inter_session"}},
-            "from another session: psst",
+            "another session: psst",
         ),
         (
             {"role": "assistant", "content": "dear", "model": "gateway-injected"},

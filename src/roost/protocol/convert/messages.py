@@ -26,10 +26,10 @@ from roost.core.messages import (
 )
 from roost.core.redaction import Prescanned, SecretScanner, redact
 from roost.core.sessions import Generation, OpenedBy, Overrides
+from roost.protocol.events import META, NO_MODEL
 from roost.protocol.frames import encode
 
-META = "__openclaw"
-INJECTED: JsonObject = {"model": "gateway-injected", "provider": "roost"}
+INJECTED: JsonObject = {"model": NO_MODEL, "provider": "roost"}
 """What stands where a model is named, in what the gateway says itself."""
 CUT = "\n…(cut)"
 _AFRESH = frozenset({OpenedBy.NEW, OpenedBy.RESET, OpenedBy.DAILY, OpenedBy.IDLE})
