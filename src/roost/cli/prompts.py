@@ -143,7 +143,7 @@ class Prompts:
             more, self._row = after - before, rows[-1]
             lines = "".join(rows[:-1])
             self._before = lines.rpartition("\n")[2] if "\n" in lines else f"{self._before}{lines}"
-            text = "".join(rows) + ("\n" if self._row else "")
+            text = "".join(rows).removesuffix("\n") + "\n"
             place = f"{_ROW_DOWN * more}{_SAVE}{_up(after + under)}{_CLEAR_BELOW}"
             drawn += f"{place}{text}{typed}{_RESTORE}"
         self._held = ""
