@@ -21,6 +21,7 @@ from roost.engine.ids import FreshIds
 from roost.engine.rules import Part, Rules
 from roost.ports import Clock, Store, Tool
 from roost.stores.sqlite.store import SqliteOptions
+from roost.testing.clock import FakeClock
 from roost.testing.scripted import ScriptedModel
 from tests.grounds import Ground
 
@@ -91,9 +92,10 @@ def benches(kind: str, folder: Path) -> AbstractAsyncContextManager[Bench]:
 
 
 @asynccontextmanager
-async def benches_on(ground: Ground) -> AsyncIterator[Bench]:
-    clock = SystemClock()
-    store = await ground.opened(clock, options=SqliteOptions())
+async def benches_on(ground: Ground, by: Clock | None = None) -> AsyncIterator[Bench]:
+    """`by` is moved by the test; leases do not run out meanwhile."""
+    clock, judge = (SystemClock(), None) if by is None else (by, FakeClock())
+    store = await ground.opened(clock, judge, options=SqliteOptions())
     try:
         yield Bench(store, clock)
     finally:

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import anyio.lowlevel
+
 from roost.core.delegation import Delegation
 from roost.core.keys import CHILD_KINDS, SessionKey
 from roost.core.messages import Message, ToolCall, ToolResult, UserMessage, text_of
@@ -21,10 +23,13 @@ from roost.core.tools import Place
 from roost.core.visibility import Level
 from roost.engine.gateway import Engine
 from roost.engine.ids import FreshIds
+from roost.engine.patience import LOOK_MS
 from roost.engine.rules import Part
+from roost.engine.scheduler import RUNS
 from roost.engine.stops import Stops
-from roost.ports import Tool
+from roost.ports import Clock, Store, Tool
 from roost.scanners.stdlib import StdlibScanner
+from roost.testing.clock import FakeClock
 from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import CallTool, Script
 from roost.tools.access import Access
@@ -33,6 +38,7 @@ from roost.tools.sessions_yield import SessionsYield
 from roost.tools.subagents import Subagents
 from tests.flows.gateways import SPEC, Bench, benches_on
 from tests.grounds import Ground
+from tests.samples import HOUR
 
 MAIN = SessionKey.named("main", "main")
 DEPTH = 3
@@ -66,6 +72,19 @@ def task_of(request: ModelRequest) -> str | None:
 def results(request: ModelRequest) -> list[dict[str, Any]]:
     """What the tools answered since the model last spoke to people."""
     return [json.loads(text_of(one)) for one in request.messages if isinstance(one, ToolResult)]
+
+
+async def let_time_pass(store: Store, clock: FakeClock, limit_s: int) -> None:
+    """Until a run waits for others, then until its time is over, and then until that was seen."""
+
+    async def waits() -> bool | None:
+        return True if await store.overdue_runs(clock.now() + HOUR) else None
+
+    await store.wait_for(RUNS, waits)
+    clock.advance(limit_s * 1_000)
+    while await store.overdue_runs(clock.now()):
+        clock.advance(LOOK_MS // 10)
+        await anyio.lowlevel.checkpoint()
 
 
 @dataclass
@@ -146,12 +165,13 @@ class Nursery:
 
     async def descendants(self) -> list[Session]:
         page = await self.bench.store.list_sessions(SessionQuery(limit=10_000, archived=None))
-        return sorted(
-            (row for row in page.rows if row.key.kind in CHILD_KINDS), key=lambda row: row.times.created
-        )
+        spawned = (row for row in page.rows if row.key.kind in CHILD_KINDS)
+        return sorted(spawned, key=lambda row: (row.times.created, row.lineage.depth))
 
 
 @asynccontextmanager
-async def nurseries(ground: Ground, act: Callable[[ModelRequest], Script]) -> AsyncIterator[Nursery]:
-    async with benches_on(ground) as bench:
+async def nurseries(
+    ground: Ground, act: Callable[[ModelRequest], Script], clock: Clock | None = None
+) -> AsyncIterator[Nursery]:
+    async with benches_on(ground, clock) as bench:
         yield Nursery(bench, act)

@@ -122,26 +122,6 @@ async def test_a_child_that_ends_before_its_requester_yields_is_told_once_and_th
     assert await nursery.bench.store.completions(MAIN) == ()
 
 
-@pytest.mark.requirement("D21")
-async def test_a_child_that_says_nothing_until_its_time_is_over_is_announced_by_its_tool_calls(
-    nursery: Nursery,
-) -> None:
-    def act(request: ModelRequest) -> Script:
-        done = isinstance(newest(request), ToolResult)
-        if task_of(request):
-            return [Hang()] if done else [call("subagents", "a"), call("subagents", "b")]
-        return [Say("Begun.")] if done else spawns("forever", runTimeoutSeconds=3)
-
-    nursery.act = act
-    async with nursery.engine().serving(GATEWAY):
-        await nursery.bench.say("go")
-        replies = await nursery.bench.replies(at_least=2)
-    assert replies[1].splitlines()[:2] == [
-        "Status: timeout",
-        "Result: 2 tool call(s) made without visible output",
-    ]
-
-
 @pytest.mark.requirement("D64")
 async def test_a_child_that_went_on_after_its_own_children_is_listed_as_it_is_now(nursery: Nursery) -> None:
     goes_on, fails = anyio.Event(), anyio.Event()

@@ -1,5 +1,7 @@
 """What ends a turn of a client before its answer, and what the client is told."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,11 +20,14 @@ from roost.core.spawning import run_of
 from roost.ports import Clock
 from roost.ports.store import Render
 from roost.stores.memory import MemoryStore
+from roost.testing.clock import FakeClock
 from roost.testing.scripts import Hang, Say, Script
 from roost.testing.wires import LocalClient
 from tests.flows.gateways import Bench
-from tests.flows.nursery import Nursery, call, newest, spawns, task_of
-from tests.flows.served import Opened, gate_of, send
+from tests.flows.nursery import Nursery, call, let_time_pass, newest, spawns, task_of
+from tests.flows.served import Gate, Opened, gate_of, send
+
+LIMIT_S = 5
 
 
 @pytest.mark.requirement("D51")
@@ -53,11 +58,20 @@ async def test_a_turn_that_waits_for_its_children_is_stopped_with_them_and_nobod
         assert (again["aborted"], again["runIds"]) == (False, [])
 
 
+@asynccontextmanager
+async def gates_by(clock: FakeClock, folder: Path) -> AsyncIterator[tuple[Gate, LocalClient]]:
+    bench = Bench(MemoryStore(clock, FakeClock()), clock)
+    with anyio.fail_after(60):
+        async with gate_of(bench, folder) as gate, gate.client() as client:
+            yield gate, client
+
+
 @pytest.mark.requirement("D21")
 async def test_a_turn_whose_time_is_over_while_it_waits_for_its_children_is_told_as_failed(
-    opened: Opened,
+    tmp_path: Path,
 ) -> None:
-    async with opened() as (gate, client):
+    clock = FakeClock()
+    async with gates_by(clock, tmp_path) as (gate, client):
 
         def act(request: ModelRequest) -> Script:
             if task_of(request):
@@ -66,17 +80,19 @@ async def test_a_turn_whose_time_is_over_while_it_waits_for_its_children_is_told
 
         nursery = Nursery(gate.bench, act)
         await gate.engine.reload(replace(gate.engine.rules, cast=nursery.cast))
-        await client.call("chat.send", send("go", "run-1", timeoutMs=1_000))
+        await client.call("chat.send", send("go", "run-1", timeoutMs=LIMIT_S * 1_000))
         assert (await client.event("chat", runId="run-1", state="final"))["yielded"]
+        await let_time_pass(gate.bench.store, clock, LIMIT_S)
         failed = await client.event("chat", runId="run-1", state="error")
         assert (failed["errorKind"], "its time was over" in failed["errorMessage"]) == ("timeout", True)
 
 
 @pytest.mark.requirement("P1", "D21")
 async def test_a_child_whose_time_is_over_while_it_waits_for_its_own_is_told_in_its_requesters_chat(
-    opened: Opened,
+    tmp_path: Path,
 ) -> None:
-    async with opened() as (gate, client):
+    clock = FakeClock()
+    async with gates_by(clock, tmp_path) as (gate, client):
 
         def act(request: ModelRequest) -> Script:
             done = isinstance(newest(request), ToolResult)
@@ -86,12 +102,13 @@ async def test_a_child_whose_time_is_over_while_it_waits_for_its_own_is_told_in_
                 case "whole":
                     return [call("sessions_yield")] if done else spawns("endless")
                 case _:
-                    return [Say("Begun.")] if done else spawns("whole", runTimeoutSeconds=1)
+                    return [Say("Begun.")] if done else spawns("whole", runTimeoutSeconds=LIMIT_S)
 
         nursery = Nursery(gate.bench, act)
         await gate.engine.reload(replace(gate.engine.rules, cast=nursery.cast))
         await client.call("chat.send", send("go", "run-1"))
         await client.event("chat", runId="run-1", state="final")
+        await let_time_pass(gate.bench.store, clock, LIMIT_S)
         child, *_ = await nursery.descendants()
         told = await client.event("chat", runId=f"inject-{told_id(run_of(child.key))}")
         assert "Status: timeout" in message_text(told["message"])

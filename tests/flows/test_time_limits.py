@@ -19,22 +19,34 @@ from roost.testing.crashing import Crashed, Crashes, CrashingStore, CrashPoint, 
 from roost.testing.scripts import Hang, Say, Script, Until
 from tests.flows.agents import send, spawn
 from tests.flows.driver import OUT_OF_TIME, Driver, Said
-from tests.flows.nursery import MAIN, Nursery, call, newest, nurseries, said_to, spawns, task_of
+from tests.flows.nursery import (
+    MAIN,
+    Nursery,
+    call,
+    let_time_pass,
+    newest,
+    nurseries,
+    said_to,
+    spawns,
+    task_of,
+)
 from tests.flows.parenting import asked, owed, taken, told_in
 from tests.grounds import KINDS, GroundOf
 from tests.samples import HOUR
 
 GATEWAY = Gateway(name="flow", holder="flow")
 OPS = SessionKey.named("ops", "main")
-LIMIT_S = 2
+LIMIT_S = 5
 
 pytestmark = [pytest.mark.requirement("D21"), pytest.mark.timeout(60)]
 
 
 @pytest.fixture(params=KINDS)
-async def nursery(request: pytest.FixtureRequest, ground_of: GroundOf) -> AsyncIterator[Nursery]:
+async def nursery(
+    request: pytest.FixtureRequest, ground_of: GroundOf, clock: FakeClock
+) -> AsyncIterator[Nursery]:
     ground = await ground_of(request.param).fresh("nursery")
-    async with nurseries(ground, lambda request: [Say("nothing")]) as nursery:
+    async with nurseries(ground, lambda request: [Say("nothing")], clock) as nursery:
         yield nursery
 
 
@@ -49,7 +61,7 @@ async def told(nursery: Nursery) -> list[str]:
 @pytest.mark.parametrize("yields", [True, False])
 @pytest.mark.parametrize("restarts", [True, False])
 async def test_a_child_that_waits_for_its_own_child_is_timed_out_and_told_once(
-    nursery: Nursery, *, yields: bool, restarts: bool
+    nursery: Nursery, clock: FakeClock, *, yields: bool, restarts: bool
 ) -> None:
     goes_on = anyio.Event()
 
@@ -74,6 +86,7 @@ async def test_a_child_that_waits_for_its_own_child_is_timed_out_and_told_once(
     async with engine.serving(GATEWAY):
         if not restarts:
             await nursery.bench.say("go")
+        await let_time_pass(nursery.bench.store, clock, LIMIT_S)
         replies = await nursery.bench.replies(at_least=2)
         assert replies[1].splitlines()[:2] == [
             "Status: timeout",
@@ -94,7 +107,7 @@ async def test_a_child_that_waits_for_its_own_child_is_timed_out_and_told_once(
 @pytest.mark.requirement("P1", "P10")
 @pytest.mark.parametrize("moment", Moment)
 async def test_a_gateway_that_dies_as_it_gives_up_a_child_tells_of_it_once(
-    nursery: Nursery, moment: Moment
+    nursery: Nursery, clock: FakeClock, moment: Moment
 ) -> None:
     goes_on = anyio.Event()
 
@@ -106,7 +119,7 @@ async def test_a_gateway_that_dies_as_it_gives_up_a_child_tells_of_it_once(
             case "whole":
                 return [call("sessions_yield")] if done else spawns("endless")
             case _:
-                return [Say("Begun.")] if done else spawns("whole", runTimeoutSeconds=1)
+                return [Say("Begun.")] if done else spawns("whole", runTimeoutSeconds=LIMIT_S)
 
     nursery.act = act
     store, crashes = nursery.bench.store, Crashes(CrashPoint(at=1, moment=moment, call="store.give_up"))
@@ -114,6 +127,7 @@ async def test_a_gateway_that_dies_as_it_gives_up_a_child_tells_of_it_once(
     try:
         async with nursery.engine().serving(GATEWAY):
             await nursery.bench.say("go")
+            await let_time_pass(nursery.bench.store, clock, LIMIT_S)
             await anyio.sleep_forever()
     except* Crashed:
         pass
@@ -131,14 +145,17 @@ async def test_a_gateway_that_dies_as_it_gives_up_a_child_tells_of_it_once(
 
 @pytest.mark.requirement("D63")
 async def test_a_child_that_goes_on_after_its_own_child_has_only_the_rest_of_its_time(
-    nursery: Nursery,
+    nursery: Nursery, clock: FakeClock
 ) -> None:
+    hangs = anyio.Event()
+
     def act(request: ModelRequest) -> Script:
         done = isinstance(newest(request), ToolResult)
         match task_of(request):
             case "part":
                 return [Say("a part")]
             case "whole" if "a part" in said_to(request):
+                hangs.set()
                 return [Hang()]
             case "whole":
                 return [call("sessions_yield")] if done else spawns("part")
@@ -149,12 +166,40 @@ async def test_a_child_that_goes_on_after_its_own_child_has_only_the_rest_of_its
     engine = nursery.engine()
     async with engine.serving(GATEWAY):
         await nursery.bench.say("go")
+        await hangs.wait()
+        clock.advance(LIMIT_S * 1_000)
         replies = await nursery.bench.replies(at_least=2)
         await engine.settled()
     assert replies[1].splitlines()[0] == "Status: timeout"
     assert len(await told(nursery)) == 1
     whole, _ = await nursery.descendants()
     assert whole.status is SessionStatus.TIMEOUT
+
+
+async def test_a_child_that_says_nothing_until_its_time_is_over_is_announced_by_its_tool_calls(
+    nursery: Nursery, clock: FakeClock
+) -> None:
+    hangs = anyio.Event()
+
+    def act(request: ModelRequest) -> Script:
+        done = isinstance(newest(request), ToolResult)
+        if task_of(request):
+            if not done:
+                return [call("subagents", "a"), call("subagents", "b")]
+            hangs.set()
+            return [Hang()]
+        return [Say("Begun.")] if done else spawns("forever", runTimeoutSeconds=LIMIT_S)
+
+    nursery.act = act
+    async with nursery.engine().serving(GATEWAY):
+        await nursery.bench.say("go")
+        await hangs.wait()
+        clock.advance(LIMIT_S * 1_000)
+        replies = await nursery.bench.replies(at_least=2)
+    assert replies[1].splitlines()[:2] == [
+        "Status: timeout",
+        "Result: 2 tool call(s) made without visible output",
+    ]
 
 
 async def asked_to_wait(driver: Driver) -> tuple[Exchange, Run]:
