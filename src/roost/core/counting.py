@@ -31,7 +31,7 @@ def at_least(request: ModelRequest) -> Usage:
 
 
 def _length(message: Message) -> int:
-    return sum(len(block.text) for block in message.content if isinstance(block, Text))
+    return sum([len(block.text) for block in message.content if isinstance(block, Text)])
 
 
 def estimated(request: ModelRequest, answer: AssistantMessage) -> Usage:

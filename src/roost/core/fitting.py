@@ -141,7 +141,7 @@ def _without_payload(unit: TranscriptUnit) -> TranscriptUnit:
         message = replace(
             unit.message, content=tuple(_bare_call(block, _LEAST) for block in unit.message.content)
         )
-    return replace(unit, message=message, results=results)
+    return unit._replace(message=message, results=results)
 
 
 def _bare_result(result: ToolResult) -> ToolResult:
@@ -254,7 +254,7 @@ def _at_level(unit: TranscriptUnit, level: int) -> TranscriptUnit:
         message = _short(unit.message, level)
     else:
         message = _short_assistant(unit.message, level)
-    return replace(unit, message=message, results=tuple(_short(result, level) for result in unit.results))
+    return unit._replace(message=message, results=tuple(_short(result, level) for result in unit.results))
 
 
 def _short(message: _Answer, level: int) -> _Answer:

@@ -7,7 +7,7 @@ inform a model; rights never depend on them.
 
 import re
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import assert_never
 
 from roost.core import toolnames
@@ -15,6 +15,7 @@ from roost.core.messages import Image, Provenance, ProvenanceKind, Text, UserBlo
 
 END = "[End of message]"
 SENDER_CHARS = 80
+_SHORT = 1_024
 
 _LABELS = (
     "Inter-session message",
@@ -53,7 +54,19 @@ def _broken(bracket: "re.Match[str]") -> str:
 
 def defused(text: str) -> str:
     """The text with every mark it imitates broken by a backslash."""
-    return _mark().sub(_broken, text) if "[" in text or "［" in text else text
+    if "[" not in text and "［" not in text:
+        return text
+    return _remembered(text) if len(text) <= _SHORT else _looked_through(text)
+
+
+# A conversation is shown anew before every call, and most of it is what it was.
+@lru_cache(maxsize=4_096)
+def _remembered(text: str) -> str:
+    return _looked_through(text)
+
+
+def _looked_through(text: str) -> str:
+    return _mark().sub(_broken, text)
 
 
 def _encoded(character: "re.Match[str]") -> str:

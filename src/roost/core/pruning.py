@@ -82,8 +82,11 @@ class Projection:
 
 def chars_of(message: Message) -> int:
     """The size of a message in characters, as pruning counts them."""
+    content = message.content
+    if len(content) == 1 and isinstance(content[0], Text):  # nearly every message
+        return len(content[0].text) or TEXTLESS_CHARS
     size = 0
-    for block in message.content:
+    for block in content:
         match block:
             case Text(text=text) | Thinking(thinking=text):
                 size += len(text)
@@ -113,6 +116,8 @@ def _reduced_content(content: tuple[UserBlock, ...], text: str, cut: Cut) -> tup
 def project(entries: Sequence[Entry], projection: Projection) -> tuple[Entry, ...]:
     """The entries as the projection shows them; those it does not name are the same objects."""
     cuts = {cut.entry_id: cut for cut in projection.cuts}
+    if not cuts:
+        return tuple(entries)
     return tuple(
         entry._replace(body=_reduced(entry.body, cut))
         if (cut := cuts.get(entry.id)) and isinstance(entry.body, UserMessage | ToolResult)
@@ -167,8 +172,7 @@ def _remove_images(work: _Work) -> None:
     if len(ends) <= IMAGE_TURNS:
         return
     for index in range(ends[-IMAGE_TURNS - 1]):
-        message = work.shown[index]
-        if any(isinstance(block, Image) for block in message.content):
+        if Image in map(type, work.shown[index].content):
             work.apply(index, Cut(entry_id=work.entries[index][0], note=IMAGE_NOTE, text=True))
 
 

@@ -8,6 +8,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from roost.core.entries import Entry
 from roost.core.marking import defused, marked
@@ -43,17 +44,17 @@ _UNPORTABLE = re.compile(r"[^A-Za-z0-9_-]")
 _GATEWAY = Provenance(kind=ProvenanceKind.SYSTEM)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TranscriptUnit:
-    """What may not be separated: a user message, or an assistant message with one result for each call.
+class TranscriptUnit(NamedTuple):
+    """What may not be separated: a user message, or an assistant message with one result for each call. A tuple, because
+    every prompt makes one of every message of its conversation.
 
     `first` and `last` are the positions of its entries in the sequence the prompt was built from.
     """
 
     message: UserMessage | AssistantMessage
-    results: tuple[ToolResult, ...] = ()
     first: int
     last: int
+    results: tuple[ToolResult, ...] = ()
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -69,7 +70,7 @@ class Prompt:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        return (*self.preface, *(message for unit in self.units for message in unit.messages))
+        return (*self.preface, *[message for unit in self.units for message in unit.messages])
 
 
 def gateway_message(text: str, at: int) -> UserMessage:
@@ -201,7 +202,7 @@ def _result(call: ToolCall, found: ToolResult | None, at: int) -> ToolResult:
 
 
 def _blank(block: object) -> bool:
-    return isinstance(block, Text) and not block.text.strip()
+    return isinstance(block, Text) and (not block.text or block.text.isspace())
 
 
 def _user_unit(message: UserMessage, position: int) -> TranscriptUnit | None:
@@ -214,6 +215,9 @@ def _user_unit(message: UserMessage, position: int) -> TranscriptUnit | None:
 
 
 def _assistant_unit(message: AssistantMessage, draft: _Draft, taken: set[str]) -> TranscriptUnit | None:
+    if len(message.content) == 1 and isinstance(message.content[0], Text):  # nearly every message
+        blank = _blank(message.content[0])
+        return None if blank else TranscriptUnit(message, draft.position, draft.position)
     broken_off = message.stop in (StopReason.ABORTED, StopReason.ERROR)
     slots = iter(draft.slots)
     content: list[AssistantBlock] = []

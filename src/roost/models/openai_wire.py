@@ -115,6 +115,8 @@ def _turn(turn: Turn, *, images: bool) -> list[JsonObject]:
 
 def _heard(blocks: Sequence[UserBlock], *, images: bool) -> JsonValue:
     """Text alone is sent as such: not every endpoint takes a list of parts."""
+    if len(blocks) == 1 and isinstance(blocks[0], Text):  # nearly every turn
+        return blocks[0].text
     seen = [block if images or isinstance(block, Text) else NO_IMAGES for block in blocks]
     if any(isinstance(block, Image) for block in seen):
         return [_part(block) for block in seen]
@@ -128,6 +130,8 @@ def _part(block: UserBlock) -> JsonObject:
 
 
 def _said(blocks: Sequence[AssistantBlock]) -> JsonObject:
+    if len(blocks) == 1 and isinstance(blocks[0], Text):  # nearly every turn
+        return {"role": "assistant", "content": blocks[0].text or None}
     text = "\n\n".join(block.text for block in blocks if isinstance(block, Text))
     calls: list[JsonObject] = [
         {

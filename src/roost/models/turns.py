@@ -35,17 +35,18 @@ class Turn:
 
 def turns_of(messages: Iterable[Message]) -> list[Turn]:
     turns: list[Turn] = []
+    turn: Turn | None = None
     for message in messages:
-        by_model = isinstance(message, AssistantMessage)
-        joins = bool(turns) and bool(turns[-1].said) == by_model
-        if not joins:
-            turns.append(Turn())
+        joins = turn is not None and bool(turn.said) == isinstance(message, AssistantMessage)
+        if turn is None or not joins:
+            turn = Turn()
+            turns.append(turn)
         if isinstance(message, AssistantMessage):
-            turns[-1].said += _accepted_again(message.content, opens=not joins)
+            turn.said += _accepted_again(message.content, opens=not joins)
         elif isinstance(message, ToolResult):
-            turns[-1].results.append(message)
+            turn.results.append(message)
         else:
-            turns[-1].heard += map(shown, message.content)
+            turn.heard += map(shown, message.content)
     return turns
 
 
