@@ -3,6 +3,8 @@
 import errno
 from types import MappingProxyType
 
+from roost.core.errors import RoostError
+
 _ROOM = "make room, and do it again"
 _RIGHTS = "see whose it is, and as whom you run this"
 _PATH = "see that the path is right"
@@ -32,10 +34,16 @@ _TOLD = MappingProxyType(
 )
 
 
-def told(error: OSError) -> str | None:
+class MachineError(RoostError):
+    """The machine refused something."""
+
+    code = "machine"
+
+
+def told(error: OSError) -> MachineError | None:
     """None for what is no matter of files and disks."""
     found = _TOLD.get(error.errno or 0)
     if found is None:
         return None
     what, hint = found
-    return f"{what}{f': {error.filename}' if error.filename else ''} ({hint})"
+    return MachineError(f"{what}{f': {error.filename}' if error.filename else ''}", hint=hint)

@@ -3,22 +3,25 @@
 A part is loaded when it is asked for.
 """
 
+import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from types import MappingProxyType
+from typing import TypeAlias
 
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from roost import __version__
 from roost.cli import machine
-from roost.core.errors import RoostError
+from roost.core.errors import InvalidInput, RoostError
 
 FAILED, WRONG, UNREACHABLE, INTERRUPTED = 1, 2, 3, 130
 _CODES = MappingProxyType(
     {"unreachable": UNREACHABLE, "starting": UNREACHABLE, "connection_lost": UNREACHABLE}
 )
+Tell: TypeAlias = Callable[[Sequence[RoostError]], None]
 
 OVERVIEW = "overview"
 PARTS = MappingProxyType(
@@ -95,17 +98,30 @@ def application() -> App:
 def main(arguments: Sequence[str] = ()) -> int:
     """0 if all went well, 1 if something was refused or failed, 2 for a command that is not there, 3 if no gateway could
     be reached, 130 if it was interrupted."""
+    tell = as_data if "--json" in arguments else in_words
     try:
         code = _done(list(arguments) or [OVERVIEW])
         sys.stdout.flush()
     except CycloptsError as error:
-        sys.stderr.write(f"roost: {_misread(error)}\n")
+        tell([_misread(error)])
         return WRONG
     except (RoostError, OSError, ExceptionGroup) as error:
-        return refused(error)
+        return refused(error, tell)
     except KeyboardInterrupt:
         return INTERRUPTED
     return code if isinstance(code, int) else 0
+
+
+def in_words(errors: Sequence[RoostError]) -> None:
+    """What went wrong, for people. Several tasks may have met the same end."""
+    sys.stderr.write("".join(dict.fromkeys(f"roost: {error}\n" for error in errors)))
+
+
+def as_data(errors: Sequence[RoostError]) -> None:
+    """The first of it, for programs: one line."""
+    for error in errors[:1]:
+        found = {"code": error.code, "message": error.message, "hint": error.hint}
+        sys.stderr.write(f"{json.dumps({'error': found}, ensure_ascii=False)}\n")
 
 
 def _done(arguments: list[str]) -> object:
@@ -115,7 +131,7 @@ def _done(arguments: list[str]) -> object:
     return application()(arguments, exit_on_error=False, print_error=False, result_action="return_value")
 
 
-def _misread(error: CycloptsError) -> str:
+def _misread(error: CycloptsError) -> InvalidInput:
     command = " ".join(("roost", *(error.command_chain or ())))
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         told = f"`{command}` does not know {' '.join(error.unused_tokens)}"
@@ -124,7 +140,7 @@ def _misread(error: CycloptsError) -> str:
     else:
         told = str(error).strip()
         told = told if told.endswith("...") else told.removesuffix(".")
-    return f"{told} (see `{command} --help`)"
+    return InvalidInput(told, hint=f"see `{command} --help`")
 
 
 def _within(command: Sequence[str]) -> list[str]:
@@ -135,25 +151,23 @@ def _within(command: Sequence[str]) -> list[str]:
     return [name for name in found if not name.startswith("-")]
 
 
-def refused(error: Exception) -> int:
+def refused(error: Exception, tell: Tell = in_words) -> int:
     """Say what went wrong, without the tasks it went wrong in; what is no error of Roost's own, nor a matter of files and
     disks, goes on its way."""
-    leaves = list(_leaves(error))
-    told = [line for one in leaves if (line := _line(one)) is not None]
-    if len(told) != len(leaves):
+    # Whoever read has read enough, as `head` does, is told nothing.
+    failures = [one for one in _leaves(error) if not isinstance(one, BrokenPipeError)]
+    told = [own for one in failures if (own := _own(one)) is not None]
+    if len(told) != len(failures):
         raise error
-    # Several tasks may have met the same end. Whoever read has read enough, as `head` does, is told nothing.
-    sys.stderr.write("".join(dict.fromkeys(f"roost: {line}\n" for line in told if line)))
+    tell(told)
     _let_go()
-    return next((_CODES.get(one.code, FAILED) for one in leaves if isinstance(one, RoostError)), FAILED)
+    return next((_CODES.get(one.code, FAILED) for one in failures if isinstance(one, RoostError)), FAILED)
 
 
-def _line(error: Exception) -> str | None:
+def _own(error: Exception) -> RoostError | None:
     match error:
         case RoostError():
-            return str(error)
-        case BrokenPipeError():
-            return ""
+            return error
         case OSError():
             return machine.told(error)
         case _:

@@ -20,7 +20,9 @@ def test_it_says_what_is_wrong_with_which_file_and_what_to_do(code: int, words: 
 
 
 def test_output_has_no_name() -> None:
-    assert told(OSError(errno.ENOSPC, "x")) == "no space is left on the disk (make room, and do it again)"
+    assert (
+        str(told(OSError(errno.ENOSPC, "x"))) == "no space is left on the disk (make room, and do it again)"
+    )
 
 
 def test_what_is_no_matter_of_files_is_not_told() -> None:

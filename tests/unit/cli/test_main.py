@@ -1,6 +1,7 @@
 """Which part of the `roost` command is asked for, and how it ends."""
 
 import errno
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from roost import __version__
-from roost.cli.main import PARTS, WRONG, application, main, refused
+from roost.cli.main import PARTS, UNREACHABLE, WRONG, application, as_data, main, refused
 from roost.config import from_environment
 from roost.core.errors import Fenced, NotFound
 from tests.imported import imported
@@ -86,6 +87,40 @@ def test_errors_are_told_once_and_without_the_tasks_they_happened_in(
         refused(ExceptionGroup("outer", [inner, Fenced("the lease is lost"), NotFound("no such run")])) == 1
     )
     assert capsys.readouterr().err == "roost: the lease is lost\nroost: no such run\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "ends", "code"),
+    [
+        (("gateway", "health"), UNREACHABLE, "unreachable"),
+        (("config", "get", "session.nonsense"), 1, "not_found"),
+        (("sessions", "shwo"), WRONG, "invalid_input"),
+        (("chat",), 1, "invalid_input"),
+    ],
+)
+def test_a_program_is_told_what_went_wrong_in_one_line_of_json(
+    words: tuple[str, ...], ends: int, code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main((*words, "--json")) == ends
+    said = capsys.readouterr()
+    assert said.out == ""
+    (line,) = said.err.splitlines()
+    found = json.loads(line)
+    assert found["error"].keys() == {"code", "message", "hint"}
+    assert found["error"]["code"] == code
+    assert found["error"]["hint"]
+
+
+def test_of_several_errors_a_program_is_told_the_first(capsys: pytest.CaptureFixture[str]) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device", "/home/gateway.token")
+    assert refused(ExceptionGroup("outer", [full, NotFound("no such run")]), as_data) == 1
+    assert json.loads(capsys.readouterr().err) == {
+        "error": {
+            "code": "machine",
+            "message": "no space is left on the disk: /home/gateway.token",
+            "hint": "make room, and do it again",
+        }
+    }
 
 
 def test_an_error_that_is_not_roosts_own_is_not_made_to_look_like_one() -> None:
