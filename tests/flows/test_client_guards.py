@@ -89,15 +89,19 @@ async def test_a_run_that_ended_unheard_is_told_of_after_a_gap(opened: Opened) -
 
 async def test_a_run_that_ended_while_nobody_listened_is_told_of_by_who_listens_next(opened: Opened) -> None:
     async with opened() as (gate, client), anyio.create_task_group() as group:
+        await client.call("sessions.create", {"key": "main"})
+        await client.call("sessions.patch", {"key": "main", "responseUsage": "tokens"})
         gate.bench.model.add((Say("words"),))
         await client.call("chat.send", send("hello", "run-1"))
-        await client.event("chat", state="final")
+        first = (await client.event("chat", state="final"))["message"]
         late = Fanout(gate.house)
         await hears(gate, late, began(await _run(gate, "run-1")))
         client.events.clear()
         group.start_soon(late.serve)
         final = await client.event("chat", state="final")
         assert final["message"]["content"][0]["text"] == "words"
+        assert final["message"]["usage"] == first["usage"]
+        assert first["usage"]["estimated"] is True
         group.cancel_scope.cancel()
 
 

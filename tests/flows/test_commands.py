@@ -18,12 +18,13 @@ from roost.core.deliveries import DeliveryKind
 from roost.core.effects import AcceptInput, Effects, OpenSession, OweCompletion, QueueRun, RequestStop
 from roost.core.envelopes import Conversation
 from roost.core.exchanges import Completion
+from roost.core.figures import thousands
 from roost.core.inbound import InboundState, InputMode
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import AssistantMessage, StopReason, ToolCall, UserMessage, text_of
 from roost.core.models import FailureKind
 from roost.core.principals import OWNER
-from roost.core.queries import HistoryQuery
+from roost.core.queries import HistoryQuery, LedgerQuery
 from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
 from roost.core.runs import Lane, Request, RunState, StopRequest
 from roost.core.sessions import SessionStatus
@@ -295,6 +296,19 @@ async def test_reasons_and_figures_are_sent_as_the_session_wants_them(bench: Ben
         replies = await bench.replies(at_least=2)
     assert replies[1].startswith("four\n\n[")
     assert await said(bench) == ["two and two?", "four"]
+
+
+async def test_what_a_provider_did_not_count_is_sent_as_the_estimate_of_the_ledger(bench: Bench) -> None:
+    bench.model.add((Say("four"),))
+    async with bench.serving():
+        await bench.say("/usage tokens")
+        await bench.say("two and two?")
+        replies = await bench.replies(at_least=2)
+    (row,) = await bench.store.ledger(LedgerQuery(), offset=0, limit=9)
+    assert row.estimated
+    assert row.usage.output > 0
+    counted = f"~{thousands(row.usage.input)} tokens in, ~{thousands(row.usage.output)} out"
+    assert replies[1] == f"four\n\n[{counted}]"
 
 
 async def test_a_command_delivered_again_is_done_and_answered_once(bench: Bench) -> None:

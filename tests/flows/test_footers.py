@@ -3,6 +3,7 @@
 from typing import Any
 
 from roost.core.messages import Usage
+from roost.core.queries import LedgerQuery
 from roost.testing.scripts import Say, Spend, Think
 from roost.testing.wires import LocalClient
 from tests.flows.served import Gate, Opened, send
@@ -47,6 +48,17 @@ async def test_reasoning_is_told_before_the_answer_and_stands_with_it(opened: Op
         assert told == ["thinking: two and two", "assistant: four"]
         row = (await client.call("sessions.describe", {"key": "main"}))["session"]
         assert row["reasoningLevel"] == "on"
+
+
+async def test_figures_that_the_provider_did_not_count_are_told_as_estimated(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        await set_(client, "/usage tokens")
+        gate.bench.model.add((Say("four"),))
+        await client.call("chat.send", send("two and two?", "run-1"))
+        message = (await client.event("chat", runId="run-1", state="final"))["message"]
+        (row,) = await gate.bench.store.ledger(LedgerQuery(), offset=0, limit=9)
+        assert message["usage"]["estimated"] is True
+        assert (message["usage"]["input"], message["usage"]["output"]) == (row.usage.input, row.usage.output)
 
 
 async def test_figures_stand_with_the_answer_as_far_as_they_were_asked_for(opened: Opened) -> None:

@@ -9,6 +9,8 @@ from roost.client import Answer, Delta, Figures, Piece, Thought, ToolStep
 from roost.core.figures import MICROS
 from roost.core.footers import figures
 from roost.core.jsonvalue import JsonObject
+from roost.core.ledger import Counted
+from roost.core.messages import Usage
 from roost.core.sessions import Verbosity
 
 REASONING = "Reasoning:\n"
@@ -108,4 +110,5 @@ def _is_styled() -> bool:
 
 
 def _told(found: Figures) -> str:
-    return figures(found.tokens_in, found.tokens_out, found.model, round(found.cost * MICROS))
+    usage = Usage(input=found.tokens_in, output=found.tokens_out, cost_micros=round(found.cost * MICROS))
+    return figures(Counted(usage, found.estimated), found.model)

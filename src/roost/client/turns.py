@@ -38,12 +38,14 @@ class ToolStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What the last call of a turn took; `model` and `cost`, in dollars, only where the session shows them too."""
+    """What the last call of a turn took, or about that where its provider did not say; `model` and `cost`, in dollars, only
+    where the session shows them too."""
 
     tokens_in: int
     tokens_out: int
     model: str | None = None
     cost: float = 0.0
+    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,14 +137,16 @@ def _figures(message: JsonObject) -> Figures | None:
     tokens_in, tokens_out = usage.get("input"), usage.get("output")
     if not isinstance(tokens_in, int) or not isinstance(tokens_out, int):
         return None
+    estimated = usage.get("estimated") is True
     if not isinstance(model, str):
-        return Figures(tokens_in=tokens_in, tokens_out=tokens_out)
+        return Figures(tokens_in=tokens_in, tokens_out=tokens_out, estimated=estimated)
     cost = _object(usage.get("cost")).get("total")
     return Figures(
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         model=f"{message.get('provider')}/{model}",
         cost=cost if isinstance(cost, int | float) else 0.0,
+        estimated=estimated,
     )
 
 

@@ -1,19 +1,13 @@
 """The tokens of a model call: as its provider counted them, else estimated."""
 
-from typing import NamedTuple
-
 from roost.core.contextsize import overhead_tokens
+from roost.core.ledger import Counted
 from roost.core.messages import AssistantMessage, Message, Text, Usage
 from roost.core.models import ModelRequest
 from roost.core.pricing import priced
 from roost.core.tokens import estimate_message
 
 _CHARS_PER_TOKEN = 4
-
-
-class Counted(NamedTuple):
-    usage: Usage
-    estimated: bool
 
 
 def usage_of(request: ModelRequest, answer: AssistantMessage) -> Counted:

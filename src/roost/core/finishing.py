@@ -9,7 +9,7 @@ from roost.core.endings import Ending
 from roost.core.entries import EntryDraft
 from roost.core.footers import framed
 from roost.core.handover import hand_over
-from roost.core.ledger import LedgerRow
+from roost.core.ledger import Counted, LedgerRow, taken_by
 from roost.core.messages import AssistantMessage, Body
 from roost.core.notices import derived_id, notice
 from roost.core.runs import Outcome, RunKind, RunState
@@ -38,6 +38,11 @@ class End:
     follows: Upkeep | None = None
     spent: tuple[LedgerRow, ...] = ()
 
+    def took(self) -> Counted:
+        """What its last words did."""
+        words = self.played.words
+        return Counted() if words is None else taken_by(words, self.spent)
+
 
 def conclude(snapshot: RunSnapshot, end: End, ending: Ending) -> Effects:
     """All that is written when a run has ended here; `ending` is the end as the store judges it."""
@@ -47,7 +52,7 @@ def conclude(snapshot: RunSnapshot, end: End, ending: Ending) -> Effects:
         *(RecordUsage(row=row) for row in end.spent),
         *(() if follows is None else upkeep.sized(snapshot, follows.load)),
         *_entries(snapshot, end.played),
-        *_reply(snapshot, ending, end.played.words),
+        *_reply(snapshot, ending, end),
         *_notices(snapshot, ending.outcome, told),
         *finish(snapshot, ending),
         *(() if follows is None else upkeep.follow(snapshot, follows, ending.outcome.at)),
@@ -87,7 +92,7 @@ def _entries(snapshot: RunSnapshot, played: Played) -> Effects:
     return (AppendEntries(key=run.key, drafts=drafts),)
 
 
-def _reply(snapshot: RunSnapshot, ending: Ending, words: AssistantMessage | None) -> Effects:
+def _reply(snapshot: RunSnapshot, ending: Ending, end: End) -> Effects:
     run, session = snapshot.run, snapshot.session.session
     address = run.request.reply_to
     if ending.said is None or address is None or not run.request.kind.answers or session is None:
@@ -97,7 +102,7 @@ def _reply(snapshot: RunSnapshot, ending: Ending, words: AssistantMessage | None
         key=run.key,
         address=address,
         kind=DeliveryKind.REPLY,
-        text=framed(ending.said, words, session.overrides),
+        text=framed(ending.said, end.played.words, end.took(), session.overrides),
         created_at=ending.outcome.at,
         run_id=run.id,
         ready_at=ending.outcome.at,

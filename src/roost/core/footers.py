@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from roost.core.figures import dollars, thousands
+from roost.core.ledger import Counted
 from roost.core.messages import AssistantMessage, Thinking
 from roost.core.sessions import Overrides
 
@@ -26,11 +27,11 @@ class Reasoning(StrEnum):
     STREAM = "stream"
 
 
-def framed(said: str, words: AssistantMessage | None, overrides: Overrides) -> str:
+def framed(said: str, words: AssistantMessage | None, took: Counted, overrides: Overrides) -> str:
     """An answer as it is sent in a session with these settings."""
     if words is None:
         return said
-    thoughts, below = reasoning_of(words, overrides), _below(words, usage_level(overrides))
+    thoughts, below = reasoning_of(words, overrides), _below(words, took, usage_level(overrides))
     before = f"Reasoning:\n{thoughts}" if thoughts else ""
     return "\n\n".join(part for part in (before, said, below) if part)
 
@@ -47,20 +48,20 @@ def usage_level(overrides: Overrides) -> UsageLevel:
     return UsageLevel.parse(overrides.usage or "") or UsageLevel.OFF
 
 
-def figures(tokens_in: int, tokens_out: int, model: str | None = None, cost_micros: int = 0) -> str:
-    """The line below an answer; with its model, what it cost too."""
-    counted = f"{thousands(tokens_in)} tokens in, {thousands(tokens_out)} out"
-    return f"[{counted}]" if model is None else f"[{model}: {counted}, {dollars(cost_micros)}]"
+def figures(took: Counted, model: str | None = None) -> str:
+    """The line below an answer; with its model, what it cost too. What nobody counted is marked."""
+    usage, about = took.usage, "~" if took.estimated else ""
+    counted = f"{about}{thousands(usage.input)} tokens in, {about}{thousands(usage.output)} out"
+    return f"[{counted}]" if model is None else f"[{model}: {counted}, {about}{dollars(usage.cost_micros)}]"
 
 
-def _below(words: AssistantMessage, level: UsageLevel) -> str:
-    usage = words.usage
+def _below(words: AssistantMessage, took: Counted, level: UsageLevel) -> str:
     match level:
         case UsageLevel.OFF:
             return ""
         case UsageLevel.TOKENS:
-            return figures(usage.input, usage.output)
+            return figures(took)
         case UsageLevel.FULL:
-            return figures(usage.input, usage.output, f"{words.provider}/{words.model}", usage.cost_micros)
+            return figures(took, f"{words.provider}/{words.model}")
         case _:
             assert_never(level)

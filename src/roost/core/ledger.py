@@ -1,11 +1,20 @@
 """Append-only facts: what every model call cost, and what was refused and why."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from roost.core.keys import SessionKey
-from roost.core.messages import Usage
+from roost.core.messages import AssistantMessage, Usage
 from roost.core.principals import Principal
 from roost.core.runs import RunKind
+
+
+class Counted(NamedTuple):
+    """What a call used: as its provider counted it, or about that."""
+
+    usage: Usage = Usage()
+    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +33,17 @@ class LedgerRow:
     model: str
     usage: Usage
     estimated: bool = False
+
+    def is_of(self, words: AssistantMessage) -> bool:
+        """Whether these were said in this call."""
+        return (self.at, self.provider, self.model) == (words.at, words.provider, words.model)
+
+
+def taken_by(words: AssistantMessage, rows: Iterable[LedgerRow]) -> Counted:
+    """What the call used in which these words were said; the row of one that its provider did not count is among them."""
+    if words.usage != Usage():
+        return Counted(words.usage)
+    return next((Counted(row.usage, row.estimated) for row in rows if row.is_of(words)), Counted())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

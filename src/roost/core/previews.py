@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
 from roost.core.keys import SessionKey
+from roost.core.ledger import Counted
 from roost.core.messages import AssistantMessage, Text, ToolCall, text_of
 from roost.core.models import ModelRef
 from roost.core.runs import Run
@@ -30,10 +31,12 @@ class RunBegan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOver:
-    """How a run ended, after that was stored; `words` are its last, and `overrides` say what is shown with them."""
+    """How a run ended, after that was stored; `words` are its last, `took` is what they did, and `overrides` say what is
+    shown with them."""
 
     run: Run
     words: AssistantMessage | None = None
+    took: Counted = field(default_factory=Counted)
     overrides: Overrides = field(default_factory=Overrides)
 
     @property

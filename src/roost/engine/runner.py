@@ -218,7 +218,7 @@ class Runner:
             return concluded(snapshot)
 
         ended = await self._store.finish_run(run.claim, advance)
-        return RunOver(run=ended, words=end.played.words, overrides=overrides)
+        return RunOver(run=ended, words=end.played.words, took=end.took(), overrides=overrides)
 
     async def _conclusion(self, run: Run, end: End) -> Advance:
         stats, rules = await self._stats(run, end), self._book.current

@@ -54,7 +54,8 @@ TABLE = (
         audience=Audience.READERS,
         about="What a run says, by `state`: status, delta, then one of final, aborted, error. A delta has the increment "
         "and all of it so far. The `message` of a final one has a block `thinking` where the session has a `reasoningLevel`, "
-        "and by its `responseUsage` `usage` (`tokens`), with its cost, `provider` and `model` (`full`).",
+        "and by its `responseUsage` `usage` (`tokens`), with its cost, `provider` and `model` (`full`); "
+        "`estimated` stands in it where the provider counted nothing.",
     ),
     Told(
         name=CRON,

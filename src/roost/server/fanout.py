@@ -24,10 +24,11 @@ from roost.core.feeds import (
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
+from roost.core.ledger import Counted, taken_by
 from roost.core.messages import AssistantMessage, UserMessage, text_of
 from roost.core.previews import Piece, Preview, RunBegan, RunOver
 from roost.core.principals import OWNER
-from roost.core.queries import HistoryQuery
+from roost.core.queries import HistoryQuery, LedgerQuery
 from roost.core.redaction import redact
 from roost.core.runs import Run, RunKind, RunState
 from roost.core.sessions import Overrides, Session
@@ -338,10 +339,11 @@ class Fanout:
             self._house.sends.begun(run.id)
             return
         self._begin(run)
-        session = await self._house.store.session(run.key)
+        session, words = await self._house.store.session(run.key), await self._last_words(run)
         over = RunOver(
             run=run,
-            words=await self._last_words(run),
+            words=words,
+            took=await self._took(run.key, words),
             overrides=Overrides() if session is None else session.overrides,
         )
         await self._preview(over, _all)
@@ -364,6 +366,12 @@ class Fanout:
         page = await self._house.store.history(within)
         said = (entry.body for entry in reversed(page.entries) if entry.run_id == run.id)
         return next((body for body in said if isinstance(body, AssistantMessage)), None)
+
+    async def _took(self, key: SessionKey, words: AssistantMessage | None) -> Counted:
+        if words is None:
+            return Counted()
+        then = LedgerQuery(key=key, since=words.at, until=words.at + 1)
+        return taken_by(words, await self._house.store.ledger(then, offset=0, limit=PAGE))
 
 
 def _all(events: tuple[Event, ...]) -> tuple[Event, ...]:

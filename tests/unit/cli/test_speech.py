@@ -1,7 +1,7 @@
 """What an agent says, on the output."""
 
 from roost.cli.speech import Speech, shows_steps
-from roost.client import Answer, Delta, Thought, ToolStep
+from roost.client import Answer, Delta, Figures, Thought, ToolStep
 
 
 def said(text: str) -> Delta:
@@ -49,3 +49,14 @@ def test_what_is_broken_off_is_not_gone_on_with() -> None:
     speech.break_off()
     speech.show(said("Once upon"))
     assert "".join(written) == "Once\nOnce upon"
+
+
+def test_what_an_answer_took_stands_below_it_marked_where_nobody_counted() -> None:
+    written: list[str] = []
+    speech = Speech(written.append)
+    speech.show(Answer(text="four", figures=Figures(tokens_in=1_200, tokens_out=3)))
+    about = Figures(tokens_in=8, tokens_out=3, model="p/m", cost=0.005, estimated=True)
+    speech.show(Answer(text="five", figures=about))
+    assert "".join(written) == (
+        "four\n\n[1.2k tokens in, 3 out]\nfive\n\n[p/m: ~8 tokens in, ~3 out, ~$0.0050]\n"
+    )

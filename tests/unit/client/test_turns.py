@@ -44,6 +44,10 @@ def test_what_is_thought_and_what_it_took_are_told_where_the_session_shows_them(
     assert turn.hear(chat("final", message=full)) == Answer(
         text="a", figures=Figures(tokens_in=5, tokens_out=2, model="p/m", cost=0.25)
     )
+    about: JsonValue = {"content": "a", "usage": {"input": 5, "output": 2, "estimated": True}}
+    assert turn.hear(chat("final", message=about)) == Answer(
+        text="a", figures=Figures(tokens_in=5, tokens_out=2, estimated=True)
+    )
     free: JsonValue = {"content": "a", "usage": {"input": 5, "output": 2}, "provider": "p", "model": "m"}
     assert turn.hear(chat("final", message=free)) == Answer(
         text="a", figures=Figures(tokens_in=5, tokens_out=2, model="p/m")

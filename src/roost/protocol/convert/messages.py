@@ -10,6 +10,7 @@ from roost.core.footers import UsageLevel, reasoning_of, usage_level
 from roost.core.inbound import InboundRecord
 from roost.core.jsonl_messages import message_to_json
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.ledger import Counted
 from roost.core.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -152,7 +153,9 @@ def text_message(text: str, at: int) -> JsonObject:
     return {"role": "assistant", "content": [{"type": "text", "text": text}], "timestamp": at}
 
 
-def answer_message(text: str, words: AssistantMessage, overrides: Overrides, at: int) -> JsonObject:
+def answer_message(
+    text: str, words: AssistantMessage, took: Counted, overrides: Overrides, at: int
+) -> JsonObject:
     """The same of a whole answer, with the reasoning and the figures that its session shows, as its row has them."""
     thoughts, level = reasoning_of(words, overrides), usage_level(overrides)
     before: list[JsonValue] = [{"type": "thinking", "thinking": thoughts}] if thoughts else []
@@ -162,16 +165,17 @@ def answer_message(text: str, words: AssistantMessage, overrides: Overrides, at:
         "timestamp": at,
     }
     if level is not UsageLevel.OFF:
-        message["usage"] = _usage(words, priced=level is UsageLevel.FULL)
+        message["usage"] = _usage(words, took, priced=level is UsageLevel.FULL)
     if level is UsageLevel.FULL:
         message |= {"provider": words.provider, "model": words.model}
     return message
 
 
-def _usage(words: AssistantMessage, *, priced: bool) -> JsonObject:
-    used = message_to_json(words)["usage"]
+def _usage(words: AssistantMessage, took: Counted, *, priced: bool) -> JsonObject:
+    used = message_to_json(replace(words, usage=took.usage))["usage"]
     assert isinstance(used, dict)
-    return {name: value for name, value in used.items() if priced or name != "cost"}
+    shown = {name: value for name, value in used.items() if priced or name != "cost"}
+    return {**shown, "estimated": True} if took.estimated else shown
 
 
 def _texts(entry: Entry) -> Iterator[str]:

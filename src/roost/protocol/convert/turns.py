@@ -5,6 +5,7 @@ from typing import assert_never
 from roost.core import toolnames
 from roost.core.endings import visible
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.ledger import Counted
 from roost.core.messages import Image, Text, text_of
 from roost.core.previews import (
     ModelAsked,
@@ -161,7 +162,7 @@ class Turn:
         self.over = True
         outcome, words = ended.run.outcome, ended.words
         begun = self._begin(now)
-        spent = () if words is None else (self._agent("usage", {"outputTokens": words.usage.output}, now),)
+        spent = () if words is None else (self._agent("usage", _spent(ended.took), now),)
         if outcome is None or outcome.succeeded:
             return (*begun, *spent, *self._done(ended, now))
         if outcome.state is RunState.KILLED:
@@ -178,7 +179,7 @@ class Turn:
         end: JsonObject = {**self._end("end", reason, now), "terminalReply": reply}
         message: dict[str, JsonValue] = {}
         if words is not None and text is not None:
-            message = {"message": answer_message(text, words, ended.overrides, now)}
+            message = {"message": answer_message(text, words, ended.took, ended.overrides, now)}
         yielded: dict[str, JsonValue] = {"yielded": True} if outcome and outcome.yielded else {}
         return (
             self._agent("lifecycle", {"phase": "finishing", "stopReason": reason}, now),
@@ -256,6 +257,11 @@ def never_answered(run_name: str, key: str, agent: str, reason: str) -> JsonObje
     named: dict[str, JsonValue] = {"agentId": agent} if agent else {}
     base: dict[str, JsonValue] = {"runId": run_name, "sessionKey": key, **named, "seq": 1}
     return {**base, "state": "aborted", "stopReason": "stop", "errorMessage": reason}
+
+
+def _spent(took: Counted) -> JsonObject:
+    marked: JsonObject = {"estimated": True} if took.estimated else {}
+    return {"outputTokens": took.usage.output, **marked}
 
 
 def _item(call_id: str, name: str) -> dict[str, JsonValue]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from roost.core.keys import KeyKind, SessionKey
+from roost.core.ledger import Counted
 from roost.core.messages import AssistantMessage, Image, StopReason, Text, Thinking, ToolCall, Usage
 from roost.core.models import ModelRef
 from roost.core.previews import (
@@ -41,7 +42,8 @@ def spoken(text: str, offset: int = 0, number: int = 1) -> SpokenText:
 
 
 def ended(state: RunState, said: AssistantMessage | None = None, **more: Any) -> RunOver:
-    return RunOver(run=replace(RUN, outcome=Outcome(state=state, at=9, **more)), words=said)
+    took = Counted() if said is None else Counted(said.usage)
+    return RunOver(run=replace(RUN, outcome=Outcome(state=state, at=9, **more)), words=said, took=took)
 
 
 def told(turn: Turn, *previews: Preview) -> list[dict[str, Any]]:
@@ -210,3 +212,22 @@ def test_an_answer_is_told_with_what_its_session_shows(
     usage = {"usage": set(message["usage"])} if "usage" in message else {}
     named = {name: message[name] for name in ("provider", "model") if name in message}
     assert {**thoughts, **usage, **named} == shown
+
+
+def test_figures_that_no_provider_counted_are_told_as_estimated(turn: Turn) -> None:
+    said = AssistantMessage(content=(Text("yes"),), at=5, provider="p", model="m")
+    about = Counted(Usage(input=8, output=3, total=11), estimated=True)
+    over = replace(ended(RunState.DONE, said), took=about, overrides=Overrides(usage="tokens"))
+    payloads = [event.payload for event in turn.tell(over, 7)]
+    message = next(payload["message"] for payload in payloads if payload.get("state") == "final")
+    assert isinstance(message, dict)
+    assert message["usage"] == {
+        "input": 8,
+        "output": 3,
+        "cacheRead": 0,
+        "cacheWrite": 0,
+        "totalTokens": 11,
+        "estimated": True,
+    }
+    spent = next(payload["data"] for payload in payloads if payload.get("stream") == "usage")
+    assert spent == {"outputTokens": 3, "estimated": True}
