@@ -21,12 +21,14 @@ from roost.cli.conversation import SHOWN, Conversation
 from roost.cli.prompts import Prompts
 from roost.cli.rows import message_line, sessions_table
 from roost.cli.show import say
+from roost.cli.status import address_of
 from roost.cli.where import HERE, Where, anywhere
 from roost.client import Client, ConnectionLost
 from roost.core.errors import InvalidInput
 from roost.protocol.families.agents import COMMANDS
 from roost.protocol.families.chat import ABORT, HISTORY
 from roost.protocol.families.sessions import LIST, Listed
+from roost.protocol.families.status import STATUS
 
 SWITCH, QUIT = "/switch", "/quit"
 LISTED = 20
@@ -37,6 +39,13 @@ HELP = (
     f"what is typed during an answer is sent at once, Ctrl-C or stop ends it, {QUIT} or Ctrl-D leaves."
 )
 UNHEARD = "nothing more was heard: the gateway is away"
+UNFINISHED = "what is not answered yet will be in the history"
+BROKEN_OFF = "an answer is not finished: the next gateway or command takes it up again"
+
+
+class Left(Exception):
+    """A person left a gateway in this process and waits for nothing: what is under way is broken off, as by a gateway that
+    is stopped."""
 
 
 def chat(
@@ -50,11 +59,13 @@ def chat(
     prompts = Prompts()
     watch = Watch(prompts.show_again)
     with (
+        suppress(Left),
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(anywhere(where, watch.absence())) as client,
         typing.history(where.source().home),
     ):
-        return Chat(portal, client, session, watch, prompts).talk()
+        Chat(portal, client, session, watch, prompts).talk()
+    return 0
 
 
 @contextmanager
@@ -98,9 +109,10 @@ class Chat:
         self._following: Future[None] | None = None
         self._stopping = False
 
-    def talk(self) -> int:
-        """Until the input ends; where nobody types, the last answer is waited for."""
+    def talk(self) -> None:
+        """Until the input ends; where nobody types, the last answer is waited for, and else `Left` may be raised."""
         live = self._prompts.live
+        alone = live and self._portal.call(self._is_alone)
         commands = self._portal.call(self._commands)
         self._portal.call(self._list)
         typing.complete((*commands, SWITCH, QUIT), lambda: self._listed, self._prompts.line if live else None)
@@ -117,8 +129,13 @@ class Chat:
                 self._switch(words.removeprefix(SWITCH).strip())
             elif words:
                 self._say(words)
-        self._end()
-        return 0
+        unfinished = self._end()
+        if alone and (unfinished or self._portal.call(self._is_working)):
+            say(BROKEN_OFF)
+        elif unfinished:
+            say(UNFINISHED)
+        if alone:
+            raise Left
 
     def _line(self) -> str | None:
         try:
@@ -156,7 +173,8 @@ class Chat:
         elif self._conversation is None:
             self._patiently(self._enter)
         else:
-            self._end(f"{before} goes on with its answer; {SWITCH} {before} shows it")
+            if self._end():
+                say(f"{before} goes on with its answer; {SWITCH} {before} shows it")
             self._follow()
 
     def _follow(self) -> None:
@@ -165,16 +183,16 @@ class Chat:
         self._following = self._portal.start_task_soon(self._conversation.follow)
         self._patiently(self._conversation.entered.wait)
 
-    def _end(self, unfinished: str = "what is not answered yet will be in the history") -> None:
-        """Show no more of the session. What was typed is sent, unless there is nobody to send it to."""
+    def _end(self) -> bool:
+        """Show no more of the session; whether an answer is under way. What was typed is sent, unless there is nobody to
+        send it to."""
         if self._conversation is None or self._following is None:
-            return
+            return False
         if not self._watch.away:
             self._patiently(self._conversation.all_sent)
         self._following.cancel()
         self._prompts.finish()
-        if self._conversation.is_busy():
-            say(unfinished)
+        return self._conversation.is_busy()
 
     def _patiently(self, work: Callable[[], Awaitable[object]]) -> None:
         with _first_interrupt(lambda: self._portal.start_task_soon(self._leave)):
@@ -183,6 +201,14 @@ class Chat:
     async def _commands(self) -> tuple[str, ...]:
         rows = (await self._client.call(COMMANDS))["commands"]
         return tuple(f"/{row.get('name')}" for row in rows)
+
+    async def _is_alone(self) -> bool:
+        """Whether the gateway is one in this process, which ends with it."""
+        found = await self._client.call(STATUS)
+        return address_of(found) is None
+
+    async def _is_working(self) -> bool:
+        return any(row.get("hasActiveRun") is True for row in (await self._list())["sessions"])
 
     async def _wait(self, work: Callable[[], Awaitable[object]]) -> None:
         """For what the gateway says, unless it is left."""

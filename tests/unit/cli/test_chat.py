@@ -315,10 +315,11 @@ def test_on_a_terminal_an_interrupt_stops_the_answer_and_keeps_the_line(home: Pa
         assert terminal.ends() == 0
 
 
-def test_on_a_terminal_who_leaves_before_the_answer_is_told_where_it_will_be(home: Path) -> None:
-    rest = anyio.Event()
+def test_on_a_terminal_who_leaves_before_the_answer_is_out_at_once_and_told_what_becomes_of_it(
+    home: Path,
+) -> None:
     with (
-        answering(home, (Say("Once upon a time"), Until(rest))) as portal,
+        answering(home, (Say("Once upon a time"), Hang())),
         Terminal(["chat"], {"ROOST_HOME": str(home)}) as terminal,
     ):
         terminal.shows("main> ")
@@ -327,8 +328,7 @@ def test_on_a_terminal_who_leaves_before_the_answer_is_told_where_it_will_be(hom
         terminal.types("/st\t\t")
         terminal.shows("Once upon a time\r\n/status  /steer  /stop\r\nmain> /st")
         terminal.types("\x15\x04")
-        terminal.shows("what is not answered yet will be in the history")
-        portal.call(rest.set)
+        terminal.shows("an answer is not finished: the next gateway or command takes it up again")
         assert terminal.ends() == 0
 
 

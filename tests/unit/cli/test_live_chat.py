@@ -3,7 +3,7 @@
 import io
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,11 +12,11 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from roost.cli.absence import Watch
-from roost.cli.chat import Chat
+from roost.cli.chat import BROKEN_OFF, UNFINISHED, Chat, Left
 from roost.cli.prompts import Prompts
 from roost.cli.where import HERE, anywhere
 from roost.testing.scripts import Hang, Say, Until
-from tests.unit.cli.conftest import Screen
+from tests.unit.cli.conftest import Screen, Told, serving
 from tests.unit.cli.grids import Grid
 from tests.unit.cli.test_chat import answering
 
@@ -68,12 +68,13 @@ def console(monkeypatch: pytest.MonkeyPatch, *lines: Line) -> Iterator[tuple[Con
         yield screen, prompts
 
 
-def talked(prompts: Prompts) -> int:
+def talked(prompts: Prompts) -> None:
     with (
+        suppress(Left),
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(anywhere(HERE, Watch().absence(60))) as client,
     ):
-        return Chat(portal, client, "main", Watch(prompts.show_again), prompts).talk()
+        Chat(portal, client, "main", Watch(prompts.show_again), prompts).talk()
 
 
 def test_what_is_written_stands_above_what_is_typed_and_goes_on_where_it_ended(
@@ -130,7 +131,7 @@ def test_commands_are_answered_and_messages_sent_while_an_answer_comes(
             ("a new session other", "/quit"),
         )
         with console(monkeypatch, *lines) as (screen, prompts):
-            assert talked(prompts) == 0
+            talked(prompts)
     text = "\n".join(screen.rows())
     assert text.count("upon a time") == text.count("second answer") == 1
     assert text.index("upon a time") < text.index("second answer")
@@ -150,5 +151,49 @@ def test_an_interrupt_stops_the_answer_and_else_gives_up_the_line(
             ("no answer: ", "/quit"),
         )
         with console(monkeypatch, *lines) as (screen, prompts):
-            assert talked(prompts) == 0
+            talked(prompts)
     assert screen.getvalue().count("no answer: ") == 1
+    assert BROKEN_OFF not in screen.getvalue()
+
+
+def test_who_leaves_waits_for_no_answer_and_the_next_start_takes_it_up(
+    home: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+) -> None:
+    with answering(home, (Say("Once "), Hang()), (Say("Once upon a time"),)):
+        with console(monkeypatch, ("main> ", "tell me a story"), ("Once", "/quit")) as (screen, prompts):
+            talked(prompts)
+        assert screen.rows()[-2:] == [BROKEN_OFF, ""]
+        # What is under way is waited for before it ends.
+        told("status")
+        said = told("sessions", "history", "main")
+    assert said.count("tell me a story") == said.count("Once upon a time") == 1
+
+
+def test_an_answer_in_another_session_is_broken_off_too_and_told_of(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with answering(home, (Say("Once "), Hang())):
+        lines = (
+            ("main> ", "tell me a story"),
+            ("Once", "/switch other"),
+            ("main goes on with its answer", "/quit"),
+        )
+        with console(monkeypatch, *lines) as (screen, prompts):
+            talked(prompts)
+    assert screen.rows()[-2:] == [BROKEN_OFF, ""]
+
+
+def test_who_leaves_a_gateway_that_stays_finds_the_answer_in_the_history(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on = anyio.Event()
+    with answering(home, (Say("Once "), Until(goes_on), Say("upon a time"))) as portal, serving(home):
+        with console(monkeypatch, ("main> ", "tell me a story"), ("Once", "/quit")) as (screen, prompts):
+            talked(prompts)
+        assert screen.rows()[-2:] == [UNFINISHED, ""]
+        with console(monkeypatch, ("main> ", lambda: portal.call(goes_on.set)), ("upon a time", "/quit")) as (
+            screen,
+            prompts,
+        ):
+            talked(prompts)
+        assert UNFINISHED not in screen.getvalue()
