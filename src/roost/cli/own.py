@@ -19,6 +19,7 @@ from roost.core.errors import InvalidInput, LeaseHeld, RoostError
 from roost.core.secrets import Secret
 
 _INTRODUCTION = Introduction(version=__version__)
+_STRANGE = frozenset({"DEVICE_IDENTITY_REQUIRED", "AUTH_TOKEN_MISMATCH", "AUTH_PASSWORD_MISMATCH"})
 
 
 @asynccontextmanager
@@ -67,7 +68,7 @@ async def _entered(stack: AsyncExitStack, loaded: Loaded, token: str | None, abs
     except Starting:
         raise
     except (Unreachable, Refused) as error:
-        failures: list[RoostError] = [error]
+        failures: list[RoostError] = [error if token else _strange(error, configured, loaded)]
     for known in await _leased(loaded):
         if known != configured:
             try:
@@ -78,6 +79,20 @@ async def _entered(stack: AsyncExitStack, loaded: Loaded, token: str | None, abs
                 failures.append(error)
     # One that is there and not ready says more than one that is not there.
     raise next((one for one in failures if isinstance(one, Starting)), failures[-1])
+
+
+def _strange(error: RoostError, url: str, loaded: Loaded) -> RoostError:
+    """What is said of a gateway to which the credential here is a stranger's; else the error itself."""
+    if not isinstance(error, Refused) or error.reason not in _STRANGE:
+        return error
+    kind = "password" if loaded.settings.gateway.auth.mode is AuthMode.PASSWORD else "token"
+    return Refused(
+        f"a gateway answers on {url}, and does not take the {kind} of {loaded.sources.home}",
+        wire_code=error.wire_code,
+        details=error.details,
+        hint="it may be of another ROOST_HOME or configuration: set ROOST_HOME or --config to what it runs with, name it with "
+        "--url and --token, or choose another `gateway.port` here",
+    )
 
 
 class _Way:

@@ -143,6 +143,32 @@ async def test_a_stranger_at_the_configured_port_does_not_hide_the_gateway(
             assert client.hello.version == "1"
 
 
+@pytest.mark.parametrize(
+    "auth", ["{ mode: 'token' }", "{ token: 'mine' }", "{ mode: 'password', password: 'mine' }"]
+)
+def test_a_gateway_of_another_home_at_the_configured_port_is_told_apart(
+    home: Path,
+    auth: str,
+    served: Served,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    mine = tmp_path_factory.mktemp("mine")
+    (mine / "roost.json").write_text((home / "roost.json").read_text())
+    configure(mine, auth)
+    monkeypatch.setenv("ROOST_HOME", str(mine))
+    kind = "password" if "password" in auth else "token"
+    for command in ("gateway health", "status"):
+        assert main(command.split()) == 1
+        said = capsys.readouterr().err
+        assert f"a gateway answers on {served.url}, and does not take the {kind} of {mine}" in said
+        for way in ("another ROOST_HOME", "--url", "--token", "gateway.port"):
+            assert way in said
+    assert main(["gateway", "health", "--token", "wrong"]) == 1
+    assert "token mismatch" in capsys.readouterr().err
+
+
 @pytest.fixture
 async def fleet(home: Path, postgres_server: str) -> AsyncIterator[Store]:
     """A store that several gateways share."""
