@@ -5,6 +5,7 @@ meanwhile is read, and of what was sent before it is asked how it ended.
 """
 
 import uuid
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -52,7 +53,8 @@ class Conversation:
         self._unheard: list[Typed] = []
         self._turn: Turn | None = None
         self._read: tuple[JsonValue, int] = (None, 0)
-        self._notes: set[str] = set()
+        # No more is ever read again.
+        self._notes: deque[str] = deque(maxlen=MISSED)
         self._caught_up: dict[str, list[str]] = {}
 
     def is_busy(self) -> bool:
@@ -103,7 +105,7 @@ class Conversation:
     def leave(self) -> None:
         """Wait for nothing more; what was not sent yet is not."""
         while self._lines.statistics().current_buffer_used:
-            self._lines.receive_nowait()
+            self._forget(self._lines.receive_nowait().name)
         if self._sending is not None:
             self._sending.cancel()
         self._awaited.clear()
@@ -121,6 +123,8 @@ class Conversation:
         async for line in self._lines:
             with anyio.CancelScope() as self._sending:
                 await self._send(line)
+            if self._sending.cancelled_caught:
+                self._forget(line.name)
             if not self._lines.statistics().current_buffer_used:
                 self._all_sent.set()
 
@@ -134,6 +138,7 @@ class Conversation:
             sent = await self._client.call(SEND, params)
         except RoostError as error:
             self._close(line.name)
+            self._forget(line.name)
             self.tell(f"no answer: {error}")
             return
         if sent.get("status") != "started" and line.name in self._awaited:
@@ -186,7 +191,7 @@ class Conversation:
 
     def _failed(self, turn: Turn, name: str, reason: str) -> None:
         self._close(name)
-        self._unheard = [line for line in self._unheard if line.name != name]
+        self._forget(name)
         if turn is self._turn:
             self._turn = None
             self._speech.break_off()
@@ -197,10 +202,10 @@ class Conversation:
     def _aside(self, name: str, text: str | None) -> None:
         """A command's answer. A line that was put into the session is stored too, and is shown as that, with where it
         comes from; what a command within a message gives is not."""
-        self._unheard = [line for line in self._unheard if line.name != name]
+        self._forget(name)
         put = name.startswith(INJECTED_RUN)
         if text and (not put or any("/" in line.text for line in self._unheard)):
-            self._notes.add(name.removeprefix(INJECTED_RUN))
+            self._notes.append(name.removeprefix(INJECTED_RUN))
             self.tell(text)
 
     def _stored(self, payload: JsonObject) -> None:
@@ -217,7 +222,7 @@ class Conversation:
         entry, text = str(_meta(row, "id")), message_text(row).strip()
         if not _is_input(row) or self._was_typed(row, text) or entry in self._notes:
             return
-        self._notes.add(entry)
+        self._notes.append(entry)
         self.tell(f"{source_of(row)}: {text}")
 
     def _was_typed(self, row: JsonObject, text: str) -> bool:
@@ -226,6 +231,10 @@ class Conversation:
                 self._unheard.remove(line)
                 return True
         return False
+
+    def _forget(self, name: str) -> None:
+        """What was typed under this name is not heard of again; the same words are somebody else's."""
+        self._unheard = [line for line in self._unheard if line.name != name]
 
     # -- what was not heard --------------------------------------------------------------------------
 
@@ -274,6 +283,7 @@ class Conversation:
                 ended = waited(answer)
             except TurnFailed as error:
                 self._close(name)
+                self._forget(name)
                 if not self._has_shown(str(error)):
                     self.tell(f"no answer: {error}")
                 continue

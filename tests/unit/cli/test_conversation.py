@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 
-from roost.cli.conversation import Conversation
+from roost.cli.conversation import MISSED, Conversation
 from roost.client import Client
 from tests.unit.client.gateways import FakeGateway, Refusal
 from tests.waiting import until_all_wait
@@ -237,6 +237,46 @@ async def test_who_leaves_waits_for_nothing_and_what_was_not_sent_is_not() -> No
         assert not conversation.is_busy()
         await conversation.all_sent()
     assert len(room.names) == 1
+
+
+async def test_words_that_were_not_taken_here_are_shown_when_another_says_them() -> None:
+    def refuse(params: object) -> None:
+        raise Refusal(code="INVALID_REQUEST", message="not taken")
+
+    room = Room()
+    async with room.entered() as conversation:
+        room.gateway.replies["chat.send"] = refuse
+        await room.says(conversation, "one")
+        del room.gateway.replies["chat.send"]
+        for text in ("two", "three"):
+            await conversation.say(text)
+        await until_all_wait()
+        conversation.leave()
+        await until_all_wait()
+        said = ("one", "two", "three")
+        await room.stores(*(row(seq, "user", text, sender="Ada") for seq, text in enumerate(said, 1)))
+    assert room.text == "no answer: not taken\nAda: one\nAda: two\nAda: three\n"
+
+
+async def test_words_of_a_turn_that_failed_while_nobody_heard_are_shown_when_another_says_them() -> None:
+    room = Room()
+    async with room.entered() as conversation:
+        await room.says(conversation, "one")
+        room.ends[room.names[0]] = {"status": "error", "error": "lost"}
+        await room.cut()
+        await room.stores(row(1, "user", "one", sender="Ada"))
+    assert room.text == "no answer: lost\nAda: one\n"
+
+
+async def test_of_what_was_shown_no_more_is_kept_than_can_be_read_again() -> None:
+    room = Room()
+    async with room.entered() as conversation:
+        for first in range(1, 3 * MISSED, MISSED):
+            await room.stores(*(row(seq, "user", f"say {seq}") for seq in range(first, first + MISSED)))
+            room.rows = room.rows[-MISSED:]
+        assert len(conversation._notes) == MISSED
+        await room.cut()
+    assert room.text.count("say ") == 3 * MISSED
 
 
 async def test_a_session_that_cannot_be_heard_is_told_and_answers_nothing() -> None:
