@@ -28,6 +28,7 @@ RECONNECT_SECONDS = 0.5
 LONGEST_NOTICE = 7_500
 # Clocks of gateways may differ by so much without a change being missed.
 RECENT_MS = 30_000
+KINDS = frozenset(kind.value for kind in TopicKind)
 
 _log = logging.getLogger(__name__)
 
@@ -137,4 +138,5 @@ class Notices:
     def _heard(self, *news: Any) -> None:
         sender, names = orjson.loads(news[-1])
         if sender != self._sender:
-            self._topics.wake(Topic(TopicKind(kind), ref) for kind, ref in names)
+            # A gateway of another version may tell of what nobody here waits for.
+            self._topics.wake(Topic(TopicKind(kind), ref) for kind, ref in names if kind in KINDS)

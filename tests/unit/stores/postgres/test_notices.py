@@ -5,6 +5,7 @@ import asyncpg
 from roost.core.effects import DeleteSession
 from roost.core.keys import SessionKey
 from roost.core.topics import Topic, TopicKind
+from roost.stores.codec import to_text
 from roost.stores.postgres import PostgresStore
 from roost.stores.postgres.connection import PostgresOptions, open_pool
 from roost.stores.postgres.notices import LONGEST_NOTICE, Notices
@@ -46,6 +47,20 @@ async def test_more_names_than_one_notice_holds_are_told_in_several(postgres_ser
     assert len(found) > 1
     assert max(len(one.encode()) for one in found) <= LONGEST_NOTICE
     assert sum(one.count("agent:main") for one in found) == 300
+    await notices.close()
+    await transactions.close()
+
+
+async def test_what_this_version_does_not_know_is_passed_over_and_the_rest_of_a_notice_heard(
+    postgres_server: str,
+) -> None:
+    options, topics = PostgresOptions(), Topics()
+    transactions = Transactions(await open_pool(postgres_server, options, 1), options, "here")
+    notices = Notices(postgres_server, options, transactions, topics, FakeClock())
+    told: list[SessionKey] = []
+    with topics.watching(Topic(TopicKind.SESSION), told.append):
+        notices._heard(to_text(["another", [("tomorrow", ""), (TopicKind.SESSION, str(MAIN))]]))
+    assert told == [MAIN]
     await notices.close()
     await transactions.close()
 
