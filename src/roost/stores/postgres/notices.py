@@ -49,7 +49,7 @@ class Notices:
         self._transactions = transactions
         self._topics = topics
         self._clock = clock
-        self._recent: dict[str, int] = {}
+        self._recent: set[tuple[str, int]] = set()
         self._sender = token_hex(8)
         self._untold: set[Topic] = set()
         self._something = asyncio.Event()
@@ -108,9 +108,9 @@ class Notices:
         gone."""
         statement = numbered(SQL["recently_changed"]).text
         since = self._clock.now() - RECENT_MS
-        rows = await self._transactions.look(lambda connection: connection.fetch(statement, since))
-        recent: dict[str, int] = dict(rows)
-        changed = {key for key, _ in recent.items() ^ self._recent.items()}
+        rows = await self._transactions.look(lambda connection: connection.fetch(statement, since, RECENT_MS))
+        recent = {(key, number) for key, number in rows}
+        changed = {key for key, _ in recent - self._recent}
         self._recent = recent
         self._topics.wake(Topic(kind, key) for key in changed for kind in WATCHED)
 

@@ -31,7 +31,18 @@ SELECT pg_notify(?, value) FROM json_each(?);
 
 -- name: recently_changed
 SELECT s.key, s.events FROM (SELECT DISTINCT session FROM events WHERE at >= ?) e
-CROSS JOIN LATERAL (SELECT key, events FROM sessions WHERE id = e.session OFFSET 0) s;
+CROSS JOIN LATERAL (SELECT key, events FROM sessions WHERE id = e.session OFFSET 0) s
+UNION ALL
+-- No number of events is below nought.
+SELECT key, -(extract(epoch FROM at) * 1000000)::bigint FROM gone WHERE at >= now() - ?::bigint * interval '1 ms';
+
+-- name: note_gone
+-- With what everybody has seen since. What another forgets just now is not waited for.
+WITH seen AS (
+    DELETE FROM gone WHERE key IN (
+        SELECT key FROM gone WHERE at < now() - interval '1 hour' AND key <> ?1 FOR UPDATE SKIP LOCKED)
+)
+INSERT INTO gone (key) VALUES (?1) ON CONFLICT (key) DO UPDATE SET at = excluded.at;
 
 -- name: keep_to_ourselves
 -- Until the end of the transaction nobody else of this store does what has this name.

@@ -377,3 +377,11 @@ CREATE TABLE marks (
     mark  bigint NOT NULL DEFAULT 0,
     at    timestamptz NOT NULL DEFAULT now()
 );
+
+-- Sessions that were deleted a short while ago, for gateways to which nobody told it.
+CREATE TABLE gone (
+    key text COLLATE "C" PRIMARY KEY,
+    at  timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE INDEX gone_by_age ON gone (at);

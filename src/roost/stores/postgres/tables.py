@@ -58,6 +58,10 @@ class WriterTables(PostgresTables):
         self._numbers[key] = row[0]
         return read_session(row)
 
+    async def delete_session(self, key: SessionKey) -> None:
+        await super().delete_session(key)
+        await self._do("note_gone", (key_text(key),))
+
     async def lock_leases(self) -> tuple[Lease, ...]:
         # Only of those who come and go: who holds one goes on under it, and one who stands still is not waited for.
         await self._keep("leases")

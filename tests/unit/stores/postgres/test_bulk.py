@@ -14,7 +14,7 @@ from roost.testing.clock import FakeClock
 from tests import postgres
 from tests.bulk import dump, filled, no_time
 
-TABLES_OF = "SELECT tablename FROM pg_tables WHERE schemaname = 'roost' AND tablename NOT IN ('roost_schema', 'marks', $1)"
+TABLES_OF = "SELECT tablename FROM pg_tables WHERE schemaname = 'roost' AND tablename NOT IN ('roost_schema', 'marks', 'gone', $1)"
 
 HANG_UP = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state = 'idle in transaction'

@@ -1,6 +1,7 @@
 import asyncio
 
 import asyncpg
+import pytest
 
 from roost.core.effects import DeleteSession
 from roost.core.keys import SessionKey
@@ -8,7 +9,7 @@ from roost.core.topics import Topic, TopicKind
 from roost.stores.codec import to_text
 from roost.stores.postgres import PostgresStore
 from roost.stores.postgres.connection import PostgresOptions, open_pool
-from roost.stores.postgres.notices import LONGEST_NOTICE, Notices
+from roost.stores.postgres.notices import LONGEST_NOTICE, RECENT_MS, Notices
 from roost.stores.postgres.transactions import Transactions
 from roost.stores.topics import Topics
 from roost.testing.builders import MAIN, said
@@ -114,5 +115,24 @@ async def test_who_watches_all_sessions_is_told_of_changes_that_nobody_told(post
             assert await told.get() == MAIN
             await one.change_session(MAIN, lambda snapshot: (DeleteSession(key=MAIN),))
             assert await told.get() == MAIN
+    await one.close()
+    await other.close()
+
+
+@pytest.mark.parametrize("key", [MAIN, SessionKey.parse("agent:main:subagent:1")])
+async def test_who_watches_all_sessions_is_told_that_one_is_gone_in_which_nothing_happened_lately(
+    postgres_server: str, key: SessionKey
+) -> None:
+    await postgres.empty(postgres_server)
+    joined, clock = f"{postgres_server}&pooler=true", FakeClock()
+    one = await PostgresStore.open(joined, clock)
+    await opened(one, key)
+    clock.advance(RECENT_MS + 1)
+    other = await PostgresStore.open(joined, clock)
+    told: asyncio.Queue[SessionKey] = asyncio.Queue()
+    async with asyncio.timeout(30):
+        with other.watch(None, told.put_nowait):
+            await one.change_session(key, lambda snapshot: (DeleteSession(key=key),))
+            assert await told.get() == key
     await one.close()
     await other.close()

@@ -4,13 +4,14 @@ from functools import partial
 import pytest
 
 from roost.core.errors import StoreUnavailable
+from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.core.turntaking import Limits, choose
 from roost.stores.postgres import PostgresStore
 from roost.stores.postgres.rows import Connection
 from roost.stores.postgres.tables import PostgresTables, WriterTables
 from roost.stores.unit import Unit
-from roost.testing.builders import MAIN, accept, inbound
+from roost.testing.builders import MAIN, accept, inbound, session
 from roost.testing.clock import NOON, FakeClock
 from tests import postgres
 
@@ -19,6 +20,20 @@ async def test_without_another_clock_the_server_tells_the_time(connection: Conne
     assert await PostgresTables(connection, "default", FakeClock()).database_now() == NOON
     now = await connection.fetchval("SELECT extract(epoch FROM now())")
     assert abs(await PostgresTables(connection, "default", None).database_now() - float(now) * 1_000) < 60_000
+
+
+async def test_that_a_session_is_gone_is_remembered_for_a_while(connection: Connection) -> None:
+    tables = WriterTables(connection, "default", FakeClock())
+    keys = [SessionKey.named("main", name) for name in ("a", "b", "c")]
+    for key in keys[:2]:
+        await tables.insert_session(session(key))
+        await tables.delete_session(key)
+    await connection.execute("UPDATE gone SET at = at - interval '2 hours'")
+    for key in keys[1:]:
+        await tables.insert_session(session(key))
+        await tables.delete_session(key)
+    left = await connection.fetch("SELECT key FROM gone ORDER BY key")
+    assert [row[0] for row in left] == [str(key) for key in keys[1:]]
 
 
 async def test_a_run_whose_session_somebody_holds_is_passed_over(postgres_server: str) -> None:
