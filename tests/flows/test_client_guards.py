@@ -1,6 +1,7 @@
 """Clients see what is theirs, through every method and every event, and miss nothing that was missed for them."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,26 +9,31 @@ import anyio
 import pytest
 
 from roost.clock import SystemClock
+from roost.core.children import told_id
 from roost.core.effects import EndRun
 from roost.core.errors import StoreUnavailable
 from roost.core.events import EventKind
 from roost.core.feeds import Anchor, ListGap, ListItem, News, SessionGone, Shown
 from roost.core.keys import SessionKey
-from roost.core.models import ModelRef
+from roost.core.messages import ToolResult
+from roost.core.models import ModelRef, ModelRequest
+from roost.core.notices import derived_id
 from roost.core.previews import ModelAsked, Preview, RunBegan, RunOver
 from roost.core.principals import OWNER
-from roost.core.queries import HistoryQuery
+from roost.core.queries import HistoryPage, HistoryQuery
 from roost.core.runs import Outcome, Run, RunState
 from roost.core.sessions import Session
+from roost.core.spawning import run_of
 from roost.core.turntaking import Limits
 from roost.core.visibility import PersonCaller
 from roost.server.fanout import MOST_LISTENS, Fanout
 from roost.server.sends import Send
 from roost.stores.memory import MemoryStore
 from roost.testing.builders import answered
-from roost.testing.scripts import Hang, Say, Until
+from roost.testing.scripts import Hang, Say, Script, Until
 from roost.testing.wires import Refused
 from tests.flows.gateways import Bench
+from tests.flows.nursery import Nursery, newest, spawns, task_of
 from tests.flows.served import Gate, Opened, gate_of, gates, send
 from tests.waiting import until_all_wait
 
@@ -188,6 +194,11 @@ class Away(MemoryStore):
             raise StoreUnavailable("the disk is busy")
         return await super().session(key)
 
+    async def history(self, query: HistoryQuery) -> HistoryPage:
+        if self.away:
+            raise StoreUnavailable("the disk is busy")
+        return await super().history(query)
+
 
 async def test_an_end_that_could_not_be_told_is_told_by_who_listens_next(tmp_path: Path) -> None:
     store = Away(SystemClock())
@@ -229,6 +240,36 @@ async def test_a_message_that_could_not_be_read_is_told_once_it_can_be(tmp_path:
                 told = await client.event("session.message")
                 assert told["message"]["content"][0]["text"] == "one"
                 group.cancel_scope.cancel()
+
+
+async def test_a_report_that_could_not_be_read_is_told_once_when_it_can_be(tmp_path: Path) -> None:
+    def act(request: ModelRequest) -> Script:
+        if task_of(request):
+            return [Say("a part")]
+        return [Say("Begun.")] if isinstance(newest(request), ToolResult) else spawns("part")
+
+    store = Away(SystemClock())
+    async with gate_of(Bench(store, SystemClock()), tmp_path) as gate, gate.client() as client:
+        nursery = Nursery(gate.bench, act)
+        await gate.engine.reload(replace(gate.engine.rules, cast=nursery.cast))
+        await client.call("chat.send", send("go", "run-1"))
+        await client.event("chat", runId="run-1", state="final")
+        (child,) = await nursery.descendants()
+        name = f"inject-{told_id(run_of(child.key))}"
+        told = await client.event("chat", runId=name)
+        run = await store.run(derived_id("announce", run_of(child.key)))
+        assert run is not None
+        client.events.clear()
+        late = Fanout(gate.house)
+        await hears(gate, late, began(run))
+        store.away = True
+        with pytest.raises(StoreUnavailable):
+            await hears(gate, late, shown(RunOver(run=run), EventKind.RUN_ENDED, run.id))
+        store.away = False
+        await hears(gate, late, ListGap(), ListGap())
+        again = await client.event("chat", runId=name)
+        assert again["message"]["content"] == told["message"]["content"]
+        assert [one["runId"] for one in client.told("chat")].count(name) == 1
 
 
 class Overtaken(MemoryStore):

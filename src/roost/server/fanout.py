@@ -70,6 +70,7 @@ class Fanout:
         self._read: dict[SessionKey, int] = {}
         self._ended: dict[SessionKey, str] = {}
         self._unsettled: set[SessionKey] = set()
+        self._unannounced: list[Run] = []
         self._items: ListFeed | None = None
 
     async def serve(self) -> None:
@@ -178,7 +179,8 @@ class Fanout:
             if self._watched():
                 self._ended[preview.key] = turn.name
         if isinstance(preview, RunOver):
-            await self._announced(preview.run)
+            self._unannounced.append(preview.run)
+            await self._announce()
 
     def _begin(self, run: Run) -> None:
         self._house.sends.begun(run.id)
@@ -281,6 +283,12 @@ class Fanout:
         }
         return WireEvent(name=MESSAGE, payload=payload, audience=Audience.LISTENERS, key=key)
 
+    async def _announce(self) -> None:
+        """Tell of the runs that ended here what their requesters were told; what cannot be read now is told later."""
+        while self._unannounced:
+            await self._announced(self._unannounced[0])
+            del self._unannounced[0]
+
     async def _announced(self, run: Run) -> None:
         """A child's end stands in the transcript of its requester, and no run says it there. Of one that was killed
         nothing is said."""
@@ -350,6 +358,7 @@ class Fanout:
 
     async def _catch_up(self, items: ListFeed) -> None:
         """Something was missed: what ended meanwhile is told now, what goes on is told anew by who says it."""
+        await self._announce()
         keys = {turn.run.key for turn in self._turns.values()} | self._house.sends.awaited()
         self._unsettled.clear()
         self._unsettled |= keys
