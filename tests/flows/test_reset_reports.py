@@ -10,7 +10,7 @@ from roost.core.effects import Effects
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER
 from roost.core.resets import RESET_REASON, Reset, end_begun, open_generation
-from roost.core.runs import Run, StopRequest
+from roost.core.runs import Run, RunKind, StopRequest
 from roost.core.sessions import OpenedBy
 from roost.core.trees import Tree
 from roost.testing.builders import MAIN
@@ -131,3 +131,59 @@ async def test_a_child_that_has_ended_tells_of_it_though_its_requester_is_starte
     assert [(one.text, one.address) for one in announced] == [(line, turn.request.reply_to)]
     assert await driver.store.completions(MAIN) == ()
     assert await driver.store.active_runs(child.child) == ()
+
+
+async def half_of_main(driver: Driver) -> tuple[Run, Run]:
+    """A turn that waits for two children, and the one of them that is still at work."""
+    turn = await asked(driver)
+    return turn, await half_of(driver, turn)
+
+
+async def half_of_child(driver: Driver) -> tuple[Run, Run]:
+    """A sub-agent that does."""
+    turn = await asked(driver)
+    await spawn(driver, turn, "find it")
+    await driver.finish(turn, Said(text="on it"))
+    task = await taken(driver)
+    return task, await half_of(driver, task)
+
+
+async def half_of(driver: Driver, run: Run) -> Run:
+    await spawn(driver, run, "a part of it")
+    await spawn(driver, run, "something else")
+    await driver.finish(run, Said(yielded=True))
+    first, other = await taken(driver), await taken(driver)
+    await driver.finish(first, Said(text="it is here"))
+    return other
+
+
+@pytest.mark.requirement("D63")
+@pytest.mark.parametrize("half", [half_of_main, half_of_child])
+async def test_who_waits_for_several_is_told_of_those_that_have_ended_in_the_new_conversation(
+    driver: Driver, half: Callable[[Driver], Awaitable[tuple[Run, Run]]]
+) -> None:
+    waiting, other = await half(driver)
+    await by_operator(driver, waiting.key)
+    await driver.stop(other.id)
+    ended, *_ = await driver.play(lambda run: Said(text="I see"))
+    assert (ended.key, ended.request.kind) == (waiting.key, RunKind.CONTINUATION)
+    assert ended.session_id == (await driver.session(waiting.key)).session_id != waiting.session_id
+    (line,) = await told_in(driver, waiting.key)
+    assert [part for part in line.splitlines() if part.startswith(("Status", "Result"))] == [
+        *("Status: success", "Result: it is here"),
+        *("Status: killed", "Result: (not available)"),
+    ]
+    assert len([one for one in await driver.history(waiting.key) if "it is here" in one]) == 1
+    assert await driver.store.completions(waiting.key) == ()
+    assert await driver.store.completions(MAIN) == ()
+
+
+async def test_who_waits_for_several_of_whom_none_has_ended_does_not_go_on(driver: Driver) -> None:
+    turn = await asked(driver)
+    await spawn(driver, turn, "find it")
+    await spawn(driver, turn, "something else")
+    await driver.finish(turn, Said(yielded=True))
+    await by_operator(driver, MAIN)
+    assert await driver.play(lambda run: Said(text="I see")) == []
+    assert await told_in(driver, MAIN) == []
+    assert await driver.store.completions(MAIN) == ()

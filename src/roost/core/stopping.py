@@ -52,17 +52,33 @@ def stop(tree: Tree, request: StopRequest, *, told: Address | None = None) -> St
 
 
 def stop_below(tree: Tree, request: StopRequest) -> Stopped:
-    """Stop what hangs below a session; the session itself goes on, and hears of a child that has ended and is about to
-    tell of it."""
+    """Stop what hangs below a session; the session itself goes on, and hears of a child that has ended: by itself, if it is
+    about to tell of it, or else in the turn that waits for it, which goes on without those that have not."""
     telling = [one for one in tree.runs if _tells(one, tree.session.key)]
     told = {completes(one.run) for one in telling}
-    children = tuple(one for one in tree.session.children if one.child_run not in told)
+    unheard = tuple(one for one in tree.session.children if one.child_run not in told)
+    silent = replace(tree, session=replace(tree.session, children=unheard))
+    turns = _half_done(silent)
+    going = [one for one in unheard if one.batch in turns]
+    at_task = tree.task is not None and tree.task.run.id in turns.values()
     unfinished = replace(
         tree,
-        session=replace(tree.session, children=children),
+        session=replace(tree.session, children=tuple(one for one in unheard if one not in going)),
         runs=tuple(one for one in tree.runs if one not in telling),
+        task=None if at_task else tree.task,
     )
-    return _stop_below(unfinished, request)
+    stopped = _stop_below(unfinished, request)
+    return replace(stopped, effects=(*stopped.effects, *_settle_idle(silent, going, request)))
+
+
+def _half_done(tree: Tree) -> dict[str, str]:
+    """The runs that yielded for children of whom some have ended, and in whose place each ends."""
+    ended = {one.batch for one in tree.session.children if one.status is not CompletionStatus.PENDING}
+    return {
+        run.id: completes(run)
+        for run in tree.batches
+        if run.id in ended and run.outcome and run.outcome.yielded
+    }
 
 
 def _tells(snapshot: RunSnapshot, requester: SessionKey) -> bool:

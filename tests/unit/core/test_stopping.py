@@ -154,6 +154,26 @@ def test_an_exchange_whose_answer_waits_for_children_is_over_when_they_are_stopp
     assert [(one.phase, one.error) for one in over] == ([(Phase.DONE, "enough")] if ends else [])
 
 
+def test_a_turn_goes_on_with_what_has_ended_when_the_rest_of_what_it_waits_for_is_stopped() -> None:
+    yielded = replace(
+        samples.run("x", kind=ProvenanceKind.INTER_SESSION, request=Request(exchange_id="x1")),
+        outcome=Outcome(state=RunState.DONE, at=NOON, yielded=True),
+    )
+    done = replace(samples.completion("a", batch="x"), status=CompletionStatus.OK, result="42")
+    owed = (done, samples.completion("b", batch="x"), samples.completion("c", batch="another"))
+    session = replace(samples.snapshot(), children=owed)
+    asked = RunSnapshot(run=yielded, session=session, exchange=samples.exchange())
+    stopped = stopping.stop_below(Tree(session=session, batches=(yielded,), asked=(asked,)), STOP)
+    (goes_on,) = (effect.run for effect in stopped.effects if isinstance(effect, QueueRun))
+    assert (goes_on.request.completes, goes_on.request.exchange_id) == ("x", "x1")
+    assert of(stopped.effects, PutExchange) == []
+    killed = [effect.child_run for effect in stopped.effects if isinstance(effect, SettleCompletion)]
+    assert sorted(killed) == ["b", "c"]
+    known = [effect.child_run for effect in stopped.effects if isinstance(effect, AcknowledgeCompletion)]
+    assert sorted(known) == ["a", "b", "c"]
+    assert len(of(stopped.effects, AppendEntries)) == 1
+
+
 @pytest.mark.requirement("D51", "P27")
 def test_children_and_theirs_are_stopped_and_settled_as_killed_so_that_nobody_goes_on() -> None:
     child = replace(samples.completion("c-run"), child=CHILD)
