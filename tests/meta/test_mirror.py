@@ -50,7 +50,7 @@ STAND_INS: Mapping[str, str] = {
     "src/roost/protocol/families/": "tests/unit/protocol/test_methods.py",
     **{
         f"src/roost/server/{part}": "tests/flows/test_clients.py"
-        for part in ("handlers/", "fanout.py", "house.py", "snapshots.py", "telling.py")
+        for part in ("handlers/", "fanout.py", "house.py", "listeners.py", "snapshots.py", "telling.py")
     },
     **{f"src/roost/server/{part}.py": "tests/e2e/test_gateway.py" for part in ("asgi", "listening")},
     "src/roost/server/http/": "tests/flows/test_http.py",

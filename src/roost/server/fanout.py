@@ -1,21 +1,17 @@
 """From the engine's feed to the clients: one listener hears of everything, writes each event once, and gives it to those
 who may see the session it is about."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 import anyio
 
 from roost.core.children import told_id
-from roost.core.entries import Entry
-from roost.core.errors import InvalidInput
-from roost.core.events import Event, EventKind
+from roost.core.events import EventKind
 from roost.core.feeds import (
-    Anchor,
     ListGap,
     ListItem,
-    News,
     SessionChanged,
     SessionGone,
     SessionTouched,
@@ -34,18 +30,15 @@ from roost.core.runs import Run, RunKind, RunState
 from roost.core.sessions import Overrides, Session
 from roost.core.visibility import PersonCaller
 from roost.engine.subscriptions import ListFeed
-from roost.protocol.convert.messages import message_row
 from roost.protocol.convert.turns import Turn
-from roost.protocol.events import CHANGED, MESSAGE, Audience, WireEvent
+from roost.protocol.events import CHANGED, Audience, WireEvent
 from roost.server.clients import Connected
 from roost.server.house import House
+from roost.server.listeners import Cut, Listeners, as_of, everything, until
 from roost.server.sends import Send
 from roost.server.telling import Telling
 
 PAGE = 100
-MOST_CHARS = 100_000
-MOST_LISTENS = 2_000
-"""How many sessions one connection may listen to."""
 UNTOLD = frozenset({RunKind.COMPACTION, RunKind.FLUSH})
 LOST = "it was not answered"
 CHANGE = "patch"
@@ -58,8 +51,6 @@ _REASONS: Mapping[EventKind, str] = MappingProxyType(
     }
 )
 
-Cut: TypeAlias = Callable[[tuple[Event, ...]], tuple[Event, ...]]
-
 
 class Fanout:
     def __init__(self, house: House) -> None:
@@ -67,7 +58,7 @@ class Fanout:
         self._house = house
         self._inheriting = anyio.Lock()
         self._turns: dict[str, Turn] = {}
-        self._read: dict[SessionKey, int] = {}
+        self._listeners = Listeners(house, self.telling)
         self._ended: dict[SessionKey, str] = {}
         self._unsettled: set[SessionKey] = set()
         self._unannounced: list[Run] = []
@@ -88,22 +79,14 @@ class Fanout:
 
     def listen(self, client: Connected, session: Session | None, key: SessionKey) -> None:
         """Give a client the messages of a session, from how it was read on."""
-        if key not in client.listens and len(client.listens) >= MOST_LISTENS:
-            raise InvalidInput(
-                f"this connection listens to {MOST_LISTENS} sessions already",
-                hint="unsubscribe from some of them, or ask for all changes with sessions.subscribe",
-            )
         followed = self._follows(key)
-        self._read.setdefault(key, session.events if session else 0)
-        client.listens.add(key)
+        self._listeners.begin(client, session, key)
         if self._items is not None and not followed:
             # What was stored meanwhile was nobody's news.
             self._items.changed(key)
 
     def unlisten(self, client: Connected, key: SessionKey) -> None:
-        client.listens.discard(key)
-        if not self._house.clients.listeners(key):
-            self._read.pop(key, None)
+        self._listeners.end(client, key)
 
     def under_way(self, key: SessionKey) -> tuple[Turn, ...]:
         """What is being answered in a session."""
@@ -156,7 +139,7 @@ class Fanout:
             case SessionTouched(key=key):
                 await self._settle(items, key)
             case Shown(preview=preview, after=anchor):
-                await self._preview(preview, _until(anchor))
+                await self._preview(preview, until(anchor))
             case _:
                 assert_never(item)
 
@@ -169,7 +152,7 @@ class Fanout:
         if turn is None:
             return
         if not isinstance(preview, Piece):
-            await self._messages(preview.key, stored)
+            await self._listeners.tell(preview.key, stored)
         await self.telling.of(preview.key, *turn.tell(preview, self._house.clock.now()))
         if turn.over:
             del self._turns[preview.run_id]
@@ -191,7 +174,7 @@ class Fanout:
         key = session.key
         if not self.under_way(key):
             # While a run is under way, what it stores is told between what it says.
-            await self._messages(key, _as_of(session), session)
+            await self._listeners.tell(key, as_of(session), session)
         turn = self._turn_of(key)
         if self._watched():
             why = turn or {"reason": await self._reason(session)}
@@ -204,7 +187,7 @@ class Fanout:
 
     def _follows(self, key: SessionKey) -> bool:
         """Whether anybody is to be told how a session stands now."""
-        return key in self._read or key in self._ended or self._watched()
+        return key in self._listeners or key in self._ended or self._watched()
 
     def _watched(self) -> bool:
         return any(client.watches for client in self._house.clients)
@@ -223,65 +206,12 @@ class Fanout:
 
     def _gone(self, key: SessionKey) -> None:
         # One that was not there yet may come, and one that comes back counts on.
-        if not self._house.clients.listeners(key):
-            self._read.pop(key, None)
+        self._listeners.forget_unheard(key)
         self._ended.pop(key, None)
         payload: dict[str, JsonValue] = {"reason": "delete", "ts": self._house.clock.now()}
         named: JsonObject = {"sessionKey": str(key), "agentId": key.agent, **payload}
         # Whose it was cannot be told any more.
         self.telling.ruling(WireEvent(name=CHANGED, payload=named, audience=Audience.WATCHERS))
-
-    async def _messages(self, key: SessionKey, cut: Cut, session: Session | None = None) -> None:
-        """Tell those who listen to a session what was stored in it since they were told last, as far as its turn has
-        come. A session that was just read need not be asked whether there is anything."""
-        after = self._read.get(key)
-        if after is None or (session is not None and session.events <= after):
-            return
-        news = await self._house.store.news(key, after=after, limit=PAGE)
-        if len(news.events) < PAGE:
-            self._tell_stored(key, after, news._replace(events=cut(news.events)))
-            return
-        events = cut((*news.events, *await self._behind(news.events[-1])))
-        for first in range(0, len(events), PAGE):
-            told, after = events[first : first + PAGE], self._read.get(key)
-            if after is not None and after < told[0].number:
-                more = await self._house.store.news(key, after=told[0].number - 1, limit=len(told))
-                self._tell_stored(key, after, more)
-
-    async def _behind(self, last: Event) -> tuple[Event, ...]:
-        events: list[Event] = []
-        page: tuple[Event, ...] = (last,)
-        while page:
-            page = await self._house.store.events(last.key, after=page[-1].number, limit=PAGE)
-            events += page
-        return tuple(events)
-
-    def _tell_stored(self, key: SessionKey, after: int, news: News) -> None:
-        if not news.events or self._read.get(key) != after:
-            # Nobody listens any more, or somebody anew, from a later moment on.
-            return
-        self._read[key] = news.events[-1].number
-        if news.session is not None and news.entries:
-            named = {event.ref for event in news.events if event.kind is EventKind.ENTRY}
-            shown = self._house.rows.row(news.session)
-            told = (self._message(key, shown, entry) for entry in news.entries if entry.id in named)
-            self.telling.seen(news.session, *(event for event in told if event))
-
-    def _message(self, key: SessionKey, shown: JsonObject, entry: Entry) -> WireEvent | None:
-        """What is told of an entry, if it is one that clients are shown."""
-        name = self._house.sends.name(entry.run_id) if entry.run_id else None
-        message = message_row(entry, name, MOST_CHARS, self._house.scanner)
-        if message is None:
-            return None
-        payload: JsonObject = {
-            "sessionKey": str(key),
-            "agentId": key.agent,
-            "message": message,
-            "messageId": entry.id,
-            "messageSeq": entry.seq,
-            "session": shown,
-        }
-        return WireEvent(name=MESSAGE, payload=payload, audience=Audience.LISTENERS, key=key)
 
     async def _announce(self) -> None:
         """Tell of the runs that ended here what their requesters were told; what cannot be read now is told later."""
@@ -354,7 +284,7 @@ class Fanout:
             took=await self._took(run.key, words),
             overrides=Overrides() if session is None else session.overrides,
         )
-        await self._preview(over, _all)
+        await self._preview(over, everything)
 
     async def _catch_up(self, items: ListFeed) -> None:
         """Something was missed: what ended meanwhile is told now, what goes on is told anew by who says it."""
@@ -364,9 +294,9 @@ class Fanout:
         self._unsettled |= keys
         for key in keys:
             await self._settle(items, key)
-        for key in tuple(self._read):
+        for key in self._listeners.keys:
             if not self.under_way(key):
-                await self._messages(key, _all)
+                await self._listeners.tell(key, everything)
 
     # ------------------------------------------------------------------------------------------------
 
@@ -381,22 +311,3 @@ class Fanout:
             return Counted()
         then = LedgerQuery(key=key, since=words.at, until=words.at + 1)
         return taken_by(words, await self._house.store.ledger(then, offset=0, limit=PAGE))
-
-
-def _all(events: tuple[Event, ...]) -> tuple[Event, ...]:
-    return events
-
-
-def _as_of(session: Session) -> Cut:
-    """What was stored when a session was read."""
-    return lambda events: tuple(event for event in events if event.number <= session.events)
-
-
-def _until(anchor: Anchor) -> Cut:
-    """What was stored before something was shown. If that was told already, the rest comes later."""
-
-    def cut(events: tuple[Event, ...]) -> tuple[Event, ...]:
-        found = [place for place, event in enumerate(events) if anchor.marks(event)]
-        return events[: found[-1] + 1] if found else ()
-
-    return cut
