@@ -10,7 +10,7 @@ import pytest
 from roost.clock import SystemClock
 from roost.core.children import told_id
 from roost.core.effects import EndRun
-from roost.core.errors import StoreUnavailable
+from roost.core.errors import RoostError, StoreCorrupt, StoreUnavailable
 from roost.core.events import EventKind
 from roost.core.feeds import Anchor, ListGap, ListItem, News, SessionGone, Shown
 from roost.core.keys import SessionKey
@@ -33,6 +33,7 @@ from roost.testing.wires import Refused
 from tests.flows.gateways import Bench
 from tests.flows.nursery import Nursery, newest, spawns, task_of
 from tests.flows.served import Gate, Opened, gate_of, send
+from tests.waiting import until_all_wait
 
 MAIN = "agent:main:main"
 ALICE = {"auth": {"token": "alice-token"}}
@@ -129,6 +130,7 @@ class Away(MemoryStore):
     """A store that cannot be read for a moment."""
 
     away = False
+    trouble: RoostError = StoreUnavailable("the disk is busy")
 
     async def news(self, key: SessionKey, *, after: int, limit: int) -> News:
         if self.away:
@@ -142,7 +144,7 @@ class Away(MemoryStore):
 
     async def history(self, query: HistoryQuery) -> HistoryPage:
         if self.away:
-            raise StoreUnavailable("the disk is busy")
+            raise self.trouble
         return await super().history(query)
 
 
@@ -188,7 +190,13 @@ async def test_a_message_that_could_not_be_read_is_told_once_it_can_be(tmp_path:
                 group.cancel_scope.cancel()
 
 
-async def test_a_report_that_could_not_be_read_is_told_once_when_it_can_be(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("trouble", "times"),
+    [(StoreUnavailable("the disk is busy"), 1), (StoreCorrupt("the file is damaged"), 0)],
+)
+async def test_a_report_that_could_not_be_read_is_told_once_when_it_can_be_and_never_in_the_way_of_others(
+    tmp_path: Path, trouble: RoostError, times: int
+) -> None:
     def act(request: ModelRequest) -> Script:
         if task_of(request):
             return [Say("a part")]
@@ -208,14 +216,14 @@ async def test_a_report_that_could_not_be_read_is_told_once_when_it_can_be(tmp_p
         client.events.clear()
         late = Fanout(gate.house)
         await hears(gate, late, began(run))
-        store.away = True
-        with pytest.raises(StoreUnavailable):
+        store.away, store.trouble = True, trouble
+        with pytest.raises(type(trouble)):
             await hears(gate, late, shown(RunOver(run=run), EventKind.RUN_ENDED, run.id))
         store.away = False
         await hears(gate, late, ListGap(), ListGap())
-        again = await client.event("chat", runId=name)
-        assert again["message"]["content"] == told["message"]["content"]
-        assert [one["runId"] for one in client.told("chat")].count(name) == 1
+        await until_all_wait()
+        again = [one["message"]["content"] for one in client.told("chat") if one["runId"] == name]
+        assert again == [told["message"]["content"]] * times
 
 
 async def test_nothing_is_kept_of_a_turn_that_is_over(opened: Opened) -> None:

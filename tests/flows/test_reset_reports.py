@@ -178,11 +178,16 @@ async def test_who_waits_for_several_is_told_of_those_that_have_ended_in_the_new
     assert await driver.store.completions(MAIN) == ()
 
 
-async def test_who_waits_for_several_of_whom_none_has_ended_does_not_go_on(driver: Driver) -> None:
+@pytest.mark.parametrize("kills", [True, False])
+async def test_who_waits_for_several_of_whom_none_has_found_anything_does_not_go_on(
+    driver: Driver, kills: bool
+) -> None:
     turn = await asked(driver)
     await spawn(driver, turn, "find it")
     await spawn(driver, turn, "something else")
     await driver.finish(turn, Said(yielded=True))
+    if kills:
+        await driver.stop((await taken(driver)).id)
     await by_operator(driver, MAIN)
     assert await driver.play(lambda run: Said(text="I see")) == []
     assert await told_in(driver, MAIN) == []

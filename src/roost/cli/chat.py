@@ -40,7 +40,7 @@ HELP = (
 )
 UNHEARD = "nothing more was heard: the gateway is away"
 UNFINISHED = "what is not answered yet will be in the history"
-BROKEN_OFF = "an answer is not finished: the next gateway or command takes it up again"
+BROKEN_OFF = "an answer is not finished; if Roost is started within minutes, it goes on"
 
 
 class Left(Exception):
@@ -64,8 +64,17 @@ def chat(
         portal.wrap_async_context_manager(anywhere(where, watch.absence())) as client,
         typing.history(where.source().home),
     ):
-        Chat(portal, client, session, watch, prompts).talk()
+        # Who serves is told to the owner alone.
+        own = where.url is None and where.token is None
+        alone = prompts.live and own and portal.call(is_alone, client)
+        Chat(portal, client, session, watch, prompts).talk(alone)
     return 0
+
+
+async def is_alone(client: Client) -> bool:
+    """Whether the gateway is one in this process, which ends with it."""
+    found = await client.call(STATUS)
+    return address_of(found) is None
 
 
 @contextmanager
@@ -109,10 +118,9 @@ class Chat:
         self._following: Future[None] | None = None
         self._stopping = False
 
-    def talk(self) -> None:
+    def talk(self, alone: bool) -> None:
         """Until the input ends; where nobody types, the last answer is waited for, and else `Left` may be raised."""
         live = self._prompts.live
-        alone = live and self._portal.call(self._is_alone)
         commands = self._portal.call(self._commands)
         self._portal.call(self._list)
         typing.complete((*commands, SWITCH, QUIT), lambda: self._listed, self._prompts.line if live else None)
@@ -201,11 +209,6 @@ class Chat:
     async def _commands(self) -> tuple[str, ...]:
         rows = (await self._client.call(COMMANDS))["commands"]
         return tuple(f"/{row.get('name')}" for row in rows)
-
-    async def _is_alone(self) -> bool:
-        """Whether the gateway is one in this process, which ends with it."""
-        found = await self._client.call(STATUS)
-        return address_of(found) is None
 
     async def _is_working(self) -> bool:
         return any(row.get("hasActiveRun") is True for row in (await self._list())["sessions"])

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
+from itertools import takewhile
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -98,7 +99,7 @@ def application() -> App:
 def main(arguments: Sequence[str] = ()) -> int:
     """0 if all went well, 1 if something was refused or failed, 2 for a command that is not there, 3 if no gateway could
     be reached, 130 if it was interrupted."""
-    tell = as_data if "--json" in arguments else in_words
+    tell = as_data if _is_for_programs(arguments) else in_words
     try:
         code = _done(list(arguments) or [OVERVIEW])
         sys.stdout.flush()
@@ -112,6 +113,11 @@ def main(arguments: Sequence[str] = ()) -> int:
     return code if isinstance(code, int) else 0
 
 
+def _is_for_programs(arguments: Sequence[str]) -> bool:
+    options = takewhile(lambda argument: argument != "--", arguments)
+    return any(option.partition("=")[0] == "--json" for option in options)
+
+
 def in_words(errors: Sequence[RoostError]) -> None:
     """What went wrong, for people. Several tasks may have met the same end."""
     sys.stderr.write("".join(dict.fromkeys(f"roost: {error}\n" for error in errors)))
@@ -121,7 +127,7 @@ def as_data(errors: Sequence[RoostError]) -> None:
     """The first of it, for programs: one line."""
     for error in errors[:1]:
         found = {"code": error.code, "message": error.message, "hint": error.hint}
-        sys.stderr.write(f"{json.dumps({'error': found}, ensure_ascii=False)}\n")
+        sys.stderr.write(f"{json.dumps({'error': found})}\n")
 
 
 def _done(arguments: list[str]) -> object:

@@ -28,6 +28,9 @@ from roost.core.runs import Outcome, Run, RunState, StopRequest
 from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.trees import Tree
 
+# Nothing was found by a child that stands so.
+FRUITLESS = frozenset({CompletionStatus.PENDING, CompletionStatus.KILLED})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stopped:
@@ -72,8 +75,8 @@ def stop_below(tree: Tree, request: StopRequest) -> Stopped:
 
 
 def _half_done(tree: Tree) -> dict[str, str]:
-    """The runs that yielded for children of whom some have ended, and in whose place each ends."""
-    ended = {one.batch for one in tree.session.children if one.status is not CompletionStatus.PENDING}
+    """The runs that yielded for children of whom some have ended by themselves, and in whose place each ends."""
+    ended = {one.batch for one in tree.session.children if one.status not in FRUITLESS}
     return {
         run.id: completes(run)
         for run in tree.batches

@@ -8,6 +8,7 @@ from typing import assert_never
 import anyio
 
 from roost.core.children import told_id
+from roost.core.errors import StoreUnavailable
 from roost.core.events import EventKind
 from roost.core.feeds import (
     ListGap,
@@ -216,8 +217,12 @@ class Fanout:
     async def _announce(self) -> None:
         """Tell of the runs that ended here what their requesters were told; what cannot be read now is told later."""
         while self._unannounced:
-            await self._announced(self._unannounced[0])
-            del self._unannounced[0]
+            run = self._unannounced.pop(0)
+            try:
+                await self._announced(run)
+            except StoreUnavailable:
+                self._unannounced.insert(0, run)
+                raise
 
     async def _announced(self, run: Run) -> None:
         """A child's end stands in the transcript of its requester, and no run says it there. Of one that was killed
@@ -281,7 +286,7 @@ class Fanout:
         over = RunOver(
             run=run,
             words=words,
-            took=await self._took(run.key, words),
+            took=await self._took(run, words),
             overrides=Overrides() if session is None else session.overrides,
         )
         await self._preview(over, everything)
@@ -306,8 +311,9 @@ class Fanout:
         said = (entry.body for entry in reversed(page.entries) if entry.run_id == run.id)
         return next((body for body in said if isinstance(body, AssistantMessage)), None)
 
-    async def _took(self, key: SessionKey, words: AssistantMessage | None) -> Counted:
+    async def _took(self, run: Run, words: AssistantMessage | None) -> Counted:
         if words is None:
             return Counted()
-        then = LedgerQuery(key=key, since=words.at, until=words.at + 1)
-        return taken_by(words, await self._house.store.ledger(then, offset=0, limit=PAGE))
+        then = LedgerQuery(key=run.key, since=words.at, until=words.at + 1)
+        calls = await self._house.store.ledger(then, offset=0, limit=PAGE)
+        return taken_by(words, (call for call in calls if call.run_id == run.id))

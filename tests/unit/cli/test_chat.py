@@ -11,6 +11,7 @@ import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from roost.app.serving import Served
+from roost.cli.chat import BROKEN_OFF
 from roost.cli.main import main
 from roost.core.messages import ToolCall, Usage
 from roost.core.models import FailureKind
@@ -328,7 +329,7 @@ def test_on_a_terminal_who_leaves_before_the_answer_is_out_at_once_and_told_what
         terminal.types("/st\t\t")
         terminal.shows("Once upon a time\r\n/status  /steer  /stop\r\nmain> /st")
         terminal.types("\x15\x04")
-        terminal.shows("an answer is not finished: the next gateway or command takes it up again")
+        terminal.shows(BROKEN_OFF)
         assert terminal.ends() == 0
 
 

@@ -12,7 +12,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from roost.cli.absence import Watch
-from roost.cli.chat import BROKEN_OFF, UNFINISHED, Chat, Left
+from roost.cli.chat import BROKEN_OFF, UNFINISHED, Chat, Left, is_alone
 from roost.cli.prompts import Prompts
 from roost.cli.where import HERE, anywhere
 from roost.testing.scripts import Hang, Say, Until
@@ -74,7 +74,7 @@ def talked(prompts: Prompts) -> None:
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(anywhere(HERE, Watch().absence(60))) as client,
     ):
-        Chat(portal, client, "main", Watch(prompts.show_again), prompts).talk()
+        Chat(portal, client, "main", Watch(prompts.show_again), prompts).talk(portal.call(is_alone, client))
 
 
 def test_what_is_written_stands_above_what_is_typed_and_goes_on_where_it_ended(

@@ -111,6 +111,29 @@ def test_a_program_is_told_what_went_wrong_in_one_line_of_json(
     assert found["error"]["hint"]
 
 
+@pytest.mark.parametrize(
+    ("words", "as_json"),
+    [
+        (("sessions", "shwo", "--json=true"), True),
+        (("sessions", "shwo", "--", "--json"), False),
+    ],
+)
+def test_a_program_is_who_asks_for_json_as_an_option(
+    words: tuple[str, ...], as_json: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == WRONG
+    assert capsys.readouterr().err.startswith("{") is as_json
+
+
+def test_a_program_is_told_in_letters_that_every_error_output_can_write(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert refused(NotFound("no session Zoë 🦉"), as_data) == 1
+    line = capsys.readouterr().err
+    assert line.isascii()
+    assert json.loads(line)["error"]["message"] == "no session Zoë 🦉"
+
+
 def test_of_several_errors_a_program_is_told_the_first(capsys: pytest.CaptureFixture[str]) -> None:
     full = OSError(errno.ENOSPC, "No space left on device", "/home/gateway.token")
     assert refused(ExceptionGroup("outer", [full, NotFound("no such run")]), as_data) == 1

@@ -156,7 +156,7 @@ def text_message(text: str, at: int) -> JsonObject:
 def answer_message(
     text: str, words: AssistantMessage, took: Counted, overrides: Overrides, at: int
 ) -> JsonObject:
-    """The same of a whole answer, with the reasoning and the figures that its session shows, as its row has them."""
+    """The same of a whole answer, with the reasoning and the figures that its session shows."""
     thoughts, level = reasoning_of(words, overrides), usage_level(overrides)
     before: list[JsonValue] = [{"type": "thinking", "thinking": thoughts}] if thoughts else []
     message: dict[str, JsonValue] = {

@@ -7,7 +7,8 @@ CREATE TABLE gateways (
     address     text COLLATE "C" NOT NULL,
     config_hash text COLLATE "C" NOT NULL,
     epoch       bigint NOT NULL,
-    expires_at  bigint NOT NULL
+    expires_at  bigint NOT NULL,
+    left_at     bigint NOT NULL
 );
 
 -- Which gateway serves a channel.
@@ -380,7 +381,7 @@ CREATE TABLE marks (
 -- Sessions that were deleted a short while ago, for gateways to which nobody told it.
 CREATE TABLE gone (
     key text COLLATE "C" PRIMARY KEY,
-    at  timestamptz NOT NULL DEFAULT now()
+    at  timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
 CREATE INDEX gone_by_age ON gone (at);
