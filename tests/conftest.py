@@ -2,6 +2,7 @@
 beyond this machine."""
 
 import gc
+import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -20,6 +21,9 @@ settings.register_profile(
 settings.load_profile("roost")
 
 network.stay_here()
+
+# Whoever is started in the background ignores interrupts, and so would every program that a test interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -133,7 +133,7 @@ COMMANDS = (
         needs=Scope.ADMIN,
         shows=("cost",),
         arguments="[off|tokens|full|reset|cost]",
-        summary="figures below every answer; `cost` sums up what was spent",
+        summary="figures below every answer; alone it goes on to the next of `off`, `tokens`, `full`. `cost` sums up what was spent",
     ),
     Command(
         name=Name.WHOAMI,
