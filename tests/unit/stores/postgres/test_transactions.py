@@ -1,5 +1,6 @@
 import asyncio
 
+import anyio
 import asyncpg
 import pytest
 
@@ -155,11 +156,10 @@ async def test_what_is_cancelled_in_the_middle_is_undone_and_the_connection_used
         begun.set()
         await connection.execute("SELECT pg_sleep(30)")
 
-    lingering = asyncio.ensure_future(transactions.write(linger))
-    await begun.wait()
-    lingering.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await lingering
+    async with anyio.create_task_group() as group:
+        group.start_soon(transactions.write, linger)
+        await begun.wait()
+        group.cancel_scope.cancel()
 
     async def ask(connection: Connection) -> int:
         return int(await connection.fetchval("SELECT 7"))
