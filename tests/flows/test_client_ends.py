@@ -9,12 +9,13 @@ import anyio
 import pytest
 
 from roost.clock import SystemClock
-from roost.core.inbound import InboundRecord
+from roost.core.inbound import Accepted, Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.messages import ToolResult
 from roost.core.models import ModelRequest
-from roost.core.principals import Principal
+from roost.core.principals import OWNER, Principal
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
+from roost.core.snapshots import Decide
 from roost.core.turntaking import Limits
 from roost.stores.memory import MemoryStore
 from roost.testing.scripts import Hang, Say, Script, Until
@@ -25,6 +26,7 @@ from tests.flows.served import Gate, Opened, gate_of, send
 from tests.waiting import until_all_wait
 
 ONE_WAITS = QueuePolicy(base=QueueSettings(mode=QueueMode.COLLECT, debounce_ms=0, cap=1, drop=DropPolicy.OLD))
+ALL_WAIT = QueuePolicy(base=QueueSettings(mode=QueueMode.COLLECT, debounce_ms=0))
 KINDS = pytest.mark.parametrize("kind", ["memory", "sqlite"])
 
 pytestmark = pytest.mark.requirement("P1")
@@ -52,12 +54,76 @@ async def test_of_several_that_fall_out_of_a_full_queue_at_once_each_is_told(ope
         asked = [(one, one.send("chat.send", send(name, name))) for name, one in askers]
         for one, request in asked:
             await one.answer(request)
+        read = [await gate.house.store.inbound_by_key(OWNER, None, name) for name in names]
+        fell = [record is not None and record.state is InboundState.DEAD for record in read]
         goes_on.set()
         await client.ended(*names)
+        await gate.engine.settled()
         await until_all_wait()
         told = [client.ends(name) for name in names]
-    assert [len(ends) for ends in told] == [1] * 5
-    assert [end for (end,) in told].count("final") == 2
+    assert (fell[:2], fell.count(True)) == ([False, True], 3)
+    assert told == [["aborted" if one else "final"] for one in fell]
+
+
+class Staggered(MemoryStore):
+    """A message that is taken in stays unknown for a while to who sent it; something happens meanwhile."""
+
+    meanwhile: Callable[[], Awaitable[None]] | None = None
+
+    async def accept_inbound(self, inbound: Inbound, decide: Decide) -> Accepted:
+        accepted = await super().accept_inbound(inbound, decide)
+        happens, self.meanwhile = self.meanwhile, None
+        if happens is not None:
+            await happens()
+        return accepted
+
+
+async def test_what_joins_a_run_while_another_ends_is_told_by_its_sender_alone(tmp_path: Path) -> None:
+    clock = SystemClock()
+    store = Staggered(clock)
+    with anyio.fail_after(60):
+        async with gate_of(Bench(store, clock), tmp_path) as gate, gate.client() as client:
+            await gate.engine.reload(replace(gate.engine.rules, queue=ALL_WAIT))
+            goes_on = anyio.Event()
+            gate.bench.model.add((Until(goes_on), Say("to the first")), (Say("to the others"),))
+            await client.call("chat.send", send("first", "run-1"))
+            await gate.bench.model.asked(1)
+            await client.call("chat.send", send("next", "run-2"))
+            await client.call("chat.send", send("apart", "run-3", thinking="high"))
+            async with gate.client() as other:
+
+                async def stop_another() -> None:
+                    await other.call("chat.abort", {"sessionKey": "main", "runId": "run-3"})
+                    await client.ended("run-3")
+                    await until_all_wait()
+
+                store.meanwhile = stop_another
+                await client.call("chat.send", send("last", "run-4"))
+            goes_on.set()
+            await client.ended("run-1", "run-2", "run-4")
+            await until_all_wait()
+            told = [client.ends(f"run-{number}") for number in range(1, 5)]
+            waiting = gate.house.sends.awaited()
+    assert (told, waiting) == ([["final"], ["final"], ["aborted"], ["final"]], frozenset())
+
+
+async def test_what_is_ended_before_its_sender_knows_that_it_opened_a_run_is_told_once(
+    tmp_path: Path,
+) -> None:
+    clock = SystemClock()
+    store = Staggered(clock)
+    bench = Bench(store, clock)
+    async with resting(bench, tmp_path) as (gate, client), gate.client() as other:
+
+        async def stop() -> None:
+            await other.call("chat.abort", {"sessionKey": "main"})
+            await until_all_wait()
+
+        store.meanwhile = stop
+        await client.call("chat.send", send("hello", "run-1"))
+        await client.ended("run-1")
+        await until_all_wait()
+        assert (client.ends("run-1"), gate.house.sends.awaited()) == (["aborted"], frozenset())
 
 
 class Interrupted(MemoryStore):

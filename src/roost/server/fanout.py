@@ -93,6 +93,11 @@ class Fanout:
         """What is being answered in a session."""
         return tuple(turn for turn in self._turns.values() if turn.run.key == key)
 
+    def arrived(self, key: SessionKey) -> None:
+        """A message was taken in and opened a run; what became of that meanwhile was not told."""
+        if key in self._unsettled:
+            self._look_at(key)
+
     async def inherit(self, heir: Send) -> bool:
         """A run goes by the name of a message that joined it, if the one that named it fell out of the queue; whoever sent
         that is told. So is the heir, if it fell out as well."""
@@ -243,6 +248,10 @@ class Fanout:
             return
         self._unsettled.discard(key)
         for run_id in self._awaited(key):
+            if self._house.sends.arrives(run_id):
+                # Whoever takes it in says what became of it, or that it is to be looked at.
+                self._unsettled.add(key)
+                continue
             run = None if items.expects(run_id) else await self._house.store.run(run_id)
             if items.expects(run_id):
                 # It says so itself, unless it is cut off.
@@ -257,11 +266,10 @@ class Fanout:
                 await self._unfound(run_id)
 
     async def _unfound(self, run_id: str) -> None:
-        """The run that a message was to open is not there: it is not accepted yet, or was deleted with its session."""
-        send = self._house.sends.of(run_id)
-        record = send and await self._record(send)
-        if send and record:
-            await self.telling.lost(send.name, send.key, record.reason or LOST)
+        """The run that a message opened is not there: it was deleted with its session."""
+        if send := self._house.sends.of(run_id):
+            record = await self._record(send)
+            await self.telling.lost(send.name, send.key, (record and record.reason) or LOST)
             self._house.sends.begun(run_id)
 
     def _look_at(self, key: SessionKey) -> None:

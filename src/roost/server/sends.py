@@ -4,6 +4,8 @@ Kept in this process only. After a restart a run goes by its own id; waiting for
 """
 
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from roost.core.keys import SessionKey
@@ -27,9 +29,27 @@ class Sends:
         self._most = most
         self._named: OrderedDict[str, Send] = OrderedDict()
         self._waiting: dict[SessionKey, dict[str, Send]] = {}
+        self._arriving: set[str] = set()
+
+    @contextmanager
+    def arriving(self, send: Send) -> Iterator[None]:
+        """While the message is taken in: its run may begin before anybody hears of it, and there may never be one."""
+        self.expect(send)
+        self._arriving.add(send.run_id)
+        try:
+            yield
+        except BaseException:
+            self.withdraw(send)
+            raise
+        finally:
+            self._arriving.remove(send.run_id)
+
+    def arrives(self, run_id: str) -> bool:
+        """Whether it is not known yet if a message opens this run."""
+        return run_id in self._arriving
 
     def expect(self, send: Send) -> None:
-        """Before the message is accepted: its run may begin before anybody hears of it."""
+        """A run is to go by the name of a message."""
         self._named[send.run_id] = send
         self._waiting.setdefault(send.key, {})[send.run_id] = send
         if len(self._named) > self._most:
@@ -37,9 +57,10 @@ class Sends:
             self._settle(oldest)
 
     def withdraw(self, send: Send) -> None:
-        """The message opened no run."""
-        self._named.pop(send.run_id, None)
-        self._settle(send)
+        """The message opened no run, or nobody asks for it any more; one that another has inherited keeps its name."""
+        if self._named.get(send.run_id) == send:
+            del self._named[send.run_id]
+            self._settle(send)
 
     def begun(self, run_id: str) -> None:
         send = self._named.get(run_id)

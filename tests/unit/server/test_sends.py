@@ -1,5 +1,9 @@
 """Runs by the names that clients gave their messages."""
 
+from dataclasses import replace
+
+import pytest
+
 from roost.core.principals import OWNER
 from roost.server.sends import Send, Sends
 from roost.testing.builders import MAIN
@@ -34,3 +38,25 @@ def test_only_so_many_are_remembered() -> None:
     sends.expect(SECOND)
     assert (sends.name("r-1"), sends.name("r-2")) == ("r-1", "two")
     assert sends.waiting(MAIN) == (SECOND,)
+
+
+def test_while_a_message_arrives_its_run_has_its_name_and_is_known_to_be_in_doubt() -> None:
+    sends = Sends()
+    with sends.arriving(FIRST):
+        assert (sends.arrives("r-1"), sends.name("r-1"), sends.waiting(MAIN)) == (True, "one", (FIRST,))
+    assert (sends.arrives("r-1"), sends.name("r-1"), sends.waiting(MAIN)) == (False, "one", (FIRST,))
+
+
+def test_what_does_not_arrive_is_forgotten() -> None:
+    sends = Sends()
+    with pytest.raises(TimeoutError), sends.arriving(FIRST):
+        raise TimeoutError
+    assert (sends.arrives("r-1"), sends.of("r-1"), sends.awaited()) == (False, None, frozenset())
+
+
+def test_a_run_that_was_inherited_keeps_the_name_of_its_heir() -> None:
+    sends, heir = Sends(), replace(SECOND, run_id="r-1")
+    sends.expect(FIRST)
+    sends.expect(heir)
+    sends.withdraw(FIRST)
+    assert (sends.of("r-1"), sends.waiting(MAIN)) == (heir, (heir,))

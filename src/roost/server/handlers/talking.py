@@ -106,28 +106,30 @@ class Talk:
         )
         send = Send(name=words.name, principal=said.principal, key=words.key, run_id=said.run_id)
         call.client.began.add((words.key, words.name))
-        house.sends.expect(send)
         try:
-            accepted = await house.engine.inbox.say(said)
+            accepted = await self._taken(call, said, send)
         except BaseException:
-            self._withdraw(call, send)
+            call.client.began.discard((words.key, words.name))
             raise
-        if isinstance(accepted, TurnedAway):
-            self._withdraw(call, send)
-            raise InvalidInput(NOT_TAKEN)
         if accepted.aside:
             await self._fanout.telling.injected(words.key, accepted.record.inbound.id, accepted.aside)
         if accepted.record.run_id != said.run_id:
-            house.sends.withdraw(send)
             if not accepted.duplicate:
                 await self._tell(accepted.record, send)
             elif await self._is_over(call, accepted.record):
                 call.client.began.discard((words.key, words.name))
         return accepted
 
-    def _withdraw(self, call: Call, send: Send) -> None:
-        call.house.sends.withdraw(send)
-        call.client.began.discard((send.key, send.name))
+    async def _taken(self, call: Call, said: Addressed, send: Send) -> Accepted:
+        with call.house.sends.arriving(send):
+            accepted = await call.house.engine.inbox.say(said)
+            if isinstance(accepted, TurnedAway):
+                raise InvalidInput(NOT_TAKEN)
+        if accepted.record.run_id == said.run_id:
+            self._fanout.arrived(send.key)
+        else:
+            call.house.sends.withdraw(send)
+        return accepted
 
     async def _tell(self, record: InboundRecord, send: Send) -> None:
         if record.state is InboundState.DEAD:
