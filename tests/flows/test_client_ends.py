@@ -15,6 +15,8 @@ from roost.core.messages import ToolResult
 from roost.core.models import ModelRequest
 from roost.core.principals import OWNER, Principal
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
+from roost.core.runs import Run
+from roost.core.sessions import Session
 from roost.core.snapshots import Decide
 from roost.core.turntaking import Limits
 from roost.stores.memory import MemoryStore
@@ -156,11 +158,70 @@ async def test_who_joins_a_run_that_is_stopped_meanwhile_is_told_and_nobody_twic
 
                 async def stop() -> None:
                     await other.call("chat.abort", {"sessionKey": "main"})
-                    await client.ended("run-1", "run-2")
+                    await until_all_wait()
 
                 store.meanwhile = stop
                 await client.call("chat.send", send("last", "run-3"))
             await client.ended(*names)
+            await until_all_wait()
+            told = [client.ends(name) for name in names]
+            waiting = gate.house.sends.awaited()
+    assert ([len(ends) for ends in told], waiting) == ([1] * 3, frozenset())
+
+
+class Settling(Interrupted):
+    """Of a run that never began the end is being told when it is looked up what became of its message."""
+
+    opener = "run-2"
+
+    def __init__(self, clock: SystemClock) -> None:
+        super().__init__(clock)
+        self._ended = False
+        self._looked_up = anyio.Event()
+
+    async def inbound_by_key(
+        self, principal: Principal, key: SessionKey | None, idempotency_key: str
+    ) -> InboundRecord | None:
+        if idempotency_key == self.opener:
+            self._looked_up.set()
+        return await super().inbound_by_key(principal, key, idempotency_key)
+
+    async def run(self, run_id: str) -> Run | None:
+        found = await super().run(run_id)
+        self._ended = self._ended or bool(found and found.outcome and found.started_at is None)
+        return found
+
+    async def session(self, key: SessionKey) -> Session | None:
+        if self._ended:
+            await self._looked_up.wait()
+        return await super().session(key)
+
+
+async def test_who_joins_a_run_whose_end_is_being_told_is_told_and_nobody_twice(tmp_path: Path) -> None:
+    clock = SystemClock()
+    store = Settling(clock)
+    names = ("run-1", "run-2", "run-3")
+    with anyio.fail_after(60):
+        async with (
+            gate_of(Bench(store, clock), tmp_path) as gate,
+            gate.client() as client,
+            gate.client() as other,
+            # Where somebody may not see all, it is looked up who may.
+            gate.client(auth={"token": "alice-token"}),
+        ):
+            await gate.engine.reload(replace(gate.engine.rules, queue=ONE_WAITS))
+            gate.bench.model.add((Hang(),))
+            await client.call("chat.send", send("first", "run-1"))
+            await gate.bench.model.asked(1)
+            await client.call("chat.send", send("next", store.opener))
+
+            async def stop() -> None:
+                other.send("chat.abort", {"sessionKey": "main"})
+                await until_all_wait()
+
+            store.meanwhile = stop
+            await client.call("chat.send", send("last", "run-3"))
+            await client.ended("run-1", "run-2")
             await until_all_wait()
             told = [client.ends(name) for name in names]
             waiting = gate.house.sends.awaited()

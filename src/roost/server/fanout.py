@@ -57,7 +57,8 @@ class Fanout:
     def __init__(self, house: House) -> None:
         self.telling = Telling(house)
         self._house = house
-        self._inheriting = anyio.Lock()
+        # What is told in one go is told of one name, and who inherits it finds it told or untold.
+        self._naming = anyio.Lock(fast_acquire=True)
         self._turns: dict[str, Turn] = {}
         self._listeners = Listeners(house, self.telling)
         self._ended: dict[SessionKey, str] = {}
@@ -72,9 +73,11 @@ class Fanout:
             async with feed.subscribe_all(owner, self._follows) as items:
                 self._items = items
                 # Whoever listened before may have ended, and missed something.
-                await self._catch_up(items)
+                async with self._naming:
+                    await self._catch_up(items)
                 async for item in items:
-                    await self._hear(item, items)
+                    async with self._naming:
+                        await self._hear(item, items)
 
     # -- what handlers ask for -----------------------------------------------------------------------
 
@@ -102,7 +105,7 @@ class Fanout:
         """A run goes by the name of a message that joined it, if the one that named it fell out of the queue; whoever sent
         that is told. So is the heir, if it fell out as well."""
         # One after another: each may be the heir of the one before.
-        async with self._inheriting:
+        async with self._naming:
             return await self._inherit(heir)
 
     async def _inherit(self, heir: Send) -> bool:
