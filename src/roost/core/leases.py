@@ -21,21 +21,14 @@ class Gateway:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """Times are the database's own. `left_at` is until when the holder before it under the same name was there."""
+    """Times are the database's own."""
 
     gateway: Gateway
     epoch: int
     expires_at: int
-    left_at: int = 0
 
     def live(self, now: int) -> bool:
         return now < self.expires_at
-
-    def last_seen(self, name: str, epoch: int) -> int:
-        """Until when the holder of this name and epoch was there; 0 where that is not known."""
-        if self.gateway.name != name:
-            return 0
-        return self.expires_at if self.epoch == epoch else self.left_at
 
     def forgotten(self, now: int) -> bool:
         """Released, or over for so long that nobody asks for it."""

@@ -56,12 +56,12 @@ class Interrupted:
 Fate: TypeAlias = Requeue | CallAgain | RunToolAgain | SyntheticResult | Interrupted
 
 
-def fate(run: Run, now: int, max_age_ms: int = MAX_AGE_MS, left_at: int = 0) -> Fate:
+def fate(run: Run, now: int, max_age_ms: int = MAX_AGE_MS, left_at: int | None = None) -> Fate:
     """The fate of a run found running under nobody. Its age counts from its last sign of life: a step may take longer than
     any age, while its gateway is there."""
     progress, step = run.progress, run.progress.step
     # One that was parked began long ago, and was taken up again no earlier than it was ready.
-    last_sign = max(run.queued_at, run.ready_at, run.started_at or 0, step.at if step else 0, left_at)
+    last_sign = max(run.queued_at, run.ready_at, run.started_at or 0, step.at if step else 0, left_at or 0)
     if now - last_sign > max_age_ms:
         return Interrupted(f"it was left for more than {max_age_ms // 1000} s")
     if progress.recoveries >= MOST_RECOVERIES:

@@ -48,7 +48,7 @@ class RunSnapshot:
     place it ends `shared` the task with, what its requester is owed, and who asked. `completion` is owed to `requester`;
     `siblings` are the other completions of the same batch, and `batch` is the requester's run that spawned them. `sender`
     is the run in which the turn stands that began the exchange. `firing` is what it was started for, `audience` the session it posts into.
-    `left_at` is until when the gateway that had it was there, 0 where that is not known.
+    `left_at` is until when the gateway that had it was there.
     """
 
     run: Run
@@ -64,7 +64,7 @@ class RunSnapshot:
     shared: tuple[Completion, ...] = ()
     firing: Firing | None = None
     audience: Snapshot | None = None
-    left_at: int = 0
+    left_at: int | None = None
 
     @property
     def called_off(self) -> bool:

@@ -41,7 +41,6 @@ class FactRows(Rows):
             gateway.config_hash,
             lease.epoch,
             lease.expires_at,
-            lease.left_at,
         )
         await self._do("put_lease", values)
 
@@ -147,9 +146,9 @@ class FactRows(Rows):
 
 
 def read_lease(row: Any) -> Lease:
-    name, holder, address, config_hash, epoch, expires_at, left_at = row
+    name, holder, address, config_hash, epoch, expires_at = row
     gateway = Gateway(name=name, holder=holder, address=address, config_hash=config_hash)
-    return Lease(gateway=gateway, epoch=epoch, expires_at=expires_at, left_at=left_at)
+    return Lease(gateway=gateway, epoch=epoch, expires_at=expires_at)
 
 
 def _read_total(row: Any) -> LedgerTotal:

@@ -1,16 +1,15 @@
 -- What every database is asked in the same words, by name. An index is named where a planner would choose another.
 
 -- name: leases
-SELECT name, holder, address, config_hash, epoch, expires_at, left_at FROM gateways ORDER BY name;
+SELECT name, holder, address, config_hash, epoch, expires_at FROM gateways ORDER BY name;
 
 -- name: lease
-SELECT name, holder, address, config_hash, epoch, expires_at, left_at FROM gateways WHERE name = ?;
+SELECT name, holder, address, config_hash, epoch, expires_at FROM gateways WHERE name = ?;
 
 -- name: put_lease
-INSERT INTO gateways (name, holder, address, config_hash, epoch, expires_at, left_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO gateways (name, holder, address, config_hash, epoch, expires_at) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, address = excluded.address,
-    config_hash = excluded.config_hash, epoch = excluded.epoch, expires_at = excluded.expires_at,
-    left_at = excluded.left_at;
+    config_hash = excluded.config_hash, epoch = excluded.epoch, expires_at = excluded.expires_at;
 
 -- name: delete_lease
 DELETE FROM gateways WHERE name = ?;

@@ -7,8 +7,7 @@ CREATE TABLE gateways (
     address     TEXT NOT NULL,
     config_hash TEXT NOT NULL,
     epoch       INTEGER NOT NULL,
-    expires_at  INTEGER NOT NULL,
-    left_at     INTEGER NOT NULL
+    expires_at  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- Which gateway serves a channel.

@@ -17,10 +17,7 @@ class LeaseVerbs(Verbs):
             if self.exclusive:
                 _refuse_second_owner(gateway, leases, now)
             epoch = 1 + max((lease.epoch for lease in leases), default=0)
-            left_at = max(
-                (known.expires_at for known in leases if known.gateway.name == gateway.name), default=0
-            )
-            lease = Lease(gateway=gateway, epoch=epoch, expires_at=now + LEASE_MS, left_at=left_at)
+            lease = Lease(gateway=gateway, epoch=epoch, expires_at=now + LEASE_MS)
             await unit.tables.put_lease(lease)
             for known in leases:
                 if known.forgotten(now) and known.gateway.name != gateway.name:
@@ -44,7 +41,7 @@ class LeaseVerbs(Verbs):
         async def verb(unit: Unit) -> None:
             for known in await unit.tables.lock_leases():
                 if (known.gateway.name, known.epoch) == (lease.gateway.name, lease.epoch):
-                    await unit.tables.put_lease(replace(known, expires_at=await _left_at(unit, known)))
+                    await unit.tables.put_lease(replace(known, expires_at=0))
 
         await self._write_unleased(verb)
 
@@ -53,14 +50,6 @@ class LeaseVerbs(Verbs):
             return await tables.leases()
 
         return await self._read(verb)
-
-
-async def _left_at(unit: Unit, lease: Lease) -> int:
-    """Now, if runs are left under it: how old they are counts from then. Else it may be forgotten at once."""
-    held = (lease.gateway.name, lease.epoch)
-    claims = (run.claim for run in await unit.tables.running_runs())
-    left = any(claim and (claim.gateway, claim.epoch) == held for claim in claims)
-    return await unit.tables.database_now() if left else 0
 
 
 def _refuse_second_owner(gateway: Gateway, leases: tuple[Lease, ...], now: int) -> None:

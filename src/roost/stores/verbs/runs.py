@@ -168,8 +168,9 @@ async def _reap(unit: Unit, *, run_id: str, lease: Lease, recover: Recover) -> R
     run = await unit.known_run(run_id)
     if run.claim is None or await unit.holds(run.claim):
         return None
-    claim, leases = run.claim, await unit.tables.leases()
-    left_at = max((one.last_seen(claim.gateway, claim.epoch) for one in leases), default=0)
+    leases = await unit.tables.leases()
+    held_until = {(one.gateway.name, one.epoch): one.expires_at for one in leases}
+    left_at = held_until.get((run.claim.gateway, run.claim.epoch))
     await apply(unit, recover(replace(await seen_run(unit, run), left_at=left_at)))
     # One that ended may be gone with its session.
     after = unit.end_of(run.id) or await unit.known_run(run.id)

@@ -7,8 +7,7 @@ CREATE TABLE gateways (
     address     text COLLATE "C" NOT NULL,
     config_hash text COLLATE "C" NOT NULL,
     epoch       bigint NOT NULL,
-    expires_at  bigint NOT NULL,
-    left_at     bigint NOT NULL
+    expires_at  bigint NOT NULL
 );
 
 -- Which gateway serves a channel.
