@@ -48,9 +48,11 @@ def place(codes: list[int]) -> Iterator[tuple[str, Queue[int]]]:
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/x", answered
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/x", answered
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @pytest.fixture
@@ -96,10 +98,13 @@ def test_an_uncertain_one_is_sent_again_only_on_a_word(
         assert answered.get(timeout=LIMIT_S) == 500
         (unsure,) = listed(capsys)
         assert unsure["state"] == "uncertain"
-        for more in ([], ["--json"]):
-            assert main(["deliveries", "retry", unsure["id"], *more]) == 1
-            out, err = capsys.readouterr()
-            assert (out, "arrives twice (say --yes" in err) == ("", True)
+        assert main(["deliveries", "retry", unsure["id"]]) == 1
+        out, err = capsys.readouterr()
+        assert (out, "arrives twice (say --yes" in err) == ("", True)
+        assert main(["deliveries", "retry", unsure["id"], "--json"]) == 1
+        out, err = capsys.readouterr()
+        refused = json.loads(err)["error"]
+        assert (out, refused["hint"]) == ("", "say --yes to send it again")
         assert main(["deliveries", "retry", unsure["id"], "--yes"]) == 0
         assert capsys.readouterr().out == f"{unsure['id']} is sent again\n"
         assert answered.get(timeout=LIMIT_S) == 200
