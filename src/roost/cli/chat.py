@@ -129,6 +129,17 @@ class Chat:
             self._follow()
         else:
             self._portal.call(self._show_history)
+        with self._prompts.silent():
+            self._take_lines()
+        unfinished = self._end()
+        if alone and (unfinished or self._portal.call(self._is_working)):
+            say(BROKEN_OFF)
+        elif unfinished:
+            say(UNFINISHED)
+        if alone:
+            raise Left
+
+    def _take_lines(self) -> None:
         while (line := self._line()) is not None:
             words = line.strip()
             if words == QUIT:
@@ -137,13 +148,6 @@ class Chat:
                 self._switch(words.removeprefix(SWITCH).strip())
             elif words:
                 self._say(words)
-        unfinished = self._end()
-        if alone and (unfinished or self._portal.call(self._is_working)):
-            say(BROKEN_OFF)
-        elif unfinished:
-            say(UNFINISHED)
-        if alone:
-            raise Left
 
     def _line(self) -> str | None:
         try:

@@ -5,6 +5,7 @@ import readline
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from threading import RLock
 
 from rich.cells import cell_len
@@ -50,12 +51,24 @@ class Prompts:
         self._before = ""
         """The rows before it, of the same line."""
         self._held = ""
+        self._silent = False
         self._lock = RLock()
 
     @property
     def live(self) -> bool:
         """Whether a person sees what is written while typing."""
         return sys.stdin.isatty() and sys.stdout.isatty()
+
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """What is typed while no line is read is shown with the next one. The terminal itself would write it at once,
+        where it stands."""
+        self._silent = self.live and typing.set_echo(on=False)
+        try:
+            yield
+        finally:
+            self._echo(on=True)
+            self._silent = False
 
     def read_line(self, prompt: str) -> str | None:
         with self._lock:
@@ -65,8 +78,10 @@ class Prompts:
             readline.set_pre_input_hook(self._opened)
         line = None
         try:
+            self._echo(on=True)
             line = typing.read_line(prompt)
         finally:
+            self._echo(on=False)
             with self._lock:
                 self._open, self._ready = "", False
                 self._lift(f"{prompt}{line}" if line is not None else None)
@@ -77,7 +92,8 @@ class Prompts:
         with self._lock:
             if self.live:
                 self._held += text
-                if self._ready:
+                # At the end of a line the cursor is below it before this is known here.
+                if self._ready and typing.is_edited():
                     self._draw()
             else:
                 _put(text)
@@ -105,6 +121,10 @@ class Prompts:
         with self._lock:
             _put(self._held)
             self._held = self._row = ""
+
+    def _echo(self, *, on: bool) -> None:
+        if self._silent:
+            typing.set_echo(on=on)
 
     def _opened(self) -> None:
         with self._lock:

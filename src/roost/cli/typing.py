@@ -2,12 +2,16 @@
 
 import readline
 import sys
+import termios
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 FILE = "chat_history"
 MOST_LINES = 1_000
+
+_LOCAL = 3
+"""Where a terminal's settings have those of this kind."""
 
 
 def read_line(prompt: str) -> str | None:
@@ -16,6 +20,27 @@ def read_line(prompt: str) -> str | None:
         return input(prompt if sys.stdin.isatty() else "")
     except EOFError:
         return None
+
+
+def is_edited() -> bool:
+    """Whether a line is open on the terminal: its end is a key for the editor, and nothing for the terminal itself."""
+    try:
+        return not termios.tcgetattr(sys.stdin)[_LOCAL] & termios.ICANON
+    except termios.error:
+        # The terminal is gone.
+        return False
+
+
+def set_echo(*, on: bool) -> bool:
+    """Whether the terminal itself shows what is typed, without which no editor does; whether it did."""
+    try:
+        settings = termios.tcgetattr(sys.stdin)
+        before = settings[_LOCAL]
+        settings[_LOCAL] = before | termios.ECHO if on else before & ~termios.ECHO
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, settings)
+    except termios.error:
+        return False
+    return bool(before & termios.ECHO)
 
 
 def complete(

@@ -5,7 +5,8 @@ import pty
 import select
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -15,6 +16,17 @@ KEPT = ("PATH", "PYTHONPATH", "HOME", "COVERAGE_PROCESS_START")
 LIMIT_S = 60.0
 READY = "ready"
 OPENING = f'exec <"$TTY" >"$TTY" 2>&1; echo {READY}; exec "$0" -m roost "$@"'
+
+
+@contextmanager
+def pseudo_terminal() -> Iterator[tuple[int, int]]:
+    """The end of a person, and that of a program."""
+    ours, theirs = pty.openpty()
+    try:
+        yield ours, theirs
+    finally:
+        os.close(theirs)
+        os.close(ours)
 
 
 class Terminal:

@@ -94,7 +94,7 @@ def test_an_uncertain_one_is_sent_again_only_on_a_word(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with place([500, 200]) as (url, answered), serving(home):
-        main(["send", "-m", "hi", "--to", url, "--channel", "webhook"])
+        assert main(["send", "-m", "hi", "--to", url, "--channel", "webhook"]) == 1
         assert answered.get(timeout=LIMIT_S) == 500
         (unsure,) = listed(capsys)
         assert unsure["state"] == "uncertain"

@@ -2,6 +2,9 @@
 
 import io
 import signal
+import sys
+import termios
+import tty
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +21,7 @@ from roost.cli.where import HERE, anywhere
 from roost.testing.scripts import Hang, Say, Until
 from tests.unit.cli.conftest import Screen, Told, serving
 from tests.unit.cli.grids import Grid
+from tests.unit.cli.terminals import pseudo_terminal
 from tests.unit.cli.test_chat import answering
 
 Line: TypeAlias = tuple[str, str | Callable[[], None]]
@@ -37,16 +41,30 @@ class Console(Screen):
 class Person(io.StringIO):
     """Types what comes next when it is asked for: each is what to wait for on the screen, and the line, or what to do."""
 
-    def __init__(self, screen: Console, prompts: Prompts, *lines: Line) -> None:
+    def __init__(self, screen: Console, prompts: Prompts, terminal: int, *lines: Line) -> None:
         super().__init__()
-        self._screen, self._prompts, self._lines = screen, prompts, [*lines]
+        self._screen, self._prompts, self._terminal, self._lines = screen, prompts, terminal, [*lines]
+        self.done: Callable[[], None] = lambda: None
+        """At the end of a line, before who reads it knows."""
+
+    def fileno(self) -> int:
+        return self._terminal
 
     def isatty(self) -> bool:
         return True
 
     def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
         # As the terminal's editor does, once the prompt stands.
+        before = termios.tcgetattr(self._terminal)
+        tty.setcbreak(self._terminal, termios.TCSANOW)
         self._prompts._opened()
+        try:
+            return self._typed()
+        finally:
+            termios.tcsetattr(self._terminal, termios.TCSANOW, before)
+            self.done()
+
+    def _typed(self) -> str:
         while self._lines:
             wanted, line = self._lines.pop(0)
             self._screen.shows(wanted)
@@ -62,10 +80,14 @@ def console(monkeypatch: pytest.MonkeyPatch, *lines: Line) -> Iterator[tuple[Con
     screen, prompts = Console(), Prompts()
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("LINES", "24")
-    with monkeypatch.context() as within:
+    with monkeypatch.context() as within, pseudo_terminal() as (_, terminal):
         within.setattr("sys.stdout", screen)
-        within.setattr("sys.stdin", Person(screen, prompts, *lines))
+        within.setattr("sys.stdin", Person(screen, prompts, terminal, *lines))
         yield screen, prompts
+
+
+def is_echoed() -> bool:
+    return bool(termios.tcgetattr(sys.stdin)[3] & termios.ECHO)
 
 
 def talked(prompts: Prompts) -> None:
@@ -100,6 +122,17 @@ def test_what_is_written_stands_above_what_is_typed_and_goes_on_where_it_ended(
     assert rows[4:] == ["a note", "a line", "main> and then?", "of its own", ""]
 
 
+def test_what_comes_while_a_line_ends_waits_for_the_next_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[Line] = [("main> ", lambda: prompts.write("One")), ("One", "second"), ("a note", "third")]
+    with console(monkeypatch, *said) as (screen, prompts):
+        assert isinstance(sys.stdin, Person)
+        notes = ["a note"]
+        sys.stdin.done = lambda: prompts.line(notes.pop()) if notes else None
+        assert [prompts.read_line("main> ") for _ in said[1:]] == ["second", "third"]
+        prompts.finish()
+    assert screen.rows() == ["main> second", "One", "a note", "main> third", ""]
+
+
 def test_more_than_a_screen_at_once_is_written_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [f"line {number}" for number in range(60)]
 
@@ -123,7 +156,7 @@ def test_commands_are_answered_and_messages_sent_while_an_answer_comes(
             ("main> ", "tell me a story"),
             ("Once", "/status"),
             ("Work: a turn", "/queue followup"),
-            ("Queue", "and another"),
+            ("Queue: followup", "and another"),
             ("main> ", lambda: portal.call(goes_on.set)),
             ("second answer", "/switch"),
             ("session", "/switch 99"),
@@ -135,6 +168,22 @@ def test_commands_are_answered_and_messages_sent_while_an_answer_comes(
     text = "\n".join(screen.rows())
     assert text.count("upon a time") == text.count("second answer") == 1
     assert text.index("upon a time") < text.index("second answer")
+
+
+def test_between_lines_the_terminal_shows_nothing_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = (("main> ", "/switch 99"), ("there is no 99", "/quit"))
+    shown: list[bool] = []
+    with console(monkeypatch, *lines) as (screen, prompts):
+        put = screen.write
+
+        def write(text: str) -> int:
+            if "there is no 99" in text:
+                shown.append(is_echoed())
+            return put(text)
+
+        monkeypatch.setattr(screen, "write", write)
+        talked(prompts)
+        assert (shown, is_echoed()) == ([False], True)
 
 
 def test_an_interrupt_stops_the_answer_and_else_gives_up_the_line(
@@ -188,12 +237,17 @@ def test_who_leaves_a_gateway_that_stays_finds_the_answer_in_the_history(
 ) -> None:
     goes_on = anyio.Event()
     with answering(home, (Say("Once "), Until(goes_on), Say("upon a time"))) as portal, serving(home):
-        with console(monkeypatch, ("main> ", "tell me a story"), ("Once", "/quit")) as (screen, prompts):
+        lines: tuple[Line, ...] = (
+            ("main> ", "/usage tokens"),
+            ("Figures below answers", "tell me a story"),
+            ("Once", "/quit"),
+        )
+        with console(monkeypatch, *lines) as (screen, prompts):
             talked(prompts)
         assert screen.rows()[-2:] == [UNFINISHED, ""]
-        with console(monkeypatch, ("main> ", lambda: portal.call(goes_on.set)), ("upon a time", "/quit")) as (
-            screen,
-            prompts,
-        ):
+        # The figures come with the end of the answer.
+        lines = (("main> ", lambda: portal.call(goes_on.set)), ("tokens in", "/quit"))
+        with console(monkeypatch, *lines) as (screen, prompts):
             talked(prompts)
+        assert "upon a time" in screen.getvalue()
         assert UNFINISHED not in screen.getvalue()

@@ -1,5 +1,7 @@
 """A prompt that stays at the bottom while others write."""
 
+import os
+import select
 from pathlib import Path
 
 import anyio
@@ -9,7 +11,7 @@ from roost.cli.prompts import Prompts, rows_of
 from roost.testing.scripts import Hang, Say, Until
 from tests.unit.cli.conftest import Typed
 from tests.unit.cli.grids import Grid
-from tests.unit.cli.terminals import Terminal
+from tests.unit.cli.terminals import LIMIT_S, Terminal, pseudo_terminal
 from tests.unit.cli.test_chat import answering
 from tests.unit.cli.test_typing import Keyboard
 
@@ -51,6 +53,37 @@ def test_where_nobody_types_what_is_written_is_just_written(capsys: pytest.Captu
     assert capsys.readouterr().out == "half a line\n"
 
 
+def test_what_is_typed_while_no_line_is_read_is_not_written_where_it_stands(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prompts = Prompts()
+    with (
+        pseudo_terminal() as (person, program),
+        open(program, encoding="utf-8", closefd=False) as keys,
+        open(program, "w", encoding="utf-8", closefd=False) as screen,
+        monkeypatch.context() as within,
+    ):
+        within.setattr("sys.stdin", keys)
+        within.setattr("sys.stdout", screen)
+
+        def types(line: bytes) -> None:
+            """Until the terminal has dealt with it."""
+            os.write(person, line)
+            assert select.select([program], [], [], LIMIT_S)[0]
+
+        types(b"one\n")
+        with prompts.silent():
+            assert prompts.read_line("main> ") == "one"
+            types(b"two\n")
+            assert prompts.read_line("main> ") == "two"
+        types(b"three\n")
+        assert prompts.read_line("main> ") == "three"
+        seen = b""
+        while seen.count(b"main> ") < 3:
+            seen += os.read(person, 1_000)
+    assert seen == b"one\r\nmain> main> three\r\nmain> "
+
+
 LONG = "word " * 200
 
 
@@ -69,8 +102,10 @@ def test_what_is_typed_stays_whole_under_what_is_written_meanwhile(home: Path) -
         portal.call(more.set)
         terminal.shows("upon a")
         # The cursor is where it was: behind the o and the g.
-        terminal.types("X\x7f")
-        terminal.shows("\b")
+        terminal.types("X")
+        terminal.shows("Xre\b\b")
+        terminal.types("\x7f")
+        terminal.shows("re\b\b")
         portal.call(rest.set)
         terminal.shows("upon a time")
         terminal.shows("main> /switch ogre")
@@ -80,6 +115,7 @@ def test_what_is_typed_stays_whole_under_what_is_written_meanwhile(home: Path) -
         terminal.shows("main> ")
         terminal.types("/stop\n")
         terminal.shows("no answer: ")
+        terminal.shows("main> ")
         terminal.types("/quit\n")
         assert terminal.ends() == 0
     rows = Grid().rows(terminal.text)
