@@ -108,9 +108,7 @@ class Notices:
         gone."""
         statement = numbered(SQL["recently_changed"]).text
         since = self._clock.now() - RECENT_MS
-        # Who listens was told by name.
-        gone_ms = RECENT_MS if self._options.pooler else 0
-        rows = await self._transactions.look(lambda connection: connection.fetch(statement, since, gone_ms))
+        rows = await self._transactions.look(lambda connection: connection.fetch(statement, since, RECENT_MS))
         recent = {(key, number) for key, number in rows}
         changed = {key for key, _ in recent - self._recent}
         self._recent = recent

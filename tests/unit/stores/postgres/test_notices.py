@@ -85,6 +85,24 @@ async def test_after_a_lost_line_everybody_looks_again(postgres_server: str) -> 
     await writer.close()
 
 
+async def test_what_is_deleted_while_a_line_is_lost_is_told_to_who_watches_all_sessions(
+    postgres_server: str,
+) -> None:
+    await postgres.empty(postgres_server)
+    writer = await PostgresStore.open(postgres_server, FakeClock())
+    await opened(writer)
+    told: asyncio.Queue[SessionKey] = asyncio.Queue()
+    async with asyncio.timeout(30), line_to(postgres_server) as (address, line):
+        store = await PostgresStore.open(address, FakeClock())
+        with store.watch(None, told.put_nowait):
+            assert await told.get() == MAIN
+            line.hang_up()
+            await writer.change_session(MAIN, lambda snapshot: (DeleteSession(key=MAIN),))
+            assert await told.get() == MAIN
+        await store.close()
+    await writer.close()
+
+
 async def test_behind_a_pooler_who_waits_looks_by_itself(postgres_server: str) -> None:
     await postgres.empty(postgres_server)
     joined = f"{postgres_server}&pooler=true"
