@@ -6,7 +6,7 @@ is, and nothing but it.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urljoin
 
 import anyio
@@ -16,7 +16,11 @@ from roost.core.egress import PORTS, WebAddress, refuse_private, target
 from roost.core.errors import Forbidden
 from roost.ports import Unanswered, Unreached
 
+if TYPE_CHECKING:
+    import aiohttp
+
 MOST_HOPS = 5
+LONGEST_HEADER = 64 << 10
 TIMEOUT_S = 15.0
 # Whoever answers so did not take it. The other answers that name a place leave open whether what was posted is lost.
 SENT_ON = frozenset({307, 308})
@@ -95,6 +99,20 @@ def owners_client(url: httpx2.URL, *, timeout: httpx2.Timeout, kept: int) -> htt
     )
     return httpx2.AsyncClient(
         transport=_Homebound(url, inside), timeout=timeout, trust_env=False, follow_redirects=False
+    )
+
+
+def owners_session(url: httpx2.URL, *, connect_ms: int, idle_ms: int) -> "aiohttp.ClientSession":
+    """The same for who names the address with each request, and lets nothing lead elsewhere: a third of the cost."""
+    import aiohttp  # noqa: PLC0415 — only those load it who call a model
+
+    secured = httpx2.create_ssl_context(trust_env=False) if url.scheme == "https" else True
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0, ssl=secured),
+        timeout=aiohttp.ClientTimeout(sock_connect=connect_ms / 1000, sock_read=idle_ms / 1000),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        max_line_size=LONGEST_HEADER,
+        max_field_size=LONGEST_HEADER,
     )
 
 

@@ -30,6 +30,7 @@ LAZY_IMPORTS: Mapping[str, frozenset[str]] = {
     "src/roost/cli/serve.py": frozenset({"roost.client.trust"}),
     "src/roost/cli/show.py": frozenset({"rich.console", "roost.cli.drawing"}),
     "src/roost/cli/where.py": frozenset({"roost.cli.own"}),
+    "src/roost/egress.py": frozenset({"aiohttp"}),
     "src/roost/client/resuming.py": frozenset({"roost.protocol.methods"}),
 }
 

@@ -9,8 +9,7 @@ import httpx2
 import pytest
 
 from roost.core.secrets import Secret
-from roost.models import openai
-from roost.models.endpoints import Endpoint
+from roost.models.endpoints import OPENAI_URL, Endpoint
 from roost.models.library.anthropic import ANTHROPIC
 from roost.models.library.google import GOOGLE
 from roost.models.library.model import HostedModel, Wire
@@ -84,13 +83,14 @@ async def test_a_provider_at_its_own_address_is_never_called(wire: Wire) -> None
 
 
 async def test_nor_is_the_address_of_chat_completions() -> None:
-    model = OpenAIModel(Endpoint(provider="real", base_url=openai.BASE_URL), FakeClock())
+    model = OpenAIModel(Endpoint(provider="real", base_url=OPENAI_URL), FakeClock())
     await refused(model)
     await model.aclose()
 
 
 # What opens a connection by itself: library → names.
 OPENING = {
+    "aiohttp": {"ClientSession", "TCPConnector", "request"},
     "httpx2": {
         "AsyncClient",
         "AsyncHTTPTransport",

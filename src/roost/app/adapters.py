@@ -10,14 +10,13 @@ from roost.config.secretfields import SecretCommand
 from roost.core.errors import ConfigInvalid
 from roost.core.jsonl_messages import as_object
 from roost.core.secrets import Secret
-from roost.models import openai
-from roost.models.endpoints import IDLE_MS, Endpoint, KeyAs
-from roost.models.openai import OpenAIModel
+from roost.models.endpoints import IDLE_MS, OPENAI_URL, Endpoint, KeyAs
 from roost.models.openai_wire import dialect_of
 from roost.ports import Clock
 
 if TYPE_CHECKING:
     from roost.models.library.model import HostedModel, Wire
+    from roost.models.openai import OpenAIModel
 
 
 HostedApi: TypeAlias = Literal[
@@ -30,7 +29,9 @@ async def adapter_of(
 ) -> "OpenAIModel | HostedModel":
     api = (own.api if own else None) or provider.api
     if api is ModelApi.OPENAI_COMPLETIONS:
-        endpoint = _endpoint(name, provider, own, openai.BASE_URL)
+        from roost.models.openai import OpenAIModel  # noqa: PLC0415 — a client that only those load who call
+
+        endpoint = _endpoint(name, provider, own, OPENAI_URL)
         compat = as_object(thaw(own.compat)) if own else {}
         return OpenAIModel(endpoint, clock, dialect_of(endpoint.base_url, compat))
     if find_spec("pydantic_ai") is None:

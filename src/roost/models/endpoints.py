@@ -1,5 +1,6 @@
 """Where and how a provider is reached over HTTP, whatever is spoken there."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,6 +17,8 @@ CONNECT_MS = 10_000
 IDLE_MS = 120_000
 # Every request looks at each of them.
 KEPT_CONNECTIONS = 8
+OPENAI_URL = "https://api.openai.com/v1"
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
 
 
 class KeyAs(StrEnum):
@@ -51,13 +54,19 @@ class Endpoint:
             headers.setdefault(
                 "authorization" if bearer else key_header, f"Bearer {text}" if bearer else text
             )
-        if all(text.isascii() and text.isprintable() for text in headers.values()):
-            return headers
-        raise ModelFailed(
-            f"the key or a header of {self.provider} holds a character that cannot be sent",
-            kind=FailureKind.AUTH,
-            hint="check how it was pasted",
-        )
+        if not all(map(_TOKEN.fullmatch, headers)):
+            raise ModelFailed(
+                f"a header of {self.provider} has a name that cannot be sent",
+                kind=FailureKind.PERMANENT,
+                hint="check the provider's headers",
+            )
+        if not all(text.isascii() and text.isprintable() for text in headers.values()):
+            raise ModelFailed(
+                f"the key or a header of {self.provider} holds a character that cannot be sent",
+                kind=FailureKind.AUTH,
+                hint="check how it was pasted",
+            )
+        return headers
 
     def address(self, path: str = "") -> httpx2.URL:
         """A path below the base address, which must be a web address."""

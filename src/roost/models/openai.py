@@ -1,12 +1,15 @@
 """Endpoints that speak OpenAI's chat completions, over HTTP."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
+from functools import cached_property
+from io import BytesIO
 
+import aiohttp
 import anyio
-import httpx2
 
-from roost.core.models import FailureKind, ModelEvent, ModelFailed, ModelRequest
+from roost.core.models import ModelEvent, ModelFailed, ModelRequest
+from roost.egress import owners_session
 from roost.models.endpoints import Endpoint
 from roost.models.failures import broken_off, refusal, transient, unreachable
 from roost.models.openai_answer import Answer, ErrorChunk, Events, MalformedChunk
@@ -14,11 +17,8 @@ from roost.models.openai_wire import Dialect, dialect_of, request_body
 from roost.models.sse import EventReader, EventTooLong
 from roost.ports import Clock
 
-BASE_URL = "https://api.openai.com/v1"
-
 # After its last event a stream lacks only the mark of its end; with it the connection can be used again.
 _MARK_SECONDS = 0.05
-_CLOSE_SECONDS = 2
 _ERROR_BYTES = 64 * 1024
 
 
@@ -30,25 +30,30 @@ class OpenAIModel:
         self._clock = clock
         self._url = endpoint.address("/chat/completions")
         self._dialect = dialect or dialect_of(endpoint.base_url)
-        self._client = endpoint.client()
+
+    @cached_property
+    def _session(self) -> aiohttp.ClientSession:
+        """Made by the first call: it belongs to the event loop."""
+        endpoint = self._endpoint
+        return owners_session(self._url, connect_ms=endpoint.connect_ms, idle_ms=endpoint.idle_ms)
 
     async def aclose(self) -> None:
-        await self._client.aclose()
+        await self._session.close()
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[ModelEvent]]:
         body = request_body(request, self._dialect, self._endpoint.params)
+        headers = self._headers()
         with self._failures():
-            asked = self._client.build_request("POST", self._url, content=body, headers=self._headers())
-            response = await self._client.send(asked, stream=True)
-        try:
-            if not response.is_success:
+            response = await self._session.post(
+                str(self._url), data=BytesIO(body), headers=headers, allow_redirects=False
+            )
+        # The connection of an answer that was read to its end is in use by others then, and stays.
+        with closing(response):
+            if response.status // 100 != 2:
                 raise await self._refusal(response)
             async with aclosing(self._events(response, Answer(request.spec))) as events:
                 yield events
-        finally:
-            with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
-                await response.aclose()
 
     def _headers(self) -> dict[str, str]:
         return {
@@ -58,39 +63,38 @@ class OpenAIModel:
             **self._endpoint.sent_headers("authorization"),
         }
 
-    async def _refusal(self, response: httpx2.Response) -> ModelFailed:
+    async def _refusal(self, response: aiohttp.ClientResponse) -> ModelFailed:
         body = b""
-        with suppress(httpx2.RequestError):
-            async with aclosing(response.aiter_bytes()) as reads:
-                async for read in reads:
-                    body += read
-                    if len(body) > _ERROR_BYTES:
-                        break
+        with suppress(aiohttp.ClientError):
+            async for read in response.content.iter_any():
+                body += read
+                if len(body) > _ERROR_BYTES:
+                    break
         return refusal(
             self._endpoint.provider,
-            response.status_code,
+            response.status,
             response.headers,
             body,
             now=self._clock.now(),
             secrets=self._endpoint.secrets,
         )
 
-    async def _events(self, response: httpx2.Response, answer: Answer) -> AsyncGenerator[ModelEvent, None]:
-        encoded = "content-encoding" in response.headers
-        reads = response.aiter_bytes() if encoded else response.aiter_raw()
+    async def _events(
+        self, response: aiohttp.ClientResponse, answer: Answer
+    ) -> AsyncGenerator[ModelEvent, None]:
+        reads = response.content.iter_any()
         with self._failures():
-            async with aclosing(reads):
-                try:
-                    async for events in _read(reads, answer, streams=_is_stream(response)):
-                        for event in events:
-                            yield event
-                    with anyio.move_on_after(_MARK_SECONDS):
-                        async for _ in reads:
-                            pass
-                except httpx2.RequestError:
-                    # An answer that is whole loses nothing by the way its connection ends.
-                    if not answer.whole:
-                        raise
+            try:
+                async for events in _read(reads, answer, streams=_is_stream(response)):
+                    for event in events:
+                        yield event
+                with anyio.move_on_after(_MARK_SECONDS):
+                    async for _ in reads:
+                        pass
+            except aiohttp.ClientError:
+                # An answer that is whole loses nothing by the way its connection ends.
+                if not answer.whole:
+                    raise
         if not answer.whole:
             raise transient(f"{self._endpoint.provider} ended its answer in the middle")
         for event in answer.finish(self._clock.now()):
@@ -102,19 +106,13 @@ class OpenAIModel:
         provider = self._endpoint.provider
         try:
             yield
-        except httpx2.ConnectTimeout as error:
+        except aiohttp.ConnectionTimeoutError as error:
             raise unreachable(provider, f"no connection in {self._endpoint.connect_ms} ms") from error
-        except httpx2.ConnectError as error:
+        except aiohttp.ClientConnectorError as error:
             raise unreachable(provider, str(error)) from error
-        except httpx2.TimeoutException as error:
+        except aiohttp.ServerTimeoutError as error:
             raise transient(f"{provider} sent nothing for {self._endpoint.idle_ms} ms") from error
-        except (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol) as error:
-            raise ModelFailed(
-                f"the call to {provider} could not be written ({type(error).__name__})",
-                kind=FailureKind.PERMANENT,
-                hint="check the provider's baseUrl and headers",
-            ) from None
-        except httpx2.RequestError as error:
+        except aiohttp.ClientError as error:
             raise transient(f"the connection to {provider} failed ({type(error).__name__})") from error
         except (MalformedChunk, EventTooLong) as error:
             raise transient(f"{provider} sent what is no part of an answer") from error
@@ -137,5 +135,5 @@ async def _read(reads: AsyncIterator[bytes], answer: Answer, *, streams: bool) -
         yield answer.take(data)
 
 
-def _is_stream(response: httpx2.Response) -> bool:
+def _is_stream(response: aiohttp.ClientResponse) -> bool:
     return "application/json" not in response.headers.get("content-type", "")

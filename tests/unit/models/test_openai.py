@@ -5,6 +5,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -46,8 +47,8 @@ async def reached(
         await model.aclose()
 
 
-async def answer(model: OpenAIModel) -> AssistantMessage:
-    async with model.stream(request()) as events:
+async def answer(model: OpenAIModel, text: str = "hello") -> AssistantMessage:
+    async with model.stream(request(text)) as events:
         seen = [event async for event in events]
     assert isinstance(seen[-1], Finished)
     return seen[-1].message
@@ -72,6 +73,16 @@ async def test_the_request_is_what_the_endpoint_wants() -> None:
     messages = asked.body["messages"]
     assert isinstance(messages, list)
     assert openai_violations({"messages": messages[1:]}) == ()
+
+
+async def test_a_long_request_is_sent_whole_and_a_long_header_of_its_answer_is_taken() -> None:
+    said, named = "word " * 500_000, ("x-policy", "p" * 20_000)
+    reply = reply_of(says("ok"))
+    async with reached(replace(reply, headers=(*reply.headers, named))) as (server, model):
+        assert text_of(await answer(model, said)) == "ok"
+    messages = server.requests[0].body["messages"]
+    assert isinstance(messages, list)
+    assert messages[-1] == {"role": "user", "content": said}
 
 
 async def test_without_a_key_no_authorization_is_sent_and_a_header_may_be_it() -> None:
