@@ -6,6 +6,7 @@ import pytest
 
 from roost.core.budgets import Balance, Balances, Hold, Measure, Reservation
 from roost.core.effects import EndRun, QueueRun, RecordDenial, RequestStop, RequeueRun
+from roost.core.entries import Entry
 from roost.core.errors import Fenced
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
@@ -334,6 +335,25 @@ async def test_a_call_that_was_heard_of_or_cost_nothing_leaves_no_estimate(
     await store.finish_run(claim, lambda snapshot: (builders.done("r1"),))
     total = await store.usage(LedgerQuery())
     assert (total.calls, total.usage.input) == (1, 7)
+
+
+@pytest.mark.requirement("P19")
+async def test_a_call_may_begin_with_what_it_is_about(store: Store, lease: Lease) -> None:
+    claim = await started(store, lease, "r1")
+    seen: list[tuple[Entry, ...]] = []
+
+    def begin(entries: tuple[Entry, ...]) -> LedgerRow:
+        seen.append(entries)
+        return row("call")
+
+    assert await store.take_inputs(claim, lambda records: (), lambda entries: None) == ()
+    assert (await known_run(store, "r1")).progress.model_calls == 0
+    assert await store.take_inputs(claim, lambda records: (), begin) == ()
+    assert seen[-1] == ()
+    progress = (await known_run(store, "r1")).progress
+    assert (progress.model_calls, progress.step) == (1, Step(kind=StepKind.MODEL, at=row("call").at))
+    await store.finish_run(claim, lambda snapshot: (builders.done("r1"),))
+    assert (await store.usage(LedgerQuery())).calls == 1
 
 
 @pytest.mark.requirement("P20")

@@ -6,7 +6,7 @@ from roost.core.entries import Entry
 from roost.core.ledger import LedgerRow
 from roost.core.runs import Claim, Run, Step
 from roost.core.snapshots import Advance
-from roost.ports import Render, Store
+from roost.ports import Begin, Render, Store
 from roost.testing.crashing import Crashes, CrashingStore
 from tests.faults.claims import DoubleRun, Simulation
 from tests.scale import seeds
@@ -28,8 +28,10 @@ class Fenceless(CrashingStore):
         run = await self._checked.run(claim.id)
         return claim if run is None or run.claim is None else run.claim
 
-    async def _take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
-        return await self._checked.take_inputs(await self._newest(claim), render)
+    async def _take_inputs(
+        self, claim: Claim, render: Render, begin: Begin | None = None
+    ) -> tuple[Entry, ...]:
+        return await self._checked.take_inputs(await self._newest(claim), render, begin)
 
     async def _begin_step(self, claim: Claim, step: Step, call: LedgerRow | None = None) -> None:
         await self._checked.begin_step(await self._newest(claim), step, call)

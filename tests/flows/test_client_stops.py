@@ -17,8 +17,7 @@ from roost.core.models import ModelRequest
 from roost.core.runs import Claim
 from roost.core.sessions import SessionStatus
 from roost.core.spawning import run_of
-from roost.ports import Clock
-from roost.ports.store import Render
+from roost.ports import Begin, Clock, Render
 from roost.stores.memory import MemoryStore
 from roost.testing.clock import FakeClock
 from roost.testing.scripts import Hang, Say, Script
@@ -121,12 +120,14 @@ class Held(MemoryStore):
         super().__init__(clock)
         self.claimed, self._first = anyio.Event(), True
 
-    async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
+    async def take_inputs(
+        self, claim: Claim, render: Render, begin: Begin | None = None
+    ) -> tuple[Entry, ...]:
         if self._first:
             self._first = False
             self.claimed.set()
             await anyio.sleep_forever()
-        return await super().take_inputs(claim, render)
+        return await super().take_inputs(claim, render, begin)
 
 
 async def test_a_turn_that_a_newer_message_ends_is_told_as_aborted_once_and_only_that_is_answered(

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from roost.core.budgets import unbilled
@@ -28,6 +28,14 @@ from roost.ports.limits import OutOfTime, watched
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A model call as it is recorded before it is made; `row` is what the ledger says if nothing more is heard of it."""
+
+    request: ModelRequest
+    row: LedgerRow
+
+
 class Asking:
     """`name` tells the calls of one asking in a run from those of another."""
 
@@ -41,18 +49,29 @@ class Asking:
 
     async def ask(self, messages: Sequence[Message]) -> AssistantMessage:
         """The whole answer to these messages, by the first model that gives one; it plays on."""
+        return await self.hear(await self._begin(messages))
+
+    async def hear(self, call: Call) -> AssistantMessage:
+        """The same for a call that is recorded already."""
         while True:
             try:
-                return await self._once(messages)
+                return await self._once(call)
             except ModelFailed as failed:
                 part = self._work.part.after(failed)
                 if part is None:
                     raise
                 _log.warning("run %s: %s", self._work.run.id, part.reason, extra=traced(self._work.run))
                 self._work.playing.part = part
+            call = await self._begin(call.request.messages)
 
-    async def _once(self, messages: Sequence[Message]) -> AssistantMessage:
-        work, part = self._work, self._work.part
+    @property
+    def is_free(self) -> bool:
+        """Whether the next call may be recorded by whoever writes next: nothing has to be paid or asked for first."""
+        return not (self._work.budgets.limits or self._work.headway.spent)
+
+    def next_call(self, messages: Sequence[Message]) -> Call:
+        """The next call, if it is about these messages. Writes nothing."""
+        part = self._work.part
         request = ModelRequest(
             spec=part.spec,
             system=part.system,
@@ -60,24 +79,31 @@ class Asking:
             tools=tuple(tool.spec for tool in part.tools),
             thinking=part.thinking,
         )
+        return Call(request, replace(self._row(), usage=at_least(request), estimated=True))
+
+    async def _begin(self, messages: Sequence[Message]) -> Call:
+        work = self._work
         for row in work.bill():
             await work.store.record_usage(row)
         work.billed()
+        call = self.next_call(messages)
+        await self._means.reserve(call.row, call.request)
+        await work.store.begin_step(work.claim, Step(kind=StepKind.MODEL, at=call.row.at), call.row)
+        return call
+
+    async def _once(self, call: Call) -> AssistantMessage:
+        work, request = self._work, call.request
         self._calls += 1
-        call = self._call()
-        await self._means.reserve(call, request)
-        unheard_of = replace(call, usage=at_least(request), estimated=True)
-        await work.store.begin_step(work.claim, Step(kind=StepKind.MODEL, at=work.clock.now()), unheard_of)
         try:
             answer = await self._read(request)
         except ModelFailed as failed:
             if isinstance(failed, NeverSent) or unbilled(failed.kind, said=bool(self._partial)):
-                await work.store.release(call.id)
+                await work.store.release(call.row.id)
             raise
         spent = usage_of(request, answer)
         work.headway.spent.append(
             replace(
-                call,
+                call.row,
                 at=answer.at,
                 provider=answer.provider,
                 model=answer.model,
@@ -144,11 +170,11 @@ class Asking:
             raise ModelFailed("the answer has no end", kind=FailureKind.TRANSIENT)
         return answer
 
-    def _call(self) -> LedgerRow:
+    def _row(self) -> LedgerRow:
         """The next call as the ledger has it. Its id is that of no call of an earlier claim of the run."""
         work, run, ref = self._work, self._work.run, self._work.part.spec.ref
         return LedgerRow(
-            id=derived_id(run.id, self._name, str(work.claim.fence), str(self._calls)),
+            id=derived_id(run.id, self._name, str(work.claim.fence), str(self._calls + 1)),
             at=work.clock.now(),
             key=run.key,
             session_id=work.session.session_id,

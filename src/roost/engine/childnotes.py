@@ -12,10 +12,15 @@ from roost.engine.work import Work
 WINDOW_SHARE = 4
 
 
-async def children_note(work: Work) -> UserMessage | None:
-    """The reminder, for a run that can do something about its children; it takes little of a small window."""
+def is_reminded(work: Work) -> bool:
+    """Whether a run can do something about its children, if there are any."""
     can = any(tool.spec.name == toolnames.SUBAGENTS for tool in work.part.tools)
-    if not (can and work.conversation.delegates) or work.run.request.kind is RunKind.ANNOUNCE:
+    return can and work.conversation.delegates and work.run.request.kind is not RunKind.ANNOUNCE
+
+
+async def children_note(work: Work) -> UserMessage | None:
+    """The reminder; it takes little of a small window."""
+    if not is_reminded(work):
         return None
     now, key = work.clock.now(), work.run.key
     owed = await work.store.completions(key)

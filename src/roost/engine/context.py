@@ -3,7 +3,8 @@
 What is cut or condensed is written down before it is shown, so that every later prompt begins with the same words.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cached_property
 
 from roost.core.compaction import CompactionPlan, plan, thresholds
@@ -12,7 +13,8 @@ from roost.core.cutnotes import cut_note, projection_of
 from roost.core.entries import Entry, EntryDraft
 from roost.core.fitting import MIN_BUDGET, fit, prompt_tokens
 from roost.core.inputs import acting, entries_of
-from roost.core.messages import AssistantMessage, Body, Compaction, Message, StopReason
+from roost.core.ledger import LedgerRow
+from roost.core.messages import AssistantMessage, Body, Compaction, Message, Notice, StopReason
 from roost.core.notices import derived_id
 from roost.core.pruning import prune
 from roost.core.tokens import estimate_message
@@ -48,9 +50,18 @@ class Context:
 
     # -- the transcript ------------------------------------------------------------------------------
 
-    async def take_inputs(self) -> None:
-        work = self._work
-        self._add(await work.store.take_inputs(work.claim, entries_of))
+    async def take_inputs(self, begin: Callable[["Context"], LedgerRow | None]) -> None:
+        """Take what was said. `begin` sees the context as it is then, and may begin a model call with the same commit."""
+        work, ahead = self._work, self
+
+        def begun(entries: tuple[Entry, ...]) -> LedgerRow | None:
+            nonlocal ahead
+            ahead = copy(self)
+            ahead.entries = [*self.entries, *entries]
+            return begin(ahead)
+
+        self._add(await work.store.take_inputs(work.claim, entries_of, begun))
+        self._seen = ahead._seen
         work.headway.cause = acting(work.run, self.entries)
 
     async def keep(self, *bodies: Body) -> None:
@@ -83,12 +94,15 @@ class Context:
 
     # -- the prompt ----------------------------------------------------------------------------------
 
+    def is_settled(self) -> bool:
+        """Whether nothing has to be pruned or condensed before the next call."""
+        return self._cut() is None and not self._is_full()
+
     async def settle(self) -> None:
         """Prune and condense as far as it is due before the next call."""
-        await self._prune()
-        part = self._work.part
-        limits = thresholds(part.spec.context_window, part.context.compaction)
-        if part.context.ahead and self.tokens() >= limits.compact_from:
+        if (cut := self._cut()) is not None:
+            await self.keep(cut)
+        if self._is_full():
             await self._shrink(self._budget)
 
     async def shrink(self) -> None:
@@ -153,7 +167,13 @@ class Context:
 
     # -- making it smaller ---------------------------------------------------------------------------
 
-    async def _prune(self) -> None:
+    def _is_full(self) -> bool:
+        part = self._work.part
+        limits = thresholds(part.spec.context_window, part.context.compaction)
+        return part.context.ahead and self.tokens() >= limits.compact_from
+
+    def _cut(self) -> Notice | None:
+        """What is to be pruned now."""
         work = self._work
         before = projection_of(self.entries)
         after = prune(
@@ -163,9 +183,7 @@ class Context:
             idle_ms=self._idle(),
             settings=work.part.context.pruning,
         )
-        note = cut_note(before, after, work.clock.now())
-        if note is not None:
-            await self.keep(note)
+        return cut_note(before, after, work.clock.now())
 
     def _idle(self) -> int | None:
         for entry in reversed(self.entries):

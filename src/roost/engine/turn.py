@@ -3,11 +3,16 @@
 The last answer is not written here: it goes into the transaction that ends the run.
 """
 
+import logging
+from collections.abc import Sequence
+
 from roost.core.errors import RoostError
 from roost.core.finishing import Played
 from roost.core.inputs import overtaken
+from roost.core.ledger import LedgerRow
 from roost.core.messages import (
     AssistantMessage,
+    Message,
     StopReason,
     ToolResult,
     UserMessage,
@@ -16,11 +21,13 @@ from roost.core.messages import (
 )
 from roost.core.models import FailureKind, ModelFailed
 from roost.core.transcript import gateway_message, with_note, with_request
-from roost.engine.asking import Asking
-from roost.engine.childnotes import children_note
+from roost.engine.asking import Asking, Call
+from roost.engine.childnotes import children_note, is_reminded
 from roost.engine.context import Context
 from roost.engine.toolcalls import ToolCalls
 from roost.engine.work import Work
+
+_log = logging.getLogger(__name__)
 
 SAID = (UserMessage, AssistantMessage, ToolResult)
 UNANSWERED = "Answer the newest message above that is not answered yet."
@@ -48,13 +55,15 @@ class Turn:
         await self._tools.run(await self._tools.resume(self._context.entries), self._context.entries)
         if self._over():
             return self._yielded()
-        await self._context.take_inputs()
         run = self._work.run
         self._prompt = run.request.prompt or overtaken(run, self._context.entries)
-        self._refuse_emptied()
+        # What it is reminded of counts what it is told now: that is read afterwards, and the call begins after that.
+        call = await self._take(at_once=not is_reminded(self._work))
+        if self._is_emptied(self._context):
+            raise NothingToAnswer(f"run {run.id} has nothing left to answer")
         self._note = await children_note(self._work)
-        for _ in range(self._most_steps):
-            answer = with_new_calls(await self._answer(), (entry.body for entry in self._context.entries))
+        for left in reversed(range(self._most_steps)):
+            answer = with_new_calls(await self._answer(call), (entry.body for entry in self._context.entries))
             calls = tool_calls(answer)
             if not calls:
                 return Played(words=answer, told=self._context.told, load=self._context.load(answer))
@@ -62,7 +71,7 @@ class Turn:
             await self._tools.run(calls, self._context.entries)
             if self._over():
                 return self._yielded()
-            await self._context.take_inputs()
+            call = await self._take(at_once=left > 0)
         raise ModelFailed(
             f"the run took {self._most_steps} steps without an answer",
             kind=FailureKind.PERMANENT,
@@ -79,11 +88,32 @@ class Turn:
     def _yielded(self) -> Played:
         return Played(told=self._context.told, load=self._context.load(), yielded=True)
 
-    async def _answer(self) -> AssistantMessage:
-        """The next answer. A context that its provider refuses as too large is made smaller, once."""
-        await self._context.settle()
+    async def _take(self, *, at_once: bool) -> Call | None:
+        """Take what was said, and begin the call about it with the same commit unless something has to come first."""
+        call: Call | None = None
+
+        def begin(context: Context) -> LedgerRow | None:
+            nonlocal call
+            call = self._next_call(context) if at_once else None
+            return None if call is None else call.row
+
+        await self._context.take_inputs(begin)
+        return call
+
+    def _next_call(self, context: Context) -> Call | None:
         try:
-            return await self._ask()
+            if self._asking.is_free and not self._is_emptied(context) and context.is_settled():
+                return self._asking.next_call(self._messages(context))
+        except Exception:  # noqa: BLE001 — what was said must be taken even so: else the next run breaks by it too
+            _log.debug("the call of run %s is begun by itself", self._work.run.id, exc_info=True)
+        return None
+
+    async def _answer(self, call: Call | None) -> AssistantMessage:
+        """The next answer. A context that its provider refuses as too large is made smaller, once."""
+        if call is None:
+            await self._context.settle()
+        try:
+            return await (self._ask() if call is None else self._asking.hear(call))
         except ModelFailed as error:
             if error.kind is not FailureKind.OVERFLOW:
                 raise
@@ -96,7 +126,10 @@ class Turn:
             raise ModelFailed(error.message, kind=error.kind, hint=TOO_LARGE) from error
 
     async def _ask(self) -> AssistantMessage:
-        messages, prompt = self._context.messages(), self._prompt
+        return await self._asking.ask(self._messages(self._context))
+
+    def _messages(self, context: Context) -> Sequence[Message]:
+        messages, prompt = context.messages(), self._prompt
         if prompt is None and isinstance(messages[-1], AssistantMessage):
             prompt = UNANSWERED
         # Neither is a part of the transcript.
@@ -104,19 +137,17 @@ class Turn:
             messages = with_note(messages, self._note)
         if prompt is not None:
             messages = with_request(messages, gateway_message(prompt, self._work.clock.now()))
-        return await self._asking.ask(messages)
+        return messages
 
-    def _refuse_emptied(self) -> None:
+    def _is_emptied(self, context: Context) -> bool:
         """A stop may empty the queue between the claim of a run and its begin. Words that no run said, such as a letter,
         answer nothing."""
-        run = self._work.run
-        said = [entry for entry in self._context.entries if isinstance(entry.body, SAID)]
+        said = [entry for entry in context.entries if isinstance(entry.body, SAID)]
         by_runs = (
             one.body for one in reversed(said) if one.run_id or not isinstance(one.body, AssistantMessage)
         )
         last = next(by_runs, None)
-        if self._prompt is None and (last is None or isinstance(last, AssistantMessage)):
-            raise NothingToAnswer(f"run {run.id} has nothing left to answer")
+        return self._prompt is None and (last is None or isinstance(last, AssistantMessage))
 
     async def _keep(self, *bodies: AssistantMessage | ToolResult) -> None:
         await self._context.keep(*bodies)

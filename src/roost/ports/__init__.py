@@ -18,10 +18,11 @@ from roost.core.redaction import SecretScanner
 from roost.core.remotes import Taken
 from roost.core.tools import Ended, Invocation, ToolCommand, ToolOutcome, ToolTraits
 from roost.core.topics import Topic, TopicKind
-from roost.ports.store import Recover, Render, Store, Told
+from roost.ports.store import Begin, Recover, Render, Store, Told
 
 __all__ = [
     "Accepted",
+    "Begin",
     "Channel",
     "Clock",
     "Egress",

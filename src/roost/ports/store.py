@@ -50,6 +50,7 @@ from roost.ports.points import Points
 
 Found = TypeVar("Found")
 Render: TypeAlias = Callable[[tuple[InboundRecord, ...]], tuple[EntryDraft, ...]]
+Begin: TypeAlias = Callable[[tuple[Entry, ...]], LedgerRow | None]
 Recover: TypeAlias = Callable[[RunSnapshot], Effects]
 Told: TypeAlias = Callable[[SessionKey], None]
 
@@ -204,10 +205,13 @@ class Store(Lists, Jobs, Points, Imports, Exchanges, Protocol):
         """What was said to a session and no run has taken yet, in order of arrival."""
         ...
 
-    async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
+    async def take_inputs(
+        self, claim: Claim, render: Render, begin: Begin | None = None
+    ) -> tuple[Entry, ...]:
         """Turn the run's pending inputs into entries, in order of arrival; () when there are none. `render` is also
-        given what was merged into them, first. A run that was stopped, or whose session was reset under it, is
-        `Fenced`: its words belong to no generation that is open."""
+        given what was merged into them, first. `begin` sees the entries and answers with the model call that is made
+        next, which is recorded as by `begin_step`, or None. A run that was stopped, or whose session was reset under
+        it, is `Fenced`: its words belong to no generation that is open."""
         ...
 
     # -- runs ----------------------------------------------------------------------------------------

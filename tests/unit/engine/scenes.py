@@ -59,6 +59,7 @@ class Scene:
     model: ScriptedModel = field(default_factory=ScriptedModel)
     tools: tuple[Tool, ...] = ()
     files: tuple[WorkspaceFile, ...] = ()
+    system: str = "You are a test."
     store: Store = field(init=False)
     rules: Rules = field(init=False)
     lease: Lease = field(init=False)
@@ -72,7 +73,7 @@ class Scene:
             model=self.model,
             spec=SPEC,
             reason="the only model",
-            system="You are a test.",
+            system=self.system,
             place=Place(workspace="/nonexistent"),
             tools=self.tools,
             files=self.files,

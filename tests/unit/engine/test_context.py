@@ -10,7 +10,7 @@ def answered(text: str, total: int = 0, stop: StopReason = StopReason.STOP) -> A
 
 async def opened(scene: Scene) -> Context:
     context = Context(await scene.work(await scene.claimed()))
-    await context.take_inputs()
+    await context.take_inputs(lambda ahead: None)
     return context
 
 

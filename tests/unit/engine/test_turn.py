@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
@@ -7,12 +8,14 @@ from roost.core.inbound import InputMode
 from roost.core.messages import ToolResult, text_of
 from roost.core.models import FailureKind, ModelFailed
 from roost.core.queries import LedgerQuery
+from roost.core.runs import RunState
 from roost.core.sessions import Base, OpenedBy
 from roost.core.snapshots import Snapshot
 from roost.testing import builders
 from roost.testing.builders import MAIN
+from roost.testing.crashing import Crashes, CrashingStore
 from roost.testing.scripts import Fail, Say, Think, calls
-from tests.unit.engine.scenes import Doing, Scene, call
+from tests.unit.engine.scenes import Doing, Scene, call, outcome, runner
 
 
 async def done() -> str:
@@ -27,6 +30,32 @@ async def test_a_run_that_only_calls_tools_is_ended() -> None:
         await (await scene.turn(await scene.claimed(), most_steps=3)).play()
     assert sum(isinstance(body, ToolResult) for body in await scene.bodies()) == 3
     assert (await scene.store.usage(LedgerQuery(key=MAIN))).calls == 3
+
+
+async def test_each_call_is_recorded_with_what_it_is_about_and_none_that_is_not_made() -> None:
+    scene = Scene()
+    scene.tools = (Doing("again", done),)
+    scene.model.add(*[calls(call("again", f"c{number}")) for number in range(4)])
+    counted = Crashes()
+    scene.store = CrashingStore(scene.store, counted)
+    run = await scene.claimed()
+    with pytest.raises(ModelFailed, match="3 steps"):
+        await (await scene.turn(run, most_steps=3)).play()
+    # Those of the tools.
+    assert counted.calls.count("store.begin_step") == 3
+    after = await scene.store.run(run.id)
+    assert after is not None
+    assert after.progress.model_calls == 3
+
+
+async def test_what_no_prompt_can_be_made_of_is_taken_and_ends_its_own_run_only() -> None:
+    scene = Scene()
+    scene.system = cast("str", None)
+    run = await scene.claimed()
+    await runner(scene).run(run)
+    assert await outcome(scene, run) == (RunState.FAILED, "internal")
+    assert await scene.store.pending_inputs(MAIN) == ()
+    assert len(await scene.bodies()) == 1
 
 
 async def test_what_is_said_during_a_tool_is_read_before_the_next_answer() -> None:

@@ -13,12 +13,13 @@ from roost.core.facts import takes_part
 from roost.core.inbound import Inbound, InboundRecord, InboundState, InputMode
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
-from roost.core.runs import Claim
+from roost.core.runs import Claim, Run, Step, StepKind
 from roost.core.snapshots import Decide
 from roost.core.trees import DecideTree
-from roost.ports import Accepted, Render
+from roost.ports import Accepted, Begin, Render
 from roost.stores.applying import apply
 from roost.stores.families import tree_of
+from roost.stores.steps import begin_step
 from roost.stores.unit import Unit, going_on
 from roost.stores.verbs.base import Verbs
 
@@ -47,28 +48,37 @@ class InboxVerbs(Verbs):
     async def pending_inputs(self, key: SessionKey) -> tuple[InboundRecord, ...]:
         return await self._look(lambda tables: tables.pending_inputs(key))
 
-    async def take_inputs(self, claim: Claim, render: Render) -> tuple[Entry, ...]:
+    async def take_inputs(
+        self, claim: Claim, render: Render, begin: Begin | None = None
+    ) -> tuple[Entry, ...]:
         async def verb(unit: Unit) -> tuple[Entry, ...]:
             run = going_on(await unit.writing_run(claim))
-            pending = await unit.tables.pending_inputs(run.key)
-            inputs = tuple(record for record in pending if record.run_id == run.id)
-            if not inputs:
-                return ()
-            if any(record.mode is InputMode.OPEN for record in inputs):
-                inputs += tuple(record for record in pending if record.mode is InputMode.WAIT)
-            merged = await unit.tables.merged_inputs([record.inbound.id for record in inputs])
-            drafts = unit.sealed(render(merged + inputs))
-            if not drafts:
-                raise InvalidInput(f"run {run.id} would take {len(inputs)} messages and keep no word of them")
-            entries = await unit.append(run.key, drafts)
-            for record in inputs:
-                await unit.tables.update_inbound(replace(record, state=InboundState.TAKEN))
-            await unit.message_came_to(run, ExchangeState.DELIVERED)
-            unit.emit(run.key, EventKind.INPUT_TAKEN, *(record.inbound.id for record in inputs))
-            unit.emit(run.key, EventKind.ENTRY, *(entry.id for entry in entries))
+            entries = await _take(unit, run, render)
+            if begin is not None and (call := begin(entries)) is not None:
+                await begin_step(unit, run, Step(kind=StepKind.MODEL, at=call.at), call)
             return entries
 
         return await self._write(verb)
+
+
+async def _take(unit: Unit, run: Run, render: Render) -> tuple[Entry, ...]:
+    pending = await unit.tables.pending_inputs(run.key)
+    inputs = tuple(record for record in pending if record.run_id == run.id)
+    if not inputs:
+        return ()
+    if any(record.mode is InputMode.OPEN for record in inputs):
+        inputs += tuple(record for record in pending if record.mode is InputMode.WAIT)
+    merged = await unit.tables.merged_inputs([record.inbound.id for record in inputs])
+    drafts = unit.sealed(render(merged + inputs))
+    if not drafts:
+        raise InvalidInput(f"run {run.id} would take {len(inputs)} messages and keep no word of them")
+    entries = await unit.append(run.key, drafts)
+    for record in inputs:
+        await unit.tables.update_inbound(replace(record, state=InboundState.TAKEN))
+    await unit.message_came_to(run, ExchangeState.DELIVERED)
+    unit.emit(run.key, EventKind.INPUT_TAKEN, *(record.inbound.id for record in inputs))
+    unit.emit(run.key, EventKind.ENTRY, *(entry.id for entry in entries))
+    return entries
 
 
 async def _accept(unit: Unit, *, inbound: Inbound, effects: Callable[[Unit], Awaitable[Effects]]) -> Accepted:

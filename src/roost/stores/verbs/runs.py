@@ -4,21 +4,21 @@ from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
-from roost.core.budgets import Reservation
 from roost.core.effects import RequeueRun
 from roost.core.errors import InvalidInput, RoostError
 from roost.core.events import EventKind
-from roost.core.exchanges import Completion, Exchange, ExchangeState
+from roost.core.exchanges import Completion, Exchange
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import LedgerRow
-from roost.core.runs import Claim, Run, RunState, Step, StepKind
+from roost.core.runs import Claim, Run, RunState, Step
 from roost.core.sessions import SessionStatus
 from roost.core.snapshots import Advance, DecideExchange
 from roost.core.turntaking import PER_ASKER, Backlog, Choose
 from roost.ports import Recover
 from roost.stores.applying import apply
 from roost.stores.seeing import seen_exchange, seen_run, standing
+from roost.stores.steps import begin_step
 from roost.stores.tables import Tables
 from roost.stores.unit import Unit, going_on, live_leases
 from roost.stores.verbs.base import Verbs, hold, hold_alone, unheard
@@ -92,16 +92,7 @@ class RunVerbs(Verbs):
 
     async def begin_step(self, claim: Claim, step: Step, call: LedgerRow | None = None) -> None:
         async def verb(unit: Unit) -> None:
-            run = going_on(await unit.claimed_run(claim))
-            if call is not None and await unit.tables.reservation(call.id) is None:
-                await unit.tables.insert_reservation(Reservation(row=call, holds=()))
-            calls = run.progress.model_calls + (step.kind is StepKind.MODEL)
-            progress = replace(run.progress, step=step, model_calls=calls)
-            await unit.tables.update_run(replace(run, progress=progress))
-            if step.kind is StepKind.MODEL:
-                await unit.message_came_to(run, ExchangeState.RUNNING)
-            if step.waits:
-                unit.waking.run_due()
+            await begin_step(unit, going_on(await unit.claimed_run(claim)), step, call)
 
         await self._write(verb)
 
