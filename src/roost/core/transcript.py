@@ -146,13 +146,12 @@ class _Slot:
     answer: tuple[int, ToolResult] | None = None
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(NamedTuple):
     """A unit whose results are still being found."""
 
     position: int
     message: UserMessage | AssistantMessage
-    slots: list[_Slot]
+    slots: Sequence[_Slot] = ()
 
 
 def _drafts(entries: Sequence[Entry], start: int) -> list[_Draft]:
@@ -163,14 +162,14 @@ def _drafts(entries: Sequence[Entry], start: int) -> list[_Draft]:
         if isinstance(body, ToolResult):
             if slots := waiting.get(body.call_id):
                 slots.popleft().answer = (position, body)
+        elif isinstance(body, UserMessage):
+            drafts.append(_Draft(position, body))
         elif isinstance(body, AssistantMessage):
             draft = _Draft(position, body, [_Slot(call) for call in tool_calls(body)])
             # Some providers use an id again: a result then answers the newest message that has it.
             for call_id in {slot.call.id for slot in draft.slots}:
                 waiting[call_id] = deque(slot for slot in draft.slots if slot.call.id == call_id)
             drafts.append(draft)
-        elif isinstance(body, UserMessage):
-            drafts.append(_Draft(position, body, []))
     return drafts
 
 
@@ -206,12 +205,9 @@ def _blank(block: object) -> bool:
 
 
 def _user_unit(message: UserMessage, position: int) -> TranscriptUnit | None:
-    content = [block for block in message.content if not _blank(block)]
-    if not content:
-        return None
-    if len(content) != len(message.content):
-        message = replace(message, content=tuple(content))
-    return TranscriptUnit(message=marked(message), first=position, last=position)
+    if any(map(_blank, message.content)):
+        message = replace(message, content=tuple(block for block in message.content if not _blank(block)))
+    return TranscriptUnit(marked(message), position, position) if message.content else None
 
 
 def _assistant_unit(message: AssistantMessage, draft: _Draft, taken: set[str]) -> TranscriptUnit | None:

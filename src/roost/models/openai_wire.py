@@ -3,12 +3,22 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby
 from urllib.parse import urlsplit
 
 import orjson
 
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
-from roost.core.messages import AssistantBlock, Image, Message, Text, ToolCall, UserBlock
+from roost.core.messages import (
+    AssistantBlock,
+    AssistantMessage,
+    Image,
+    Message,
+    Text,
+    ToolCall,
+    ToolResult,
+    UserBlock,
+)
 from roost.core.models import ModelRequest, ToolSpec
 from roost.models.turns import NO_IMAGES, Turn, result_images, result_text, turns_of
 
@@ -96,7 +106,27 @@ def _tool(tool: ToolSpec) -> JsonObject:
 
 def wire_messages(messages: Iterable[Message], *, images: bool) -> list[JsonObject]:
     """The messages; without `images` a note stands for each."""
-    return [written for turn in turns_of(messages) for written in _turn(turn, images=images)]
+    written: list[JsonObject] = []
+    for role, group in groupby(messages, _role):
+        together = list(group)
+        text = _only_text(together)
+        if text is not None:
+            written.append({"role": role, "content": text or None})
+        else:
+            for turn in turns_of(together):
+                written += _turn(turn, images=images)
+    return written
+
+
+def _role(message: Message) -> str:
+    return "assistant" if isinstance(message, AssistantMessage) else "user"
+
+
+def _only_text(messages: Sequence[Message]) -> str | None:
+    """What nearly every turn is."""
+    message, content = messages[0], messages[0].content
+    alone = len(messages) == 1 and len(content) == 1 and not isinstance(message, ToolResult)
+    return content[0].text if alone and isinstance(content[0], Text) else None
 
 
 def _turn(turn: Turn, *, images: bool) -> list[JsonObject]:
@@ -115,8 +145,6 @@ def _turn(turn: Turn, *, images: bool) -> list[JsonObject]:
 
 def _heard(blocks: Sequence[UserBlock], *, images: bool) -> JsonValue:
     """Text alone is sent as such: not every endpoint takes a list of parts."""
-    if len(blocks) == 1 and isinstance(blocks[0], Text):  # nearly every turn
-        return blocks[0].text
     seen = [block if images or isinstance(block, Text) else NO_IMAGES for block in blocks]
     if any(isinstance(block, Image) for block in seen):
         return [_part(block) for block in seen]
@@ -130,8 +158,6 @@ def _part(block: UserBlock) -> JsonObject:
 
 
 def _said(blocks: Sequence[AssistantBlock]) -> JsonObject:
-    if len(blocks) == 1 and isinstance(blocks[0], Text):  # nearly every turn
-        return {"role": "assistant", "content": blocks[0].text or None}
     text = "\n\n".join(block.text for block in blocks if isinstance(block, Text))
     calls: list[JsonObject] = [
         {
