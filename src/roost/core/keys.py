@@ -104,6 +104,8 @@ class SessionKey:
     @property
     def parent(self) -> "SessionKey":
         """The conversation that this is a thread, topic or heartbeat of; itself if it is none."""
+        if not (self.is_thread or self.heartbeat):
+            return self
         return replace(self, thread=None, topic=None, heartbeat=False)
 
     @property

@@ -136,15 +136,21 @@ class Words(NamedTuple):
 
 def words_of(sessions: Sequence[Glance], scanner: SecretScanner) -> list[Words]:
     """The words of many sessions; looking through all of them at once costs little more than through one."""
-    said: list[str] = []
-    for session in sessions:
-        labels, terms, sayings = session.labels, session.lineage.terms, session.sayings
-        name = labels.display_name or labels.subject
-        first = (terms.task if terms else None) or sayings.title
-        said += (labels.label or "", name or "", first or "", sayings.preview or "")
-    readable = iter(redact_all(said, scanner))
+    said = [_said(session) for session in sessions]
+    texts = [text for four in said for text in four]
+    readable = redact_all(texts, scanner)
+    if readable is texts:
+        return said
+    each = iter(readable)
+    return [Words(*four) for four in zip(each, each, each, each, strict=True)]
+
+
+def _said(session: Glance) -> Words:
+    labels, terms, (title, preview, _) = session.labels, session.lineage.terms, session.sayings
+    name = labels.display_name or labels.subject
+    first = (terms.task if terms else None) or title
     # Without a constructor's call, as a list has many rows.
-    return [tuple.__new__(Words, four) for four in zip(readable, readable, readable, readable, strict=True)]
+    return tuple.__new__(Words, (labels.label or "", name or "", first or "", preview or ""))
 
 
 def session_row(session: Glance, shown: str, words: Words) -> dict[str, JsonValue]:

@@ -1,5 +1,7 @@
 """Texts on one line, as lists and notices show them."""
 
+from functools import lru_cache
+
 from roost.core.redaction import SecretScanner, redact
 
 PREVIEW_CHARS = 160
@@ -18,8 +20,12 @@ def one_line(text: str, width: int) -> str:
 
 def shortened(line: str, width: int) -> str:
     """A line of at most this width, cut between words where that leaves enough of it."""
-    if len(line) <= width:
-        return line
+    return line if len(line) <= width else _cut(line, width)
+
+
+# Lists show the same titles again and again.
+@lru_cache(maxsize=4_096)
+def _cut(line: str, width: int) -> str:
     head = line[: width - 1]
     word_end = head.rfind(" ")
     return f"{head[:word_end] if word_end > width // 2 else head}…"

@@ -42,7 +42,7 @@ class Ears:
         self._growing: dict[Stream, _Waiting] = {}
         self._weight = 0
         self._pace: dict[Stream, int] = {}
-        self._news = anyio.Event()
+        self._news: anyio.Event | None = None
         self.missed = False
         self.heard = 0
 
@@ -64,8 +64,10 @@ class Ears:
         self.wake()
 
     def wake(self) -> None:
-        self._news.set()
-        self._news = anyio.Event()
+        # Nearly always nobody waits, and an event costs more than all else here.
+        if self._news is not None:
+            self._news.set()
+            self._news = None
 
     # -- the listener's side -------------------------------------------------------------------------
 
@@ -100,7 +102,8 @@ class Ears:
 
     async def wait(self) -> None:
         """Return when there may be something to take."""
-        news, pause = self._news, self._pause()
+        news = self._news = self._news or anyio.Event()
+        pause = self._pause()
         if pause is None:
             await news.wait()
             return
