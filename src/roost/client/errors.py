@@ -44,10 +44,10 @@ class Refused(RoostError):
         self.payload = payload
 
     @property
-    def reason(self) -> str | None:
-        """The finer code, where one was given."""
+    def reason(self) -> str:
+        """The gateway's own code, where it gave one."""
         found = self.details.get("code")
-        return found if isinstance(found, str) else None
+        return found if isinstance(found, str) else self.code
 
 
 class TurnFailed(RoostError):

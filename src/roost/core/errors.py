@@ -33,6 +33,11 @@ class RoostError(Exception):
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
+    @property
+    def reason(self) -> str:
+        """The finest code that is known."""
+        return self.code
+
 
 class InvalidInput(RoostError):
     """The request itself is wrong; nothing was written."""

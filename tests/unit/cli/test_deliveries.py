@@ -19,6 +19,7 @@ from roost.cli.main import UNREACHABLE, main
 from roost.config import load
 from roost.core.deliveries import DeliveryState
 from roost.core.effects import AddDelivery
+from roost.core.errors import InvalidInput, NotFound
 from roost.core.leases import Gateway
 from roost.protocol.families.operations import MOST_DELIVERIES
 from roost.testing import builders
@@ -105,6 +106,9 @@ def test_an_uncertain_one_is_sent_again_only_on_a_word(
         out, err = capsys.readouterr()
         refused = json.loads(err)["error"]
         assert (out, refused["hint"]) == ("", "say --yes to send it again")
+        assert refused["code"] == InvalidInput.code
+        assert main(["deliveries", "retry", "nothere", "--json"]) == 1
+        assert json.loads(capsys.readouterr().err)["error"]["code"] == NotFound.code
         assert main(["deliveries", "retry", unsure["id"], "--yes"]) == 0
         assert capsys.readouterr().out == f"{unsure['id']} is sent again\n"
         assert answered.get(timeout=LIMIT_S) == 200
