@@ -64,7 +64,7 @@ async def call(
             as_json(await client.call(method, read_object(params)))
         except Refused as error:
             known = client.hello.methods
-            if method in known or error.reason != error.code:
+            if method in known or error.reason is not None:
                 raise
             alike = get_close_matches(method, sorted(known))
             hint = f"did you mean {' or '.join(alike)}?" if alike else "the page of the protocol lists all"

@@ -126,7 +126,7 @@ def in_words(errors: Sequence[RoostError]) -> None:
 def as_data(errors: Sequence[RoostError]) -> None:
     """The first of it, for programs: one line."""
     for error in errors[:1]:
-        found = {"code": error.reason, "message": error.message, "hint": error.hint}
+        found = {"code": error.finest, "message": error.message, "hint": error.hint}
         sys.stderr.write(f"{json.dumps({'error': found})}\n")
 
 

@@ -44,10 +44,14 @@ class Refused(RoostError):
         self.payload = payload
 
     @property
-    def reason(self) -> str:
-        """The gateway's own code, where it gave one."""
+    def reason(self) -> str | None:
+        """The finer code, where one was given."""
         found = self.details.get("code")
-        return found if isinstance(found, str) else self.code
+        return found if isinstance(found, str) else None
+
+    @property
+    def finest(self) -> str:
+        return self.reason or self.code
 
 
 class TurnFailed(RoostError):

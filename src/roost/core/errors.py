@@ -34,7 +34,7 @@ class RoostError(Exception):
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
     @property
-    def reason(self) -> str:
+    def finest(self) -> str:
         """The finest code that is known."""
         return self.code
 

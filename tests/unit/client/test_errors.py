@@ -12,5 +12,7 @@ def test_every_error_is_one_of_roosts(kind: type[RoostError]) -> None:
 
 
 def test_a_refusal_keeps_what_the_gateway_said_of_it() -> None:
-    assert Refused("no", wire_code="FORBIDDEN", details={"code": "MISSING_SCOPE"}).reason == "MISSING_SCOPE"
-    assert Refused("no", wire_code="FORBIDDEN", details={}).reason is None
+    finer = Refused("no", wire_code="FORBIDDEN", details={"code": "MISSING_SCOPE"})
+    assert (finer.reason, finer.finest) == ("MISSING_SCOPE", "MISSING_SCOPE")
+    plain = Refused("no", wire_code="FORBIDDEN", details={})
+    assert (plain.reason, plain.finest) == (None, "refused")
