@@ -17,10 +17,12 @@ from roost.core.errors import Forbidden
 from roost.ports import Unanswered, Unreached
 
 if TYPE_CHECKING:
+    import ssl
+
     import aiohttp
 
 MOST_HOPS = 5
-LONGEST_HEADER = 64 << 10
+LONGEST_HEADER, MOST_HEADERS = 64 << 10, 1_024
 TIMEOUT_S = 15.0
 # Whoever answers so did not take it. The other answers that name a place leave open whether what was posted is lost.
 SENT_ON = frozenset({307, 308})
@@ -106,14 +108,20 @@ def owners_session(url: httpx2.URL, *, connect_ms: int, idle_ms: int) -> "aiohtt
     """The same for who names the address with each request, and lets nothing lead elsewhere: a third of the cost."""
     import aiohttp  # noqa: PLC0415 — only those load it who call a model
 
-    secured = httpx2.create_ssl_context(trust_env=False) if url.scheme == "https" else True
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, ssl=secured),
-        timeout=aiohttp.ClientTimeout(sock_connect=connect_ms / 1000, sock_read=idle_ms / 1000),
+        connector=aiohttp.TCPConnector(limit=0, ssl=_secured() if url.scheme == "https" else True),
+        timeout=aiohttp.ClientTimeout(connect=connect_ms / 1000, sock_read=idle_ms / 1000),
         cookie_jar=aiohttp.DummyCookieJar(),
         max_line_size=LONGEST_HEADER,
         max_field_size=LONGEST_HEADER,
+        max_headers=MOST_HEADERS,
     )
+
+
+def _secured() -> "ssl.SSLContext":
+    context = httpx2.create_ssl_context(trust_env=False)
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 class _Homebound(httpx2.AsyncBaseTransport):

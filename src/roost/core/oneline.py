@@ -20,12 +20,11 @@ def one_line(text: str, width: int) -> str:
 
 def shortened(line: str, width: int) -> str:
     """A line of at most this width, cut between words where that leaves enough of it."""
-    return line if len(line) <= width else _cut(line, width)
+    return line if len(line) <= width else _cut(line[: width - 1], width)
 
 
 # Lists show the same titles again and again.
 @lru_cache(maxsize=4_096)
-def _cut(line: str, width: int) -> str:
-    head = line[: width - 1]
+def _cut(head: str, width: int) -> str:
     word_end = head.rfind(" ")
     return f"{head[:word_end] if word_end > width // 2 else head}…"

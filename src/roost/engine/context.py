@@ -23,6 +23,8 @@ from roost.core.workspacefiles import is_private
 from roost.engine.condensing import Condensing
 from roost.engine.work import Work
 
+SMALL_ENTRIES, SMALL_CHARS = 200, 100_000
+
 
 class _View:
     """What some entries show, and about how many tokens that is: worked out once, if anyone asks."""
@@ -63,6 +65,10 @@ class Context:
         self._add(await work.store.take_inputs(work.claim, entries_of, begun))
         self._seen = ahead._seen
         work.headway.cause = acting(work.run, self.entries)
+
+    def is_small(self) -> bool:
+        """Whether it is shown in next to no time: who begins a call with a commit lets everybody else wait for that."""
+        return len(self.entries) <= SMALL_ENTRIES and context_chars(self.entries) <= SMALL_CHARS
 
     async def keep(self, *bodies: Body) -> None:
         """Write what happened, as steps of this run."""

@@ -91,6 +91,7 @@ class Turn:
     async def _take(self, *, at_once: bool) -> Call | None:
         """Take what was said, and begin the call about it with the same commit unless something has to come first."""
         call: Call | None = None
+        at_once = at_once and self._context.is_small()
 
         def begin(context: Context) -> LedgerRow | None:
             nonlocal call

@@ -18,6 +18,7 @@ IDLE_MS = 120_000
 # Every request looks at each of them.
 KEPT_CONNECTIONS = 8
 OPENAI_URL = "https://api.openai.com/v1"
+_LAST_PORT = 65_535
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
 
 
@@ -72,9 +73,10 @@ class Endpoint:
         """A path below the base address, which must be a web address."""
         try:
             url = httpx2.URL(f"{self.base_url.rstrip('/')}{path}")
-        except httpx2.InvalidURL:
+            url.host.encode("idna")
+        except (httpx2.InvalidURL, UnicodeError):
             url = httpx2.URL()
-        if url.scheme not in ("http", "https") or not url.host:
+        if url.scheme not in ("http", "https") or not url.host or (url.port or 0) > _LAST_PORT:
             raise InvalidInput(
                 f"the baseUrl of {self.provider} is no web address", hint="write https://host/v1"
             )

@@ -48,6 +48,21 @@ async def test_each_call_is_recorded_with_what_it_is_about_and_none_that_is_not_
     assert after.progress.model_calls == 3
 
 
+@pytest.mark.parametrize(("said", "apart"), [(("short",), 0), (("x",) * 300, 1), (("x" * 200_000,), 1)])
+async def test_nobody_waits_while_a_long_conversation_is_put_into_a_call(
+    said: tuple[str, ...], apart: int
+) -> None:
+    scene = Scene()
+    counted = Crashes()
+    scene.store = CrashingStore(scene.store, counted)
+    run = await scene.claimed()
+    drafts = tuple(builders.said(f"e{number}", text) for number, text in enumerate(said))
+    await scene.store.append(MAIN, drafts)
+    scene.model.add((Say("ok"),))
+    await (await scene.turn(run)).play()
+    assert counted.calls.count("store.begin_step") == apart
+
+
 async def test_what_no_prompt_can_be_made_of_is_taken_and_ends_its_own_run_only() -> None:
     scene = Scene()
     scene.system = cast("str", None)

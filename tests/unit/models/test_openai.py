@@ -271,7 +271,9 @@ async def test_a_header_that_cannot_be_sent_is_told_without_naming_its_value() -
     assert failed.value.__cause__ is None
 
 
-@pytest.mark.parametrize("address", ["", "ftp://host/v1", "http://", "localhost:8000", "http://[::1"])
+@pytest.mark.parametrize(
+    "address", ["", "ftp://host/v1", "http://", "localhost:8000", "http://[::1", "http://h:99999"]
+)
 def test_an_address_that_is_none_is_refused_at_once(address: str) -> None:
     with pytest.raises(InvalidInput, match="local"):
         OpenAIModel(Endpoint(provider="local", base_url=address), FakeClock())
