@@ -9,7 +9,7 @@ import pytest
 from roost.core.events import EventKind
 from roost.core.messages import Text, ToolCall, Usage
 from roost.core.models import FailureKind, ToolSpec
-from roost.core.queries import SessionQuery
+from roost.core.queries import LedgerQuery, SessionQuery
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.ports import Report
 from roost.server.house import Phase
@@ -166,6 +166,11 @@ async def test_a_stream_is_told_as_it_is_said(opened: Opened) -> None:
             [],
             {"prompt_tokens", "completion_tokens", "total_tokens"},
         )
+        # About that, of both calls: the model counted nothing.
+        total = await gate.house.store.usage(LedgerQuery())
+        assert total.calls == 2
+        assert spent["usage"]["prompt_tokens"] == total.usage.input > 0
+        assert spent["usage"]["completion_tokens"] == total.usage.output > 0
 
 
 async def test_a_user_has_a_session_that_remembers(opened: Opened) -> None:

@@ -12,9 +12,9 @@ from roost.core.errors import InvalidInput, NotFound, RoostError
 from roost.core.events import Event, EventKind
 from roost.core.feeds import FeedItem
 from roost.core.keys import SessionKey
-from roost.core.messages import AssistantMessage, Usage
+from roost.core.messages import Usage
 from roost.core.previews import RunOver, SpokenText
-from roost.core.queries import HistoryQuery
+from roost.core.queries import LedgerQuery
 from roost.core.queuesettings import QueueMode
 from roost.core.runs import Run
 from roost.core.visibility import PersonCaller
@@ -29,6 +29,7 @@ from roost.server.house import House
 _log = logging.getLogger(__name__)
 
 LONGEST_MS = 24 * 3_600_000
+MOST_CALLS = 1_000
 BREAK = "\n\n"
 NOTHING = Usage()
 
@@ -155,11 +156,12 @@ class Question:
         return Reply(text=end.said or "", usage=usage)
 
     async def _usage(self, run: Run) -> Usage:
-        page = await self.house.store.history(HistoryQuery(key=run.key, session_id=run.session_id))
+        """What all its calls used, or about that where nobody counted."""
+        query = LedgerQuery(key=run.key, since=run.started_at)
         used = NOTHING
-        for entry in page.entries:
-            if entry.run_id == run.id and isinstance(entry.body, AssistantMessage):
-                used = used.plus(entry.body.usage)
+        for call in await self.house.store.ledger(query, offset=0, limit=MOST_CALLS):
+            if call.run_id == run.id:
+                used = used.plus(call.usage)
         return used
 
     async def _leave(self, run_id: str, *, over: bool, revoked: bool) -> None:
