@@ -47,7 +47,7 @@ def saying(answer: bytes, heads: list[bytes] | None = None) -> Serve:
     return serve
 
 
-def posts_to(base_url: str, *, idle_ms: int = 200) -> Posts:
+def posts_to(base_url: str, *, idle_ms: int = 1000 * LIMIT_S) -> Posts:
     return Posts(Endpoint(provider="local", base_url=base_url, idle_ms=idle_ms), "/chat")
 
 
@@ -68,7 +68,7 @@ async def failure(posts: Posts, body: bytes = b"{}") -> ModelFailed:
 
 async def test_what_is_no_part_of_an_answer_ends_it_however_long_the_connection_stays() -> None:
     async with served(saying(CHUNKED + b"2\r\nok\r\nBad Gateway\r\n")) as place:
-        failed = await failure(posts_to(f"http://{place}"))
+        failed = await failure(posts_to(f"http://{place}", idle_ms=200))
     assert failed.kind is FailureKind.TRANSIENT
 
 
@@ -83,7 +83,7 @@ async def test_a_server_that_reads_nothing_is_given_up() -> None:
         """It reads as much as its buffer takes by itself."""
 
     async with served(deaf) as place:
-        endpoint = Endpoint(provider="local", base_url=f"http://{place}", connect_ms=100, idle_ms=100)
+        endpoint = Endpoint(provider="local", base_url=f"http://{place}", connect_ms=2_000, idle_ms=100)
         failed = await failure(Posts(endpoint, "/chat"), b" " * (32 << 20))
     assert failed.kind is FailureKind.TRANSIENT
     assert "nothing for 100 ms" in failed.message
