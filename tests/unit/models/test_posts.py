@@ -67,9 +67,22 @@ async def failure(posts: Posts, body: bytes = b"{}") -> ModelFailed:
 
 
 async def test_what_is_no_part_of_an_answer_ends_it_however_long_the_connection_stays() -> None:
-    async with served(saying(CHUNKED + b"2\r\nok\r\nBad Gateway\r\n")) as place:
-        failed = await failure(posts_to(f"http://{place}", idle_ms=200))
-    assert failed.kind is FailureKind.TRANSIENT
+    heard = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await saying(CHUNKED + b"2\r\nok\r\n")(reader, writer)
+        await heard.wait()
+        writer.write(b"Bad Gateway\r\n")
+
+    async with served(serve) as place:
+        posts = posts_to(f"http://{place}", idle_ms=1_000)
+        async with asyncio.timeout(LIMIT_S), posts.post(b"{}", KEY) as reply:
+            assert await anext(reply) == b"ok"
+            heard.set()
+            with pytest.raises(ModelFailed) as failed:
+                await anext(reply)
+        await posts.aclose()
+    assert failed.value.kind is FailureKind.TRANSIENT
 
 
 async def test_a_head_that_makes_no_sense_is_a_passing_failure_that_holds_no_key() -> None:
