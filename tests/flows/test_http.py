@@ -171,6 +171,9 @@ async def test_a_stream_is_told_as_it_is_said(opened: Opened) -> None:
         assert total.calls == 2
         assert spent["usage"]["prompt_tokens"] == total.usage.input > 0
         assert spent["usage"]["completion_tokens"] == total.usage.output > 0
+        gate.bench.model.add((Say("Again"), Spend(Usage(input=5, output=7, total=12))))
+        again = (await http.post(COMPLETIONS, json=asked("more", user="ada"))).json()
+        assert again["usage"] == {"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12}
 
 
 async def test_a_user_has_a_session_that_remembers(opened: Opened) -> None:
