@@ -25,7 +25,7 @@ from roost.stores.sql.fact_rows import FactRows, read_lease
 from roost.stores.sql.job_rows import JobRows
 from roost.stores.sql.point_rows import PointRows
 from roost.stores.sql.rows import listed
-from roost.stores.sql.session_rows import read_session
+from roost.stores.sql.session_values import read_session
 from roost.stores.sql.work_rows import WorkRows
 
 

@@ -4,40 +4,16 @@ from collections.abc import Sequence
 from operator import is_
 from typing import Any
 
-from roost.core.addresses import Address, ChatType, Origin
+from roost.core.addresses import Address
 from roost.core.errors import NotFound
 from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
-from roost.core.listing import Glance, Moments, Sayings
+from roost.core.listing import Glance
 from roost.core.principals import Principal
 from roost.core.queries import SessionQuery
 from roost.core.retention import SYNTHETIC
-from roost.core.sessions import (
-    Base,
-    Counters,
-    Facts,
-    Generation,
-    Labels,
-    Lineage,
-    OpenedBy,
-    Overrides,
-    Session,
-    SessionKind,
-    SessionStatus,
-    Summary,
-    Times,
-)
-from roost.core.terms import Terms
-from roost.stores.codec import (
-    decode_shared,
-    encode,
-    key_text,
-    parse_key,
-    parse_principal,
-    sound,
-    stored_key,
-    to_text,
-)
+from roost.core.sessions import Generation, Session
+from roost.stores.codec import encode, key_text, stored_key, to_text
 from roost.stores.names import haystack
 from roost.stores.scrub import without_content
 from roost.stores.sql.rows import (
@@ -49,6 +25,9 @@ from roost.stores.sql.rows import (
     listed,
     scope_conditions,
 )
+from roost.stores.sql.session_values import read_generation, read_glances, read_session
+
+_MARKS = Session._fields.index("status")
 
 
 class SessionRows(Rows):
@@ -73,7 +52,7 @@ class SessionRows(Rows):
         return [read_session(row) for row in await self._listed("sessions", query)]
 
     async def glances(self, query: SessionQuery) -> Sequence[Glance]:
-        return [_read_glance(row) for row in await self._listed("glances", query)]
+        return read_glances(await self._listed("glances", query))
 
     async def kin(self, query: SessionQuery) -> Sequence[tuple[SessionKey, SessionKey]]:
         rows = await self._listed("kin", query)
@@ -162,11 +141,11 @@ class SessionRows(Rows):
 
     async def generation(self, session_id: str) -> Generation | None:
         row = await self._one("generation", (session_id,))
-        return None if row is None else _read_generation(row)
+        return None if row is None else read_generation(row)
 
     async def generations(self, key: SessionKey) -> tuple[Generation, ...]:
         rows = await self._all("generations", (self._tenant, key_text(key)))
-        return tuple(_read_generation(row) for row in rows)
+        return tuple(read_generation(row) for row in rows)
 
     async def last_generation(self, key: SessionKey) -> int:
         row = await self._one("last_generation", (await self._number(key),))
@@ -289,104 +268,3 @@ def _same_but_hot(was: Session, now: Session) -> bool:
 def _met(session: Session) -> tuple[Address, str | None] | None:
     """Its route and whose that is, which one address may be without."""
     return (session.route, session.route.person) if session.route else None
-
-
-@sound
-def read_session(row: Any) -> Session:
-    (_, key, owner, session_id, kind, channel, chat_type, account, peer, thread, rule) = row[:11]
-    (parent, depth, terms, created, archived, pinned, labels, origin, route, overrides) = row[11:21]
-    (started, updated, interacted, status, version, events, entries, title, preview, model) = row[21:31]
-    # By place and without a constructor's call: most of what a list costs is this.
-    return _made(
-        Session,
-        (
-            parse_key(key),
-            parse_principal(owner),
-            session_id,
-            _made(Facts, (_KINDS[kind], channel, _CHATS[chat_type], account, peer, thread, rule)),
-            _made(Times, (created, updated, started, interacted, archived, pinned)),
-            _lineage(parent, depth, terms) if parent else _TOP,
-            decode_shared(Labels, labels),
-            decode_shared(Origin, origin),
-            decode_shared(Address, route) if route else None,
-            decode_shared(Overrides, overrides),
-            _made(Counters, row[31:]),
-            _made(Summary, (title, preview, entries, model)),
-            _STATUSES[status],
-            version,
-            events,
-        ),
-    )
-
-
-@sound
-def _read_glance(row: Any) -> Glance:
-    # Unpacked at once: a list has many rows.
-    key, session_id, kind, channel, origin, labels, route, overrides, parent, depth, terms, *hot = row
-    started, updated, interacted, title, preview, model, status, total, context_window = hot
-    return _made(
-        Glance,
-        (
-            parse_key(key),
-            session_id,
-            _KINDS[kind],
-            channel,
-            decode_shared(Origin, origin).provider if origin else None,
-            decode_shared(Labels, labels) if labels else _UNNAMED,
-            decode_shared(Address, route) if route else None,
-            decode_shared(Overrides, overrides) if overrides else _AS_CONFIGURED,
-            _lineage(parent, depth, terms) if parent else _TOP,
-            _made(Moments, (started, updated, interacted)),
-            _made(Sayings, (title, preview, model)),
-            _STATUSES[status],
-            total,
-            context_window,
-        ),
-    )
-
-
-_made = tuple.__new__
-_KINDS = {str(kind): kind for kind in SessionKind}
-_CHATS: dict[str | None, ChatType | None] = {None: None, **{str(kind): kind for kind in ChatType}}
-_STATUSES = {str(status): status for status in SessionStatus}
-_TOP = Lineage()
-_UNNAMED = Labels()
-_AS_CONFIGURED = Overrides()
-_MARKS = Session._fields.index("status")
-
-
-def _lineage(parent: str, depth: int, terms: str | None) -> Lineage:
-    return Lineage(
-        parent=parse_key(parent), depth=depth, terms=decode_shared(Terms, terms) if terms else None
-    )
-
-
-@sound
-def _read_generation(row: Any) -> Generation:
-    (
-        session_id,
-        key,
-        number,
-        opened_at,
-        opened_by,
-        rule,
-        previous,
-        base_id,
-        base_seq,
-        entries,
-        archived,
-        header,
-    ) = row
-    return Generation(
-        session_id=session_id,
-        key=parse_key(key),
-        number=number,
-        opened_at=opened_at,
-        opened_by=OpenedBy(opened_by),
-        rule=rule,
-        previous=previous,
-        base=Base(session_id=base_id, seq=base_seq) if base_id else None,
-        entries=entries,
-        archived=bool(archived),
-        header=header,
-    )

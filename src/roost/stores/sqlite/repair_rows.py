@@ -13,7 +13,7 @@ from roost.core.sessions import Counters, Session, Summary
 from roost.core.summaries import count, summarise
 from roost.stores.codec import key_text, stored_key
 from roost.stores.sql.entry_rows import END
-from roost.stores.sql.session_rows import read_session
+from roost.stores.sql.session_values import read_session
 from roost.stores.sqlite.checking import SQL, expected_statistics, expected_structure, readable
 from roost.stores.sqlite.search_rows import SearchRows, search_words
 from roost.stores.tables import drive

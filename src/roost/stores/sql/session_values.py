@@ -1,0 +1,146 @@
+"""What rows of sessions and generations say, as values."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from roost.core.addresses import Address, ChatType, Origin
+from roost.core.listing import Glance, Moments, Sayings
+from roost.core.sessions import (
+    Base,
+    Counters,
+    Facts,
+    Generation,
+    Labels,
+    Lineage,
+    OpenedBy,
+    Overrides,
+    Session,
+    SessionKind,
+    SessionStatus,
+    Summary,
+    Times,
+)
+from roost.core.terms import Terms
+from roost.stores.codec import decode_shared, parse_key, parse_principal, sound
+
+
+@sound
+def read_session(row: Any) -> Session:
+    (_, key, owner, session_id, kind, channel, chat_type, account, peer, thread, rule) = row[:11]
+    (parent, depth, terms, created, archived, pinned, labels, origin, route, overrides) = row[11:21]
+    (started, updated, interacted, status, version, events, entries, title, preview, model) = row[21:31]
+    # By place and without a constructor's call: most of what a list costs is this.
+    return _made(
+        Session,
+        (
+            parse_key(key),
+            parse_principal(owner),
+            session_id,
+            _made(Facts, (_KINDS[kind], channel, _CHATS[chat_type], account, peer, thread, rule)),
+            _made(Times, (created, updated, started, interacted, archived, pinned)),
+            _lineage(parent, depth, terms) if parent else _TOP,
+            decode_shared(Labels, labels),
+            decode_shared(Origin, origin),
+            decode_shared(Address, route) if route else None,
+            decode_shared(Overrides, overrides),
+            _made(Counters, row[31:]),
+            _made(Summary, (title, preview, entries, model)),
+            _STATUSES[status],
+            version,
+            events,
+        ),
+    )
+
+
+@sound
+def read_glances(rows: Sequence[Any]) -> list[Glance]:
+    # Taken apart at once, and without a call for each: a list has many rows.
+    return [
+        _made(
+            Glance,
+            (
+                parse_key(key),
+                session_id,
+                _KINDS[kind],
+                channel,
+                decode_shared(Origin, origin).provider if origin else None,
+                decode_shared(Labels, labels) if labels else _UNNAMED,
+                decode_shared(Address, route) if route else None,
+                decode_shared(Overrides, overrides) if overrides else _AS_CONFIGURED,
+                _lineage(parent, depth, terms) if parent else _TOP,
+                _made(Moments, (started, updated, interacted)),
+                _made(Sayings, (title, preview, model)),
+                _STATUSES[status],
+                total,
+                context_window,
+            ),
+        )
+        for (
+            key,
+            session_id,
+            kind,
+            channel,
+            origin,
+            labels,
+            route,
+            overrides,
+            parent,
+            depth,
+            terms,
+            started,
+            updated,
+            interacted,
+            title,
+            preview,
+            model,
+            status,
+            total,
+            context_window,
+        ) in rows
+    ]
+
+
+_made = tuple.__new__
+_KINDS = {str(kind): kind for kind in SessionKind}
+_CHATS: dict[str | None, ChatType | None] = {None: None, **{str(kind): kind for kind in ChatType}}
+_STATUSES = {str(status): status for status in SessionStatus}
+_TOP = Lineage()
+_UNNAMED = Labels()
+_AS_CONFIGURED = Overrides()
+
+
+def _lineage(parent: str, depth: int, terms: str | None) -> Lineage:
+    return Lineage(
+        parent=parse_key(parent), depth=depth, terms=decode_shared(Terms, terms) if terms else None
+    )
+
+
+@sound
+def read_generation(row: Any) -> Generation:
+    (
+        session_id,
+        key,
+        number,
+        opened_at,
+        opened_by,
+        rule,
+        previous,
+        base_id,
+        base_seq,
+        entries,
+        archived,
+        header,
+    ) = row
+    return Generation(
+        session_id=session_id,
+        key=parse_key(key),
+        number=number,
+        opened_at=opened_at,
+        opened_by=OpenedBy(opened_by),
+        rule=rule,
+        previous=previous,
+        base=Base(session_id=base_id, seq=base_seq) if base_id else None,
+        entries=entries,
+        archived=bool(archived),
+        header=header,
+    )
