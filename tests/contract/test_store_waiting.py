@@ -350,3 +350,16 @@ async def test_who_watches_ends_is_told_of_each_session_of_which_a_run_ended(
         told.clear()
         await change(store, EndRun(run_id="r-2", outcome=outcome))
         assert set(told) == {MAIN}
+
+
+async def test_who_watches_for_due_runs_is_told_before_whoever_queued_one_goes_on(store: Store) -> None:
+    told: list[str] = []
+    await opened(store)
+    with store.watch_for(Topic(TopicKind.RUNS_DUE), lambda: told.append("due")):
+        await change(store, Pin(key=MAIN, at=1))
+        assert told == []
+        await queued(store, "r-1")
+        assert told
+    told.clear()
+    await queued(store, "r-2")
+    assert told == []

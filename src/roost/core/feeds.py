@@ -1,6 +1,7 @@
 """What a listener is given: what was stored, what is only shown, and where something was left out."""
 
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import NamedTuple, TypeAlias
 
 from roost.core.entries import Entry
@@ -57,9 +58,17 @@ class SessionGone:
     key: SessionKey
 
 
+class Interest(Enum):
+    """What a listener wants to hear of a session that changes: nothing, that it did, or how it stands then."""
+
+    NONE = auto()
+    TOUCH = auto()
+    STATE = auto()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionTouched:
-    """Something was stored in a session that is not followed: it changed, or is gone."""
+    """Something was stored in a session of which nobody wants to know how it stands: it changed, or is gone."""
 
     key: SessionKey
 

@@ -53,8 +53,8 @@ class Feed:
     async def subscribe_all(
         self, caller: PersonCaller, follows: Follows = every_session
     ) -> AsyncIterator[ListFeed]:
-        """Changes of all sessions that a person may see, from now on, and what their runs say; those that are not
-        followed are not read when they change."""
+        """Changes of all sessions that a person may see, from now on, and what their runs say; of each as much as
+        somebody is interested in when it changes."""
         with self._listening(lambda spoken: may_list(caller, spoken)) as ears:
             feed = ListFeed(self._store, caller, ears, self._replay, self._voices.__contains__, follows)
             with self._store.watch(None, feed.changed):

@@ -40,14 +40,15 @@ class Intake(Generic[Job]):
     async def serve(self, source: Source[Job]) -> None:
         """Begin jobs until cancelled; they are asked for with the room there is."""
         async with anyio.create_task_group() as group:
-            group.start_soon(self._hear)
             group.start_soon(self._poll)
-            while True:
-                await self._look.wait()
-                # Before asking: what comes up meanwhile is looked for again.
-                self._look = anyio.Event()
-                if self._taken < self._most and not self._closed:
-                    await self._begin_some(source)
+            with self._store.watch_for(self._topic, self.look_again):
+                self.look_again()
+                while True:
+                    await self._look.wait()
+                    # Before asking: what comes up meanwhile is looked for again.
+                    self._look = anyio.Event()
+                    if self._taken < self._most and not self._closed:
+                        await self._begin_some(source)
 
     def close(self) -> None:
         """Begin nothing more."""
@@ -85,7 +86,7 @@ class Intake(Generic[Job]):
     def _leave(self) -> None:
         self._taken -= 1
         if self._taken == self._most - 1:
-            self._look.set()
+            self.look_again()
 
     def _ended(self) -> None:
         self._begun -= 1
@@ -113,15 +114,8 @@ class Intake(Generic[Job]):
         self._unsure = False
         return jobs
 
-    async def _hear(self) -> None:
-        async def news() -> bool | None:
-            self._look.set()
-            return None
-
-        await self._store.wait_for(self._topic, news)
-
     async def _poll(self) -> None:
         # What waits for its moment makes no news when the moment comes.
         while True:
             await self._clock.sleep(self._poll_ms)
-            self._look.set()
+            self.look_again()

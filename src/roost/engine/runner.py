@@ -76,10 +76,11 @@ class Runner:
                 _log.exception("the end of run %s could not be kept as it was", run.id, extra=traced(run))
                 broken = replace(self._failed(RunState.FAILED, RoostError(BROKEN)), spent=end.spent)
                 over = await until_kept(self._clock, partial(self._finish, run, broken))
+            # First: somebody waits for it.
+            voice.over(over)
             ended = over.run
             state = ended.outcome.state if ended.outcome else ended.state
             _log.info("run %s ended as %s", run.id, state, extra=traced(run))
-            voice.over(over)
 
     async def give_up(self, lease: Lease, run: Run) -> None:
         """End a run that yielded and that nobody went on with until its time was over."""

@@ -9,6 +9,7 @@ from roost.core.feeds import (
     Anchor,
     FeedItem,
     Gap,
+    Interest,
     ListGap,
     ListItem,
     SessionChanged,
@@ -27,11 +28,11 @@ MOST_CHANGED = 1_000
 
 Replay: TypeAlias = Callable[[Ears], None]
 Speaks: TypeAlias = Callable[[str], bool]
-Follows: TypeAlias = Callable[[SessionKey], bool]
+Follows: TypeAlias = Callable[[SessionKey], Interest]
 
 
-def every_session(key: SessionKey) -> bool:
-    return True
+def every_session(key: SessionKey) -> Interest:
+    return Interest.STATE
 
 
 class SessionFeed:
@@ -96,7 +97,8 @@ class SessionFeed:
 class ListFeed:
     """Changes of every session a person may see, and what their runs say. One task at a time may listen.
 
-    A session that is not followed when it changes is not read: of it only that is told to who may see all.
+    What nobody is interested in when it changes is passed over. A session is read only if somebody wants to know how it
+    stands; else who may see all is told that it changed.
     """
 
     def __init__(
@@ -117,7 +119,7 @@ class ListFeed:
         self._changed: dict[SessionKey, int] = {}
 
     def changed(self, key: SessionKey) -> None:
-        if self._ears.missed:
+        if self._ears.missed or self._follows(key) is Interest.NONE:
             return
         self._changed[key] = self._changed.get(key, 0) + 1
         if len(self._changed) > MOST_CHANGED:
@@ -149,7 +151,7 @@ class ListFeed:
     async def _change(
         self, key: SessionKey, times: int
     ) -> SessionChanged | SessionGone | SessionTouched | None:
-        if not self._follows(key):
+        if self._follows(key) is not Interest.STATE:
             del self._changed[key]
             return SessionTouched(key=key) if self._caller.rules_all else None
         heard = self._ears.heard

@@ -361,6 +361,11 @@ class Store(Lists, Jobs, Points, Imports, Exchanges, Protocol):
         """The same for every session of which a run may have come to its end, before or after it is told of as news."""
         ...
 
+    def watch_for(self, topic: Topic, news: Callable[[], None]) -> AbstractContextManager[None]:
+        """Within the context, `news` is called on the event loop whenever there may be some of a topic: after the commit,
+        and before whoever made it goes on. It must be quick, and raise nothing."""
+        ...
+
     # -- upkeep --------------------------------------------------------------------------------------
 
     async def sweep(self, cutoffs: Cutoffs, *, dry_run: bool = False) -> Swept:

@@ -11,6 +11,7 @@ from roost.core.children import told_id
 from roost.core.errors import StoreUnavailable
 from roost.core.events import EventKind
 from roost.core.feeds import (
+    Interest,
     ListGap,
     ListItem,
     SessionChanged,
@@ -70,7 +71,7 @@ class Fanout:
         """Tell clients until cancelled."""
         feed, owner = self._house.engine.feed, PersonCaller(principal=OWNER)
         with self._house.store.watch_ends(self._look_at):
-            async with feed.subscribe_all(owner, self._follows) as items:
+            async with feed.subscribe_all(owner, self._interest) as items:
                 self._items = items
                 # Whoever listened before may have ended, and missed something.
                 async with self._naming:
@@ -193,6 +194,11 @@ class Fanout:
             self.telling.seen(
                 session, WireEvent(name=CHANGED, payload=payload, audience=Audience.WATCHERS, key=key)
             )
+
+    def _interest(self, key: SessionKey) -> Interest:
+        if self._follows(key):
+            return Interest.STATE
+        return Interest.TOUCH if key in self._unsettled else Interest.NONE
 
     def _follows(self, key: SessionKey) -> bool:
         """Whether anybody is to be told how a session stands now."""

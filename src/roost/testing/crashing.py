@@ -225,8 +225,7 @@ class CrashingStore(_CrashingLeases):
         self.completion = crashes.around("store.completion", store.completion)
         self.completions = crashes.around("store.completions", store.completions)
         self.wait_for = crashes.around("store.wait_for", store.wait_for)
-        self.watch = store.watch
-        self.watch_ends = store.watch_ends
+        self.watch, self.watch_ends, self.watch_for = store.watch, store.watch_ends, store.watch_for
 
 
 class CrashingChannel:

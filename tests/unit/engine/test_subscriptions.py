@@ -11,6 +11,7 @@ from roost.core.feeds import (
     Anchor,
     FeedItem,
     Gap,
+    Interest,
     ListGap,
     ListItem,
     SessionChanged,
@@ -285,15 +286,27 @@ async def test_what_is_said_while_a_change_is_read_comes_before_the_change() -> 
 async def test_a_session_that_is_not_followed_is_not_read(principal: Principal, told: list[type]) -> None:
     desk = Desk()
     await opened(desk.store)
-    followed, reads = set[SessionKey](), list[str]()
+    interest, reads = {MAIN: Interest.TOUCH}, list[str]()
     desk.store = cast("Store", SlowToRead(desk.store, lambda: reads.append("read")))
-    feed = desk.list_feed(PersonCaller(principal=principal), followed.__contains__)
+    feed = desk.list_feed(PersonCaller(principal=principal), interest.__getitem__)
     feed.changed(MAIN)
     assert ([type(item) for item in await ready(feed)], reads) == (told, [])
-    followed.add(MAIN)
+    interest[MAIN] = Interest.STATE
     feed.changed(MAIN)
     await ready(feed)
     assert reads == ["read"]
+
+
+async def test_what_nobody_is_interested_in_when_it_changes_is_passed_over() -> None:
+    desk = Desk()
+    await opened(desk.store)
+    interest = {MAIN: Interest.NONE}
+    feed = desk.list_feed(PersonCaller(principal=OWNER), interest.__getitem__)
+    feed.changed(MAIN)
+    interest[MAIN] = Interest.STATE
+    assert await ready(feed) == []
+    feed.changed(MAIN)
+    assert [type(item) for item in await ready(feed)] == [SessionChanged]
 
 
 async def test_a_run_is_expected_while_it_speaks_and_until_its_last_word_was_heard() -> None:

@@ -138,3 +138,16 @@ def test_watchers_are_told_of_sessions_until_they_leave_and_nothing_is_kept_of_t
     assert every == [main, main, side, side]
     assert ends == [side, side]
     assert topics._watchers == {}
+
+
+def test_who_heeds_a_topic_is_told_of_it_and_of_whatever_may_have_been_missed() -> None:
+    topics, told = Topics(), list[str]()
+    with topics.heeding(RUNS, lambda: told.append("runs")):
+        topics.wake([DELIVERIES])
+        assert told == []
+        topics.wake([RUNS])
+        topics.wake_all()
+        assert told == ["runs", "runs"]
+    topics.wake([RUNS])
+    topics.wake_all()
+    assert told == ["runs", "runs"]

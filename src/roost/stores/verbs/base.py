@@ -68,6 +68,9 @@ class Verbs(ABC):
     def watch_ends(self, told: Told) -> AbstractContextManager[None]:
         return self.topics.watching(Topic(TopicKind.RUN_ENDED), told)
 
+    def watch_for(self, topic: Topic, news: Callable[[], None]) -> AbstractContextManager[None]:
+        return self.topics.heeding(topic, news)
+
 
 async def hold(unit: Unit, lease: Lease) -> int:
     """Refuse a gateway whose lease was lost or has run out; the moment at which it held it, by the database's clock."""
