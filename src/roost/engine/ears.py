@@ -104,18 +104,12 @@ class Ears:
         """Return when there may be something to take."""
         news = self._news = self._news or anyio.Event()
         pause = self._pause()
-        if pause is None:
+        disarm = None if pause is None else self._clock.later(pause, self.wake)
+        try:
             await news.wait()
-            return
-        async with anyio.create_task_group() as group:
-
-            async def until_due() -> None:
-                await self._clock.sleep(pause)
-                group.cancel_scope.cancel()
-
-            group.start_soon(until_due)
-            await news.wait()
-            group.cancel_scope.cancel()
+        finally:
+            if disarm is not None:
+                disarm()
 
     # ------------------------------------------------------------------------------------------------
 
