@@ -52,7 +52,7 @@ STAND_INS: Mapping[str, str] = {
         f"src/roost/server/{part}": "tests/flows/test_clients.py"
         for part in ("handlers/", "fanout.py", "house.py", "listeners.py", "snapshots.py", "telling.py")
     },
-    **{f"src/roost/server/{part}.py": "tests/e2e/test_gateway.py" for part in ("asgi", "listening")},
+    "src/roost/server/asgi.py": "tests/e2e/test_gateway.py",
     "src/roost/server/http/": "tests/flows/test_http.py",
     "src/roost/engine/invoking.py": "tests/flows/test_http.py",
     "src/roost/engine/hooks.py": "tests/flows/test_hooks.py",

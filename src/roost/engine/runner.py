@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
+from anyio.lowlevel import cancel_shielded_checkpoint
+
 from roost.core import stopping
 from roost.core.announce import Stats, announcement
 from roost.core.budgets import Budgets
@@ -76,8 +78,9 @@ class Runner:
                 _log.exception("the end of run %s could not be kept as it was", run.id, extra=traced(run))
                 broken = replace(self._failed(RunState.FAILED, RoostError(BROKEN)), spent=end.spent)
                 over = await until_kept(self._clock, partial(self._finish, run, broken))
-            # First: somebody waits for it.
             voice.over(over)
+            # Whoever waits for it hears of it first.
+            await cancel_shielded_checkpoint()
             ended = over.run
             state = ended.outcome.state if ended.outcome else ended.state
             _log.info("run %s ended as %s", run.id, state, extra=traced(run))

@@ -21,7 +21,8 @@ STOP_S = 3
 def bind(host: str, port: int) -> socket.socket:
     """A socket on this address; port 0 is one that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # Named: asyncio lets small writes go at once only on what says that it is TCP.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
