@@ -7,7 +7,7 @@ from roost.core.errors import ConfigInvalid
 from roost.server.listening import bind
 
 
-async def test_what_is_written_to_a_client_goes_at_once_on_the_loop_of_whoever_embeds_it() -> None:
+async def test_what_is_written_to_a_client_goes_at_once_on_asyncios_own_loop_too() -> None:
     """Else the second of two small writes waits until the first is acknowledged: 40 ms of every answer."""
     at_once: list[int] = []
 
