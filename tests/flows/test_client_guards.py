@@ -239,7 +239,7 @@ async def test_nothing_is_kept_of_a_turn_that_is_over(opened: Opened) -> None:
         late = Fanout(gate.house)
         await hears(gate, late, began(run), ListGap())
         assert late._ended == {}
-        connected.watches = True
+        gate.house.clients.watch(connected)
         await hears(gate, late, began(run), ListGap())
         assert late._ended == {run.key: "run-1"}
         await hears(gate, late, SessionGone(key=run.key))

@@ -162,6 +162,7 @@ class Clients:
     def __init__(self, cover: Cover) -> None:
         self._cover = cover
         self._all: dict[str, Connected] = {}
+        self._watching: set[str] = set()
         self._left = anyio.Event()
         self._moved = anyio.Event()
 
@@ -177,6 +178,7 @@ class Clients:
 
     def remove(self, client: Connected) -> None:
         self._all.pop(client.id, None)
+        self._watching.discard(client.id)
         self._left.set()
         self._left = anyio.Event()
         self._move(client)
@@ -206,6 +208,17 @@ class Clients:
         for client in self._all.values():
             found.setdefault(client.caller, []).append(client)
         return found
+
+    def watch(self, client: Connected) -> None:
+        """A client that is in wants to hear of every session."""
+        client.watches = True
+        if client.id in self._all:
+            self._watching.add(client.id)
+
+    @property
+    def watched(self) -> bool:
+        """Whether anybody does. Asked with every commit, however many are connected."""
+        return bool(self._watching)
 
     def listeners(self, key: SessionKey) -> bool:
         return any(key in client.listens for client in self._all.values())

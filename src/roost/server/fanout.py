@@ -169,7 +169,7 @@ class Fanout:
             if not self._awaited(preview.key):
                 self._unsettled.discard(preview.key)
             self._house.clients.over(preview.key, turn.name)
-            if self._watched():
+            if self._house.clients.watched:
                 self._ended[preview.key] = turn.name
         if isinstance(preview, RunOver):
             self._unannounced.append(preview.run)
@@ -186,7 +186,7 @@ class Fanout:
             # While a run is under way, what it stores is told between what it says.
             await self._listeners.tell(key, as_of(session), session)
         turn = self._turn_of(key)
-        if self._watched():
+        if self._house.clients.watched:
             why = turn or {"reason": await self._reason(session)}
             row = self._house.rows.row(session, titles=True, last=True)
             changed: dict[str, JsonValue] = {"ts": self._house.clock.now(), **why}
@@ -202,10 +202,7 @@ class Fanout:
 
     def _follows(self, key: SessionKey) -> bool:
         """Whether anybody is to be told how a session stands now."""
-        return key in self._listeners or key in self._ended or self._watched()
-
-    def _watched(self) -> bool:
-        return any(client.watches for client in self._house.clients)
+        return key in self._listeners or key in self._ended or self._house.clients.watched
 
     def _turn_of(self, key: SessionKey) -> JsonObject | None:
         """The turn that a change is of, if it is one's."""

@@ -96,6 +96,22 @@ async def test_that_all_have_gone_can_be_waited_for() -> None:
     assert (len(clients), clients.listeners(MAIN)) == (0, False)
 
 
+async def test_all_sessions_are_watched_as_long_as_somebody_who_is_in_does() -> None:
+    clients, one, other = Clients(bytes), connected("a", Scope.READ), connected("b", Scope.READ)
+    clients.add(one)
+    clients.add(other)
+    watched = [clients.watched]
+    clients.watch(one)
+    watched.append(clients.watched)
+    assert [client.hears(event(Audience.WATCHERS)) for client in (one, other)] == [True, False]
+    clients.remove(one)
+    watched.append(clients.watched)
+    # Who has left is told nothing.
+    clients.watch(one)
+    watched.append(clients.watched)
+    assert watched == [False, True, False, False]
+
+
 async def test_who_reads_too_slowly_is_given_up() -> None:
     outgoing = Outgoing(never, bytes, most=10)
     outgoing.put(b"12345")

@@ -228,7 +228,7 @@ class Hearing:
 
     async def subscribe(self, call: Call, params: sessions.SubscribeParams) -> Subscribed:
         """With parameters also the list they ask for."""
-        call.client.watches = True
+        call.house.clients.watch(call.client)
         if not params.model_fields_set:
             return Subscribed(subscribed=True)
         return Subscribed(subscribed=True, list=await list_sessions(call, params))
