@@ -87,8 +87,7 @@ class _OwnersFile(RotatingFileHandler):
 
     def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 — the name that the base class gave it
         line = self.format(record).encode(errors="replace")
-        size = os.fstat(self._followed().fileno()).st_size + len(line) + 1
-        return 0 < self.maxBytes <= size and self._rotates.take()
+        return 0 < self.maxBytes <= self._size() + len(line) + 1 and self._rotates.take()
 
     def emit(self, record: logging.LogRecord) -> None:
         super().emit(record)
@@ -104,19 +103,21 @@ class _OwnersFile(RotatingFileHandler):
         super().close()
         self._rotates.release()
 
-    def _followed(self) -> TextIOWrapper:
-        """The file that goes by the name now."""
-        if self.stream is not None and self._was_put_aside(self.stream):
+    def _size(self) -> int:
+        """Of the file that goes by the name now, which is open afterwards."""
+        if self.stream is not None:
+            own = os.fstat(self.stream.fileno())
+            if self._goes_by_the_name(own):
+                return own.st_size
             self.stream.close()
-            self.stream = None
-        self.stream = self.stream or self._open()
-        return self.stream
+        self.stream = self._open()
+        return os.fstat(self.stream.fileno()).st_size
 
-    def _was_put_aside(self, stream: TextIOWrapper) -> bool:
+    def _goes_by_the_name(self, own: os.stat_result) -> bool:
         try:
-            return not os.path.samestat(os.stat(self.baseFilename), os.fstat(stream.fileno()))
+            return os.path.samestat(os.stat(self.baseFilename), own)
         except FileNotFoundError:
-            return True
+            return False
 
     def _open(self) -> TextIOWrapper:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW

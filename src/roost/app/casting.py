@@ -55,6 +55,8 @@ class Director:
         self._session_tools = session_tools
         self._sandbox = Bubblewrap()
         self._apart: set[Path] = set()
+        self._context = policies.context(self._settings)
+        self._caps = policies.file_caps(self._settings)
 
     def cast(self, session: Session, run: Run) -> Part:
         agent = self._agent(run.key)
@@ -64,7 +66,7 @@ class Director:
         turn = ToolTurn(session=session, run=run, model=casting.player.spec.ref)
         tools, removed = self._allowed(every, agent, turn, place)
         spawns = spawns_of(agent, session)
-        caps = policies.file_caps(self._settings).within(casting.player.spec.context_window)
+        caps = self._caps.within(casting.player.spec.context_window)
         shared, at = file_names(session), run.started_at or run.queued_at
         everything = workspace_files(place, (*shared, *personal_names(session, at, self._zone)), caps)
 
@@ -106,7 +108,7 @@ class Director:
                 level=level_of(self._settings, session),
                 spawns=spawns,
             ),
-            context=policies.context(self._settings),
+            context=self._context,
             summariser=self._summariser(casting),
         )
 

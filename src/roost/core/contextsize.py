@@ -5,7 +5,6 @@ from functools import lru_cache
 
 from roost.core.cutnotes import is_cut_note, projection_of
 from roost.core.entries import Entry
-from roost.core.jsonvalue import compact
 from roost.core.messages import AssistantMessage, StopReason, ToolResult, UserMessage
 from roost.core.models import ToolSpec
 from roost.core.pruning import chars_of, project
@@ -18,8 +17,7 @@ _standing: Callable[[str], int] = lru_cache(STANDING_TEXTS)(estimate)
 
 def overhead_tokens(system: str, tools: Sequence[ToolSpec]) -> int:
     """What stands before every conversation: the system text and the descriptions of the tools."""
-    described = (_standing(f"{tool.name} {tool.description} {compact(tool.parameters)}") for tool in tools)
-    return _standing(system) + sum(described)
+    return _standing(system) + sum([_standing(tool.words) for tool in tools])
 
 
 def known_tokens(entries: Sequence[Entry]) -> int | None:

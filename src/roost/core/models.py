@@ -1,11 +1,11 @@
 """A model call: what is asked, what streams back, and how it can fail."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
 from roost.core.errors import RoostError
-from roost.core.jsonvalue import JsonObject
+from roost.core.jsonvalue import JsonObject, compact
 from roost.core.messages import AssistantMessage, Message, ToolCall
 
 UNREADABLE_ARGUMENTS = "unreadable_arguments"
@@ -46,11 +46,16 @@ class ModelSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """A tool as a model is told of it; `parameters` is a JSON Schema object."""
+    """A tool as a model is told of it; `parameters` is a JSON Schema object. `words` are all of it, as one text."""
 
     name: str
     description: str
     parameters: JsonObject
+    words: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Here, as it is made once and counted with every call.
+        object.__setattr__(self, "words", f"{self.name} {self.description} {compact(self.parameters)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,7 +64,7 @@ class Runner:
 
     async def run(self, run: Run, lent: Lent = nullcontext) -> None:
         """Play one claimed run. One that is no longer ours is left to whoever has it now."""
-        _log.info("run %s begins", run.id, extra=traced(run))
+        _log.debug("run %s begins", run.id, extra=traced(run))
         with self._feed.speaking(run) as voice, self._book.reading() as rules:
             end = await self._end(run, lent, voice, rules)
             if end is None:
