@@ -2,18 +2,36 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from roost.ports import Clock, Store
 from roost.stores.memory import MemoryStore
 from roost.stores.postgres import PostgresStore
 from roost.stores.sqlite import SqliteStore
+from roost.stores.sqlite.connection import make_private, open_writer
 from roost.stores.sqlite.store import SqliteOptions
 from tests import postgres
 
 KINDS = ("memory", "sqlite", "postgres")
 # Gateways die here, power never fails: nothing has to wait for the disk.
 KILLS_ONLY = SqliteOptions(synchronous="OFF", readers=1)
+
+
+def laid(path: Path) -> Path:
+    """Where a store in SQLite may be opened. It is there already: making it takes longer than most tests do."""
+    if make_private(path):
+        path.write_bytes(_new_store())
+    return path
+
+
+@cache
+def _new_store() -> bytes:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "roost.db"
+        open_writer(path, synchronous="OFF").close()
+        return path.read_bytes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +64,8 @@ class Ground:
             case "memory":
                 return MemoryStore(clock, judge)
             case "sqlite":
-                return SqliteStore.open(
-                    self.folder / "roost.db", clock, database_clock=judge, options=options
-                )
+                path = laid(self.folder / "roost.db")
+                return SqliteStore.open(path, clock, database_clock=judge, options=options)
             case _:
                 return await PostgresStore.open(self.server, clock, database_clock=judge)
 

@@ -9,6 +9,7 @@ from roost.stores.memory import MemoryStore
 from roost.stores.postgres import PostgresStore
 from roost.stores.sqlite import SqliteStore
 from roost.testing.clock import FakeClock
+from tests.grounds import laid
 
 Reopen = Callable[[], Awaitable[Store]]
 EXCLUSIVE = ("memory", "sqlite")
@@ -55,5 +56,5 @@ class Home:
         if not self.durable:
             return MemoryStore(self._clock)
         if isinstance(self._place, Path):
-            return SqliteStore.open(self._place / "roost.db", self._clock)
+            return SqliteStore.open(laid(self._place / "roost.db"), self._clock)
         return await PostgresStore.open(self._place, self._clock, database_clock=self._clock)

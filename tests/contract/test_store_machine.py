@@ -56,6 +56,7 @@ from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
 from tests import postgres
 from tests.contract import dumps, pools, scenes
+from tests.grounds import laid
 from tests.scale import examples
 
 Answer = TypeVar("Answer")
@@ -86,7 +87,7 @@ class Twins(RuleBasedStateMachine):
         self._sends: list[Claim] = []
 
     async def _opened(self) -> Store:
-        return SqliteStore.open(self._path, self._clock, options=QUICK)
+        return SqliteStore.open(laid(self._path), self._clock, options=QUICK)
 
     def teardown(self) -> None:
         try:

@@ -18,6 +18,7 @@ from tests.flows.askers import Configured, configured_in
 from tests.flows.driver import Driver
 from tests.flows.fleets import Fleet, fleets
 from tests.flows.served import Gate, Opened, gates
+from tests.grounds import laid
 
 # Gateways die here, power never fails: nothing has to wait for the disk.
 KILLS_ONLY = SqliteOptions(synchronous="OFF")
@@ -52,7 +53,7 @@ class Home:
     def _opened(self) -> Store:
         if self.durable:
             return SqliteStore.open(
-                self._path, self._clock, database_clock=self._database_clock, options=KILLS_ONLY
+                laid(self._path), self._clock, database_clock=self._database_clock, options=KILLS_ONLY
             )
         return MemoryStore(self._clock, self._database_clock)
 

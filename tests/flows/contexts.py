@@ -26,6 +26,7 @@ from roost.testing.clock import FakeClock
 from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import Say, Script
 from tests.flows.gateways import Bench
+from tests.grounds import laid
 
 MAIN = SessionKey.named("main", "main")
 SUMMARY = "\n".join(f"## {section}\nNone." for section in SECTIONS)
@@ -103,7 +104,9 @@ def numbered(count: int) -> list[str]:
 @asynccontextmanager
 async def houses(kind: str, folder: Path) -> AsyncIterator[House]:
     clock = FakeClock()
-    store: Store = MemoryStore(clock) if kind == "memory" else SqliteStore.open(folder / "flow.db", clock)
+    store: Store = (
+        MemoryStore(clock) if kind == "memory" else SqliteStore.open(laid(folder / "flow.db"), clock)
+    )
     bench = Bench(store, clock, model=ScriptedModel(otherwise=answer, clock=clock))
     workspace = folder / "workspace"
     workspace.mkdir()

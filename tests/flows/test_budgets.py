@@ -33,6 +33,7 @@ from roost.testing import builders
 from roost.testing.clock import FakeClock
 from roost.testing.scripts import CallTool, Fail, Hang, Say, Script, Spend
 from tests.flows.gateways import ADA, BOB, SPEC, Bench
+from tests.grounds import laid
 from tests.unit.engine.scenes import Doing
 
 MAIN = SessionKey.named("main", "main")
@@ -63,7 +64,7 @@ async def fake_time_bench(kind: str, folder: Path, clock: FakeClock) -> AsyncIte
     store: Store = (
         MemoryStore(clock, still)
         if kind == "memory"
-        else SqliteStore.open(folder / "budgets.db", clock, database_clock=still)
+        else SqliteStore.open(laid(folder / "budgets.db"), clock, database_clock=still)
     )
     bench = Bench(store, clock)
     bench.change(

@@ -33,6 +33,7 @@ from tests.flows.guards import (
     plant,
     promised,
 )
+from tests.grounds import laid
 from tests.scale import FULL
 
 TOUCHING_NO_SESSION = {"agents_list", "cron"}
@@ -43,7 +44,9 @@ OF_THE_CALLER = {"sessions_yield"}
 @asynccontextmanager
 async def planted(kind: str, folder: Path, *, works: bool = False) -> AsyncIterator[Store]:
     clock = FakeClock()
-    store: Store = MemoryStore(clock) if kind == "memory" else SqliteStore.open(folder / "guards.db", clock)
+    store: Store = (
+        MemoryStore(clock) if kind == "memory" else SqliteStore.open(laid(folder / "guards.db"), clock)
+    )
     lease = await store.acquire_lease(FIRST)
     await plant(store)
     await set_to_work(store, lease, under_way=works)

@@ -13,11 +13,12 @@ from roost.stores.sqlite.tables import SqliteTables, WriterTables
 from roost.stores.tables import drive
 from roost.testing.builders import MAIN, generation, session
 from roost.testing.clock import NOON
+from tests.grounds import laid
 
 
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[apsw.Connection]:
-    connection = open_writer(tmp_path / "rows.db")
+    connection = open_writer(laid(tmp_path / "rows.db"))
     connection.execute("BEGIN")
     yield connection
     connection.close()

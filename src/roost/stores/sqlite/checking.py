@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 
 import apsw
 
@@ -32,12 +34,14 @@ CHECKS = (
 )
 
 
+@cache
 def expected_structure() -> Mapping[str, str]:
     """The statements that make each table and index, by name, tables first."""
     with _fresh() as fresh:
-        return {str(name): str(sql) for name, sql in fresh.execute(SQL["structure"])}
+        return MappingProxyType({str(name): str(sql) for name, sql in fresh.execute(SQL["structure"])})
 
 
+@cache
 def expected_statistics() -> frozenset[tuple[str, ...]]:
     """What plans are made by."""
     with _fresh() as fresh:
