@@ -20,8 +20,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(BROWSING_S))
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser(need_part: NeedPart) -> AsyncIterator[Browser]:
+    """One for all that a process tests; who visits shares nothing in it with others."""
     need_part("Chromium", present=CHROMIUM is not None, remedy=REMEDY)
     async with async_playwright() as playwright:
         found = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -37,7 +38,7 @@ def stage(need_part: NeedPart, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield found
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def visitor(browser: Browser, stage: Stage) -> AsyncIterator[Visitor]:
     """Somebody who is in. Whatever the page complains of fails the test."""
     context, found = await visit(browser, stage.address)

@@ -14,7 +14,7 @@ from roost.core.models import FailureKind
 from roost.testing.scripts import Fail, Say, calls, says
 from tests.e2e.stage import Stage, Visitor
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_an_answer_is_streamed_as_markdown_and_kept(stage: Stage, visitor: Visitor) -> None:

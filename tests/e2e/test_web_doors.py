@@ -10,7 +10,7 @@ from websockets.asyncio.server import ServerConnection, serve
 
 from tests.e2e.stage import Stage, Visitor, visit
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_a_token_in_the_fragment_is_taken_and_erased(visitor: Visitor, stage: Stage) -> None:

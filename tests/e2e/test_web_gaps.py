@@ -12,7 +12,7 @@ from playwright.async_api import Browser, WebSocketRoute, expect
 from roost.testing.scripts import Say, says
 from tests.e2e.stage import Stage, Visitor, visit
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 class Line:
@@ -73,7 +73,7 @@ class Reader(Visitor):
     line: Line
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def reader(browser: Browser, stage: Stage) -> AsyncIterator[Reader]:
     context, found = await visit(browser, stage.address)
     reader = Reader(found.page, stage.address)

@@ -6,7 +6,7 @@ from playwright.async_api import expect
 from roost.testing.scripts import Say, says
 from tests.e2e.stage import Stage, Visitor
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def write_down(visitor: Visitor, name: str, text: str) -> None:

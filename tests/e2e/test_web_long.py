@@ -10,7 +10,7 @@ from tests.e2e.stage import CHROMIUM, REMEDY, Stage, Visitor, staged
 from tests.parts import NeedPart
 from tests.scale import count
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 LENGTH = count(2_000, 10_000)
 DEEP = LENGTH // 4
 

@@ -16,7 +16,7 @@ from tests.e2e.seeds import MINUTE, seeding
 from tests.e2e.stage import CHROMIUM, REMEDY, Stage, Visitor, staged, visit
 from tests.parts import NeedPart
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 ONE_LINE = "one => one.clientHeight < 2 * parseFloat(getComputedStyle(one).lineHeight)"
 
 
@@ -37,7 +37,7 @@ def stage(need_part: NeedPart, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield found
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def phone(browser: Browser, stage: Stage) -> AsyncIterator[Visitor]:
     small = {"width": 360, "height": 740}
     context, found = await visit(browser, stage.address, viewport=small, is_mobile=True, has_touch=True)

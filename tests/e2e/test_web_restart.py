@@ -11,7 +11,7 @@ from playwright.async_api import Browser, expect
 from tests.e2e.stage import Visitor, visit
 from tests.e2e.test_cli import ROOST, Processes
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 class Lives:

@@ -8,7 +8,7 @@ from roost.testing.scripts import Say, calls, says
 from tests.e2e.hostile import EVERY
 from tests.e2e.stage import Stage, Visitor
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 TRAPS = """() => {
   const inside = [...document.querySelectorAll("main *")];

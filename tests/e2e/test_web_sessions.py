@@ -10,7 +10,7 @@ from roost.core.messages import ToolCall
 from roost.testing.scripts import Say, Step, calls, says
 from tests.e2e.stage import Stage, Visitor, visit
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 CHILDREN = 20
 
 

@@ -8,7 +8,7 @@ from roost.core.models import FailureKind
 from roost.testing.scripts import Fail, Say, says
 from tests.e2e.stage import Release, Stage, Visitor
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 STEERS = "steering: the agent hears it next"
 

@@ -21,7 +21,7 @@ from tests.e2e.seeds import MINUTE, chat_elsewhere, dead_letter, jobs, journal, 
 from tests.e2e.stage import CHROMIUM, REMEDY, Stage, Visitor, staged, visit
 from tests.parts import NeedPart
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 KEPT = os.environ.get("SHOTS")  # noqa: TID251 — the suite's own switch
 # What a look changes is its colours.
 RULES = {
@@ -57,7 +57,7 @@ def stage(need_part: NeedPart, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield found
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["light", "dark"])
+@pytest_asyncio.fixture(scope="module", loop_scope="session", params=["light", "dark"])
 async def looker(request: pytest.FixtureRequest, browser: Browser, stage: Stage) -> AsyncIterator[Visitor]:
     context, found = await visit(
         browser, stage.address, viewport={"width": 1280, "height": 800}, color_scheme=request.param
