@@ -1,7 +1,4 @@
-"""The process that is killed: restores a backup, and ends at one of its steps.
-
-python -m tests.faults.restore_child <backup> <database> <number of the step>
-"""
+"""What the process that is killed does: it restores a backup, and ends at one of its steps."""
 
 import os
 import sys
@@ -14,17 +11,13 @@ STEPS = ("os.rename", "os.link", "os.remove")
 KILLED = 9
 
 
-def main(backup: str, database: str, last: str) -> None:
+def main(backup: Path, database: Path, last: int) -> None:
+    """Steps are counted from one; with 0 it comes to its end."""
     steps = count(1)
 
     def heard(event: str, arguments: object) -> None:
-        if event in STEPS and next(steps) == int(last):
+        if event in STEPS and next(steps) == last:
             os._exit(KILLED)
 
     sys.addaudithook(heard)
-    path = Path(database)
-    restore(Path(backup), path, lambda: path.with_name("kept.db"))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    restore(backup, database, lambda: database.with_name("kept.db"))
