@@ -84,8 +84,8 @@ class Ears:
 
     def take(self, *, hurry: bool = False) -> Shown | None:
         """The next preview whose time has come; in a hurry, the next one."""
-        place = 0 if hurry else self._due_now()
-        if place is None or not self._waiting:
+        place = (0 if hurry else self._due_now()) if self._waiting else None
+        if place is None:
             return None
         waiting = self._waiting[place]
         del self._waiting[place]
