@@ -2,7 +2,8 @@
 
 import logging
 from collections.abc import Callable
-from contextlib import ExitStack
+
+import asyncpg
 
 from roost.core.figures import counted
 from roost.ports import Clock
@@ -12,8 +13,8 @@ from roost.stores.postgres.connection import (
     DRIVER_ERRORS,
     IDLE_MS,
     WORKER,
-    Pool,
     PostgresOptions,
+    driver_settings,
     open_pool,
     read_address,
     refuse_old_server,
@@ -62,9 +63,10 @@ class PostgresStore(StoreVerbs):
         given."""
         driver, options = read_address(address)
         where = without_password(address)
-        # A lease runs out however busy all other connections are.
-        urgent = Transactions(await _open_prepared(driver, options, where), options, where)
+        await _prepare(driver, options, where)
         work = Transactions(await open_pool(driver, options, options.connections), options, where)
+        # A lease runs out however busy all other connections are.
+        urgent = Transactions(await open_pool(driver, options, 1), options, where)
         store = cls(
             clock,
             database_clock,
@@ -138,17 +140,14 @@ class PostgresStore(StoreVerbs):
         return PostgresTables(connection, TENANT, self._judge)
 
 
-async def _open_prepared(address: str, options: PostgresOptions, where: str) -> Pool:
-    """A pool of one connection, over which the schema was brought up to date."""
-    pool = await open_pool(address, options, 1)
-    with ExitStack() as failed:
-        failed.callback(pool.terminate)
+async def _prepare(address: str, options: PostgresOptions, where: str) -> None:
+    try:
+        connection = await asyncpg.connect(address, **driver_settings(options))
         try:
-            async with pool.acquire() as connection:
-                version = connection.get_server_version()
-                refuse_old_server((version.major, version.minor))
-                await migrate(connection, options, steps_in(MIGRATIONS))
-        except DRIVER_ERRORS as error:
-            raise translated(error, where) from error
-        failed.pop_all()
-    return pool
+            version = connection.get_server_version()
+            refuse_old_server((version.major, version.minor))
+            await migrate(connection, options, steps_in(MIGRATIONS))
+        finally:
+            await connection.close()
+    except DRIVER_ERRORS as error:
+        raise translated(error, where) from error
