@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
 
@@ -33,6 +34,10 @@ def _open_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 — it is to stay open
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, TextIOWrapper):
+            # Of what is no text here, or cannot be shown, its place is left.
+            stream.reconfigure(errors="replace")
 
 
 def _on_interrupt(do: Callable[[int, FrameType | None], object]) -> None:

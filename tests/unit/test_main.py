@@ -86,3 +86,17 @@ def test_what_is_closed_is_written_nowhere_and_read_as_empty(tmp_path: Path, lin
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
+
+
+def test_what_is_no_text_is_read_and_what_cannot_be_shown_is_written_with_a_mark_in_its_place(
+    tmp_path: Path,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "roost", "chat"],
+        input=b"caf\xe9\nwhat is a session?\n",
+        capture_output=True,
+        env={**from_environment().environ, "ROOST_HOME": str(tmp_path), "PYTHONIOENCODING": "ascii"},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"one conversation" in done.stdout

@@ -115,6 +115,9 @@ class Client:
                     if isinstance(item, Gap):
                         break
                     piece = turn.hear(item)
+                    if isinstance(piece, Answer) and piece.text is None:
+                        # Nothing was said to it, or it joined another turn, which has not ended yet.
+                        break
                     if piece is not None:
                         yield piece
                     if isinstance(piece, Answer):

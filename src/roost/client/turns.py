@@ -50,8 +50,9 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The end. `text` is None for what was answered without words, or within another turn; `figures` are told where the
-    session shows them. `aside` is what the gateway says itself, also while a turn goes on: the answer of a command."""
+    """The end. `text` is None for what was answered without words, and as long as it is not answered for what joined
+    another turn; `figures` are told where the session shows them. `aside` is what the gateway says itself, also while a
+    turn goes on: the answer of a command."""
 
     text: str | None
     figures: Figures | None = None

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import orjson
 
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
+from roost.core.keytext import SURROGATE
 
 INVALID_ID = "invalid"
 MOST_ESCAPED = 100_000
@@ -130,11 +131,12 @@ def _wrong(frame: JsonObject) -> str | None:
 
 
 def encode(value: JsonValue) -> bytes:
-    """JSON text of a value. Numbers beyond 64 bits are rare, and written the slow way."""
+    """JSON text of a value. Numbers beyond 64 bits are rare, and written the slow way; so is what holds half a character,
+    of which its place is left."""
     try:
         return orjson.dumps(value)
     except TypeError:
-        return compact(value).encode()
+        return SURROGATE.sub("\N{REPLACEMENT CHARACTER}", compact(value)).encode()
 
 
 def response(request_id: str, payload: JsonValue) -> bytes:

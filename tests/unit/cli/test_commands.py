@@ -42,6 +42,20 @@ def test_a_session_that_is_not_there_is_told_with_what_to_do(
     )
 
 
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        (("agent", "--message"), 0),
+        (("sessions", "search"), 0),
+        (("cron", "add", "tea", "--every", "1h", "--message"), 0),
+    ],
+)
+def test_bytes_that_are_no_text_are_sent_with_a_mark_in_their_place(
+    asked: tuple[str, ...], code: int, served: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*asked, "caf\udce9"]) == code, capsys.readouterr()
+
+
 def test_what_is_refused_for_another_reason_is_told_as_it_was(
     served: Served, capsys: pytest.CaptureFixture[str]
 ) -> None:

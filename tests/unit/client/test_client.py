@@ -46,6 +46,22 @@ async def test_a_turn_is_followed_to_its_answer() -> None:
     assert gateway.asked[-1][1]["thinking"] == "low"
 
 
+async def test_what_joins_another_turn_is_answered_with_that() -> None:
+    gateway = FakeGateway(chat_send=lambda params: {"status": "started"})
+    answers = iter([{"status": "timeout"}, {"status": "ok", "terminalReply": {"text": "to both"}}])
+    gateway.replies["agent.wait"] = lambda params: next(answers)
+
+    async def join() -> None:
+        while not gateway.count("chat.send"):
+            await anyio.lowlevel.checkpoint()
+        await gateway.tell("chat", {"runId": gateway.asked[-1][1]["idempotencyKey"], "state": "final"})
+
+    with anyio.fail_after(60):
+        async with Client(gateway.dial, sleep=gateway.sleep) as client, anyio.create_task_group() as group:
+            group.start_soon(join)
+            assert await client.ask("hello") == "to both"
+
+
 async def test_a_turn_whose_connection_is_lost_is_waited_for_on_the_next() -> None:
     gateway = FakeGateway(chat_send=lambda params: {"status": "started"})
     answers = iter([{"status": "timeout"}, {"status": "ok", "terminalReply": {"text": "late"}}])

@@ -88,6 +88,10 @@ def test_an_event_is_written_once_and_numbered_for_each() -> None:
     assert orjson.loads(frames.event(head, 7))["seq"] == 7
 
 
+def test_of_half_a_character_that_is_sent_its_place_is_left() -> None:
+    assert frames.encode({"a": "caf\udce9", "n": 1}) == '{"a":"caf\ufffd","n":1}'.encode()
+
+
 def test_what_the_fast_way_cannot_write_is_written_the_slow_way() -> None:
     assert frames.encode({"n": 2**70, "m": MappingProxyType({"a": "ü"})}) == (
         b'{"n":1180591620717411303424,"m":{"a":"\xc3\xbc"}}'
