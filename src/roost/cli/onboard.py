@@ -138,7 +138,7 @@ def _given_key(provider: str) -> str:
 def _asked_key(provider: str) -> str:
     known = PROVIDERS.get(provider)
     if known is None:
-        return ask_hidden(f"Key for {provider} (not shown; none for a server without keys)", str)
+        return ask_hidden(f"Key for {provider} (not shown; empty for a server without keys)", str)
     return "" if known.variable is None else ask_hidden(f"Key for {provider} (not shown)", _some_key)
 
 

@@ -131,7 +131,7 @@ def test_on_a_terminal_it_asks_where_an_endpoint_of_ones_own_is_and_for_its_key(
             ("Provider [none]: ", "mine"),
             ("Where it is reached [http://127.0.0.1:8000/v1]: ", ""),
             ("Model: ", "m"),
-            ("Key for mine (not shown; none for a server without keys): ", KEY),
+            ("Key for mine (not shown; empty for a server without keys): ", KEY),
         ):
             terminal.shows(question)
             terminal.types(f"{answer}\n")
