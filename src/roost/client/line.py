@@ -35,11 +35,13 @@ def _nobody() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Absence:
-    """Who is told that a connection was lost, and that there is one again; and for how long one is tried for."""
+    """Who is told that a connection was lost, and that there is one again; and for how long one is tried for. That there
+    was none yet, because the gateway is only starting, is told after `starting_s`."""
 
     lost: Callable[[], None] = _nobody
     back: Callable[[], None] = _nobody
     longest_s: float = math.inf
+    starting_s: float = 5.0
 
 
 class Line:
@@ -65,6 +67,7 @@ class Line:
         self._was_open = False
         self._absence = absence or Absence()
         self._away_since: float | None = None
+        self._missed = False
         self.hello: Hello | None = None
 
     async def keep(self, *, task_status: TaskStatus[None]) -> None:
@@ -95,21 +98,24 @@ class Line:
                     f"the gateway has been away for {self._absence.longest_s:.0f} s",
                     hint="see whether it runs; what it still answers is in the history",
                 )
+                if not self._was_open:
+                    raise away
                 self._over(away)
                 return
             await self._sleep(min(restart_ms(failures, self._jitter()) / 1000, left))
 
     def _patience(self) -> float:
-        """How much longer the gateway may be away. Before it was there once, that is not asked."""
-        if not self._was_open:
-            return math.inf
-        now = anyio.current_time()
+        """How much longer the gateway may be away."""
+        now, longest = anyio.current_time(), self._absence.longest_s
         if self._away_since is None:
             self._away_since = now
-            self._absence.lost()
             # It is tried for once, however short the patience is.
-            return max(self._absence.longest_s, 0.001)
-        return self._away_since + self._absence.longest_s - now
+            longest = max(longest, 0.001)
+        away = now - self._away_since
+        if not self._missed and (self._was_open or away >= self._absence.starting_s):
+            self._missed = True
+            self._absence.lost()
+        return longest - away
 
     async def call(self, method: str, params: JsonObject) -> JsonValue:
         """The answer, on whichever connection it comes. A request that cannot be repeated, or that no connection
@@ -147,8 +153,9 @@ class Line:
                     return
                 self._link = link
                 self._wake()
-                if self._away_since is not None:
-                    self._away_since = None
+                self._away_since = None
+                if self._missed:
+                    self._missed = False
                     self._absence.back()
                 if not self._was_open:
                     self._was_open = True

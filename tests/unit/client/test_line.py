@@ -89,6 +89,30 @@ async def test_a_gateway_that_is_starting_is_waited_for() -> None:
             pass
 
 
+@pytest.mark.parametrize(("starting_s", "said"), [(0.0, ["lost", "back"]), (60.0, [])])
+async def test_that_a_gateway_goes_on_starting_is_told_after_a_while(
+    starting_s: float, said: list[str]
+) -> None:
+    told: list[str] = []
+    absence = Absence(
+        lost=lambda: told.append("lost"), back=lambda: told.append("back"), starting_s=starting_s
+    )
+    gateway = FakeGateway()
+    gateway.refusals = [Starting("soon"), Starting("soon")]
+    with anyio.fail_after(60):
+        async with Client(gateway.dial, sleep=gateway.sleep, absence=absence):
+            assert told == said
+
+
+async def test_who_waits_only_so_long_is_told_that_a_gateway_has_not_started_by_then() -> None:
+    gateway = FakeGateway()
+    gateway.refusals = [Starting("soon")] * 9
+    with anyio.fail_after(60), pytest.raises(Unreachable, match="has been away for 0 s"):
+        async with Client(gateway.dial, sleep=gateway.sleep, absence=Absence(longest_s=0.0)):
+            pass
+    assert gateway.dialled == 2
+
+
 async def test_a_client_that_is_let_in_no_more_says_so_to_all_who_ask() -> None:
     gateway = FakeGateway(sessions_subscribe=lambda params: {})
     with anyio.fail_after(60):
