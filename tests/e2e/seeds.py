@@ -59,6 +59,24 @@ def _line(number: int) -> EntryDraft:
     return answered(name, f"answer {number}\n\n" + "and so on, word after word. " * (number % 37))
 
 
+TALL = {
+    "tall-lines": "\n".join(f"line {number}" for number in range(300)),
+    "tall-list": "\n".join(f"- item {number}" for number in range(80)),
+    "tall-paragraphs": "\n\n".join(f"paragraph {number}" for number in range(60)),
+}
+
+
+async def tall_sessions(home: Path) -> None:
+    """Sessions with a message that is taller than a page, said and answered, shortly before their end."""
+    async with seeding(home) as store:
+        for name, text in TALL.items():
+            for after in (1, 2):
+                last = [said("q", "and then?"), answered("a", "That was all.")] * after
+                drafts = [said("first", "Begin."), answered("tall", text), *last]
+                numbered = [replace(one, id=f"{name}-{after}-{at}") for at, one in enumerate(drafts)]
+                await talk(store, f"{name}-{after}", numbered)
+
+
 async def talk(store: Store, name: str, drafts: Sequence[EntryDraft]) -> None:
     key = named(name)
     await opened(store, key)

@@ -177,6 +177,28 @@ async def test_what_waits_for_its_turn_is_there_after_the_page_was_loaded_again(
     await expect(page.locator(".pending")).to_have_count(0)
 
 
+async def test_what_no_person_said_shows_where_it_comes_from_while_it_waits(
+    stage: Stage, visitor: Visitor
+) -> None:
+    page = visitor.page
+    await visitor.open("events")
+    await visitor.say("hello")
+    await expect(page.locator(".said.agent:not(.speaking)")).to_have_count(1)
+    line = {"mode": "next-heartbeat", "text": "**the door** rings", "sessionKey": "agent:main:events"}
+    async with roost.Client(f"ws://127.0.0.1:{stage.served.port}", token=stage.token) as client:
+        await client.call("wake", line)
+    await page.reload()
+    waits = page.locator(".pending")
+    await expect(waits).to_contain_text("the door rings")
+    await expect(waits.locator(".from")).to_have_text("From the gateway")
+    await expect(waits.locator(".foot")).to_have_text("waits for the next turn")
+    await expect(page.locator(".said.user")).to_have_count(1)
+    await visitor.say("and now?")
+    await expect(page.locator(".said.other:not(.pending)")).to_contain_text("the door rings")
+    await expect(page.locator(".pending")).to_have_count(0)
+    await expect(page.locator(".said.user")).to_contain_text(["hello", "and now?"])
+
+
 async def test_a_draft_stays_where_it_was_typed(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.open("drafts")

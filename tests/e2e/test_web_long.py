@@ -1,11 +1,12 @@
-"""A session of thousands of messages."""
+"""Sessions of thousands of messages, and of messages that are taller than a page."""
 
 from collections.abc import Iterator
 
 import pytest
 from playwright.async_api import expect
 
-from tests.e2e.seeds import long_session
+from roost.testing.scripts import says
+from tests.e2e.seeds import TALL, long_session, tall_sessions
 from tests.e2e.stage import CHROMIUM, REMEDY, Stage, Visitor, staged
 from tests.parts import NeedPart
 from tests.scale import count
@@ -19,7 +20,12 @@ DEEP = LENGTH // 4
 def stage(need_part: NeedPart, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     need_part("Chromium", present=CHROMIUM is not None, remedy=REMEDY)
     home = tmp_path_factory.mktemp("home")
-    with staged(home, before=lambda: long_session(home, LENGTH)) as found:
+
+    async def before() -> None:
+        await long_session(home, LENGTH)
+        await tall_sessions(home)
+
+    with staged(home, before=before) as found:
         yield found
 
 
@@ -35,6 +41,13 @@ UP = """async () => {
   return { most, frames, first: list.innerText.includes("question 0\\n"), took: performance.now() - before };
 }"""
 
+# The newest row is in sight, and rows fill the view above it.
+FILLED = """() => {
+  const list = document.querySelector(".list");
+  const box = list.getBoundingClientRect();
+  const rows = [...list.querySelectorAll(".list-item")].map((row) => row.getBoundingClientRect());
+  return rows.length > 0 && rows[0].top <= box.top && Math.abs(rows.at(-1).bottom - box.bottom) < 2;
+}"""
 
 # How far the row at the top moved while another page was read in above it.
 MOVED = """async () => {
@@ -78,3 +91,38 @@ async def test_a_message_deep_in_it_is_found_and_opened(visitor: Visitor) -> Non
     await page.locator(".session", has=page.locator(".hit")).first.locator("a").click()
     await expect(page.locator(".found .said")).to_contain_text(f"question {DEEP}")
     await expect(page.locator(".found .said")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("after", [1, 2])
+@pytest.mark.parametrize("name", TALL)
+async def test_a_tall_message_near_the_end_is_drawn_as_far_as_it_fills_the_view(
+    visitor: Visitor, name: str, after: int
+) -> None:
+    page = visitor.page
+    await visitor.open(f"{name}-{after}")
+    await expect(page.locator(".list-item").last).to_contain_text("That was all.")
+    await page.wait_for_function(FILLED)
+    await expect(page.get_by_role("button", name="Newest")).to_have_count(0)
+    await page.reload()
+    await expect(page.locator(".list-item").last).to_contain_text("That was all.")
+    await page.wait_for_function(FILLED)
+    await page.locator(".list").hover()
+    await page.mouse.wheel(0, -20_000)
+    await expect(page.locator(".list-item").first).to_contain_text("Begin.")
+    await expect(page.locator(".list-item").first).to_be_in_viewport()
+
+
+async def test_tall_messages_that_come_leave_the_view_at_the_end(stage: Stage, visitor: Visitor) -> None:
+    page = visitor.page
+    until, release = stage.held()
+    stage.model.when("line 299", [until, *says("\n".join(f"- item {number}" for number in range(120)))])
+    await visitor.open("tall-live")
+    await visitor.say(TALL["tall-lines"])
+    await expect(page.locator(".list-item").last.locator(".speaking")).to_have_count(1)
+    await expect(page.locator(".pending")).to_have_count(0)
+    await page.wait_for_function(FILLED)
+    release()
+    await expect(page.locator(".said.agent:not(.speaking)")).to_contain_text("item 119")
+    await expect(page.locator(".speaking")).to_have_count(0)
+    await page.wait_for_function(FILLED)
+    await expect(page.get_by_role("button", name="Newest")).to_have_count(0)

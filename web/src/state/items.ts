@@ -50,6 +50,8 @@ export interface Pending {
   kind: "pending";
   id: string;
   text: string;
+  /** Where it comes from, if no person said it. */
+  from?: string;
   /** What its row will be called, where that is known. */
   row?: string;
   /** `joined` another run; `lost` is what was taken, and given up before an agent heard it. */
@@ -115,17 +117,23 @@ function whyOf(reason: string, rule: string): string {
   return rule ? `${reason}: ${rule}` : reason;
 }
 
+/** Where a message comes from that no person said. */
+function sourceOf(row: MessageRow): string | undefined {
+  const source = SOURCES[row.provenance?.kind ?? ""];
+  return source && (row.provenance?.sourceSessionKey ?? source);
+}
+
 function saidOf(row: MessageRow, notes: readonly Note[]): Said {
   const blocks = typeof row.content === "string" ? [] : row.content;
-  const source = SOURCES[row.provenance?.kind ?? ""];
+  const from = sourceOf(row);
   const injected = row.model === "gateway-injected";
   const model = row.model && !injected ? `${row.provider ?? ""}/${row.model}`.replace(/^\//, "") : undefined;
   const cost = row.usage?.cost?.total;
   return {
     kind: "said",
     id: row.__openclaw.id,
-    who: row.role === "assistant" ? "agent" : source ? "other" : "user",
-    ...(source ? { from: row.provenance?.sourceSessionKey ?? source } : {}),
+    who: row.role === "assistant" ? "agent" : from ? "other" : "user",
+    ...(from ? { from } : {}),
     text: wordsOf(row),
     thinking: blocks.filter((block) => block.type === "thinking").map((block) => block.thinking ?? "").join("\n\n"),
     tools: blocks.filter((block) => block.type === "toolCall"),
@@ -156,7 +164,10 @@ export function outputOf(content: unknown): string {
 export const NOTHING_SAID: Speaking = { kind: "speaking", id: "", text: "", thinking: "", tools: [] };
 
 export const keptOf = (found: History): Pending[] =>
-  (found.pendingInputs?.items ?? []).map((one) => ({ kind: "pending", id: one.runId ?? one.id, row: one.id, text: wordsOf(one.message), state: "sent" }));
+  (found.pendingInputs?.items ?? []).map(({ id, runId, message }) => {
+    const from = sourceOf(message);
+    return { kind: "pending", id: runId ?? id, row: id, text: wordsOf(message), state: "sent", ...(from ? { from } : {}) };
+  });
 
 /** What is to outlive the page: what the gateway has not taken, or may still give up. */
 export const unsettled = (waits: readonly Pending[]): Unsent[] =>

@@ -115,14 +115,14 @@ const WORDS: Record<Pending["state"], string> = {
 };
 
 function PendingView({ item, talk }: Props<Pending>) {
-  const queued = item.state === "sent" && talk.busy.value && talk.speaking.value?.id !== item.id;
+  const waits = item.state === "sent" && talk.speaking.value?.id !== item.id;
+  const waiting = item.from ? "waits for the next turn" : talk.busy.value ? "queued: waits for its turn" : "";
   return (
-    <article class={`said user pending ${item.state}`} aria-label="You">
-      <p class="plain" dir="auto">
-        {item.text}
-      </p>
+    <article class={`said ${item.from ? "other" : "user"} pending ${item.state}`} aria-label={item.from ?? "You"}>
+      {item.from && <p class="from">From {item.from}</p>}
+      {item.from ? <Markdown text={item.text} /> : <p class="plain" dir="auto">{item.text}</p>}
       <footer class="foot">
-        <span role="status">{queued ? "queued: waits for its turn" : WORDS[item.state]}</span>
+        <span role="status">{waits ? waiting : WORDS[item.state]}</span>
         {item.error && <span class="problem">{item.error}</span>}
         {(item.state === "failed" || item.state === "lost") && (
           <>
