@@ -51,6 +51,12 @@ function indexAt(starts: number[], place: number): number {
 /** Where the view stands: at the end, whatever comes there, or so far above a row. */
 type Hold = { id: string; offset: number } | "end";
 
+function holdOf(items: { id: string }[], starts: number[], place: number): Hold {
+  const index = indexAt(starts, place);
+  const item = items[index];
+  return item ? { id: item.id, offset: (starts[index] ?? 0) - place } : "end";
+}
+
 export function VirtualList<T extends { id: string }>({ items, render, reachStart, target, label }: Props<T>) {
   const host = useRef<HTMLDivElement>(null);
   const heights = useRef(new Map<string, number>());
@@ -89,23 +95,17 @@ export function VirtualList<T extends { id: string }>({ items, render, reachStar
     [observer],
   );
 
-  const holdAt = (place: number): void => {
-    const at = indexAt(offsets.starts, place);
-    const item = items[at];
-    setHold(item ? { id: item.id, offset: (offsets.starts[at] ?? 0) - place } : "end");
-  };
-
   // What is on the page is measured before anything is concluded from it: a row that is drawn by a guess must not leave by one.
   useLayoutEffect(() => {
     const box = host.current;
     if (!box) return;
     setHeight(box.clientHeight);
-    if (measure(box.children) || box.clientHeight !== height) return;
+    const { starts } = measure(box.children) ? offsetsOf(items, heights.current) : offsets;
     const end = box.scrollHeight - box.clientHeight;
-    const place = hold === "end" ? end : Math.min(top, end);
+    const place = hold === "end" ? end : Math.max(0, Math.min(index < 0 ? top : (starts[index] ?? 0) - hold.offset, end));
     if (Math.abs(box.scrollTop - place) >= 1) box.scrollTop = place;
     placed.current = box.scrollTop;
-    if (hold !== "end" && index < 0) holdAt(box.scrollTop);
+    if (hold !== "end" && index < 0) setHold(holdOf(items, starts, box.scrollTop));
   });
 
   useEffect(() => {
@@ -122,7 +122,7 @@ export function VirtualList<T extends { id: string }>({ items, render, reachStar
       placed.current = place;
       // Only who goes up leaves the end; that it has moved away does not.
       if (left < 2 || (moved > 0 && (hold === "end" || left < NEAR_END))) setHold("end");
-      else holdAt(place);
+      else setHold(holdOf(items, offsets.starts, place));
     }
     if (place < NEAR_START) reachStart?.();
   };
