@@ -9,7 +9,7 @@ import { call, on, whenever } from "./gateway";
 import { keepUnsent, unsentOf } from "./kept";
 import { Meanwhile } from "./meanwhile";
 import { type Page, newest, pageOf, standing } from "./past";
-import { type Item, NOTHING_SAID, type Note, type Pending, type Speaking, type Tool, itemsOf, keptOf, merged, stopped, toolOf, untold, untoldWords, unsettled } from "./items";
+import { type Item, NOTHING_SAID, type Note, type Pending, type Speaking, type Tool, itemsOf, keptOf, merged, stopped, toolOf, untold, unsettled } from "./items";
 
 const PAGE = 100;
 const OLDER_PAGE = 500;
@@ -216,7 +216,7 @@ export class Conversation {
     this.#heard = null;
     if (!told) return;
     const before = this.speaking.peek()?.id === told.runId ? this.speaking.peek() : null;
-    const text = untoldWords(told.message ? wordsOf(told.message) : (before?.text ?? ""), this.rows.peek());
+    const text = told.message ? wordsOf(told.message) : (before?.text ?? "");
     this.speaking.value = { ...NOTHING_SAID, ...before, id: told.runId, text };
   }
 

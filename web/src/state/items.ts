@@ -203,11 +203,5 @@ export function untold(waits: readonly Pending[], rows: readonly MessageRow[], w
   return waits.filter((one) => !names.has(`${one.id}:user`) && !ids.has(one.row ?? "") && !(one.state === "joined" && !waiting.has(one.id) && texts.has(one.text)));
 }
 
-/** What is being said, unless the newest row tells it already: a piece that comes late would stand there twice. */
-export function untoldWords(text: string, rows: readonly MessageRow[]): string {
-  const row = rows.findLast((one) => one.role !== "toolResult");
-  return row?.role === "assistant" && wordsOf(row).startsWith(text) ? "" : text;
-}
-
 /** Most reasons begin with the word. */
 export const stopped = (why: string): string => (why.startsWith("stopped") ? `S${why.slice(1)}` : `Stopped: ${why}`);
