@@ -110,6 +110,7 @@ class _OwnersFile(RotatingFileHandler):
             if self._goes_by_the_name(own):
                 return own.st_size
             self.stream.close()
+            self.stream = None
         self.stream = self._open()
         return os.fstat(self.stream.fileno()).st_size
 

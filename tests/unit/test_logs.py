@@ -143,3 +143,18 @@ def test_what_others_warn_of_is_masked_too(tmp_path: Path) -> None:
         logging.getLogger("uvicorn.error").warning("of another: %s", SECRET)
     assert "of another: " in file.read_text()
     assert SECRET not in file.read_text()
+
+
+def test_a_file_that_could_not_be_made_anew_is_made_when_it_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging, "raiseExceptions", False)
+    file = tmp_path / "state" / "logs" / "gateway.log"
+    with logging_into(file, StdlibScanner(), logging.INFO, 1_000):
+        logging.getLogger("roost.x").info("first")
+        file.unlink()
+        file.mkdir()
+        logging.getLogger("roost.x").info("lost")
+        file.rmdir()
+        logging.getLogger("roost.x").info("second")
+    assert '"second"' in file.read_text()
