@@ -124,6 +124,7 @@ class Chat:
         commands = self._portal.call(self._commands)
         self._portal.call(self._list)
         typing.complete((*commands, SWITCH, QUIT), lambda: self._listed, self._prompts.line if live else None)
+        typing.keep_pasted_lines_together()
         say(HELP)
         if live:
             self._follow()

@@ -155,8 +155,8 @@ class Prompts:
         self._before = self._before if self._row else ""
         typed = f"{self._open}{readline.get_line_buffer()}"
         width, height = shutil.get_terminal_size()
-        # The cursor is taken to be in the last row of what is typed.
-        under = cell_len(typed) // width
+        # The cursor is taken to be behind what is typed.
+        under = len(rows_of(f"{typed} ", width)) - 1
         drawn = ""
         for rows in _portions(rows_of(f"{self._row}{self._held}", width), max(1, height - under - 2)):
             before, after = bool(self._row), len(rows) - (not rows[-1])

@@ -64,6 +64,11 @@ def complete(
         readline.set_completion_display_matches_hook(lambda _, fitting, __: show("  ".join(fitting)))
 
 
+def keep_pasted_lines_together() -> None:
+    """What is pasted on a terminal waits for Enter as one text, however many lines it has."""
+    readline.parse_and_bind("set enable-bracketed-paste on")
+
+
 @contextmanager
 def history(home: Path) -> Iterator[None]:
     """Remember what is typed on a terminal, for its owner only."""

@@ -282,7 +282,8 @@ def test_on_a_terminal_what_is_said_during_an_answer_is_answered_after_it(home: 
         terminal.types("first\n")
         terminal.shows("One")
         terminal.types("second\n")
-        terminal.shows("main> second\r\nOne\r\nmain> ")
+        terminal.shows("main> second\r\nOne\r\n")
+        terminal.shows("main> ")
         terminal.types("/status\n")
         terminal.shows("Queue: followup, 1 message waiting")
         portal.call(rest.set)
@@ -293,6 +294,33 @@ def test_on_a_terminal_what_is_said_during_an_answer_is_answered_after_it(home: 
     rows = on_screen(terminal, "main> first")
     said = [row for row in rows if row in ("One", "and only", "One and only", "Two and three")]
     assert said == ["One", "and only", "Two and three"]
+
+
+def test_on_a_terminal_pasted_lines_are_one_message_and_stay_under_what_comes(home: Path) -> None:
+    more = anyio.Event()
+    with (
+        answering(home, (Say("Once"), Until(more), Say(" upon a time")), (Say("Twice."),)) as portal,
+        Terminal(["chat"], {"ROOST_HOME": str(home)}) as terminal,
+    ):
+        terminal.shows("main> ")
+        terminal.types("tell me a story\n")
+        terminal.shows("Once")
+        terminal.types("\x1b[200~of a cat\rand a dog\x1b[201~,")
+        terminal.shows("and a dog,")
+        portal.call(more.set)
+        terminal.shows("upon a time")
+        terminal.shows("main> of a cat")
+        terminal.types(" please\n")
+        terminal.shows("Twice.")
+        terminal.shows("main> ")
+        terminal.types("/quit\n")
+        assert terminal.ends() == 0
+    rows = on_screen(terminal, "main> tell me a story")
+    assert rows[rows.index("main> of a cat") + 1] == "and a dog, please"
+    assert [row for row in rows if row in ("Once", "Once upon a time", "Twice.")] == [
+        "Once upon a time",
+        "Twice.",
+    ]
 
 
 def test_on_a_terminal_an_interrupt_stops_the_answer_and_keeps_the_line(home: Path) -> None:
