@@ -135,9 +135,12 @@ async def list_jobs(
 ) -> int:
     """Those that are due next, first."""
     async with gateway(where) as client:
-        rows, now = await _jobs(client, paused=paused), await now_of(client)
+        jobs, now = await _jobs(client), await now_of(client)
+    rows = [job for job in jobs if paused or job["enabled"]]
     heads = ("id", "name", "schedule", "session", "next", "last")
     answer_table(where, rows, heads, (_line(row, now) for row in rows), "no jobs")
+    if (resting := len(jobs) - len(rows)) and not where.json:
+        say(f"{resting} more {'is' if resting == 1 else 'are'} paused: `roost cron list --paused`")
     return 0
 
 
@@ -238,11 +241,11 @@ async def runs(
     return 0
 
 
-async def _jobs(client: Client, *, paused: bool) -> list[JobRow]:
+async def _jobs(client: Client) -> list[JobRow]:
     rows: list[JobRow] = []
     offset: int | None = 0
     while offset is not None:
-        page = await client.call(LIST, {"includeDisabled": paused, "limit": 200, "offset": offset})
+        page = await client.call(LIST, {"includeDisabled": True, "limit": 200, "offset": offset})
         rows += page["jobs"]
         offset = page["nextOffset"]
     return rows
@@ -250,7 +253,7 @@ async def _jobs(client: Client, *, paused: bool) -> list[JobRow]:
 
 async def _meant(client: Client, job: str) -> str:
     """The id of the one that is called so: an id goes before a name, and a name before the beginning of an id."""
-    rows = await _jobs(client, paused=True)
+    rows = await _jobs(client)
     for fitting in (
         [row for row in rows if row["id"] == job],
         [row for row in rows if row["name"] == job],

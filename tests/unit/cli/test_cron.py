@@ -43,7 +43,9 @@ def test_a_job_is_set_looked_at_changed_and_removed(served: Served, told: Told) 
     assert changed["delivery"] == {"mode": "announce", "channel": "last"}
     assert "every 2h " in told()
     assert "rests" in told("pause", name)
-    assert "no jobs" in told("list")
+    assert told("list") == "no jobs\n1 more is paused: `roost cron list --paused`\n"
+    assert as_json(told, "list") == []
+    assert "more" not in told("list", "--paused")
     assert "paused" in told("list", "--paused")
     assert "goes on" in told("pause", name, "--undo")
     assert "nothing was due yet" in told("runs", name)
