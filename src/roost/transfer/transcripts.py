@@ -5,11 +5,12 @@ from pathlib import Path
 from anyio import to_thread
 
 from roost.core.errors import InvalidInput
-from roost.core.jsonl import Header, Malformed, header_from_json, read_object
+from roost.core.jsonl import Header, Malformed, header_from_json, read_line, read_object
 from roost.core.keys import SessionKey
 from roost.ports import Store
 from roost.transfer.conversations import Conversations
 from roost.transfer.folders import Folder
+from roost.transfer.lines import Limits, Line, read_lines
 from roost.transfer.options import ImportOptions
 from roost.transfer.paths import TranscriptName
 from roost.transfer.plans import Part, Plan, orphan_key
@@ -27,7 +28,8 @@ async def import_transcripts(
     agent = (key.agent if key else None) or options.agent or DEFAULT_AGENT
     single = await to_thread.run_sync(path.is_file)
     with await to_thread.run_sync(Folder.open, path.parent if single else path) as folder:
-        names = await to_thread.run_sync(_transcripts, folder, path.name if single else None)
+        only = path.name if single else None
+        names = await to_thread.run_sync(_transcripts, folder, only, options.limits)
         plan = Plan(
             source=shown(path.name),
             key=key or orphan_key(agent, names[-1].session_id),
@@ -36,15 +38,26 @@ async def import_transcripts(
         return ImportReport((await Conversations(store, folder, agent, options).take(plan),))
 
 
-def _transcripts(folder: Folder, only: str | None) -> tuple[TranscriptName, ...]:
+def _transcripts(folder: Folder, only: str | None, limits: Limits) -> tuple[TranscriptName, ...]:
     """Oldest first."""
     names = (TranscriptName.parse(text) for text in folder.listing().files if only in (None, text))
     found = [name for name in names if name is not None and not name.compressed]
-    if not found:
+    # A line that cannot be read is kept with those around it; where there are only such, this is something else.
+    if not any(_says_something(folder, name, limits) for name in found):
         raise InvalidInput(
             "there is no transcript", hint="name a file such as <session id>.jsonl, or a folder with some"
         )
     return tuple(sorted(found, key=lambda name: (_begun(folder, name), name.text)))
+
+
+def _says_something(folder: Folder, name: TranscriptName, limits: Limits) -> bool:
+    """Whether a line of it can be read."""
+    with folder.file(name.text) as stream:
+        return any(isinstance(line, Line) and _is_readable(line) for line in read_lines(stream, limits))
+
+
+def _is_readable(line: Line) -> bool:
+    return not isinstance(read_line(line.content.decode("utf-8-sig", "replace")), Malformed)
 
 
 def _begun(folder: Folder, name: TranscriptName) -> int:

@@ -82,6 +82,11 @@ async def test_a_key_that_is_in_use_keeps_its_conversation(store: MemoryStore, t
 async def test_where_there_is_no_transcript_that_is_said(store: MemoryStore, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no transcript"):
         await taken(store, tmp_path)
-    (tmp_path / f"{OLDER}.jsonl").write_text("no header\n")
+    file = tmp_path / f"{OLDER}.jsonl"
+    for nothing in ("", "milk\nbread\n", '{"milk": 2}\n{"bread": 1}\n'):
+        file.write_text(nothing)
+        with pytest.raises(InvalidInput, match="no transcript"):
+            await taken(store, file)
+    file.write_text("no header\n")
     (tmp_path / f"{NEWER}.jsonl").write_text('{"type": "message"}\n')
     assert (await taken(store, tmp_path)).complete
