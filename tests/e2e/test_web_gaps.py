@@ -24,8 +24,10 @@ class Line:
         self.holds: str | None = None
         self.refuses: str | None = None
         self.holding = anyio.Event()
+        self.answered: dict[str, anyio.Event] = {}
+        """Set when the page is told the next answer to a method."""
         self._held: list[str] = []
-        self._asked: set[str] = set()
+        self._asked: dict[str, str] = {}
         self._page: WebSocketRoute | None = None
 
     async def connect(self, page: WebSocketRoute) -> None:
@@ -54,17 +56,19 @@ class Line:
             refused = {"code": "INVALID_REQUEST", "message": "not today"}
             self._page.send(json.dumps({"type": "res", "id": frame["id"], "ok": False, "error": refused}))
             return
-        if frame.get("method") == self.holds:
-            self._asked.add(frame["id"])
+        self._asked[frame["id"]] = frame["method"]
         gateway.send(text)
 
     def _tell(self, page: WebSocketRoute, text: str) -> None:
         frame = json.loads(text)
-        if frame.get("id") in self._asked:
+        method = self._asked.get(frame.get("id", ""))
+        if method is not None and method == self.holds:
             self._held.append(text)
             self.holding.set()
         elif not (frame["type"] == "event" and self.loses(frame)):
             page.send(text)
+            if method in self.answered:
+                self.answered[method].set()
 
 
 class Reader(Visitor):
@@ -161,3 +165,25 @@ async def test_an_answer_that_ends_while_the_page_reads_is_shown_once(stage: Sta
     await expect(page.locator(".said.user")).to_have_count(1)
     await expect(page.locator(".speaking")).to_have_count(0)
     await expect(page.locator(".said.agent")).to_have_count(1)
+
+
+async def test_what_is_said_between_two_steps_of_a_reading_stands_where_it_belongs(
+    stage: Stage, reader: Reader, visitor: Visitor
+) -> None:
+    stage.model.when("a second one", says("the second answer"))
+    await reader.open("between")
+    await reader.say("hello")
+    await expect(reader.page.locator(".said.agent:not(.speaking)")).to_have_count(1)
+    await reader.line.cut()
+    reader.line.holds, reader.line.up = "sessions.timeline", True
+    # What is read first, as soon as it is back: how it stood before the next turn.
+    await reader.line.holding.wait()
+    await visitor.open("between")
+    await visitor.say("a second one")
+    await expect(reader.page.locator(".said.agent:not(.speaking)")).to_have_count(2)
+    reader.line.answered["chat.history"] = anyio.Event()
+    reader.line.deliver_first()
+    await reader.line.answered["chat.history"].wait()
+    await reader.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    shown = await reader.page.locator(".said:not(.speaking):not(.pending) > :first-child").all_inner_texts()
+    assert shown == ["hello", "I heard you.", "a second one", "the second answer"]

@@ -7,8 +7,8 @@ import { wordsOf } from "../wire/shapes";
 import { type Fate, fatesOf } from "./fates";
 import { call, on, whenever } from "./gateway";
 import { keepUnsent, unsentOf } from "./kept";
-import { Meanwhile } from "./meanwhile";
-import { type Page, newest, pageOf, standing } from "./past";
+import { type Meanwhile, Readings } from "./meanwhile";
+import { type Page, marksOf, pageOf, standing } from "./past";
 import { type Item, NOTHING_SAID, type Note, type Pending, type Speaking, type Tool, itemsOf, keptOf, merged, stopped, toolOf, untold, unsettled } from "./items";
 
 const PAGE = 100;
@@ -47,7 +47,7 @@ export class Conversation {
   #frame = 0;
   #again = 0;
   #heard: ChatEvent | null = null;
-  #readings = new Set<Meanwhile>();
+  #readings = new Readings();
 
   constructor(readonly key: string) {
     this.pending.value = unsentOf(key).map((one) => ({ kind: "pending", ...one, state: one.state ?? (one.error === undefined ? "sending" : "failed") }));
@@ -118,14 +118,14 @@ export class Conversation {
   }
 
   async #read(): Promise<void> {
-    const meanwhile = new Meanwhile();
-    this.#readings.add(meanwhile);
+    const meanwhile = this.#readings.begin();
     try {
       await call("sessions.messages.subscribe", { key: this.key });
       // In this order: an answer that is stored in between is heard of, and not shown twice.
       const page = await pageOf(this.key, PAGE);
       const found = await standing(this.key);
       const fates = await fatesOf(this.pending.peek().filter((one) => one.state === "joined" || one.state === "sent"));
+      if (!this.#readings.overtake(meanwhile)) return;
       this.#draw();
       batch(() => {
         this.#begin(found, page, meanwhile);
@@ -139,7 +139,7 @@ export class Conversation {
       this.problem.value = error.message;
       if (error.shape.retryable) this.#soon();
     } finally {
-      this.#readings.delete(meanwhile);
+      this.#readings.end(meanwhile);
     }
   }
 
@@ -152,7 +152,7 @@ export class Conversation {
   #begin(found: History, page: Page, meanwhile: Meanwhile): void {
     // What was missed meets what is shown, unless it is more than a page.
     const meets = this.rows.peek().some((row) => row.__openclaw.id === page.rows[0]?.__openclaw.id);
-    this.rows.value = meanwhile.rows(this.rows.peek(), newest(page, found));
+    this.rows.value = merged(meanwhile.rows(this.rows.peek(), page.rows), marksOf(found));
     if (!meets) this.#turned(page.older);
     this.info.value = found.sessionInfo ?? null;
     this.defaults.value = found.defaults;
@@ -196,7 +196,7 @@ export class Conversation {
 
   #chat(told: ChatEvent): void {
     if (told.state === "delta" || told.state === "status") {
-      for (const one of this.#readings) one.spoke(told.runId);
+      this.#readings.spoke(told.runId);
       this.#heard = told;
       this.#frame ||= requestAnimationFrame(() => this.#draw());
       return;
@@ -234,7 +234,7 @@ export class Conversation {
   }
 
   #ended(told: ChatEvent): void {
-    for (const one of this.#readings) one.ended(told.runId);
+    this.#readings.ended(told.runId);
     if (this.speaking.peek()?.id === told.runId) this.speaking.value = null;
     void this.#ask();
     if (told.state === "final") return;
@@ -272,7 +272,7 @@ export class Conversation {
   }
 
   #stored(rows: MessageRow[]): void {
-    for (const one of this.#readings) one.stored(rows);
+    this.#readings.stored(rows);
     batch(() => {
       this.rows.value = merged(this.rows.peek(), rows);
       this.#forget(rows);

@@ -8,6 +8,43 @@ interface Run {
   text: string;
 }
 
+/** Those under way, oldest first: each hears what comes meanwhile. */
+export class Readings {
+  readonly #all = new Set<Meanwhile>();
+
+  begin(): Meanwhile {
+    const one = new Meanwhile();
+    this.#all.add(one);
+    return one;
+  }
+
+  end(one: Meanwhile): void {
+    this.#all.delete(one);
+  }
+
+  /** Whether what it found may be shown: not if one that began later was faster. Those that began before it are too late. */
+  overtake(one: Meanwhile): boolean {
+    if (!this.#all.has(one)) return false;
+    for (const older of this.#all) {
+      if (older === one) break;
+      this.#all.delete(older);
+    }
+    return true;
+  }
+
+  stored(rows: readonly MessageRow[]): void {
+    for (const one of this.#all) one.stored(rows);
+  }
+
+  spoke(run: string): void {
+    for (const one of this.#all) one.spoke(run);
+  }
+
+  ended(run: string): void {
+    for (const one of this.#all) one.ended(run);
+  }
+}
+
 export class Meanwhile {
   readonly #rows: MessageRow[] = [];
   readonly #spoke = new Set<string>();

@@ -26,10 +26,8 @@ export async function pageOf(key: string, limit: number, before: string | null =
   }
 }
 
-/** A page and how it stands after it: the mark of a conversation in which nothing was said yet comes with that. */
-export function newest(page: Page, found: History): MessageRow[] {
-  const told = new Set(page.rows.map((row) => row.__openclaw.id));
-  return [...page.rows, ...found.messages.filter((row) => !told.has(row.__openclaw.id))];
-}
+/** The mark of a conversation in which nothing was said yet comes with how it stands. What is said there was said after the
+    page was read, if it is not in it: that is told by itself, and in its place. */
+export const marksOf = (found: History): MessageRow[] => found.messages.filter((row) => row.__openclaw.kind);
 
 export const standing = (key: string): Promise<History> => call<History>("chat.history", { sessionKey: key, limit: 1 });
