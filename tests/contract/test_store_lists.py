@@ -166,7 +166,7 @@ async def test_an_overview_shows_what_every_part_of_a_session_says(store: Store)
     await opened(store)
     spawned = builders.session(CHILD, at=NOON, parent=MAIN)
     full = spawned._replace(
-        facts=Facts(kind=SessionKind.GROUP, channel="web"),
+        facts=Facts(kind=SessionKind.GROUP),
         lineage=replace(spawned.lineage, depth=1, terms=Terms(task="count to 5")),
         labels=Labels(label="a", display_name="b", subject="c"),
         origin=Origin(provider="telegram"),
@@ -181,7 +181,7 @@ async def test_an_overview_shows_what_every_part_of_a_session_says(store: Store)
     page, _ = await store.overview(SessionQuery(keys=frozenset({CHILD})), children=1)
     (shown,) = page.rows
     assert shown == glance_at(stored)
-    assert (shown.provider, shown.status, shown.total) == ("telegram", SessionStatus.FAILED, 5)
+    assert (shown.channel, shown.status, shown.total) == ("telegram", SessionStatus.FAILED, 5)
 
 
 async def test_an_overview_names_the_newest_children_of_all_its_rows_together(store: Store) -> None:

@@ -57,7 +57,7 @@ class SessionKey:
     heartbeat: bool = False
     # Keys are looked up and written all the time; the hash and the text of nine parts are worth keeping.
     _hash: int = field(init=False, repr=False, compare=False)
-    _text: str = field(init=False, repr=False, compare=False)
+    text: str = field(init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:
         return self._hash
@@ -65,10 +65,10 @@ class SessionKey:
     def __post_init__(self) -> None:
         parts = (self.agent, self.kind, self.name, self.channel, self.account, self.topic, self.run)
         object.__setattr__(self, "_hash", hash((*parts, self.thread, self.heartbeat)))
-        object.__setattr__(self, "_text", "")
         problem = _wrong_shape(self) or _wrong_text(self)
         if problem:
             raise InvalidInput(f"no session key has {problem}", hint="sessions_list shows the keys there are")
+        object.__setattr__(self, "text", _written(self))
 
     @classmethod
     def parse(cls, text: str) -> "SessionKey":
@@ -89,9 +89,7 @@ class SessionKey:
         raise InvalidInput(f"{text!r} is no session key", hint="a key is agent:<agent>:<name>")
 
     def __str__(self) -> str:
-        if not self._text:
-            object.__setattr__(self, "_text", _written(self))
-        return self._text
+        return self.text
 
     @classmethod
     def named(cls, agent: str, name: str) -> "SessionKey":

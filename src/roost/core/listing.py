@@ -4,6 +4,8 @@ Which sessions are listed, and which links between them a reader may know of, is
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -14,6 +16,7 @@ from roost.core.oneline import PREVIEW_CHARS, TITLE_CHARS, one_line, shortened
 from roost.core.queries import Page
 from roost.core.redaction import SecretScanner, redact, redact_all
 from roost.core.sessions import (
+    AS_CONFIGURED,
     Labels,
     Lineage,
     Overrides,
@@ -25,52 +28,44 @@ from roost.core.sessions import (
 INTERNAL, UNKNOWN = "internal", "unknown"
 NAME_CHARS = 512
 
+# An enumeration looks its members up at every mention.
+_GROUP, _KILLED = SessionKind.GROUP, SessionStatus.KILLED
 _WITHOUT_CHANNEL = frozenset({SessionKind.CRON, SessionKind.HOOK, SessionKind.NODE})
 _UNKNOWN: MappingProxyType[str, JsonValue] = MappingProxyType(
-    dict.fromkeys(
-        (
-            "key",
-            "agentId",
-            "kind",
-            "channel",
-            "label",
-            "displayName",
-            "status",
-            "updatedAt",
-            "sessionStartedAt",
-            "lastInteractionAt",
-            "sessionId",
-            "model",
-            "contextTokens",
-            "totalTokens",
-            "thinkingLevel",
-            "verboseLevel",
-            "systemSent",
-            "abortedLastRun",
-            "sendPolicy",
-            "lastChannel",
-            "lastTo",
-            "deliveryContext",
-            "transcriptPath",
-            "parentSessionKey",
-            "childSessions",
-            "spawnDepth",
-        )
-    )
+    {
+        "key": None,
+        "agentId": None,
+        "kind": None,
+        "channel": None,
+        "label": None,
+        "displayName": None,
+        "status": None,
+        "updatedAt": None,
+        "sessionStartedAt": None,
+        "lastInteractionAt": None,
+        "sessionId": None,
+        "model": None,
+        "contextTokens": None,
+        "totalTokens": None,
+        "thinkingLevel": None,
+        "verboseLevel": None,
+        "systemSent": False,
+        "abortedLastRun": False,
+        "sendPolicy": None,
+        "lastChannel": None,
+        "lastTo": None,
+        "deliveryContext": None,
+        "transcriptPath": None,
+        "parentSessionKey": None,
+        "childSessions": (),
+        "spawnDepth": 0,
+    }
 )
 """A row of which nothing is known yet, in the order of its fields."""
 
 
-class Moments(NamedTuple):
-    """When a session began, changed, and was last talked in."""
-
-    started: int
-    updated: int
-    interacted: int
-
-
 class Sayings(NamedTuple):
-    """What was said first and last in it, and the model that answered."""
+    """What was said first and last in a session, and the model that answered."""
 
     title: str | None
     preview: str | None
@@ -79,18 +74,19 @@ class Sayings(NamedTuple):
 
 class Glance(NamedTuple):
     """What of a session a list shows; the names are those of its parts. A tuple, because a store makes one of every row
-    it reads. `provider` is where it was first met."""
+    it reads. `channel` is its own, else the one where it was first met."""
 
     key: SessionKey
     session_id: str
     kind: SessionKind
     channel: str | None
-    provider: str | None
     labels: Labels
     route: Address | None
     overrides: Overrides
     lineage: Lineage
-    moments: Moments
+    started: int
+    updated: int
+    interacted: int
     sayings: Sayings
     status: SessionStatus
     total: int
@@ -103,13 +99,14 @@ def glance_at(session: Session) -> Glance:
         key=session.key,
         session_id=session.session_id,
         kind=session.facts.kind,
-        channel=session.facts.channel,
-        provider=session.origin.provider,
+        channel=session.facts.channel or session.origin.provider,
         labels=session.labels,
         route=session.route,
         overrides=session.overrides,
         lineage=session.lineage,
-        moments=Moments(times.started, times.updated, times.interacted),
+        started=times.started,
+        updated=times.updated,
+        interacted=times.interacted,
         sayings=Sayings(summary.title, summary.preview, summary.model),
         status=session.status,
         total=session.counters.total,
@@ -124,6 +121,9 @@ class Overview(NamedTuple):
     children: Mapping[SessionKey, Sequence[SessionKey]]
 
 
+_WORDED = attrgetter("labels", "lineage", "sayings")
+
+
 class Words(NamedTuple):
     """What people call a session, its task or what was said first, and what was said last in it, the latter two on one
     line, without secrets; empty where there is none."""
@@ -136,8 +136,20 @@ class Words(NamedTuple):
 
 def words_of(sessions: Sequence[Glance], scanner: SecretScanner) -> list[Words]:
     """The words of many sessions; looking through all of them at once costs little more than through one."""
-    said = [_said(session) for session in sessions]
-    texts = [text for four in said for text in four]
+    # In one go and without a constructor's call, as a list has many rows.
+    said: list[Words] = [
+        tuple.__new__(
+            Words,
+            (
+                labels.label or "",
+                labels.display_name or labels.subject or "",
+                (terms.task if (terms := lineage.terms) else "") or title or "",
+                preview or "",
+            ),
+        )
+        for labels, lineage, (title, preview, _) in map(_WORDED, sessions)
+    ]
+    texts = [*chain.from_iterable(said)]
     readable = redact_all(texts, scanner)
     if readable is texts:
         return said
@@ -145,29 +157,19 @@ def words_of(sessions: Sequence[Glance], scanner: SecretScanner) -> list[Words]:
     return [Words(*four) for four in zip(each, each, each, each, strict=True)]
 
 
-def _said(session: Glance) -> Words:
-    labels, terms, (title, preview, _) = session.labels, session.lineage.terms, session.sayings
-    name = labels.display_name or labels.subject
-    first = (terms.task if terms else None) or title
-    # Without a constructor's call, as a list has many rows.
-    return tuple.__new__(Words, (labels.label or "", name or "", first or "", preview or ""))
-
-
 def session_row(session: Glance, shown: str, words: Words) -> dict[str, JsonValue]:
     """The fields that every row has, under the key as its reader is shown it; None is what is not known or not set.
     Where it leads is added for those who may know."""
     # Taken apart at once and filled in: a list has many rows, and most of what they could have is not set.
-    key, session_id, kind, own, met, _, route, overrides, lineage, moments, sayings, status, total, window = (
-        session
-    )
-    started, updated, interacted = moments
+    (key, session_id, kind, own, _, route, overrides, lineage, started, updated, interacted) = session[:11]
+    (sayings, status, total, window) = session[11:]
     model = sayings.model
     label, name, _, _ = words
     row = _UNKNOWN.copy()
     row["key"] = shown
     row["agentId"] = key.agent or None
     row["kind"] = kind
-    row["channel"] = _channel(kind, own or met, route) or key.channel or UNKNOWN
+    row["channel"] = _channel(kind, own, route) or key.channel or UNKNOWN
     if label:
         row["label"] = label[:NAME_CHARS]
     if name:
@@ -178,19 +180,23 @@ def session_row(session: Glance, shown: str, words: Words) -> dict[str, JsonValu
     row["lastInteractionAt"] = interacted
     row["sessionId"] = session_id
     row["model"] = model or overrides.model
-    row["contextTokens"] = window or None
-    row["totalTokens"] = total or None
-    row["thinkingLevel"] = overrides.thinking
-    row["verboseLevel"] = overrides.verbose
     row["systemSent"] = model is not None
-    row["abortedLastRun"] = status is SessionStatus.KILLED
-    row["sendPolicy"] = overrides.send_policy
+    if window:
+        row["contextTokens"] = window
+    if total:
+        row["totalTokens"] = total
+    if status is _KILLED:
+        row["abortedLastRun"] = True
+    if overrides is not AS_CONFIGURED:
+        row["thinkingLevel"] = overrides.thinking
+        row["verboseLevel"] = overrides.verbose
+        row["sendPolicy"] = overrides.send_policy
     if route is not None:
         row["lastChannel"] = route.channel
         row["lastTo"] = route.to
         row["deliveryContext"] = delivery_context(route)
-    row["childSessions"] = []
-    row["spawnDepth"] = lineage.depth
+    if lineage.depth:
+        row["spawnDepth"] = lineage.depth
     return row
 
 
@@ -199,13 +205,14 @@ def _channel(kind: SessionKind, own: str | None, route: Address | None) -> str |
     if kind in _WITHOUT_CHANNEL:
         return INTERNAL
     last = route.channel if route else None
-    return own or last if kind is SessionKind.GROUP else last or own
+    return own or last if kind is _GROUP else last or own
 
 
 def title_of(words: Words) -> str | None:
     """What people call a session, else the task it was spawned for, else what was said first in it."""
-    called = words.label or words.name
-    return (one_line(called, TITLE_CHARS) if called else shortened(words.first, TITLE_CHARS)) or None
+    label, name, first, _ = words
+    called = label or name
+    return (one_line(called, TITLE_CHARS) if called else shortened(first, TITLE_CHARS)) or None
 
 
 def is_found_by(session: Glance, search: str, scanner: SecretScanner) -> bool:

@@ -120,8 +120,8 @@ def display(key: SessionKey, seen_from: Viewpoint) -> str:
 def display_all(keys: Iterable[SessionKey], seen_from: Viewpoint) -> list[str]:
     """The same for many: what is its own is worked out once."""
     main = seen_from.main
-    own = str(main) if main.is_main(seen_from.main_name) else None
-    return ["main" if (text := str(key)) == own else text for key in keys]
+    own = main.text if main.is_main(seen_from.main_name) else None
+    return ["main" if (text := key.text) == own else text for key in keys]
 
 
 def is_listed(key: SessionKey, scope: SessionScope) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache, lru_cache, wraps
+from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -29,7 +30,7 @@ RECURSIVE = {"JsonValue": object}
 
 CACHED_TEXTS = 8_192
 CACHED_VALUES = 16_384
-key_text: Callable[[SessionKey], str] = str
+key_text: Callable[[SessionKey], str] = attrgetter("text")
 parse_key: Callable[[str], SessionKey] = lru_cache(CACHED_TEXTS)(SessionKey.parse)
 parse_principal: Callable[[str], Principal] = lru_cache(CACHED_TEXTS)(Principal.parse)
 

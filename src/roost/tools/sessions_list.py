@@ -100,14 +100,14 @@ class SessionsList:
         seen_from = self._access.reach.viewpoint(invocation)
         said = words_of(sessions, self._scanner)
         shown = display_all([session.key for session in sessions], seen_from)
-        rows: list[Row] = [*map(session_row, sessions, shown, said)]
+        rows = [session_row(*each) for each in zip(sessions, shown, said, strict=True)]
         await self._link(rows, sessions, children, invocation)
         if arguments.flag("includeDerivedTitles"):
-            for row, title in zip(rows, map(title_of, said), strict=True):
-                row["derivedTitle"] = title
+            for row, words in zip(rows, said, strict=True):
+                row["derivedTitle"] = title_of(words)
         if arguments.flag("includeLastMessage"):
-            for row, last in zip(rows, map(last_message_of, said), strict=True):
-                row["lastMessagePreview"] = last
+            for row, words in zip(rows, said, strict=True):
+                row["lastMessagePreview"] = last_message_of(words)
         newest = arguments.whole("messageLimit", 0, least=0, most=MOST_MESSAGES)
         texts, count, omitted = await self._fitting(sessions, rows, newest)
         cut = count < len(sessions)
@@ -164,13 +164,11 @@ class SessionsList:
         self, rows: Sequence[Row], sessions: Sequence[Glance], children: Children, invocation: Invocation
     ) -> None:
         """Add where each row leads; what the caller may not see is not named."""
+        spawned: list[tuple[Row, SessionKey]] = []
         for row, session in zip(rows, sessions, strict=True):
             row["transcriptPath"] = self._transcript_path(session)
-        spawned = [
-            (row, parent)
-            for row, session in zip(rows, sessions, strict=True)
-            if (parent := session.lineage.parent) is not None
-        ]
+            if (parent := session.lineage.parent) is not None:
+                spawned.append((row, parent))
         known = await self._access.visible(frozenset(parent for _, parent in spawned), invocation)
         for row, parent in spawned:
             if parent in known:

@@ -83,7 +83,7 @@ def test_a_row_has_every_field_whatever_is_known() -> None:
         "deliveryContext",
         "parentSessionKey",
     } <= unknown
-    assert (row["childSessions"], row["systemSent"], row["spawnDepth"]) == ([], False, 0)
+    assert (row["childSessions"], row["systemSent"], row["spawnDepth"]) == ((), False, 0)
 
 
 @pytest.mark.requirement("D08")

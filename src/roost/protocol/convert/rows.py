@@ -23,7 +23,7 @@ _STATUS = {
 }
 # What the wire knows by the same name in another sense, and what is left out.
 _RENAMED = frozenset({"status", "model", "totalTokens"})
-_NOTHING: tuple[JsonValue, ...] = (None, [])
+_NOTHING: tuple[JsonValue, ...] = (None, ())
 
 
 class Rows:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from roost.core.addresses import Address, ChatType, Origin
-from roost.core.listing import Glance, Moments, Sayings
+from roost.core.listing import Glance, Sayings
 from roost.core.sessions import (
+    AS_CONFIGURED,
     Base,
     Counters,
     Facts,
@@ -62,13 +63,14 @@ def read_glances(rows: Sequence[Any]) -> list[Glance]:
                 parse_key(key),
                 session_id,
                 _KINDS[kind],
-                channel,
-                decode_shared(Origin, origin).provider if origin else None,
+                channel or (decode_shared(Origin, origin).provider if origin else None),
                 decode_shared(Labels, labels) if labels else _UNNAMED,
                 decode_shared(Address, route) if route else None,
-                decode_shared(Overrides, overrides) if overrides else _AS_CONFIGURED,
+                decode_shared(Overrides, overrides) if overrides else AS_CONFIGURED,
                 _lineage(parent, depth, terms) if parent else _TOP,
-                _made(Moments, (started, updated, interacted)),
+                started,
+                updated,
+                interacted,
                 _made(Sayings, (title, preview, model)),
                 _STATUSES[status],
                 total,
@@ -106,7 +108,6 @@ _CHATS: dict[str | None, ChatType | None] = {None: None, **{str(kind): kind for 
 _STATUSES = {str(status): status for status in SessionStatus}
 _TOP = Lineage()
 _UNNAMED = Labels()
-_AS_CONFIGURED = Overrides()
 
 
 def _lineage(parent: str, depth: int, terms: str | None) -> Lineage:
