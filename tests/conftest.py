@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import grounds, network, parts, postgres
+from tests.watch import Watch
 
 settings.register_profile(
     "roost",
@@ -24,6 +25,10 @@ network.stay_here()
 
 # Whoever is started in the background ignores interrupts, and so would every program that a test interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Watch())
 
 
 @pytest.hookimpl(wrapper=True)

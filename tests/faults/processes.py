@@ -1,18 +1,16 @@
 """Gateways in processes of their own, seen from the test."""
 
 import asyncio
+import os
 import signal
-import subprocess
-import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
 
 import apsw
 
+from tests import forks
 from tests.faults.platform import Platform
-
-ROOT = Path(__file__).parents[2]
 
 
 class Process:
@@ -25,12 +23,18 @@ class Process:
         self._platform = platform
         self._loop = asyncio.get_running_loop()
         self._errors = folder / f"{name}.err"
-        command = [sys.executable, "-m", "tests.faults.gateway_process"]
-        command += [str(folder / "roost.db"), str(folder / "platform"), model_url, name, *options]
+        places = (str(folder / "roost.db"), str(folder / "platform"))
+        self._output, theirs = os.pipe()
         with self._errors.open("ab") as errors:
-            self.process = subprocess.Popen(
-                command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True
+            self.process = forks.started(
+                "tests.faults.gateway_process",
+                *places,
+                model_url,
+                name,
+                *options,
+                streams=(0, theirs, errors.fileno()),
             )
+        os.close(theirs)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -44,21 +48,24 @@ class Process:
     async def until_said(self, start: str, text: str = "") -> None:
         await self._platform.until(lambda: any(text in line for line in self.said(start)))
 
-    async def ended(self) -> int:
+    async def ended(self) -> int | None:
         await self._platform.until(lambda: self.over)
-        return self.process.wait()
+        self.process.join()
+        return self.process.exitcode
+
+    def send_signal(self, number: int) -> None:
+        forks.signalled(self.process, number)
 
     def kill(self) -> None:
         """At once, wherever it is."""
-        self.process.send_signal(signal.SIGCONT)
+        self.send_signal(signal.SIGCONT)
         self.process.kill()
-        self.process.wait()
+        self.process.join()
         self._reader.join()
         print(f"{self.name}: {self.lines} {self.errors}")  # noqa: T201 — shown when it fails
 
     def _read(self) -> None:
-        assert self.process.stdout is not None
-        with self.process.stdout as output:
+        with open(self._output) as output:
             for line in output:
                 self.lines.append(line.strip())
                 self._tell()
@@ -76,11 +83,11 @@ def stop_between_writes(process: Process, database: Path) -> None:
     connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         while True:
-            process.process.send_signal(signal.SIGSTOP)
+            process.send_signal(signal.SIGSTOP)
             try:
                 connection.execute("BEGIN IMMEDIATE; ROLLBACK")
             except apsw.BusyError:
-                process.process.send_signal(signal.SIGCONT)
+                process.send_signal(signal.SIGCONT)
             else:
                 return
     finally:

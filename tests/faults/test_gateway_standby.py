@@ -82,7 +82,7 @@ async def test_of_five_gateways_one_serves_and_a_standby_takes_over_from_one_tha
                 if one not in (owner, successor):
                     await one.until_said("waits", f"gateway {successor.name}")
 
-            owner.process.send_signal(signal.SIGCONT)
+            owner.send_signal(signal.SIGCONT)
             platform.release_answers()
             model.release.set()
             platform.say("e4", "four", "bob")

@@ -1,30 +1,29 @@
 """SIGKILL at random moments under load, again and again on the same file."""
 
-import subprocess
-import sys
+import os
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from tests import forks
 from tests.faults.load import Fact, judge
 from tests.scale import count, seeds
 
-ROOT = Path(__file__).parents[2]
 MOST_FACTS = 400
 
 
 def live_and_die(path: Path, life: str, chance: Random) -> set[Fact]:
     """Everything one process said it had acknowledged before it was killed."""
-    child = subprocess.Popen(
-        [sys.executable, "-m", "tests.faults.kill_child", str(path), life], cwd=ROOT, stdout=subprocess.PIPE
-    )
-    assert child.stdout is not None
-    with child, child.stdout as said:
+    ours, theirs = os.pipe()
+    child = forks.started("tests.faults.kill_child", str(path), life, streams=(0, theirs, 2))
+    os.close(theirs)
+    with open(ours, "rb") as said:
         lines = [said.readline() for _ in range(chance.randrange(1, MOST_FACTS))]
         child.kill()
         lines += said.readlines()
-    assert child.returncode == -9, "the process ended by itself"
+    child.join()
+    assert child.exitcode == -9, "the process ended by itself"
     return {Fact.parse(line.decode()) for line in lines if line.endswith(b"\n")}
 
 

@@ -1,8 +1,7 @@
 """Several processes on one file: one owns it, and one that lost it can write nothing."""
 
+import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,9 +9,9 @@ import pytest
 
 from roost.core.leases import LEASE_MS
 from roost.stores.sqlite import SqliteStore
+from tests import forks
 from tests.faults.lease_process import SESSION_ID, SharedClock
 
-ROOT = Path(__file__).parents[2]
 NAMES = ("ada", "ben", "cleo", "dan", "eve")
 
 
@@ -21,36 +20,38 @@ class Peer:
 
     def __init__(self, folder: Path, name: str) -> None:
         self.name = name
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.lease_process", folder / "roost.db", folder / "clock", name],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
+        heard, says = os.pipe()
+        hears, said = os.pipe()
+        database, clock = str(folder / "roost.db"), str(folder / "clock")
+        self._process = forks.started(
+            "tests.faults.lease_process", database, clock, name, streams=(hears, says, 2)
         )
+        os.close(hears)
+        os.close(says)
+        self._heard, self._said = open(heard), open(said, "w")  # noqa: SIM115 — until it ends
 
     def hear(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline().strip()
+        return self._heard.readline().strip()
 
     def say(self, line: str) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{line}\n")
-        self._process.stdin.flush()
+        self._said.write(f"{line}\n")
+        self._said.flush()
 
     def ask(self, line: str) -> str:
         self.say(line)
         return self.hear()
 
     def stop(self) -> None:
-        self._process.send_signal(signal.SIGSTOP)
+        forks.signalled(self._process, signal.SIGSTOP)
 
     def resume(self) -> None:
-        self._process.send_signal(signal.SIGCONT)
+        forks.signalled(self._process, signal.SIGCONT)
 
     def end(self) -> None:
         self.resume()
-        self._process.communicate()
+        self._said.close()
+        self._process.join()
+        self._heard.close()
 
 
 StartPeers = Callable[..., list[Peer]]

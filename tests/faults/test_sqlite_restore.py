@@ -2,7 +2,6 @@
 
 import shutil
 from itertools import count
-from multiprocessing import get_context
 from pathlib import Path
 
 import apsw
@@ -10,10 +9,8 @@ import apsw
 from roost.stores.sqlite.backup import copy_database
 from roost.stores.sqlite.connection import open_writer
 from tests.faults.restore_child import KILLED, main
+from tests.forks import PROCESSES
 
-# Each process begins with Roost loaded, which takes far longer than what it does.
-PROCESSES = get_context("forkserver")
-PROCESSES.set_forkserver_preload(["roost.stores.sqlite.restoring"])
 FEWEST_STEPS = 4
 
 

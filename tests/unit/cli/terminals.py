@@ -3,19 +3,16 @@
 import os
 import pty
 import select
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
 from roost.config import from_environment
+from tests import forks
 
 KEPT = ("PATH", "PYTHONPATH", "HOME", "COVERAGE_PROCESS_START")
 LIMIT_S = 60.0
-READY = "ready"
-OPENING = f'exec <"$TTY" >"$TTY" 2>&1; echo {READY}; exec "$0" -m roost "$@"'
 
 
 @contextmanager
@@ -39,14 +36,13 @@ class Terminal:
         self._end, theirs = pty.openpty()
         around = from_environment().environ
         kept = {name: around[name] for name in KEPT if name in around}
-        # The first terminal that a new session opens is its own: Ctrl-C reaches it.
-        self._process = subprocess.Popen(
-            ["sh", "-c", OPENING, sys.executable, *self._arguments],
-            stdin=subprocess.DEVNULL,
-            env={**kept, "TERM": "xterm", "TTY": os.ttyname(theirs), **self._environ},
-            start_new_session=True,
+        self._process = forks.started(
+            "roost",
+            *self._arguments,
+            streams=(theirs, theirs, theirs),
+            # The second as Python sets it by itself where nothing says which characters there are.
+            environ={**kept, "TERM": "xterm", "LC_CTYPE": "C.UTF-8", **self._environ},
         )
-        self.shows(READY)
         os.close(theirs)
         return self
 
@@ -54,7 +50,7 @@ class Terminal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._process.kill()
-        self._process.wait()
+        self._process.join()
         os.close(self._end)
 
     def types(self, text: str) -> None:
@@ -66,11 +62,12 @@ class Terminal:
             assert self._more(), f"{words!r} is not in {self.text!r}"
         self._seen = self.text.index(words, self._seen) + len(words)
 
-    def ends(self) -> int:
+    def ends(self) -> int | None:
         """Wait for the end; its code."""
         while self._more():
             pass
-        return self._process.wait(LIMIT_S)
+        self._process.join(LIMIT_S)
+        return self._process.exitcode
 
     _seen = 0
 

@@ -1,11 +1,11 @@
 """What is said of a gateway that goes away, and what is done meanwhile."""
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ import pytest
 from roost.cli.absence import AWAY, BACK, Watch
 from roost.config import from_environment
 from roost.testing.scripts import Hang, Say
+from tests import forks
 from tests.unit.cli.terminals import KEPT, Terminal
 from tests.unit.cli.test_chat import answering
 
@@ -36,22 +37,21 @@ def environ(home: Path) -> dict[str, str]:
 
 
 @contextmanager
-def gateway(home: Path, *options: str) -> Iterator["subprocess.Popen[str]"]:
+def gateway(home: Path, *options: str) -> Iterator[BaseProcess]:
     """One that listens, in a process of its own, until it is killed."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "roost", "gateway", "run", *options],
-        env=environ(home),
-        stdout=subprocess.PIPE,
-        text=True,
+    ours, theirs = os.pipe()
+    process = forks.started(
+        "roost", "gateway", "run", *options, streams=(0, theirs, 2), environ=environ(home)
     )
-    with process:
+    os.close(theirs)
+    with open(ours) as said:
         try:
-            assert process.stdout is not None
             # Before it listens it may wait for the lease of one that was killed.
-            assert any("listens on" in line for line in process.stdout)
+            assert any("listens on" in line for line in said)
             yield process
         finally:
             process.kill()
+            process.join()
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_a_gateway_that_takes_over_on_another_port_is_found_and_the_answer_is_he
         )
         assert asking.stdout is not None
         assert os.read(asking.stdout.fileno(), 1_000).startswith(b"Once")
-        running.send_signal(signal.SIGKILL)
+        running.kill()
     assert asking.stderr is not None
     assert asking.stderr.readline() == f"{AWAY}\n"
     with gateway(home, "--port", "0"):
