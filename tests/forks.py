@@ -10,6 +10,8 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
+import anyio
+
 PROCESSES = get_context("forkserver")
 # Not what loads `readline`, which looks at its terminal only once.
 PROCESSES.set_forkserver_preload([
@@ -49,6 +51,18 @@ def signalled(process: BaseProcess, signal: int) -> None:
     assert process.pid is not None
     with suppress(ProcessLookupError):
         os.kill(process.pid, signal)
+
+
+async def ended(process: BaseProcess) -> int | None:
+    """Wait for its end; its code."""
+    # Several may wait, each by a descriptor of its own.
+    sentinel = os.dup(process.sentinel)
+    try:
+        await anyio.wait_readable(sentinel)
+    finally:
+        os.close(sentinel)
+    process.join()
+    return process.exitcode
 
 
 def _run(

@@ -1,14 +1,13 @@
 """Real gateways in processes of their own on one PostgreSQL server, and clients that reach them over the wire."""
 
-import asyncio
 import json
 import os
 import signal
 import socket
-import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import anyio
@@ -16,8 +15,8 @@ import anyio
 from roost.client import Client
 from roost.core.errors import RoostError
 from roost.core.jsonvalue import JsonObject
+from tests import forks
 
-ROOT = Path(__file__).parents[2]
 TOKEN = "crew-token"
 NAMES = ("ada", "ben", "cleo")
 SAFETY_S = 600.0
@@ -40,11 +39,11 @@ class Member:
     server: str
     port: int = field(default_factory=free_port)
     client: Client | None = None
-    _process: asyncio.subprocess.Process | None = None
+    _process: BaseProcess | None = None
     _news: anyio.Event = field(default_factory=anyio.Event)
 
     @property
-    def process(self) -> asyncio.subprocess.Process:
+    def process(self) -> BaseProcess:
         assert self._process is not None
         return self._process
 
@@ -61,37 +60,40 @@ class Member:
     def kill(self) -> None:
         """At once; it cannot be reached until it has started again."""
         self.client = None
-        with suppress(ProcessLookupError):
-            self.process.kill()
+        self.process.kill()
 
     async def keep(self) -> None:
         while True:
-            process = self._process = await self._started()
+            output, theirs = os.pipe()
+            process = self._process = self._started(theirs)
+            os.close(theirs)
             async with anyio.create_task_group() as group:
-                group.start_soon(self._connected, process)
-                await process.wait()
+                group.start_soon(self._connected, output)
+                await forks.ended(process)
                 self.client = None
                 group.cancel_scope.cancel()
+            os.close(output)
 
-    async def _started(self) -> asyncio.subprocess.Process:
+    def _started(self, output: int) -> BaseProcess:
         environment = {
             **os.environ,  # noqa: TID251 — what a process of this machine needs
-            "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
             "ROOST_HOME": str(self.home),
             "ROOST_GATEWAY_TOKEN": TOKEN,
             "ROOST_DATABASE_URL": self.server,
         }
-        command = (sys.executable, "-m", "roost", "gateway", "run", "--port", str(self.port))
-        with (self.home / "errors").open("ab") as errors:
-            return await asyncio.create_subprocess_exec(
-                *command, env=environment, stdout=asyncio.subprocess.PIPE, stderr=errors
-            )
+        command = ("roost", "gateway", "run", "--port", str(self.port))
+        with open(os.devnull, "rb") as nothing, (self.home / "errors").open("ab") as errors:
+            streams = (nothing.fileno(), output, errors.fileno())
+            return forks.started(*command, streams=streams, environ=environment)
 
-    async def _connected(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout is not None
-        while b" listens on " not in (line := await process.stdout.readline()):
-            if not line:
+    async def _connected(self, output: int) -> None:
+        said = b""
+        while b" listens on " not in said:
+            await anyio.wait_readable(output)
+            more = os.read(output, 4_096)
+            if not more:
                 return
+            said += more
         async with Client(f"ws://127.0.0.1:{self.port}", token=TOKEN) as client:
             self.client = client
             self._news.set()
@@ -100,9 +102,10 @@ class Member:
 
     def put_away(self) -> None:
         """At the end of a test, however far it came."""
-        if self._process is not None and self._process.returncode is None:
-            self._process.send_signal(signal.SIGCONT)
+        if self._process is not None:
+            forks.signalled(self._process, signal.SIGCONT)
             self._process.kill()
+            self._process.join()
         print(f"{self.name}: {self.errors}")  # noqa: T201 — shown when it fails
 
 

@@ -29,7 +29,7 @@ from roost.stores.postgres import PostgresStore
 from roost.testing.fake_http import Asked, Reply
 from roost.testing.fake_openai import FakeOpenAI, reply_of
 from roost.testing.scripts import Hang, Say, Until
-from tests import postgres
+from tests import forks, postgres
 from tests.faults.crew import NAMES, Member, crews, say
 from tests.parts import NeedPart
 from tests.scale import FULL, count, seeds
@@ -148,14 +148,14 @@ class Weather:
         """Past its lease: when it wakes up it has lost the store, and ends."""
         process, lease = member.process, await self._lease(member)
         with suppress(ProcessLookupError):
-            process.send_signal(signal.SIGSTOP)
+            forks.signalled(process, signal.SIGSTOP)
         await self._watch(lease)
         await self._store.wait_for(RUNS, lambda: self._expired(lease))
         # On a busy machine it may have lost its lease, and be gone, before it could be stopped.
         with suppress(ProcessLookupError):
-            process.send_signal(signal.SIGCONT)
+            forks.signalled(process, signal.SIGCONT)
         with anyio.fail_after(WITHIN_S):
-            assert await process.wait() == 1, member.errors
+            assert await forks.ended(process) == 1, member.errors
         member.client = None
         assert "lost the store" in member.errors
         assert "Traceback" not in member.errors
@@ -298,14 +298,14 @@ async def test_a_run_whose_gateway_is_gone_goes_on_at_another_within_ten_seconds
         lost = await _member(store, members, run.claim.gateway)
         began = time.monotonic()
         process = lost.process
-        process.send_signal(signal.SIGKILL if fault == "killed" else signal.SIGSTOP)
+        forks.signalled(process, signal.SIGKILL if fault == "killed" else signal.SIGSTOP)
         await _until(model.second.wait)
         taken_over_s = time.monotonic() - began
         print(f"taken over after {taken_over_s:.1f} s")  # noqa: T201 — shown when it fails
         await settled(store)
         if fault == "stopped":
-            process.send_signal(signal.SIGCONT)
-            assert await process.wait() == 1
+            forks.signalled(process, signal.SIGCONT)
+            assert await forks.ended(process) == 1
             assert "lost the store" in lost.errors
             assert "Traceback" not in lost.errors
         page = await store.history(HistoryQuery(key=key_of(0), limit=100))
