@@ -44,10 +44,16 @@ class Line:
         assert self._page is not None
         await self._page.close()
 
-    def deliver_first(self) -> None:
-        """What was held back first arrives; the rest does not."""
+    def deliver(self, place: int = 0) -> None:
+        """One of those that were held back arrives, as a rule the first."""
         assert self._page is not None
-        self._page.send(self._held.pop(0))
+        self._page.send(self._held.pop(place))
+
+    async def hold(self, count: int) -> None:
+        """Return once so many are held back."""
+        while len(self._held) < count:
+            await self.holding.wait()
+            self.holding = anyio.Event()
 
     def _ask(self, gateway: WebSocketRoute, text: str) -> None:
         frame = json.loads(text)
@@ -75,6 +81,16 @@ class Reader(Visitor):
     """One whose line is `line`."""
 
     line: Line
+
+    async def reads_on(self, place: int = 0) -> None:
+        """With a page that was held back, until what the reading asks for next was shown."""
+        told = self.line.answered["chat.history"] = anyio.Event()
+        self.line.deliver(place)
+        await told.wait()
+        await self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+
+    async def shown(self) -> list[str]:
+        return await self.page.locator(".said:not(.speaking):not(.pending) > :first-child").all_inner_texts()
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -158,10 +174,10 @@ async def test_an_answer_that_ends_while_the_page_reads_is_shown_once(stage: Sta
     reader.line.holds = "chat.history"
     await page.reload()
     # Everything that was read arrives but the last: how it stood when the answer was still being written.
-    await reader.line.holding.wait()
+    await reader.line.hold(1)
     release()
     await expect(page.locator(".said.agent:not(.speaking)")).to_contain_text("the end")
-    reader.line.deliver_first()
+    reader.line.deliver()
     await expect(page.locator(".said.user")).to_have_count(1)
     await expect(page.locator(".speaking")).to_have_count(0)
     await expect(page.locator(".said.agent")).to_have_count(1)
@@ -177,13 +193,36 @@ async def test_what_is_said_between_two_steps_of_a_reading_stands_where_it_belon
     await reader.line.cut()
     reader.line.holds, reader.line.up = "sessions.timeline", True
     # What is read first, as soon as it is back: how it stood before the next turn.
-    await reader.line.holding.wait()
+    await reader.line.hold(1)
     await visitor.open("between")
     await visitor.say("a second one")
     await expect(reader.page.locator(".said.agent:not(.speaking)")).to_have_count(2)
-    reader.line.answered["chat.history"] = anyio.Event()
-    reader.line.deliver_first()
-    await reader.line.answered["chat.history"].wait()
-    await reader.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
-    shown = await reader.page.locator(".said:not(.speaking):not(.pending) > :first-child").all_inner_texts()
-    assert shown == ["hello", "I heard you.", "a second one", "the second answer"]
+    await reader.reads_on()
+    assert await reader.shown() == ["hello", "I heard you.", "a second one", "the second answer"]
+
+
+async def test_a_reading_that_a_later_one_overtook_takes_nothing_away(
+    stage: Stage, reader: Reader, visitor: Visitor
+) -> None:
+    stage.model.when("a second one", says("the second answer"))
+    await reader.open("overtaken")
+    await reader.say("hello")
+    await expect(reader.page.locator(".said.agent:not(.speaking)")).to_have_count(1)
+    await reader.line.cut()
+    reader.line.holds, reader.line.up = "sessions.timeline", True
+    await reader.line.hold(1)
+    # Nothing of this turn is heard while the first reading goes on: it is what the second one is for.
+    reader.line.loses = lambda frame: True
+    await visitor.open("overtaken")
+    await visitor.say("a second one")
+    await expect(visitor.page.locator(".said.agent:not(.speaking)")).to_have_count(2)
+    await expect(visitor.page.locator(".speaking")).to_have_count(0)
+    reader.line.loses = lambda frame: False
+    await visitor.say("and now?")
+    await reader.line.hold(2)
+    whole = ["hello", "I heard you.", "a second one", "the second answer", "and now?", "I heard you."]
+    await expect(visitor.page.locator(".said.agent:not(.speaking)")).to_have_count(3)
+    await reader.reads_on(1)
+    await expect(reader.page.locator(".said.agent:not(.speaking)")).to_have_count(3)
+    await reader.reads_on()
+    assert await reader.shown() == whole

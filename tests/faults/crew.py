@@ -67,12 +67,14 @@ class Member:
             output, theirs = os.pipe()
             process = self._process = self._started(theirs)
             os.close(theirs)
-            async with anyio.create_task_group() as group:
-                group.start_soon(self._connected, output)
-                await forks.ended(process)
-                self.client = None
-                group.cancel_scope.cancel()
-            os.close(output)
+            try:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(self._connected, output)
+                    await forks.ended(process)
+                    self.client = None
+                    group.cancel_scope.cancel()
+            finally:
+                os.close(output)
 
     def _started(self, output: int) -> BaseProcess:
         environment = {
