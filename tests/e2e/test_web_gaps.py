@@ -49,11 +49,12 @@ class Line:
         assert self._page is not None
         self._page.send(self._held.pop(place))
 
-    async def hold(self, count: int) -> None:
-        """Return once so many are held back."""
-        while len(self._held) < count:
+    async def hold(self, tells: str = "") -> int:
+        """The place of the first that is held back and tells of it, once there is one."""
+        while not (places := [place for place, text in enumerate(self._held) if tells in text]):
             await self.holding.wait()
             self.holding = anyio.Event()
+        return places[0]
 
     def _ask(self, gateway: WebSocketRoute, text: str) -> None:
         frame = json.loads(text)
@@ -174,7 +175,7 @@ async def test_an_answer_that_ends_while_the_page_reads_is_shown_once(stage: Sta
     reader.line.holds = "chat.history"
     await page.reload()
     # Everything that was read arrives but the last: how it stood when the answer was still being written.
-    await reader.line.hold(1)
+    await reader.line.hold()
     release()
     await expect(page.locator(".said.agent:not(.speaking)")).to_contain_text("the end")
     reader.line.deliver()
@@ -193,7 +194,7 @@ async def test_what_is_said_between_two_steps_of_a_reading_stands_where_it_belon
     await reader.line.cut()
     reader.line.holds, reader.line.up = "sessions.timeline", True
     # What is read first, as soon as it is back: how it stood before the next turn.
-    await reader.line.hold(1)
+    await reader.line.hold()
     await visitor.open("between")
     await visitor.say("a second one")
     await expect(reader.page.locator(".said.agent:not(.speaking)")).to_have_count(2)
@@ -210,7 +211,7 @@ async def test_a_reading_that_a_later_one_overtook_takes_nothing_away(
     await expect(reader.page.locator(".said.agent:not(.speaking)")).to_have_count(1)
     await reader.line.cut()
     reader.line.holds, reader.line.up = "sessions.timeline", True
-    await reader.line.hold(1)
+    await reader.line.hold()
     # Nothing of this turn is heard while the first reading goes on: it is what the second one is for.
     reader.line.loses = lambda frame: True
     await visitor.open("overtaken")
@@ -219,10 +220,11 @@ async def test_a_reading_that_a_later_one_overtook_takes_nothing_away(
     await expect(visitor.page.locator(".speaking")).to_have_count(0)
     reader.line.loses = lambda frame: False
     await visitor.say("and now?")
-    await reader.line.hold(2)
+    # One that began before the second turn, by the clock of the first, may be held between the two.
+    later = await reader.line.hold("the second answer")
     whole = ["hello", "I heard you.", "a second one", "the second answer", "and now?", "I heard you."]
     await expect(visitor.page.locator(".said.agent:not(.speaking)")).to_have_count(3)
-    await reader.reads_on(1)
+    await reader.reads_on(later)
     await expect(reader.page.locator(".said.agent:not(.speaking)")).to_have_count(3)
     await reader.reads_on()
     assert await reader.shown() == whole
