@@ -18,8 +18,8 @@ from roost.testing.fake_http import Asked, Reply
 from roost.testing.fake_openai import FakeOpenAI, reply_of
 from roost.testing.scripts import Step, Until, says
 
-CHROMIUM = shutil.which("chromium")
-REMEDY = "apt-get install chromium"
+CHROMIUM = shutil.which("chromium-headless-shell")
+REMEDY = "apt-get install chromium-headless-shell"
 LIMIT_MS = 120_000
 expect.set_options(timeout=LIMIT_MS)
 
