@@ -7,6 +7,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, async_playwright
 
+from tests.e2e.lines import Line, Reader
 from tests.e2e.stage import CHROMIUM, REMEDY, Stage, Visitor, staged, visit
 from tests.parts import NeedPart
 
@@ -46,3 +47,16 @@ async def visitor(browser: Browser, stage: Stage) -> AsyncIterator[Visitor]:
     yield found
     await context.close()
     assert not found.problems
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def reader(browser: Browser, stage: Stage) -> AsyncIterator[Reader]:
+    """The same, on a line that does what it is told."""
+    context, found = await visit(browser, stage.address)
+    reader = Reader(found.page, stage.address)
+    reader.line = Line()
+    await reader.page.route_web_socket("**/gateway", reader.line.connect)
+    await reader.come_in(stage.token)
+    yield reader
+    await context.close()
+    assert not reader.problems

@@ -310,3 +310,13 @@ async def test_model_and_thinking_are_picked(visitor: Visitor) -> None:
     await expect(page.locator(".mark .why")).to_have_text("model: set on this session")
     await expect(page.locator(".meter")).to_contain_text("%")
     await expect(page.locator(".meter .cost")).to_contain_text("$")
+
+
+@pytest.mark.parametrize("said", ["/status what is it", "what about /status now"])
+async def test_a_command_within_a_message_is_answered_beside_it(visitor: Visitor, said: str) -> None:
+    await visitor.open(f"within {len(said)}")
+    await visitor.say("hello")
+    await expect(visitor.page.locator(".said.agent:not(.speaking)")).to_have_count(1)
+    await visitor.say(said)
+    await expect(visitor.page.locator(".note")).to_contain_text("Session: agent:main:within")
+    await expect(visitor.page.locator(".said.agent:not(.speaking)")).to_have_count(2)

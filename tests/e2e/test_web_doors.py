@@ -121,3 +121,14 @@ async def test_the_code_that_is_shown_lets_a_browser_in(
     await other.page.get_by_role("button", name="Use the code").click()
     await expect(other.page.locator(".sidebar")).to_be_visible()
     await context.close()
+
+
+async def test_a_browser_that_cannot_be_paired_says_why(browser: Browser, stage: Stage) -> None:
+    context, visitor = await visit(browser, stage.address)
+    await context.add_init_script(
+        "SubtleCrypto.prototype.generateKey = () => Promise.reject(new DOMException('no Ed25519 here', 'NotSupportedError'));"
+    )
+    await visitor.page.goto(stage.address)
+    await visitor.page.get_by_role("button", name="Pair this browser").click()
+    await expect(visitor.page.get_by_role("alert")).to_contain_text("no Ed25519 here")
+    await context.close()

@@ -1,109 +1,19 @@
 """A page whose line to the gateway loses, holds back or refuses something."""
 
-import json
-from collections.abc import AsyncIterator, Callable
-from typing import Any
+import os
+from pathlib import Path
 
-import anyio
 import pytest
-import pytest_asyncio
-from playwright.async_api import Browser, WebSocketRoute, expect
+from anyio import to_thread
+from playwright.async_api import expect
 
-from roost.testing.scripts import Say, says
-from tests.e2e.stage import Stage, Visitor, visit
+import roost
+from roost.core.messages import ToolCall
+from roost.testing.scripts import CallTool, Say, says
+from tests.e2e.lines import Reader
+from tests.e2e.stage import Stage, Visitor
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-
-
-class Line:
-    """Between a page and its gateway."""
-
-    def __init__(self) -> None:
-        self.up = True
-        self.loses: Callable[[dict[str, Any]], bool] = lambda frame: False
-        self.holds: str | None = None
-        self.refuses: str | None = None
-        self.holding = anyio.Event()
-        self.answered: dict[str, anyio.Event] = {}
-        """Set when the page is told the next answer to a method."""
-        self._held: list[str] = []
-        self._asked: dict[str, str] = {}
-        self._page: WebSocketRoute | None = None
-
-    async def connect(self, page: WebSocketRoute) -> None:
-        if not self.up:
-            await page.close()
-            return
-        self._page = page
-        gateway = page.connect_to_server()
-        page.on_message(lambda text: self._ask(gateway, str(text)))
-        gateway.on_message(lambda text: self._tell(page, str(text)))
-
-    async def cut(self) -> None:
-        self.up = False
-        assert self._page is not None
-        await self._page.close()
-
-    def deliver(self, place: int = 0) -> None:
-        """One of those that were held back arrives, as a rule the first."""
-        assert self._page is not None
-        self._page.send(self._held.pop(place))
-
-    async def hold(self, tells: str = "") -> int:
-        """The place of the first that is held back and tells of it, once there is one."""
-        while not (places := [place for place, text in enumerate(self._held) if tells in text]):
-            await self.holding.wait()
-            self.holding = anyio.Event()
-        return places[0]
-
-    def _ask(self, gateway: WebSocketRoute, text: str) -> None:
-        frame = json.loads(text)
-        if frame.get("method") == self.refuses:
-            assert self._page is not None
-            refused = {"code": "INVALID_REQUEST", "message": "not today"}
-            self._page.send(json.dumps({"type": "res", "id": frame["id"], "ok": False, "error": refused}))
-            return
-        self._asked[frame["id"]] = frame["method"]
-        gateway.send(text)
-
-    def _tell(self, page: WebSocketRoute, text: str) -> None:
-        frame = json.loads(text)
-        method = self._asked.get(frame.get("id", ""))
-        if method is not None and method == self.holds:
-            self._held.append(text)
-            self.holding.set()
-        elif not (frame["type"] == "event" and self.loses(frame)):
-            page.send(text)
-            if method in self.answered:
-                self.answered[method].set()
-
-
-class Reader(Visitor):
-    """One whose line is `line`."""
-
-    line: Line
-
-    async def reads_on(self, place: int = 0) -> None:
-        """With a page that was held back, until what the reading asks for next was shown."""
-        told = self.line.answered["chat.history"] = anyio.Event()
-        self.line.deliver(place)
-        await told.wait()
-        await self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
-
-    async def shown(self) -> list[str]:
-        return await self.page.locator(".said:not(.speaking):not(.pending) > :first-child").all_inner_texts()
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def reader(browser: Browser, stage: Stage) -> AsyncIterator[Reader]:
-    context, found = await visit(browser, stage.address)
-    reader = Reader(found.page, stage.address)
-    reader.line = Line()
-    await reader.page.route_web_socket("**/gateway", reader.line.connect)
-    await reader.come_in(stage.token)
-    yield reader
-    await context.close()
-    assert not reader.problems
 
 
 async def test_what_was_missed_is_read_and_stands_where_it_belongs(
@@ -228,3 +138,119 @@ async def test_a_reading_that_a_later_one_overtook_takes_nothing_away(
     await expect(reader.page.locator(".said.agent:not(.speaking)")).to_have_count(3)
     await reader.reads_on()
     assert await reader.shown() == whole
+
+
+async def test_what_a_command_answered_unheard_is_shown_when_the_line_is_back(reader: Reader) -> None:
+    await reader.open("unheard")
+    await reader.say("hello")
+    await expect(reader.page.locator(".said.agent:not(.speaking)")).to_have_count(1)
+    reader.line.loses = lambda frame: True
+    sent = reader.line.next_answer("chat.send")
+    await reader.say("/status")
+    await sent.wait()
+    await reader.line.cut()
+    reader.line.loses, reader.line.up = lambda frame: False, True
+    await expect(reader.page.locator(".note")).to_contain_text("Session: agent:main:unheard")
+    await expect(reader.page.locator(".pending")).to_have_count(0)
+
+
+async def test_what_is_heard_of_a_session_while_the_list_is_read_counts_more_than_the_list(
+    stage: Stage, reader: Reader
+) -> None:
+    until, release = stage.held()
+    stage.model.when("a slow race", [Say("once"), until, Say(" more")])
+    await reader.open("race of lists")
+    await reader.say("a slow race")
+    await expect(reader.page.locator(".speaking")).to_contain_text("once")
+    await reader.line.cut()
+    reader.line.holds, reader.line.up = "chat.metadata", True
+    await reader.line.hold()
+    release()
+    state = reader.page.locator(".session.here .state")
+    await expect(state).to_have_class("state done")
+    read = reader.line.next_answer("sessions.timeline")
+    reader.line.deliver()
+    await read.wait()
+    await expect(state).to_have_class("state done")
+
+
+async def test_a_list_that_was_refused_once_is_asked_for_again(reader: Reader) -> None:
+    await reader.open("refused list")
+    reader.line.refuses = "sessions.subscribe"
+    refused = reader.line.next_answer("sessions.subscribe")
+    await reader.page.reload()
+    await refused.wait()
+    reader.line.refuses = None
+    await expect(reader.page.locator(".sessions")).not_to_contain_text("Reading")
+
+
+async def test_what_is_said_before_a_tool_runs_is_shown_once(
+    stage: Stage, visitor: Visitor, tmp_path: Path
+) -> None:
+    gate, page = tmp_path / "gate", visitor.page
+    os.mkfifo(gate)
+    until, release = stage.held()
+    call = ToolCall(id="look", name="exec", arguments={"command": f"cat {gate}"})
+    stage.model.when("look at it", [until, Say("let me look"), CallTool(call)])
+    await visitor.open("tool")
+    await visitor.say("look at it")
+    await expect(page.locator(".speaking")).to_be_visible()
+    # As in a tab that nobody looks at: nothing is drawn for a while.
+    await page.evaluate(
+        "() => { window.frames_ = []; window.raf = window.requestAnimationFrame;"
+        " window.requestAnimationFrame = (draw) => window.frames_.push(draw); }"
+    )
+    release()
+    await expect(page.locator("details.tool")).to_have_count(1)
+    await page.evaluate(
+        "() => { window.requestAnimationFrame = window.raf; window.frames_.forEach((draw) => draw(0)); }"
+    )
+    await expect(page.locator(".list").get_by_text("let me look")).to_have_count(1)
+    await page.reload()
+    await expect(page.locator("details.tool")).to_have_count(1)
+    await expect(page.locator(".speaking")).to_be_visible()
+    await expect(page.locator(".list").get_by_text("let me look")).to_have_count(1)
+    await to_thread.run_sync(gate.write_text, "seen\n")
+    await expect(page.locator(".speaking")).to_have_count(0)
+
+
+LINES = """async () => {
+    const box = document.querySelector(".list"), seen = new Set();
+    const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    box.scrollTop = box.scrollHeight;
+    for (let still = 0; still < 40; still = box.scrollTop > 0 ? 0 : still + 1) {
+        await frame();
+        for (const one of box.querySelectorAll(".said > :first-child")) seen.add(one.textContent);
+        box.scrollTop = Math.max(0, box.scrollTop - 300);
+    }
+    return [...seen];
+}"""
+
+
+async def test_older_messages_that_come_after_a_gap_was_read_leave_no_hole(
+    stage: Stage, reader: Reader
+) -> None:
+    key, page = "agent:main:hole", reader.page
+    async with roost.Client(stage.served.url, token=stage.token) as client:
+        await client.call("sessions.create", {"key": key})
+
+        async def told(*numbers: int) -> None:
+            for number in numbers:
+                await client.call("chat.inject", {"sessionKey": key, "message": f"line {number:03}"})
+
+        await told(*range(130))
+        await reader.open("hole")
+        await expect(page.get_by_text("line 129").last).to_be_visible()
+        await reader.line.cut()
+        await told(*range(130, 260))
+    reader.line.holds, reader.line.up = "chat.history", True
+    await reader.line.hold()
+    reader.line.holds = "sessions.timeline"
+    await page.locator(".list").evaluate("box => { box.scrollTop = 0 }")
+    older = await reader.line.hold("line 029")
+    reader.line.holds = None
+    reader.line.deliver()
+    await expect(page.get_by_text("line 259").last).to_be_attached()
+    reader.line.deliver(older - 1)
+    seen = await page.evaluate(LINES)
+    assert {f"line {number:03}" for number in range(260)} <= {one.strip() for one in seen}

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, expect
 
+import roost
 from roost.core.messages import ToolCall
 from roost.testing.scripts import Say, Step, calls, says
 from tests.e2e.stage import Stage, Visitor, visit
@@ -194,3 +195,52 @@ async def test_the_tree_follows_twenty_children_at_once(stage: Stage, visitor: V
     await expect(page.locator(".tree ul .node .state.done")).to_have_count(CHILDREN - 1)
     await page.locator(".tree ul .node a").nth(1).click()
     await expect(page.locator(".key")).to_contain_text("subagent")
+
+
+async def test_a_session_that_somebody_deletes_is_empty_where_it_is_open(
+    stage: Stage, visitor: Visitor
+) -> None:
+    await visitor.open("doomed")
+    await visitor.say("hello")
+    await expect(visitor.page.locator(".said.agent:not(.speaking)")).to_have_count(1)
+    async with roost.Client(stage.served.url, token=stage.token) as client:
+        await client.call("sessions.delete", {"key": "agent:main:doomed"})
+    await expect(visitor.page.locator(".said")).to_have_count(0)
+    await expect(visitor.page.locator(".session.here")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("spelt", "key"), [("main", "agent:main:main"), ("Agent:Main:Spelt", "agent:main:Spelt")]
+)
+async def test_a_session_is_found_however_its_address_is_spelt(
+    visitor: Visitor, spelt: str, key: str
+) -> None:
+    await visitor.go(f"#/chat/{spelt}")
+    await expect(visitor.page.locator(".key")).to_have_text(key)
+    answers = visitor.page.locator(".said.agent:not(.speaking)")
+    await visitor.say("hello")
+    await expect(answers).not_to_have_count(0)
+    await expect(visitor.page.locator(".pending")).to_have_count(0)
+
+
+async def test_an_address_that_is_no_text_is_one_of_a_session_like_any_other(visitor: Visitor) -> None:
+    await visitor.go("#/chat/100%")
+    await visitor.page.reload()
+    await expect(visitor.page.locator(".sidebar")).to_be_attached()
+
+
+async def test_who_goes_to_another_session_and_back_hears_what_is_said_there(
+    stage: Stage, visitor: Visitor
+) -> None:
+    until, release = stage.held()
+    stage.model.when("to and fro", [Say("going on"), until, Say(" to the end")])
+    await visitor.open("fro")
+    await visitor.page.evaluate(
+        "async () => { for (const name of ['to', 'fro', 'to', 'fro', 'to'])"
+        " await new Promise((done) => { location.hash = `#/chat/agent:main:${name}`; setTimeout(done, 20); }); }"
+    )
+    await expect(visitor.page.locator(".key")).to_have_text("agent:main:to")
+    await visitor.say("to and fro")
+    await expect(visitor.page.locator(".speaking")).to_contain_text("going on")
+    release()
+    await expect(visitor.page.locator(".said.agent:not(.speaking)")).to_contain_text("to the end")

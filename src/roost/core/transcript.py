@@ -118,15 +118,13 @@ class Active:
 def active(entries: Sequence[Entry]) -> Active:
     """Where the context of these entries begins."""
     for position in range(len(entries) - 1, -1, -1):
-        match entries[position].body:
-            case Compaction() as compaction:
-                start = _kept_from(entries, compaction.first_kept_id, position)
-                return Active(start=start, after=position + 1, compaction=compaction)
-            case Notice(kind=kind, data=data) if kind == RESET_KIND:
-                start = _kept_from(entries, data.get("firstKeptEntryId"), position)
-                return Active(start=start, after=position + 1)
-            case _:
-                pass
+        body = entries[position].body
+        if isinstance(body, Compaction):
+            start = _kept_from(entries, body.first_kept_id, position)
+            return Active(start=start, after=position + 1, compaction=body)
+        if isinstance(body, Notice) and body.kind == RESET_KIND:
+            start = _kept_from(entries, body.data.get("firstKeptEntryId"), position)
+            return Active(start=start, after=position + 1)
     return Active()
 
 

@@ -1,15 +1,16 @@
 // One session that is open: what was said, what is being said, and what this page has sent and not seen yet.
 
-import { batch, computed, effect, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import { Refused } from "../wire/frames";
 import type { AgentEvent, ChatEvent, Defaults, History, MessageRow, SessionRow } from "../wire/shapes";
 import { wordsOf } from "../wire/shapes";
-import { type Fate, fatesOf } from "./fates";
 import { call, on, whenever } from "./gateway";
-import { keepUnsent, unsentOf } from "./kept";
+import { hear, leave } from "./hearing";
 import { type Meanwhile, Readings } from "./meanwhile";
+import { type Outgoing, outgoingOf } from "./outgoing";
 import { type Page, marksOf, pageOf, standing } from "./past";
-import { type Item, NOTHING_SAID, type Note, type Pending, type Speaking, type Tool, itemsOf, keptOf, merged, stopped, toolOf, untold, unsettled } from "./items";
+import { respell } from "./route";
+import { type Item, NOTHING_SAID, type Note, type Pending, type Speaking, type Tool, itemsOf, keptOf, merged, stopped, toolOf, untold } from "./items";
 
 const PAGE = 100;
 const OLDER_PAGE = 500;
@@ -18,7 +19,7 @@ const AGAIN_MS = 1_000;
 export class Conversation {
   readonly rows = signal<MessageRow[]>([]);
   readonly notes = signal<Note[]>([]);
-  readonly pending = signal<Pending[]>([]);
+  readonly own: Outgoing;
   /** What the gateway keeps for a later turn, whoever sent it. */
   readonly kept = signal<Pending[]>([]);
   readonly speaking = signal<Speaking | null>(null);
@@ -34,7 +35,7 @@ export class Conversation {
   );
   readonly items = computed<Item[]>(() => {
     const speaking = this.speaking.value;
-    const own = this.pending.value;
+    const own = this.own.waits.value;
     const waits = [...this.kept.value.filter((one) => !own.some((sent) => sent.id === one.id)), ...own];
     const answered = waits.filter((one) => one.id === speaking?.id);
     return [...this.said.value, ...answered, ...(speaking ? [speaking] : []), ...waits.filter((one) => one.id !== speaking?.id)];
@@ -44,54 +45,37 @@ export class Conversation {
   #older: string | null = null;
   #loading: Promise<void> | null = null;
   #ends: (() => void)[];
+  #closed = false;
   #frame = 0;
   #again = 0;
   #heard: ChatEvent | null = null;
   #readings = new Readings();
 
   constructor(readonly key: string) {
-    this.pending.value = unsentOf(key).map((one) => ({ kind: "pending", ...one, state: one.state ?? (one.error === undefined ? "sending" : "failed") }));
+    this.own = outgoingOf(key);
+    this.own.answered = ({ id, text }, answer) => this.#note(id, text, answer);
     this.#ends = [
-      effect(() => {
-        keepUnsent(key, unsettled(this.pending.value));
-      }),
       whenever(() => void this.#read().catch(() => undefined)),
       on<ChatEvent>("chat", (told) => this.#mine(told) && this.#chat(told)),
       on<AgentEvent>("agent", (told) => this.#mine(told) && this.#agent(told)),
       on<AgentEvent>("session.tool", (told) => this.#mine(told) && this.#tool(told.data)),
       on<{ sessionKey: string; message: MessageRow }>("session.message", (told) => this.#mine(told) && this.#stored([told.message])),
-      on<{ sessionKey: string; session?: SessionRow }>("sessions.changed", (told) => {
+      on<{ sessionKey: string; session?: SessionRow; reason?: string }>("sessions.changed", (told) => {
         if (this.#mine(told) && told.session) this.#changed(told.session);
+        else if (this.#mine(told) && told.reason === "delete") void this.#read();
       }),
+      () => {
+        this.own.answered = null;
+      },
     ];
   }
 
   close(): void {
     cancelAnimationFrame(this.#frame);
     window.clearTimeout(this.#again);
+    this.#closed = true;
     for (const end of this.#ends) end();
-    void call("sessions.messages.unsubscribe", { key: this.key }).catch(() => undefined);
-  }
-
-  /** The same message by the same name, however often the connection is lost on the way. */
-  async send(text: string): Promise<void> {
-    const one: Pending = { kind: "pending", id: crypto.randomUUID(), text, state: "sending" };
-    this.pending.value = [...this.pending.value, one];
-    await this.#deliver(one);
-  }
-
-  async resend(id: string): Promise<void> {
-    const one = this.pending.value.find((pending) => pending.id === id);
-    if (!one) return;
-    // Under the name it had, what the gateway has given up would be taken for that again.
-    const name = one.state === "lost" ? crypto.randomUUID() : id;
-    const again: Pending = { kind: "pending", id: name, text: one.text, state: "sending" };
-    this.pending.value = this.pending.value.map((pending) => (pending.id === id ? again : pending));
-    await this.#deliver(again);
-  }
-
-  drop(id: string): void {
-    this.pending.value = this.pending.value.filter((one) => one.id !== id);
+    leave(this.key);
   }
 
   async stop(): Promise<void> {
@@ -120,20 +104,19 @@ export class Conversation {
   async #read(): Promise<void> {
     const meanwhile = this.#readings.begin();
     try {
-      await call("sessions.messages.subscribe", { key: this.key });
+      const key = await hear(this.key);
+      if (key !== this.key) return this.#moved(key);
       // In this order: an answer that is stored in between is heard of, and not shown twice.
       const page = await pageOf(this.key, PAGE);
       const found = await standing(this.key);
-      const fates = await fatesOf(this.pending.peek().filter((one) => one.state === "joined" || one.state === "sent"));
+      await this.own.settle("joined", "sent");
       if (!this.#readings.overtake(meanwhile)) return;
       this.#draw();
       batch(() => {
         this.#begin(found, page, meanwhile);
-        this.#settle(fates);
         // What came meanwhile, too: what was found waiting may have been heard since.
         this.#forget(this.rows.peek(), new Set(this.kept.peek().map((one) => one.id)));
       });
-      await Promise.all(this.pending.peek().filter((one) => one.state === "sending").map((one) => this.#deliver(one)));
     } catch (error) {
       if (!(error instanceof Refused) || error.lost) return;
       this.problem.value = error.message;
@@ -143,10 +126,15 @@ export class Conversation {
     }
   }
 
+  /** An address may spell the session in another way than what is heard of it. */
+  #moved(key: string): void {
+    if (!this.#closed) respell({ at: "chat", key });
+  }
+
   /** What counts is what is stored: it is read once more when a run has ended. */
   #soon(): void {
     window.clearTimeout(this.#again);
-    this.#again = window.setTimeout(() => void this.#read(), AGAIN_MS);
+    if (!this.#closed) this.#again = window.setTimeout(() => void this.#read(), AGAIN_MS);
   }
 
   #begin(found: History, page: Page, meanwhile: Meanwhile): void {
@@ -158,12 +146,17 @@ export class Conversation {
     this.defaults.value = found.defaults;
     this.speaking.value = meanwhile.speaking(this.speaking.peek(), found.inFlightRun);
     this.kept.value = keptOf(found);
+    // Known by its row, too: a gateway that was started anew does not know the name that was given here.
+    for (const { id, row } of this.kept.peek()) if (row) this.own.mark(id, { row });
     this.problem.value = null;
     this.ready.value = true;
   }
 
   async #page(): Promise<void> {
-    const page = await pageOf(this.key, OLDER_PAGE, this.#older);
+    const end = this.#older;
+    const page = await pageOf(this.key, OLDER_PAGE, end);
+    // What was read anew meanwhile begins elsewhere: between the two there would be a hole.
+    if (this.#older !== end) return;
     batch(() => {
       this.rows.value = merged(page.rows, this.rows.peek());
       this.#turned(page.older);
@@ -173,25 +166,6 @@ export class Conversation {
   #turned(older: string | null): void {
     this.#older = older;
     this.hasMore.value = older !== null;
-  }
-
-  async #deliver(one: Pending): Promise<void> {
-    const params = { sessionKey: this.key, message: one.text, idempotencyKey: one.id };
-    try {
-      await call("chat.send", params);
-      this.#mark(one.id, { state: "sent" }, "sending");
-    } catch (error) {
-      // What was lost is sent again, under the same name, once the gateway is back.
-      if (!(error instanceof Refused) || error.lost) return;
-      if (error.shape.retryable) this.#soon();
-      else this.#mark(one.id, { state: "failed", error: error.message });
-    }
-  }
-
-  #mark(id: string, change: Partial<Pending>, only?: Pending["state"]): void {
-    this.pending.value = this.pending.value.map((one) =>
-      one.id === id && (only === undefined || one.state === only) ? { ...one, ...change } : one,
-    );
   }
 
   #chat(told: ChatEvent): void {
@@ -222,42 +196,29 @@ export class Conversation {
 
   /** A command has its answer; a message that joined another run has none of its own. */
   #answered(told: ChatEvent): void {
-    const asked = this.pending.peek().find((one) => one.id === told.runId);
-    if (!told.message) {
-      this.#mark(told.runId, { state: "joined" });
-      return;
-    }
+    if (!told.message) return this.own.mark(told.runId, { state: "joined" });
+    const asked = this.own.waits.peek().find((one) => one.id === told.runId);
+    this.#note(told.runId, asked?.text ?? "", wordsOf(told.message));
+    this.own.drop(told.runId);
+  }
+
+  #note(id: string, question: string, answer: string, why?: string): void {
     const after = this.rows.peek().at(-1)?.__openclaw.id ?? null;
-    const note: Note = { kind: "note", id: told.runId, question: asked?.text ?? "", answer: wordsOf(told.message), after };
-    this.notes.value = [...this.notes.peek(), note];
-    this.pending.value = this.pending.peek().filter((one) => one.id !== told.runId);
+    if (!answer || this.notes.peek().some((note) => note.id === id)) return;
+    this.notes.value = [...this.notes.peek(), { kind: "note", id, question, answer, after, ...(why ? { why } : {}) }];
   }
 
   #ended(told: ChatEvent): void {
     this.#readings.ended(told.runId);
     if (this.speaking.peek()?.id === told.runId) this.speaking.value = null;
-    void this.#ask();
+    // One that ended without what joined it: that waits for the next, or was given up.
+    void this.own.settle("joined");
     if (told.state === "final") return;
     const why = told.errorMessage ?? "stopped";
     this.kept.value = this.kept.peek().filter((one) => one.id !== told.runId);
     // What no row tells of was not heard by the agent.
-    if (this.pending.peek().some((one) => one.id === told.runId)) return this.#mark(told.runId, { state: "lost", error: why });
-    const text = told.state === "aborted" ? stopped(why) : `This failed: ${why}`;
-    const after = this.rows.peek().at(-1)?.__openclaw.id ?? null;
-    this.notes.value = [...this.notes.peek(), { kind: "note", id: `${told.runId}:end`, question: "", answer: text, why, after }];
-  }
-
-  /** A run that ended without what joined it: that waits for the next one, or was given up. Only the gateway knows. */
-  async #ask(): Promise<void> {
-    const fates = await fatesOf(this.pending.peek().filter((one) => one.state === "joined"));
-    batch(() => this.#settle(fates));
-  }
-
-  #settle(fates: ReadonlyMap<string, Fate>): void {
-    for (const [id, fate] of fates) {
-      if (fate.is === "taken") this.drop(id);
-      else if (fate.is === "lost") this.#mark(id, { state: "lost", error: fate.why });
-    }
+    if (this.own.has(told.runId)) return this.own.mark(told.runId, { state: "lost", error: why });
+    this.#note(`${told.runId}:end`, "", told.state === "aborted" ? stopped(why) : `This failed: ${why}`, why);
   }
 
   #agent(told: AgentEvent): void {
@@ -273,6 +234,8 @@ export class Conversation {
 
   #stored(rows: MessageRow[]): void {
     this.#readings.stored(rows);
+    // Else what waits for the next frame would be drawn behind the row that tells it.
+    if (rows.some((row) => row.role === "assistant")) this.#draw();
     batch(() => {
       this.rows.value = merged(this.rows.peek(), rows);
       this.#forget(rows);
@@ -282,12 +245,11 @@ export class Conversation {
     });
   }
 
-  /** What is in the transcript is not pending any more. */
+  /** What is in the transcript does not wait any more. */
   #forget(rows: readonly MessageRow[], waiting: ReadonlySet<string> = new Set()): void {
-    for (const list of [this.pending, this.kept]) {
-      const left = untold(list.peek(), rows, waiting);
-      if (left.length !== list.peek().length) list.value = left;
-    }
+    this.own.forget(rows, waiting);
+    const left = untold(this.kept.peek(), rows, waiting);
+    if (left.length !== this.kept.peek().length) this.kept.value = left;
   }
 
   #changed(row: SessionRow): void {

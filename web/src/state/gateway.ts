@@ -5,6 +5,7 @@ import * as credential from "../wire/credential";
 import type { Challenge, ErrorShape, Hello, Told } from "../wire/frames";
 import { Identity, canPair } from "../wire/identity";
 import { Link, type Phase } from "../wire/link";
+import { forgetWords } from "./kept";
 
 const CLIENT = "roost-web";
 const MODE = "webchat";
@@ -92,6 +93,7 @@ export function askToPair(code?: string): void {
 
 export function signOut(): void {
   credential.forget();
+  forgetWords();
   location.reload();
 }
 

@@ -2,7 +2,6 @@
 
 import type { Block, History, MessageRow } from "../wire/shapes";
 import { wordsOf } from "../wire/shapes";
-import type { Unsent } from "./kept";
 
 export interface Tool {
   id: string;
@@ -169,17 +168,6 @@ export const keptOf = (found: History): Pending[] =>
     return { kind: "pending", id: runId ?? id, row: id, text: wordsOf(message), state: "sent", ...(from ? { from } : {}) };
   });
 
-/** What is to outlive the page: what the gateway has not taken, or may still give up. */
-export const unsettled = (waits: readonly Pending[]): Unsent[] =>
-  waits
-    .filter((one) => one.state !== "sent")
-    .map(({ id, text, error, state }) => ({
-      id,
-      text,
-      ...(error === undefined ? {} : { error }),
-      ...(state === "joined" || state === "lost" ? { state } : {}),
-    }));
-
 export function toolOf(id: string, data: Record<string, unknown>, known?: Tool): Tool {
   const before: Tool = known ?? { id, name: "", args: undefined, output: "", state: "running" };
   const partial = data["partialResult"] as { content?: unknown } | undefined;
@@ -188,19 +176,24 @@ export function toolOf(id: string, data: Record<string, unknown>, known?: Tool):
     ...before,
     name: String(data["name"] ?? before.name),
     args: data["args"] ?? before.args,
-    output: result ? outputOf(result.content) : before.output + outputOf(partial?.content),
+    // One that begins is told from its beginning, also when that is told again.
+    output: result ? outputOf(result.content) : data["phase"] === "start" ? "" : before.output + outputOf(partial?.content),
     state: result ? (data["isError"] ? "failed" : "done") : "running",
   };
 }
 
-/** Those of which no row tells yet. What joined a run has that run's name in its row: it is known by its words, unless it
-    is `waiting` still, and the same was said before. */
+/** Those of which no row tells yet. What joined a run has that run's name in its row: it is known by its words, each by a
+    row of its own, unless it is `waiting` still, and the same was said before. */
 export function untold(waits: readonly Pending[], rows: readonly MessageRow[], waiting: ReadonlySet<string>): Pending[] {
   const users = rows.filter((row) => row.role === "user");
   const names = new Set(users.map((row) => row.idempotencyKey));
   const ids = new Set(users.map((row) => row.__openclaw.id));
-  const texts = new Set(users.map(wordsOf));
-  return waits.filter((one) => !names.has(`${one.id}:user`) && !ids.has(one.row ?? "") && !(one.state === "joined" && !waiting.has(one.id) && texts.has(one.text)));
+  const texts = users.map(wordsOf);
+  const isSaid = (one: Pending): boolean => {
+    const place = one.state === "joined" && !waiting.has(one.id) ? texts.lastIndexOf(one.text) : -1;
+    return place >= 0 && texts.splice(place, 1).length > 0;
+  };
+  return waits.filter((one) => !names.has(`${one.id}:user`) && !ids.has(one.row ?? "") && !isSaid(one));
 }
 
 /** Most reasons begin with the word. */

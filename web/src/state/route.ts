@@ -13,10 +13,18 @@ export const place = signal<Place>(read());
 export const sidebarOpen = signal(false);
 
 function read(): Place {
-  const [at = "", one = "", two] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  const [at = "", one = "", two] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
   if (at === "tree") return { at, key: one };
   if (at === "operations") return { at, part: one || OPERATIONS };
   return { at: "chat", key: at === "chat" ? one : "", ...(two ? { message: two } : {}) };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 export function hrefOf(to: Place): string {
@@ -26,6 +34,11 @@ export function hrefOf(to: Place): string {
 
 export function go(to: Place): void {
   location.hash = hrefOf(to);
+}
+
+/** The same place, spelt in another way. */
+export function respell(to: Place): void {
+  location.replace(hrefOf(to));
 }
 
 window.addEventListener("hashchange", () => {

@@ -1,6 +1,7 @@
 // Every session there is, kept up to date by what the gateway says.
 
 import { computed, signal } from "@preact/signals";
+import { Refused } from "../wire/frames";
 import type { AgentRow, CommandRow, Defaults, Hit, ModelRow, SessionRow } from "../wire/shapes";
 import { titleOf } from "../wire/shapes";
 import { call, on, whenever } from "./gateway";
@@ -27,28 +28,53 @@ interface Listed {
 
 const LIST = { limit: MOST, includeDerivedTitles: true, includeLastMessage: true, archived: "all" };
 
-whenever(() => {
-  void load().catch(() => undefined);
-});
-on<SessionRow & { sessionKey: string; reason?: string; session?: SessionRow }>("sessions.changed", (told) => {
-  const next = new Map(sessions.peek());
-  if (told.session) next.set(told.sessionKey, told.session);
-  else if (told.reason === "delete") next.delete(told.sessionKey);
-  sessions.value = next;
+const AGAIN_MS = 1_000;
+/** What is heard while a list is read, by each reading: newer than what it finds. None is a session that is gone. */
+const readings = new Set<Map<string, SessionRow | null>>();
+let again = 0;
+
+whenever(read);
+on<{ sessionKey: string; reason?: string; session?: SessionRow }>("sessions.changed", ({ sessionKey, reason, session }) => {
+  const row = session ?? (reason === "delete" ? null : undefined);
+  if (row === undefined) return;
+  for (const heard of readings) heard.set(sessionKey, row);
+  sessions.value = changed(sessions.peek(), [[sessionKey, row]]);
 });
 
+function changed(rows: Iterable<readonly [string, SessionRow]>, changes: Iterable<readonly [string, SessionRow | null]>): Map<string, SessionRow> {
+  const found = new Map(rows);
+  for (const [key, row] of changes) {
+    if (row) found.set(key, row);
+    else found.delete(key);
+  }
+  return found;
+}
+
+function read(): void {
+  window.clearTimeout(again);
+  load().catch((error: unknown) => {
+    if (error instanceof Refused && !error.lost) again = window.setTimeout(read, AGAIN_MS);
+  });
+}
+
 async function load(): Promise<void> {
-  const [told, known, catalogue] = await Promise.all([
-    call<{ list: Listed }>("sessions.subscribe", LIST),
-    call<{ agents: AgentRow[] }>("agents.list"),
-    call<{ models: ModelRow[]; commands: CommandRow[] }>("chat.metadata"),
-  ]);
-  sessions.value = new Map(told.list.sessions.map((row) => [row.key, row]));
-  defaults.value = told.list.defaults;
-  agents.value = known.agents;
-  models.value = catalogue.models;
-  commands.value = catalogue.commands;
-  loaded.value = true;
+  const heard = new Map<string, SessionRow | null>();
+  readings.add(heard);
+  try {
+    const [told, known, catalogue] = await Promise.all([
+      call<{ list: Listed }>("sessions.subscribe", LIST),
+      call<{ agents: AgentRow[] }>("agents.list"),
+      call<{ models: ModelRow[]; commands: CommandRow[] }>("chat.metadata"),
+    ]);
+    sessions.value = changed(told.list.sessions.map((row) => [row.key, row] as const), heard);
+    defaults.value = told.list.defaults;
+    agents.value = known.agents;
+    models.value = catalogue.models;
+    commands.value = catalogue.commands;
+    loaded.value = true;
+  } finally {
+    readings.delete(heard);
+  }
 }
 
 /** Whether nothing but the demo model answers. */

@@ -17,7 +17,7 @@ export function ChatPage({ session, target }: { session: string; target?: string
   useEffect(() => () => talk.close(), [talk]);
   const [reached, setReached] = useState<string | undefined>();
   useEffect(() => {
-    if (target && talk.ready.value) void talk.reach(target).then((there) => there && setReached(target));
+    if (target && talk.ready.value) void talk.reach(target).then((there) => there && setReached(target), () => undefined);
   }, [target, talk.ready.value]);
   const info = talk.info.value;
   useEffect(() => {
@@ -43,7 +43,7 @@ export function ChatPage({ session, target }: { session: string; target?: string
           items={items}
           label="Conversation"
           target={reached}
-          reachStart={() => void talk.older()}
+          reachStart={() => void talk.older().catch(() => undefined)}
           render={(item: Item) => <ItemView item={item} talk={talk} found={item.id === reached} />}
         />
       )}

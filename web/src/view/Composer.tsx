@@ -1,6 +1,6 @@
 // Where something is said. Drafts stay; a slash offers the commands.
 
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Conversation } from "../state/conversation";
 import { may } from "../state/gateway";
 import { draftOf, keepDraft } from "../state/kept";
@@ -27,7 +27,7 @@ export function Composer({ talk, disabled }: { talk: Conversation; disabled: boo
     const said = text.trim();
     if (!said || disabled) return;
     put("");
-    void talk.send(said);
+    void talk.own.say(said);
   };
   const complete = (index: number): void => {
     const one = offers[index];
@@ -36,7 +36,8 @@ export function Composer({ talk, disabled }: { talk: Conversation; disabled: boo
     dismiss(true);
     field.current?.focus();
   };
-  useEffect(() => {
+  // With what it belongs to: who goes elsewhere at once is not called back.
+  useLayoutEffect(() => {
     if (matchMedia("(hover: hover)").matches) field.current?.focus();
   }, []);
   useLayoutEffect(() => {

@@ -62,7 +62,7 @@ function Foot({ item, talk }: Props<Said>) {
       {item.who === "agent" && spent.length > 0 && <span class="spent">{spent.join(" · ")}</span>}
       <span class="actions">
         {item.text && <Act name="Copy" icon="copy" act={() => void copy()} />}
-        {item.who === "user" && may("write") && <Act name="Ask again" icon="redo" act={() => void talk.send(item.text)} />}
+        {item.who === "user" && may("write") && <Act name="Ask again" icon="redo" act={() => void talk.own.say(item.text)} />}
         {has("sessions.fork") && may("write") && <Act name="Fork from here" icon="branch" act={() => void fork(talk.key, item.id)} />}
       </span>
     </footer>
@@ -126,8 +126,8 @@ function PendingView({ item, talk }: Props<Pending>) {
         {item.error && <span class="problem">{item.error}</span>}
         {(item.state === "failed" || item.state === "lost") && (
           <>
-            <Act name="Send again" icon="redo" act={() => void talk.resend(item.id)} />
-            <Act name="Remove" icon="close" act={() => talk.drop(item.id)} />
+            <Act name="Send again" icon="redo" act={() => void talk.own.again(item.id)} />
+            <Act name="Remove" icon="close" act={() => talk.own.drop(item.id)} />
           </>
         )}
       </footer>

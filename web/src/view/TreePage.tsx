@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call, may } from "../state/gateway";
+import { newName } from "../state/outgoing";
 import { hrefOf, place } from "../state/route";
 import { nameOf, sessions, stop } from "../state/sessions";
 import { type Edge, type Exchange, Family, edgesOf, flat } from "../state/tree";
@@ -130,7 +131,7 @@ function Steering({ row }: { row: TreeRow }) {
   const steer = async (): Promise<void> => {
     const text = await ask({ title: `Steer “${titleOf(row)}”`, action: "Say it", input: { label: "What it hears at its next step", value: "" } });
     if (text?.trim()) {
-      await attempt(() => call("chat.send", { sessionKey: row.key, message: text.trim(), idempotencyKey: crypto.randomUUID() }), "Said");
+      await attempt(() => call("chat.send", { sessionKey: row.key, message: text.trim(), idempotencyKey: newName() }), "Said");
     }
   };
   return (

@@ -16,7 +16,7 @@ export function Welcome({ talk }: { talk: Conversation }) {
       <ul class="suggestions" aria-label="Suggestions">
         {TRY.map((text) => (
           <li key={text}>
-            <button type="button" onClick={() => void talk.send(text)}>
+            <button type="button" onClick={() => void talk.own.say(text)}>
               {text}
             </button>
           </li>

@@ -1,6 +1,8 @@
 // What this page shows the gateway it came from. Kept by the browser for this origin alone; no address is ever read
 // from anywhere, and nothing but a fragment or a person gives a token.
 
+import * as storage from "./storage";
+
 const TOKEN = "roost.token";
 const DEVICE = "roost.deviceToken";
 
@@ -19,20 +21,20 @@ export function fromFragment(): boolean {
 }
 
 export function current(): Credential {
-  const token = localStorage.getItem(TOKEN);
-  const device = localStorage.getItem(DEVICE);
+  const token = storage.recall(TOKEN);
+  const device = storage.recall(DEVICE);
   return token ? { token } : device ? { deviceToken: device } : {};
 }
 
 export function keep(token: string): void {
-  localStorage.setItem(TOKEN, token);
+  storage.remember(TOKEN, token);
 }
 
 export function keepDevice(token: string): void {
-  localStorage.setItem(DEVICE, token);
+  storage.remember(DEVICE, token);
 }
 
 export function forget(): void {
-  localStorage.removeItem(TOKEN);
-  localStorage.removeItem(DEVICE);
+  storage.forget(TOKEN);
+  storage.forget(DEVICE);
 }

@@ -91,7 +91,10 @@ export class Link {
 
   async #shake(socket: WebSocket, challenge: Challenge): Promise<void> {
     try {
-      const hello = (await this.#ask("connect", await this.listener.greet(challenge))) as Hello;
+      const greeting = await this.listener.greet(challenge);
+      // It answers this challenge, and no other.
+      if (socket !== this.#socket) return;
+      const hello = (await this.#ask("connect", greeting)) as Hello;
       if (socket !== this.#socket) return;
       this.#seq = 0;
       this.#pause = FIRST_MS;
@@ -100,10 +103,11 @@ export class Link {
       this.listener.opened(hello);
       this.listener.phase("open");
     } catch (error) {
-      if (!(error instanceof Refused) || error.lost || socket !== this.#socket) return;
-      if (error.shape.retryable && !error.shape.details?.requestId) return;
+      const shape = error instanceof Refused ? error.shape : { code: "UNAVAILABLE", message: String(error) };
+      if (socket !== this.#socket || (error instanceof Refused && error.lost)) return;
+      if (shape.retryable && !shape.details?.requestId) return;
       this.#drop();
-      this.listener.phase("refused", error.shape);
+      this.listener.phase("refused", shape);
     }
   }
 

@@ -38,7 +38,13 @@ class Turn:
         self._answer = 0
         self._shown = False
         self._begun = False
+        self._stored = False
         self._thought = ""
+
+    @property
+    def unstored(self) -> str:
+        """What was said and is not in the transcript yet."""
+        return "" if self._stored else self.text
 
     @property
     def started_at(self) -> int:
@@ -50,6 +56,7 @@ class Turn:
             case RunBegan():
                 return ()
             case ModelAsked():
+                self._stored = True
                 data: JsonObject = {
                     "phase": "model",
                     "provider": preview.model.provider,
@@ -94,7 +101,7 @@ class Turn:
     def _spoken(self, piece: SpokenText, now: int) -> tuple[WireEvent, ...]:
         follows = piece.answer == self._answer and piece.offset == len(self.text)
         replaces = self._shown and not follows
-        self._answer, self._shown = piece.answer, True
+        self._answer, self._shown, self._stored = piece.answer, True, False
         self.text = self.text[: piece.offset] + piece.text if piece.offset and not replaces else piece.text
         # What replaces is told whole: nothing of what was shown before stands.
         more: dict[str, JsonValue] = {"replace": True} if replaces else {}
@@ -111,6 +118,8 @@ class Turn:
     # -- tools ---------------------------------------------------------------------------------------
 
     def _tool_began(self, began: ToolBegan, now: int) -> tuple[WireEvent, ...]:
+        # Before it is called, the answer that asks for it is stored.
+        self._stored = True
         call = began.call
         item: JsonObject = {
             **_item(call.id, call.name),

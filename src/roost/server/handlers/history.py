@@ -112,4 +112,4 @@ def _name(house: House, record: InboundRecord) -> str | None:
 
 
 def _under_way(turn: Turn) -> JsonObject:
-    return {"runId": turn.name, "text": turn.text, "startedAt": turn.started_at, "events": []}
+    return {"runId": turn.name, "text": turn.unstored, "startedAt": turn.started_at, "events": []}

@@ -112,7 +112,9 @@ class Talk:
             call.client.began.discard((words.key, words.name))
             raise
         if accepted.aside:
-            await self._fanout.telling.injected(words.key, accepted.record.inbound.id, accepted.aside)
+            # Not by the name of the message: that is a row of the transcript, and this is none.
+            name = f"{accepted.record.inbound.id}:aside"
+            await self._fanout.telling.injected(words.key, name, accepted.aside)
         if accepted.record.run_id != said.run_id:
             if not accepted.duplicate:
                 await self._tell(accepted.record, send)

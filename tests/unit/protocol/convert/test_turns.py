@@ -95,6 +95,15 @@ def test_what_begins_anew_stands_in_the_place_of_what_was_shown(turn: Turn) -> N
     assert turn.text == "Two mo"
 
 
+def test_what_a_tool_was_called_for_is_stored_and_what_is_said_after_it_is_not_yet(turn: Turn) -> None:
+    told(turn, ASKED, spoken("let me look"))
+    assert turn.unstored == "let me look"
+    told(turn, ToolBegan(key=MAIN, run_id="r-1", call=CALL))
+    assert turn.unstored == ""
+    told(turn, ASKED, spoken("I see", number=2))
+    assert turn.unstored == "I see"
+
+
 def test_thoughts_are_told_apart_from_words(turn: Turn) -> None:
     def thought(text: str, offset: int) -> SpokenThinking:
         return SpokenThinking(key=MAIN, run_id="r-1", answer=1, offset=offset, text=text)
