@@ -26,7 +26,7 @@ from roost.engine.hosting import ChannelHost
 from roost.engine.inbox import Inbox
 from roost.engine.jobs import Jobs
 from roost.engine.keeping import until_kept
-from roost.engine.leasing import release, renew
+from roost.engine.leasing import regained, release, renew
 from roost.engine.letters import Letters
 from roost.engine.operations import Operations
 from roost.engine.outbox import DELIVERIES, Outbox
@@ -39,7 +39,7 @@ from roost.engine.runner import Runner
 from roost.engine.scheduler import RUNS, Scheduler
 from roost.engine.standby import Tell, lease_when_free
 from roost.engine.stops import Stops
-from roost.engine.supervisor import Supervisor
+from roost.engine.supervisor import Supervisor, leaves
 from roost.engine.sweeper import Sweeper
 from roost.engine.sysevents import SystemEvents
 from roost.engine.timers import Timers
@@ -106,16 +106,17 @@ class Engine:
         """Serve under a fresh lease; what an earlier life of this gateway left is given its fate first. What is due is taken
         up, unless it is for somebody who only looks in.
 
-        A part that breaks is begun again. A lost lease ends it all with `Fenced`."""
+        A part that breaks is begun again, and all of them under a new lease if the old one ran out. One that another took
+        over ends it all with `Fenced`."""
         lease = await self.store.acquire_lease(self._named(gateway))
-        async with self._under(lease, on_time=on_time):
+        async with self._from(lease, on_time=on_time):
             yield lease
 
     @asynccontextmanager
     async def standing_by(self, gateway: Gateway, tell: Tell) -> AsyncIterator[Lease]:
         """Serve as soon as no other gateway does; `tell` hears what is waited for."""
-        free = lease_when_free(self.store, self.clock, self._named(gateway), tell)
-        async with self._under(await free) as lease:
+        lease = await lease_when_free(self.store, self.clock, self._named(gateway), tell)
+        async with self._from(lease):
             yield lease
 
     def _named(self, gateway: Gateway) -> Gateway:
@@ -125,10 +126,31 @@ class Engine:
         return self._book.current.house.shown.shared
 
     @asynccontextmanager
+    async def _from(self, lease: Lease, *, on_time: bool = True) -> AsyncIterator[None]:
+        """Serve under a lease, and under another where it ran out."""
+        with _told_plainly():
+            async with anyio.create_task_group() as group:
+                serves = anyio.Event()
+                group.start_soon(self._serve, lease, on_time, serves)
+                await serves.wait()
+                yield
+                group.cancel_scope.cancel()
+
+    async def _serve(self, lease: Lease, on_time: bool, serves: anyio.Event) -> None:
+        while True:
+            try:
+                async with self._under(lease, on_time=on_time):
+                    serves.set()
+                    await anyio.sleep_forever()
+            except Fenced as lost:
+                lease = await regained(self.store, self.clock, lease, self._named(lease.gateway))
+                _log.warning("%s; it serves again, with epoch %s", lost.message, lease.epoch)
+
+    @asynccontextmanager
     async def _under(self, lease: Lease, *, on_time: bool = True) -> AsyncIterator[Lease]:
         keep = self._supervisor.keep
         try:
-            with _told_plainly(lease):
+            with _told_plainly():
                 async with anyio.create_task_group() as group:
                     renewing = partial(renew, self.store, self.clock, lease, self._config_hash)
                     group.start_soon(partial(keep, "lease", renewing, longest_wait_ms=RENEW_AGAIN_MS))
@@ -259,7 +281,7 @@ class Engine:
 
 
 @contextmanager
-def _told_plainly(lease: Lease) -> Iterator[None]:
+def _told_plainly() -> Iterator[None]:
     """A lost lease is one error, however many parts found out."""
     try:
         yield
@@ -267,7 +289,4 @@ def _told_plainly(lease: Lease) -> Iterator[None]:
         lost, others = errors.split(Fenced)
         if lost is None or others is not None:
             raise
-        raise Fenced(
-            f"gateway {lease.gateway.name} lost the store: another one took it over, or it could not be written in time",
-            hint="look who serves now; start this one again when it may",
-        ) from errors
+        raise next(leaves(lost)) from errors

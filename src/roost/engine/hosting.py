@@ -70,6 +70,11 @@ class ChannelHost:
             self._scopes.pop(account).cancel()
 
     async def _run(self, account: Account, receive: Receive, scope: anyio.CancelScope) -> None:
-        with scope:
-            work = partial(self._channels[account].run, receive)
-            await self._supervisor.keep(f"channel {account}", work)
+        try:
+            with scope:
+                work = partial(self._channels[account].run, receive)
+                await self._supervisor.keep(f"channel {account}", work)
+        finally:
+            # Also with the lease: under the next one it is served again.
+            if self._scopes.get(account) is scope:
+                self._drop({account})

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import anyio
 
-from roost.core.errors import StoreUnavailable
+from roost.core.errors import Fenced, LeaseHeld, StoreUnavailable
 from roost.core.leases import RENEW_MS, Gateway, Lease
 from roost.ports import Clock, Store
+
+LOOK_MS = 500
 
 
 async def renew(store: Store, clock: Clock, lease: Lease, config_hash: Callable[[], str]) -> None:
@@ -17,6 +19,27 @@ async def renew(store: Store, clock: Clock, lease: Lease, config_hash: Callable[
         current = replace(lease, gateway=replace(lease.gateway, config_hash=config_hash()))
         lease = await store.renew_lease(current)
         await clock.sleep(RENEW_MS)
+
+
+async def regained(store: Store, clock: Clock, lost: Lease, gateway: Gateway) -> Lease:
+    """A new lease for who lost the old one by itself: it stood still, or could not reach the store, for longer than that
+    was held. Who lost it to another is told so."""
+    while True:
+        try:
+            held = {one.gateway.name: one.epoch for one in await store.gateways()}
+            if held.get(gateway.name, lost.epoch) != lost.epoch:
+                raise Fenced(
+                    f"gateway {gateway.name} lost the store: another one has its name",
+                    hint="look who serves now",
+                )
+            return await store.acquire_lease(gateway)
+        except LeaseHeld as error:
+            raise Fenced(
+                f"gateway {gateway.name} lost the store: it was taken over. {error.message}",
+                hint="look who serves now; start this one again when it may",
+            ) from error
+        except StoreUnavailable:
+            await clock.sleep(LOOK_MS)
 
 
 async def release(store: Store, lease: Lease) -> None:

@@ -1,6 +1,6 @@
 """Errors as clients are told them."""
 
-from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound, RoostError
+from roost.core.errors import Conflict, Fenced, Forbidden, InvalidInput, NotFound, RoostError
 from roost.protocol.frames import ErrorCode, Failure
 
 BROKEN = Failure(code=ErrorCode.UNAVAILABLE, message="something broke in the gateway")
@@ -15,9 +15,9 @@ def failure_of(error: RoostError) -> Failure:
         code = ErrorCode.INVALID_REQUEST
     else:
         code = ErrorCode.UNAVAILABLE
-    return Failure(
-        code=code, message=str(error), details={"code": error.code}, retryable=error.retryable or None
-    )
+    # Clients hold no claim: what is fenced is their gateway, which may have another lease soon.
+    again = error.retryable or isinstance(error, Fenced)
+    return Failure(code=code, message=str(error), details={"code": error.code}, retryable=again or None)
 
 
 def unknown_method(name: str) -> Failure:

@@ -279,20 +279,6 @@ async def test_a_lease_that_cannot_be_released_runs_out(clock: FakeClock) -> Non
     assert lease.live(clock.now())
 
 
-async def test_a_store_that_is_away_for_longer_than_the_lease_ends_the_gateway_with_a_word(
-    clock: FakeClock,
-) -> None:
-    bench = Bench(Failing(clock, renew_lease=[StoreUnavailable("the disk is full")] * 12), clock)
-
-    async def serve() -> None:
-        async with bench.engine().serving(HOME):
-            await pass_time(clock, 2 * LEASE_MS)
-            await anyio.sleep_forever()
-
-    with anyio.fail_after(60), pytest.raises(Fenced, match="could not be written in time"):
-        await serve()
-
-
 class Shaky(LoopbackChannel):
     """A channel whose connection breaks a few times before it holds."""
 

@@ -4,6 +4,7 @@ import pytest
 
 from roost.core.errors import (
     Conflict,
+    Fenced,
     Forbidden,
     InvalidInput,
     NotFound,
@@ -22,6 +23,7 @@ from roost.protocol.frames import ErrorCode
         (Conflict("x"), ErrorCode.INVALID_REQUEST, True),
         (Forbidden("x"), ErrorCode.FORBIDDEN, None),
         (StoreUnavailable("x"), ErrorCode.UNAVAILABLE, True),
+        (Fenced("x"), ErrorCode.UNAVAILABLE, True),
     ],
 )
 def test_an_error_is_told_with_its_own_code_and_whether_to_try_again(
