@@ -73,6 +73,28 @@ def test_what_holds_no_store_is_told_as_such(tmp_path: Path, postgres_server: st
     assert not (tmp_path / "new.db").exists()
 
 
+@pytest.mark.parametrize("command", [["db", "check"], ["gateway", "run"]])
+def test_an_address_that_cannot_be_read_is_told_in_a_line_without_its_password(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Said
+) -> None:
+    monkeypatch.setenv("ROOST_DATABASE_URL", "postgresql://roost:hun#ter2@127.0.0.1:1/roost")
+    assert main(command) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("roost: the database's address cannot be read (")
+    assert "hun" not in line
+    assert "ter2" not in line
+
+
+def test_a_port_that_is_none_is_told_to_programs_in_a_line(capsys: Said) -> None:
+    assert main(["db", "check", "postgresql://roost:hunter2@127.0.0.1:99999/roost", "--json"]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    error = json.loads(line)["error"]
+    assert (error["code"], error["message"]) == (
+        "invalid_input",
+        "the port in the database's address is no number from 1 to 65535",
+    )
+
+
 def test_a_backup_is_restored_and_what_it_replaces_is_named(talked: Path, typed: Typed, capsys: Said) -> None:
     backup = talked / "backup.db"
     assert main(["db", "backup", str(backup)]) == 0

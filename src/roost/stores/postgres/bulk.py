@@ -8,14 +8,13 @@ import asyncpg
 from roost.core.fleet import Fleet
 from roost.stores.bodies import load_body
 from roost.stores.migrations import refuse_older, steps_in
+from roost.stores.postgres.address import read_address, without_password
 from roost.stores.postgres.connection import (
     CONNECT_SECONDS,
     DRIVER_ERRORS,
     LOCK_MS,
     PostgresOptions,
-    read_address,
     translated,
-    without_password,
 )
 from roost.stores.postgres.dialect import SQL, numbered
 from roost.stores.postgres.migrating import MIGRATIONS, migrate

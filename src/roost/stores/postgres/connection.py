@@ -1,9 +1,8 @@
-"""Reaching the server: what an address says, connections that are ready for use, and errors a caller can act on."""
+"""Reaching the server: how it is used, connections that are ready for use, and errors a caller can act on."""
 
 import re
 from dataclasses import dataclass
 from typing import Any, TypeAlias
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
 
@@ -79,29 +78,6 @@ class PostgresOptions:
             f'BEGIN {mode}; SET LOCAL search_path = "{self.schema}"; SET LOCAL jit = off;{named}'
             f" SET LOCAL idle_in_transaction_session_timeout = {IDLE_MS}; SET LOCAL lock_timeout = {LOCK_MS}"
         )
-
-
-def read_address(address: str) -> tuple[str, PostgresOptions]:
-    """The address as the driver takes it, and what it says to us: `schema`, `connections`, `pooler`."""
-    parts = urlsplit(address)
-    given = dict(parse_qsl(parts.query))
-    usual = PostgresOptions()
-    schema = given.pop("schema", usual.schema)
-    connections = given.pop("connections", str(usual.connections))
-    pooler = given.pop("pooler", "false").lower()
-    if not connections.isdecimal() or pooler not in ("true", "false"):
-        raise InvalidInput(
-            "`connections` in the database's address is a number, `pooler` is true or false",
-            hint="postgresql://user@host/name?connections=10&pooler=false",
-        )
-    options = PostgresOptions(schema=schema, connections=int(connections), pooler=pooler == "true")
-    return urlunsplit(parts._replace(query=urlencode(given))), options
-
-
-def without_password(address: str) -> str:
-    """The address as it may be shown."""
-    parts = urlsplit(address)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
 
 
 def driver_settings(options: PostgresOptions) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import asyncpg
 from roost.core.figures import counted
 from roost.ports import Clock
 from roost.stores.migrations import steps_in
+from roost.stores.postgres.address import read_address, without_password
 from roost.stores.postgres.checking import CheckedTables
 from roost.stores.postgres.connection import (
     DRIVER_ERRORS,
@@ -16,10 +17,8 @@ from roost.stores.postgres.connection import (
     PostgresOptions,
     driver_settings,
     open_pool,
-    read_address,
     refuse_old_server,
     translated,
-    without_password,
 )
 from roost.stores.postgres.dialect import SQL, numbered
 from roost.stores.postgres.migrating import MIGRATIONS, migrate
