@@ -8,6 +8,7 @@ from roost.stores.postgres.connection import PostgresOptions
 
 _HOST = re.compile(r"(?:\[[^\[\]]+\]|[^\[\]:]*)(?::(?P<port>.*))?", re.DOTALL)
 _SPELLED = "write postgresql://user:password@host:port/name, and percent-encode # / @ : ? % [ ] in the password: %23 is #"
+_SERVERS = ("any", "primary", "standby", "prefer-standby", "read-write", "read-only")
 
 
 def read_address(address: str) -> tuple[str, PostgresOptions]:
@@ -23,6 +24,11 @@ def read_address(address: str) -> tuple[str, PostgresOptions]:
         raise InvalidInput(
             "`connections` in the database's address is a number, `pooler` is true or false",
             hint="postgresql://user@host/name?connections=10&pooler=false",
+        )
+    if (servers := given.get("target_session_attrs", "any")) not in _SERVERS:
+        raise InvalidInput(
+            f"`target_session_attrs` in the database's address cannot be {servers!r}",
+            hint=f"give one of {', '.join(_SERVERS)}",
         )
     options = PostgresOptions(schema=schema, connections=int(connections), pooler=pooler == "true")
     return urlunsplit(parts._replace(query=urlencode(given))), options

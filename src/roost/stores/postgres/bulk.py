@@ -3,8 +3,6 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-import asyncpg
-
 from roost.core.fleet import Fleet
 from roost.stores.bodies import load_body
 from roost.stores.migrations import refuse_older, steps_in
@@ -14,6 +12,7 @@ from roost.stores.postgres.connection import (
     DRIVER_ERRORS,
     LOCK_MS,
     PostgresOptions,
+    connect,
     translated,
 )
 from roost.stores.postgres.dialect import SQL, numbered
@@ -136,7 +135,7 @@ async def _connected(address: str) -> AsyncIterator[tuple[Connection, PostgresOp
     driver, options = read_address(address)
     where = without_password(address)
     try:
-        connection = await asyncpg.connect(driver, timeout=CONNECT_SECONDS, statement_cache_size=0)
+        connection = await connect(driver, timeout=CONNECT_SECONDS, statement_cache_size=0)
         try:
             yield connection, options, where
         finally:

@@ -3,8 +3,6 @@
 import logging
 from collections.abc import Callable
 
-import asyncpg
-
 from roost.core.figures import counted
 from roost.ports import Clock
 from roost.stores.migrations import steps_in
@@ -15,6 +13,7 @@ from roost.stores.postgres.connection import (
     IDLE_MS,
     WORKER,
     PostgresOptions,
+    connect,
     driver_settings,
     open_pool,
     refuse_old_server,
@@ -141,7 +140,7 @@ class PostgresStore(StoreVerbs):
 
 async def _prepare(address: str, options: PostgresOptions, where: str) -> None:
     try:
-        connection = await asyncpg.connect(address, **driver_settings(options))
+        connection = await connect(address, **driver_settings(options))
         try:
             version = connection.get_server_version()
             refuse_old_server((version.major, version.minor))
