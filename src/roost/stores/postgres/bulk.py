@@ -16,7 +16,7 @@ from roost.stores.postgres.connection import (
     translated,
 )
 from roost.stores.postgres.dialect import SQL, numbered
-from roost.stores.postgres.migrating import MIGRATIONS, migrate
+from roost.stores.postgres.migrating import MIGRATIONS, migrate, version_in
 from roost.stores.postgres.rows import Connection
 from roost.stores.postgres.search_rows import search_row
 from roost.stores.postgres.tables import PostgresTables
@@ -36,9 +36,7 @@ class PostgresBulk:
         self.where = where
 
     async def version(self) -> int:
-        if await self._connection.fetchval("SELECT to_regclass('roost_schema') IS NULL"):
-            return 0
-        return int(await self._connection.fetchval("SELECT version FROM roost_schema"))
+        return await version_in(self._connection, self._schema)
 
     async def fleet(self) -> Fleet:
         tables = PostgresTables(self._connection, TENANT, None)
