@@ -8,6 +8,7 @@ from roost.stores.postgres.connection import PostgresOptions
 
 _HOST = re.compile(r"(?:\[[^\[\]]+\]|[^\[\]:]*)(?::(?P<port>.*))?", re.DOTALL)
 _SPELLED = "write postgresql://user:password@host:port/name, and percent-encode # / @ : ? % [ ] in the password: %23 is #"
+_PORT = "5432"
 _SERVERS = ("any", "primary", "standby", "prefer-standby", "read-write", "read-only")
 
 
@@ -35,9 +36,24 @@ def read_address(address: str) -> tuple[str, PostgresOptions]:
 
 
 def without_password(address: str) -> str:
-    """The address as it may be shown."""
-    parts = _split(address)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
+    """The address as it may be shown: where the server is, the database, and the schema if it is not the usual one."""
+    parts, schema = _split(address), read_address(address)[1].schema
+    shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    return shown if schema == PostgresOptions().schema else f"{shown}?schema={schema}"
+
+
+def identity(address: str) -> tuple[str, ...]:
+    """What all addresses of a store have in common that name its server alike, whoever uses it and however."""
+    driver, options = read_address(address)
+    parts = urlsplit(driver)
+    given = dict(parse_qsl(parts.query))
+    before, _, named = parts.netloc.rpartition("@")
+    user = before.partition(":")[0] or given.get("user", "")
+    database = parts.path.removeprefix("/") or given.get("dbname") or given.get("database") or user
+    port = _PORT if named else given.get("port", _PORT)
+    hosts = (unquote(one) for one in (named or given.get("host", "")).split(","))
+    places = (one if _port_of(one) else f"{one}:{port}" for one in hosts)
+    return (*places, unquote(database), options.schema)
 
 
 def _split(address: str) -> SplitResult:
@@ -65,13 +81,17 @@ def _refuse_wrong_hosts(hosts: str, given: dict[str, str]) -> None:
     for host in hosts.split(",") if hosts else given.get("host", "/").split(","):
         if host.startswith("/"):
             continue
-        found = _HOST.fullmatch(host)
-        if not host or found is None:
+        if not host or _HOST.fullmatch(host) is None:
             raise _unreadable()
-        if found["port"]:
-            ports.append(unquote(found["port"]))
+        if port := _port_of(host):
+            ports.append(unquote(port))
     if not all(port.isascii() and port.isdecimal() and 0 < int(port) < 1 << 16 for port in ports):
         raise InvalidInput(
             "the port in the database's address is no number from 1 to 65535",
             hint=_SPELLED,
         )
+
+
+def _port_of(host: str) -> str | None:
+    found = _HOST.fullmatch(host)
+    return None if found is None else found["port"]

@@ -3,7 +3,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from roost.core.errors import InvalidInput
-from roost.stores.postgres.address import read_address, without_password
+from roost.stores.postgres.address import identity, read_address, without_password
 from roost.stores.postgres.connection import PostgresOptions
 
 ADDRESS = "postgresql://ida:hunter2@db.test:5432/roost"
@@ -22,6 +22,31 @@ def test_an_address_says_how_the_server_is_used_and_the_driver_does_not_hear_of_
 def test_what_an_address_cannot_mean_is_refused(query: str) -> None:
     with pytest.raises(InvalidInput):
         read_address(f"{ADDRESS}?{query}")
+
+
+def test_an_address_is_shown_with_a_schema_that_is_not_the_usual_one() -> None:
+    assert without_password(f"{ADDRESS}?schema=second&sslmode=require") == (
+        "postgresql://db.test:5432/roost?schema=second"
+    )
+    assert without_password(f"{ADDRESS}?schema=roost") == "postgresql://db.test:5432/roost"
+    assert without_password("postgresql://ida@/roost?host=/run") == "postgresql:///roost"
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        ("postgres://bob@db.test/roost?connections=3&sslmode=require", True),
+        ("postgresql://db.test:5432/roost?schema=roost", True),
+        ("postgresql://db.test/?dbname=roost", True),
+        ("postgresql://roost@/?host=db.test", True),
+        ("postgresql://db.test:5433/roost", False),
+        ("postgresql://db.test/other", False),
+        ("postgresql://elsewhere.test/roost", False),
+        ("postgresql://db.test/roost?schema=second", False),
+    ],
+)
+def test_addresses_of_one_store_are_known_by_server_database_and_schema(other: str, same: bool) -> None:
+    assert (identity(ADDRESS) == identity(other)) is same
 
 
 def test_an_address_is_shown_without_user_password_and_parameters() -> None:
