@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, tzinfo
 from pathlib import Path
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import anyio
 
@@ -25,8 +25,16 @@ class SystemClock:
         return asyncio.get_running_loop().call_later(milliseconds / 1000, act).cancel
 
 
-def host_zone(file: Path = _ZONE_FILE) -> tzinfo:
-    """The zone of this machine, daylight saving included; UTC where it states none."""
+def host_zone(file: Path = _ZONE_FILE, *, named: str | None = None) -> tzinfo:
+    """The zone of this machine, daylight saving included; UTC where it states none. `named` is what `TZ` says: it goes
+    before, where it is the name of a zone."""
+    try:
+        return ZoneInfo((named or "").removeprefix(":"))
+    except (OSError, ValueError, ZoneInfoNotFoundError):
+        return _zone_in(file)
+
+
+def _zone_in(file: Path) -> tzinfo:
     try:
         with file.open("rb") as data:
             return ZoneInfo.from_file(data, key="localtime")

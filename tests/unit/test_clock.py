@@ -1,9 +1,10 @@
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from zoneinfo import TZPATH
+from zoneinfo import TZPATH, ZoneInfo
 
 import anyio
+import pytest
 
 from roost.clock import SystemClock, host_zone
 from roost.ports import Clock
@@ -52,3 +53,13 @@ def test_a_host_without_a_zone_keeps_utc(tmp_path: Path) -> None:
     (tmp_path / "broken").write_bytes(b"no zone")
     assert host_zone(tmp_path / "missing") is UTC
     assert host_zone(tmp_path / "broken") is UTC
+
+
+@pytest.mark.parametrize("named", ["Asia/Tokyo", ":Asia/Tokyo"])
+def test_a_zone_that_the_environment_names_goes_before_that_of_the_host(tmp_path: Path, named: str) -> None:
+    assert host_zone(tmp_path / "missing", named=named) == ZoneInfo("Asia/Tokyo")
+
+
+@pytest.mark.parametrize("named", ["", ":", "UTC+3", "<+03>-3", "Europe", "/etc/localtime", "../Tokyo", "\0"])
+def test_what_names_no_zone_leaves_that_of_the_host(tmp_path: Path, named: str) -> None:
+    assert host_zone(tmp_path / "missing", named=named) is UTC

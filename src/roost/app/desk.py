@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from roost.app.scanning import secret_scanner
 from roost.app.spawnrules import spawn_rules
-from roost.clock import host_zone
+from roost.app.zones import zone_of
 from roost.config import Loaded, policies
 from roost.config.agents import Agent
 from roost.core.addresses import Account
@@ -67,7 +67,7 @@ class Desk:
         self._scanner = secret_scanner(loaded)
         self._threads = threads
         self._stop = stop
-        self._zones = zones_of(policies.user_zone(loaded.settings) or host_zone())
+        self._zones = zones_of(zone_of(loaded))
         self._terms: dict[str, _Terms] = {}
         self._agents = tuple(map(_known_agent, self._settings.agents.list))
 

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from roost.app.places import database_file, log_file
+from roost.app.opening import shown_store
+from roost.app.places import log_file
 from roost.config import Loaded
 from roost.engine.gateway import Engine
 from roost.server.auth import Authenticator
@@ -31,7 +32,7 @@ def housed(
         version=version,
         boot_id=engine.new_id(),
         started_at=engine.clock.now(),
-        store_path=str(database_file(loaded.sources.home)),
+        store_path=shown_store(loaded),
         auth_mode=auth_mode,
         log=str(log_file(loaded.sources.home)),
         drain_ms=drain_ms,

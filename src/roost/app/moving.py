@@ -1,5 +1,6 @@
 """Whole stores: brought up to date, looked at, copied from one database to another."""
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from roost.app.opening import driver_missing, is_address, named_store, open_name
 from roost.app.places import database_file
 from roost.clock import SystemClock
 from roost.config import Loaded
+from roost.core.errors import InvalidInput
 from roost.stores.migrations import steps_in
 from roost.stores.sql import bulk
 from roost.stores.sql.bulk import Bulk, Progress
@@ -49,9 +51,10 @@ class Glanced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """A store by its file or address, and what is done to it as a whole."""
+    """A store by its file or address, and what is done to it as a whole; `identity` is the same for the same store."""
 
     name: str
+    identity: tuple[str, ...]
     known: int
     is_there: bool
     reading: Opened
@@ -107,6 +110,11 @@ async def copy_store(
     """Every row of one store, by default the configured one, to another: all of it or nothing; how many of each table.
     `begin` hears of how many rows there will be progress."""
     whence, whither = _place(source or named_store(loaded)), _place(target)
+    if whence.identity == whither.identity:
+        raise InvalidInput(
+            "what is to be copied and where it is to go are one store",
+            hint="name another one with --to, of another database or schema, or a new file",
+        )
     async with whence.source() as theirs, whither.target() as ours:
         begin(2 * sum((await bulk.counts(theirs)).values()))
         return await bulk.copy(theirs, ours, progress)
@@ -120,6 +128,7 @@ def _file(path: Path) -> _Place:
     file, now = database_file(path) if path.is_dir() else path, SystemClock().now
     return _Place(
         name=str(file),
+        identity=(os.path.realpath(file),),
         known=steps_in(MIGRATIONS)[-1].number,
         is_there=file.exists(),
         reading=partial(sqlite.reading, file, now),
@@ -131,11 +140,13 @@ def _file(path: Path) -> _Place:
 def _server(address: str) -> _Place:
     try:
         from roost.stores.postgres import bulk as postgres  # noqa: PLC0415 — only those load its driver who need it
+        from roost.stores.postgres.address import identity  # noqa: PLC0415 — the same
         from roost.stores.postgres.migrating import MIGRATIONS as STEPS  # noqa: PLC0415 — the same
     except ModuleNotFoundError as error:
         raise driver_missing(error) from error
     return _Place(
         name=address,
+        identity=identity(address),
         known=steps_in(STEPS)[-1].number,
         is_there=True,
         reading=partial(postgres.reading, address),

@@ -44,6 +44,16 @@ def named_store(loaded: Loaded) -> str:
     return str(database_file(loaded.sources.home)) if server is None else server.reveal()
 
 
+def shown_store(loaded: Loaded) -> str:
+    """The same as it may be shown, once it was opened."""
+    name = named_store(loaded)
+    if not is_address(name):
+        return name
+    from roost.stores.postgres.address import without_password  # noqa: PLC0415 — only those load its driver who need it
+
+    return without_password(name)
+
+
 def is_address(store: str) -> bool:
     return store.startswith(ADDRESS)
 

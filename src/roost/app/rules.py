@@ -8,7 +8,7 @@ from roost.app.auditing import audited
 from roost.app.casting import Director, SessionTools
 from roost.app.places import export_folder
 from roost.app.scanning import known_secrets, secret_scanner
-from roost.clock import host_zone
+from roost.app.zones import zone_of
 from roost.config import Loaded, as_document, config_hash, policies, shared_hash
 from roost.config import gateway as config
 from roost.config.beats import beats
@@ -35,7 +35,7 @@ def engine_rules(
     settings = loaded.settings
     configured = {channel: policies.channel_policy(settings, channel) for channel in settings.channels}
     lanes = policies.lane_limits(settings, os.cpu_count() or 1)
-    zone = policies.user_zone(settings) or host_zone()
+    zone = zone_of(loaded)
     return Rules(
         cast=Director(loaded, registry, zone, session_tools).cast,
         doors={**doors, **configured},

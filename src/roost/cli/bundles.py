@@ -52,7 +52,8 @@ async def unbundle(
     ] = False,
     here: Local = LOCAL,
 ) -> int:
-    """Take in a session from such a file, all of it or nothing. No gateway may run meanwhile."""
+    """Take in a session from such a file, all of it or nothing. No gateway may run meanwhile, unless the store is on
+    PostgreSQL."""
     report = await import_packed(here.loaded(), file, agent=agent, fork=fork, dry_run=dry_run)
     lines = report.dry_lines() if dry_run else report.lines()
     tell(report.entries, report.complete, lines, here, kept=not dry_run)

@@ -26,7 +26,7 @@ async def openclaw(
     here: Local = LOCAL,
 ) -> int:
     """Take in the conversations of an OpenClaw folder, which is not changed; 1 if one could not be read. No gateway may
-    run meanwhile."""
+    run meanwhile, unless the store is on PostgreSQL."""
     quiet = here.json or not sys.stdout.isatty()
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console(), transient=True, disable=quiet) as bar:
@@ -47,7 +47,8 @@ async def session(
     dry_run: Annotated[bool, Parameter(help="Read everything and keep nothing.", negative="")] = False,
     here: Local = LOCAL,
 ) -> int:
-    """Take in one conversation from its transcripts; 1 if it could not be read. No gateway may run meanwhile."""
+    """Take in one conversation from its transcripts; 1 if it could not be read. No gateway may run meanwhile,
+    unless the store is on PostgreSQL."""
     report = await import_session(here.loaded(), path, key=key, agent=agent, dry_run=dry_run)
     lines = report.dry_lines() if dry_run else report.lines()
     tell(report.entries, report.complete, lines, here, kept=not dry_run)

@@ -12,6 +12,7 @@ from roost.core.oneline import one_line
 from roost.protocol.families.points import DELETE, DIFF, LIST, LOAD, SAVE, Differing, Messages
 
 LINE = 160
+MAIN = "main"
 
 app = App(name="points", help="Save points: moments of a conversation to go back to.")
 
@@ -20,7 +21,7 @@ Session = Annotated[str, Parameter(help="Which session.")]
 
 
 @app.command
-async def save(name: Name, *, session: Session = "main", where: Where = HERE) -> int:
+async def save(name: Name, *, session: Session = MAIN, where: Where = HERE) -> int:
     """Give the moment at which a session is a name."""
     async with anywhere(where) as client:
         found = await client.call(SAVE, {"key": session, "name": name})
@@ -30,7 +31,7 @@ async def save(name: Name, *, session: Session = "main", where: Where = HERE) ->
 
 @app.command(name="list")
 @app.default
-async def list_points(*, session: Session = "main", where: Where = HERE) -> int:
+async def list_points(*, session: Session = MAIN, where: Where = HERE) -> int:
     """The oldest first."""
     async with anywhere(where) as client:
         found = await client.call(LIST, {"key": session})
@@ -39,7 +40,7 @@ async def list_points(*, session: Session = "main", where: Where = HERE) -> int:
         found,
         ("name", "when", "model"),
         ((one.get("name"), ago(one.get("at"), found["ts"]), one.get("model")) for one in found["points"]),
-        "no save points yet; `roost sessions points save NAME` makes one",
+        _none(session),
     )
     return 0
 
@@ -49,7 +50,7 @@ async def diff(
     before: Name,
     after: Annotated[str | None, Parameter(help="The other one; by default, how it is now.")] = None,
     *,
-    session: Session = "main",
+    session: Session = MAIN,
     limit: Annotated[int, Parameter(help="At most so many messages of each.")] = 50,
     where: Where = HERE,
 ) -> int:
@@ -65,7 +66,7 @@ async def diff(
 
 
 @app.command
-async def load(name: Name, *, session: Session = "main", where: Where = HERE) -> int:
+async def load(name: Name, *, session: Session = MAIN, where: Where = HERE) -> int:
     """Go on from one in a session of its own, with the settings of then; says its key."""
     async with anywhere(where) as client:
         found = await client.call(LOAD, {"key": session, "name": name})
@@ -74,12 +75,24 @@ async def load(name: Name, *, session: Session = "main", where: Where = HERE) ->
 
 
 @app.command
-async def rm(name: Name, *, session: Session = "main", where: Where = HERE) -> int:
+async def rm(name: Name, *, session: Session = MAIN, where: Where = HERE) -> int:
     """Forget one; nothing that was said goes."""
     async with anywhere(where) as client:
         found = await client.call(DELETE, {"key": session, "name": name})
     answer(where, found, f"{found['key']} has no save point {found['name']} any more")
     return 0
+
+
+def _none(session: str) -> str:
+    """Whoever named no session may mean another than the one that was looked at."""
+    if session == MAIN:
+        return (
+            "the main session has no save points yet: `roost sessions points save NAME` makes one,"
+            " and `--session KEY` names another session"
+        )
+    return (
+        f"{session} has no save points yet: `roost sessions points save NAME --session {session}` makes one"
+    )
 
 
 def _show(found: Differing) -> None:

@@ -4,7 +4,7 @@ Who names a gateway and its token needs nothing of the configuration here, which
 """
 
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from roost import __version__
 from roost.cli.absence import LONGEST_S, Watch
 from roost.cli.here import Local
-from roost.client import Absence, Client, Trust
+from roost.client import Absence, Client, Refused, Trust
 from roost.client.handshake import Introduction
 from roost.core.secrets import Secret
 from roost.protocol.families.status import HEALTH
@@ -71,5 +71,11 @@ async def _elsewhere(url: str, where: Where, absence: Absence) -> AsyncIterator[
     token = Secret(where.token) if where.token else where.loaded().token_of_process
     trust = Trust(fingerprint=where.tls_fingerprint, clear_text=where.dangerously_allow_clear_text)
     who = Introduction(version=__version__, token=token)
-    async with Client(url, who=who, trust=trust, absence=absence) as client:
+    async with AsyncExitStack() as stack:
+        try:
+            client = await stack.enter_async_context(Client(url, who=who, trust=trust, absence=absence))
+        except Refused as error:
+            if token is None:
+                error.hint += "; the configured one is not shown to another address"
+            raise
         yield client

@@ -106,7 +106,7 @@ def _told(refusal: Refused) -> Exception:
     """A gateway that is about to serve is tried again; one that does not know us is not."""
     if refusal.wire_code == ErrorCode.UNAVAILABLE:
         return Starting(str(refusal))
-    refusal.hint = "give the gateway's token with --token, or set `gateway.auth.token`"
+    refusal.hint = "give the gateway's token with `--token` or `ROOST_GATEWAY_TOKEN`"
     return refusal
 
 

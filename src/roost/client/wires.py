@@ -16,6 +16,8 @@ from roost.core.errors import InvalidInput
 from roost.protocol.handshake import MAX_PAYLOAD
 
 OPEN_S = 10
+# How an answer in clear text is told by the versions of the library.
+_NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"})
 
 
 class Wire(Protocol):
@@ -87,6 +89,11 @@ async def _connected(url: str, trust: Trust) -> ClientConnection:
             hint="give the fingerprint that the gateway says when it starts with --tls-fingerprint",
         ) from error
     except (OSError, InvalidHandshake, TimeoutError) as error:
+        if isinstance(error, ssl.SSLError) and error.reason in _NO_TLS:
+            raise Unreachable(
+                f"what answers at {url} speaks no TLS",
+                hint="write ws:// for it, or give that gateway a certificate: `gateway.tls`",
+            ) from error
         raise Unreachable(
             f"no gateway answers at {url}: {_why(error)}",
             hint="start one with `roost gateway run`",
@@ -94,7 +101,10 @@ async def _connected(url: str, trust: Trust) -> ClientConnection:
 
 
 def _why(error: Exception) -> str:
-    """In the words of the system where it has some: those of the event loop name its own call."""
+    """In the words of the system where it has some: those of the event loop name its own call. The numbers of TLS are none
+    of the system's."""
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed: {(error.reason or str(error)).replace('_', ' ').lower()}"
     if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
         return os.strerror(error.errno).lower()
     return str(error) or type(error).__name__

@@ -125,7 +125,8 @@ class AgentDefaults(Section):
         Count, about("Characters of all of them; at most one for every two tokens of the model's window.")
     ] = 150_000
     user_timezone: Annotated[
-        ZoneName | None, about("Time zone of days: resets, notes. Unset: the host's.")
+        ZoneName | None,
+        about("Time zone of days: resets, notes. Unset: the one that `TZ` names, else the host's."),
     ] = None
     max_concurrent: Annotated[
         Positive | None, about("Runs at once in each gateway. Unset: 4 per core, at least 8.")

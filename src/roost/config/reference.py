@@ -32,6 +32,8 @@ a program printed is asked for again at each change of the file.
 - `${NAME}` inside a text is replaced by that environment variable, which must be set; `$${` stands for `${`.
 - Numbers may be written as text, so `"${PORT}"` works. `null` is refused: leave the key out.
 - Paths: `~` is the home folder, others are relative to `ROOST_HOME`.
+- The host's time zone is the one that `TZ` names (`Europe/Berlin`, with or without a `:` before it), else that of
+  `/etc/localtime`; a `TZ` that names none, such as `UTC+3`, is passed over.
 - Durations are `250ms`, `30s`, `5m`, `1.5h`, `30d`; sizes `512kb`, `10gb` (1kb is 1024 bytes).
 - A credential is a text, `{env: "NAME"}` or `{file: "PATH"}` (mode 0600); an empty one is refused. A provider's may
   also be `{command: ["program", "argument"]}`, run when it is needed: `bw get`, `gopass show`, `op read`, `pass show`,

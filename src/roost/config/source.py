@@ -18,14 +18,16 @@ from roost.config.validation import validate
 from roost.core.secrets import Secret
 
 HOME, FILE, TOKEN, DATABASE = "ROOST_HOME", "ROOST_CONFIG", "ROOST_GATEWAY_TOKEN", "ROOST_DATABASE_URL"
+# As every program of the host reads it.
+ZONE = "TZ"
 STORE_FILE = "roost.db"
 _OVERRIDES: Mapping[str, Loc] = {TOKEN: ("gateway", "auth", "token"), DATABASE: ("database",)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """What the settings were read from; `variables` are the overriding ones that were set, and
-    `credentials` the files that hold some."""
+    """What the settings were read from; `variables` are the overriding ones that were set,
+    `credentials` the files that hold some, and `zone` what the environment says of the host's time zone."""
 
     home: Path
     file: Path
@@ -33,6 +35,7 @@ class Sources:
     variables: tuple[str, ...]
     user: Path
     credentials: tuple[Path, ...] = ()
+    zone: str | None = None
 
     def resolve(self, path: str) -> Path:
         """A path as the configuration writes it: `~` is the user's home, the rest lies below `ROOST_HOME`."""
@@ -153,6 +156,7 @@ class ConfigSource:
                 variables=variables,
                 user=self._user,
                 credentials=tuple(around.files),
+                zone=self.environ.get(ZONE),
             ),
             read_again=self.read,
         )

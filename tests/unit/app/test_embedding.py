@@ -1,6 +1,7 @@
 """A gateway within this process."""
 
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -13,6 +14,7 @@ from roost.core.errors import LeaseHeld
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.families.cron import ADD, RUNS
 from roost.protocol.families.sessions import LIST, SUBSCRIBE
+from tests import postgres
 
 
 async def test_a_turn_is_said_followed_and_found_again(tmp_path: Path) -> None:
@@ -28,6 +30,33 @@ async def test_a_turn_is_said_followed_and_found_again(tmp_path: Path) -> None:
         async with roost.open(home) as client:
             (row,) = (await client.call(LIST))["sessions"]
             assert row["key"] == client.hello.main_key
+
+
+async def test_on_a_server_two_work_side_by_side(tmp_path: Path, postgres_server: str) -> None:
+    await postgres.empty(postgres_server)
+    home = {"ROOST_HOME": str(tmp_path), "ROOST_DATABASE_URL": postgres_server}
+    with anyio.fail_after(60):
+        async with roost.open(home) as one, roost.open(home) as other:
+            await one.ask("what is a session?")
+            (row,) = (await other.call(LIST))["sessions"]
+            assert row["key"] == one.hello.main_key
+
+
+async def test_clients_are_told_where_the_store_is_that_is_used(tmp_path: Path, postgres_server: str) -> None:
+    server = postgres_server.replace("roost@", "roost:hunter2@")
+    for database, told in (
+        ({}, str(tmp_path / "roost.db")),
+        ({"ROOST_DATABASE_URL": server}, "postgresql:///postgres"),
+        ({"ROOST_DATABASE_URL": f"{server}&schema=told"}, "postgresql:///postgres?schema=told"),
+    ):
+        with anyio.fail_after(60):
+            async with roost.open({"ROOST_HOME": str(tmp_path), **database}) as client:
+                stand: Any = await client.call("status")
+                listed = await client.call(LIST)
+                changed: Any = await client.call("sessions.patch", {"key": "main", "label": None})
+                jobs: Any = await client.call("cron.status")
+        paths = [*stand["sessions"]["paths"], *(one["path"] for one in stand["sessions"]["byAgent"])]
+        assert {*paths, listed["path"], changed["path"], jobs["storePath"]} == {told}
 
 
 async def test_changes_are_heard(tmp_path: Path) -> None:

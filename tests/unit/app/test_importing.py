@@ -12,6 +12,7 @@ from roost.core.errors import Conflict, LeaseHeld
 from roost.core.leases import Gateway
 from roost.core.queries import SessionQuery
 from roost.transfer.report import ImportReport, Item
+from tests import postgres
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "openclaw"
 
@@ -37,6 +38,23 @@ async def test_a_store_that_is_served_is_not_written_to(tmp_path: Path) -> None:
     async with open_held_store(loaded, Gateway(name="other", holder="process 1")):
         with pytest.raises(LeaseHeld, match="process 1"):
             await imported(tmp_path, dry_run=False)
+
+
+async def test_a_server_takes_conversations_in_beside_the_gateways_that_serve(
+    tmp_path: Path, postgres_server: str
+) -> None:
+    here = load({"ROOST_HOME": str(tmp_path / "a")})
+    there = load({"ROOST_HOME": str(tmp_path / "b"), "ROOST_DATABASE_URL": postgres_server})
+    await postgres.empty(postgres_server)
+    await import_folder(here, FIXTURE, agent=None, dry_run=False, progress=list[Item]().append)
+    await bundle_session(here, "main", file := tmp_path / "x.zip")
+    async with open_held_store(there, Gateway(name="other", holder="process 1")) as store:
+        packed = await import_packed(there, file, agent=None, fork=True, dry_run=False)
+        report = await import_folder(there, FIXTURE, agent=None, dry_run=False, progress=list[Item]().append)
+        kept = (await store.list_sessions(SessionQuery(archived=None, limit=100))).rows
+    assert packed.complete
+    assert report.entries > 0
+    assert len(kept) > len(packed.items) > 0
 
 
 async def test_a_bundle_is_taken_in_tried_and_forked(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from roost.app.opening import open_engine
 from roost.clock import SystemClock
 from roost.config import Loaded, load
 from roost.core.addressed import Addressed
-from roost.core.errors import LeaseHeld
+from roost.core.errors import InvalidInput, LeaseHeld
 from roost.core.leases import Gateway
 from roost.core.principals import OWNER
 from roost.ports import Accepted
@@ -76,6 +76,20 @@ async def test_conversations_go_on_after_a_copy(tmp_path: Path, postgres_server:
     back = tmp_path / "back" / "roost.db"
     await copy_store(there, None, str(back), totals.append, lambda rows: None)
     assert (await check_store(there, str(back))).faults == ()
+
+
+@pytest.mark.parametrize(
+    "address", ["postgresql://roost:secret@db.test/roost?connections=3", "postgresql://db.test:5432/roost"]
+)
+async def test_a_store_is_not_copied_to_itself_and_nothing_is_opened_to_find_out(
+    tmp_path: Path, address: str
+) -> None:
+    there = load({"ROOST_HOME": str(tmp_path), "ROOST_DATABASE_URL": "postgresql://ida@db.test/roost"})
+    with pytest.raises(InvalidInput, match="are one store"):
+        await copy_store(there, None, address, lambda total: None, lambda rows: None)
+    with pytest.raises(InvalidInput, match="are one store"):
+        await copy_store(here(tmp_path), None, str(tmp_path), lambda total: None, lambda rows: None)
+    assert not (tmp_path / "roost.db").exists()
 
 
 async def test_a_store_in_use_is_not_copied(tmp_path: Path) -> None:

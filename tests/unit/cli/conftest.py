@@ -55,10 +55,9 @@ def served(home: Path) -> Iterator[Served]:
 
 
 @contextmanager
-def serving(home: Path, port: int | None = None) -> Iterator[Served]:
-    opened = open_gateway(
-        load({"ROOST_HOME": str(home)}), version="1", tell=list[RoostError]().append, port=port
-    )
+def serving(home: Path, port: int | None = None, **environ: str) -> Iterator[Served]:
+    loaded = load({"ROOST_HOME": str(home), **environ})
+    opened = open_gateway(loaded, version="1", tell=list[RoostError]().append, port=port)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(opened) as gateway:
         yield gateway
 

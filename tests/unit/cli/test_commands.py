@@ -346,6 +346,21 @@ def test_save_points_are_made_compared_loaded_and_forgotten(served: Served, told
     assert as_json(told, "sessions", "points", "rm", "third")["name"] == "third"
 
 
+def test_who_names_no_session_is_told_that_the_main_one_has_no_save_points(
+    served: Served, told: Told
+) -> None:
+    told("agent", "-m", "what is a session?", "--session", "work")
+    told("sessions", "points", "save", "early", "--session", "work")
+    told("agent", "-m", "what is a run?")
+    for command in (("sessions", "points"), ("sessions", "points", "list")):
+        assert told(*command).startswith("the main session has no save points yet: ")
+        assert "`--session KEY` names another session" in told(*command)
+    told("sessions", "points", "rm", "early", "--session", "work")
+    assert told("sessions", "points", "--session", "work") == (
+        "work has no save points yet: `roost sessions points save NAME --session work` makes one\n"
+    )
+
+
 def test_a_session_is_taken_elsewhere_in_one_file(
     told: Told, home: Path, tmp_path: Path, elsewhere: Callable[[], None]
 ) -> None:

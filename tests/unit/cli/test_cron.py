@@ -3,7 +3,10 @@
 import json
 import re
 from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -11,6 +14,7 @@ from roost.app.serving import Served
 from roost.cli.cron import Wish
 from roost.cli.main import main
 from roost.core.errors import InvalidInput
+from tests.unit.cli.conftest import serving
 
 Told = Callable[..., str]
 
@@ -161,3 +165,12 @@ def test_what_is_missing_is_named_as_it_is_typed(capsys: pytest.CaptureFixture[s
     assert "--at, --every or --cron" in time
     assert "-m or --event" in work
     assert "nothing is to be changed" in change
+
+
+def test_a_schedule_goes_by_the_zone_that_the_environment_of_the_gateway_names(
+    home: Path, told: Told
+) -> None:
+    with serving(home, TZ="Asia/Tokyo"):
+        job = as_json(told, "add", "z", "--cron", "0 7 * * *", "-m", "x")
+    due = datetime.fromtimestamp(job["state"]["nextRunAtMs"] / 1_000, ZoneInfo("Asia/Tokyo"))
+    assert (due.hour, due.minute) == (7, 0)

@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 import apsw
+import asyncpg
 import pytest
+from anyio import to_thread
 
 from roost.app.moving import Checked
 from roost.cli.db import _advice
@@ -71,6 +73,52 @@ def test_what_holds_no_store_is_told_as_such(tmp_path: Path, postgres_server: st
         assert main(["db", "check", place]) == 1
         assert "There is no store of Roost in it" in capsys.readouterr().out
     assert not (tmp_path / "new.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("user", "schema", "told"),
+    [
+        ("roost", "not_there", "There is no store of Roost in it"),
+        ("roost", "of_others", "the schema of_others belongs to another program"),
+        ("visitor", "of_roost", "the schema of_roost does not let this user work"),
+    ],
+)
+async def test_no_store_and_one_that_may_not_be_used_and_what_is_another_programs_are_told_apart(
+    postgres_server: str, capsys: Said, user: str, schema: str, told: str
+) -> None:
+    connection = await asyncpg.connect(postgres_server)
+    await connection.execute(
+        "DROP SCHEMA IF EXISTS of_roost, of_others CASCADE; DROP ROLE IF EXISTS visitor; CREATE ROLE visitor LOGIN;"
+        "CREATE SCHEMA of_roost; CREATE TABLE of_roost.roost_schema AS SELECT 1::bigint AS version;"
+        "CREATE SCHEMA of_others; CREATE TABLE of_others.theirs (x bigint)"
+    )
+    await connection.close()
+    address = f"{postgres_server.replace('roost@', f'{user}@')}&schema={schema}"
+    assert await to_thread.run_sync(main, ["db", "check", address]) == 1
+    said = capsys.readouterr()
+    assert told in said.out + said.err
+
+
+@pytest.mark.parametrize("command", [["db", "check"], ["gateway", "run"]])
+def test_an_address_that_cannot_be_read_is_told_in_a_line_without_its_password(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Said
+) -> None:
+    monkeypatch.setenv("ROOST_DATABASE_URL", "postgresql://roost:hun#ter2@127.0.0.1:1/roost")
+    assert main(command) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("roost: the database's address cannot be read (")
+    assert "hun" not in line
+    assert "ter2" not in line
+
+
+def test_a_port_that_is_none_is_told_to_programs_in_a_line(capsys: Said) -> None:
+    assert main(["db", "check", "postgresql://roost:hunter2@127.0.0.1:99999/roost", "--json"]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    error = json.loads(line)["error"]
+    assert (error["code"], error["message"]) == (
+        "invalid_input",
+        "the port in the database's address is no number from 1 to 65535",
+    )
 
 
 def test_a_backup_is_restored_and_what_it_replaces_is_named(talked: Path, typed: Typed, capsys: Said) -> None:

@@ -44,6 +44,26 @@ async def test_a_gateway_elsewhere_is_not_shown_the_token_of_this_one(served: Se
             pass
 
 
+def test_who_names_a_gateway_without_its_token_is_told_how_it_is_given(
+    served: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["gateway", "health", "--url", served.url]) == 1
+    told = capsys.readouterr().err
+    assert "`--token` or `ROOST_GATEWAY_TOKEN`; the configured one is not shown to another address" in told
+    assert main(["gateway", "health", "--url", served.url, "--token", "wrong"]) == 1
+    told = capsys.readouterr().err
+    assert "`--token` or `ROOST_GATEWAY_TOKEN`" in told
+    assert "the configured one" not in told
+
+
+def test_a_gateway_without_a_certificate_is_told_to_speak_no_tls(
+    served: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = served.url.replace("ws://", "wss://")
+    assert main(["gateway", "health", "--url", url, "--token", "t"]) == 3
+    assert f"what answers at {url} speaks no TLS (write ws://" in capsys.readouterr().err
+
+
 async def test_a_gateway_elsewhere_is_shown_the_token_that_is_given(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,22 +3,20 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-import asyncpg
-
 from roost.core.fleet import Fleet
 from roost.stores.bodies import load_body
 from roost.stores.migrations import refuse_older, steps_in
+from roost.stores.postgres.address import read_address, without_password
 from roost.stores.postgres.connection import (
     CONNECT_SECONDS,
     DRIVER_ERRORS,
     LOCK_MS,
     PostgresOptions,
-    read_address,
+    connect,
     translated,
-    without_password,
 )
 from roost.stores.postgres.dialect import SQL, numbered
-from roost.stores.postgres.migrating import MIGRATIONS, migrate
+from roost.stores.postgres.migrating import MIGRATIONS, migrate, version_in
 from roost.stores.postgres.rows import Connection
 from roost.stores.postgres.search_rows import search_row
 from roost.stores.postgres.tables import PostgresTables
@@ -38,9 +36,7 @@ class PostgresBulk:
         self.where = where
 
     async def version(self) -> int:
-        if await self._connection.fetchval("SELECT to_regclass('roost_schema') IS NULL"):
-            return 0
-        return int(await self._connection.fetchval("SELECT version FROM roost_schema"))
+        return await version_in(self._connection, self._schema)
 
     async def fleet(self) -> Fleet:
         tables = PostgresTables(self._connection, TENANT, None)
@@ -137,7 +133,7 @@ async def _connected(address: str) -> AsyncIterator[tuple[Connection, PostgresOp
     driver, options = read_address(address)
     where = without_password(address)
     try:
-        connection = await asyncpg.connect(driver, timeout=CONNECT_SECONDS, statement_cache_size=0)
+        connection = await connect(driver, timeout=CONNECT_SECONDS, statement_cache_size=0)
         try:
             yield connection, options, where
         finally:

@@ -1,9 +1,10 @@
-"""Reaching the server: what an address says, connections that are ready for use, and errors a caller can act on."""
+"""Reaching the server: how it is used, connections that are ready for use, and errors a caller can act on."""
 
+import os
 import re
 from dataclasses import dataclass
 from typing import Any, TypeAlias
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import asyncpg
 
@@ -50,6 +51,14 @@ _REFUSED = (
     asyncpg.InvalidCatalogNameError,
     asyncpg.InsufficientPrivilegeError,
 )
+# A parameter of the address that the driver does not know is for the server, as a setting, and the server refused it.
+_NO_SETTING = (
+    asyncpg.UndefinedObjectError,
+    asyncpg.InvalidParameterValueError,
+    asyncpg.CantChangeRuntimeParamError,
+)
+_NO_FILE = (FileNotFoundError, PermissionError, NotADirectoryError, IsADirectoryError)
+_FILES = ("sslrootcert", "sslcrl", "sslcert", "sslkey")
 _UNFIT = (
     asyncpg.SyntaxOrAccessError,
     asyncpg.IntegrityConstraintViolationError,
@@ -81,35 +90,48 @@ class PostgresOptions:
         )
 
 
-def read_address(address: str) -> tuple[str, PostgresOptions]:
-    """The address as the driver takes it, and what it says to us: `schema`, `connections`, `pooler`."""
-    parts = urlsplit(address)
-    given = dict(parse_qsl(parts.query))
-    usual = PostgresOptions()
-    schema = given.pop("schema", usual.schema)
-    connections = given.pop("connections", str(usual.connections))
-    pooler = given.pop("pooler", "false").lower()
-    if not connections.isdecimal() or pooler not in ("true", "false"):
-        raise InvalidInput(
-            "`connections` in the database's address is a number, `pooler` is true or false",
-            hint="postgresql://user@host/name?connections=10&pooler=false",
-        )
-    options = PostgresOptions(schema=schema, connections=int(connections), pooler=pooler == "true")
-    return urlunsplit(parts._replace(query=urlencode(given))), options
-
-
-def without_password(address: str) -> str:
-    """The address as it may be shown."""
-    parts = urlsplit(address)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
-
-
 def driver_settings(options: PostgresOptions) -> dict[str, Any]:
     return {
         "timeout": CONNECT_SECONDS,
         "command_timeout": ANSWER_SECONDS,
         "statement_cache_size": 0 if options.pooler else 1_000,
     }
+
+
+async def connect(address: str, **settings: Any) -> Connection:
+    """A connection of its own. What is wrong with the address is told as that: trying again is no use."""
+    try:
+        return await asyncpg.connect(address, **settings)
+    except asyncpg.ClientConfigurationError as error:
+        raise InvalidInput(
+            f"the database's address cannot be used: {error.args[0]}",
+            hint=error.hint or "give what it takes, or leave it out",
+        ) from error
+    except _NO_SETTING as error:
+        raise InvalidInput(
+            f"the server does not take a parameter of the database's address: {error}",
+            hint="an address takes schema, connections, pooler, sslmode, sslrootcert, sslcert, sslkey, sslcrl, passfile,"
+            " target_session_attrs, and settings of the server such as statement_timeout",
+        ) from error
+    except _NO_FILE as error:
+        if (named := _unreadable_file(address)) is None:
+            raise
+        raise InvalidInput(
+            f"{named} is named in the database's address and cannot be read",
+            hint="see that the path is right",
+        ) from error
+
+
+def _unreadable_file(address: str) -> str | None:
+    given = dict(parse_qsl(urlsplit(address).query))
+    paths = (
+        f"{given[name]} (`{name}`)" for name in _FILES if name in given and not _is_readable(given[name])
+    )
+    return next(paths, None)
+
+
+def _is_readable(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.R_OK)
 
 
 async def open_pool(address: str, options: PostgresOptions, size: int) -> Pool:

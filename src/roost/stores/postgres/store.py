@@ -3,23 +3,21 @@
 import logging
 from collections.abc import Callable
 
-import asyncpg
-
 from roost.core.figures import counted
 from roost.ports import Clock
 from roost.stores.migrations import steps_in
+from roost.stores.postgres.address import read_address, without_password
 from roost.stores.postgres.checking import CheckedTables
 from roost.stores.postgres.connection import (
     DRIVER_ERRORS,
     IDLE_MS,
     WORKER,
     PostgresOptions,
+    connect,
     driver_settings,
     open_pool,
-    read_address,
     refuse_old_server,
     translated,
-    without_password,
 )
 from roost.stores.postgres.dialect import SQL, numbered
 from roost.stores.postgres.migrating import MIGRATIONS, migrate
@@ -142,7 +140,7 @@ class PostgresStore(StoreVerbs):
 
 async def _prepare(address: str, options: PostgresOptions, where: str) -> None:
     try:
-        connection = await asyncpg.connect(address, **driver_settings(options))
+        connection = await connect(address, **driver_settings(options))
         try:
             version = connection.get_server_version()
             refuse_old_server((version.major, version.minor))

@@ -67,3 +67,14 @@ async def test_a_schema_of_a_newer_roost_and_one_of_another_program_are_refused(
     await bare.execute("CREATE SCHEMA whole; CREATE TABLE whole.theirs (x bigint)")
     with pytest.raises(StoreCorrupt, match="another program"):
         await migrate(bare, PostgresOptions(schema="whole"), (FIRST,))
+
+
+async def test_a_schema_that_this_user_may_not_use_is_not_taken_for_another_programs(
+    postgres_server: str, bare: Connection
+) -> None:
+    await migrate(bare, OPTIONS, (FIRST,))
+    await bare.execute("DROP ROLE IF EXISTS guest; CREATE ROLE guest LOGIN")
+    guest = await asyncpg.connect(postgres_server.replace("roost@", "guest@"))
+    with pytest.raises(StoreUnavailable, match=r"schema steps does not let this user work.*GRANT"):
+        await migrate(guest, OPTIONS, (FIRST,))
+    await guest.close()

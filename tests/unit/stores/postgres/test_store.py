@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from roost.core.deliveries import DeliveryState
-from roost.core.errors import Fenced, StoreUnavailable
+from roost.core.errors import Fenced, InvalidInput, StoreUnavailable
 from roost.core.leases import LEASE_MS, Gateway
 from roost.core.principals import OWNER
 from roost.core.queries import LedgerQuery, SearchQuery, SessionQuery
@@ -32,6 +32,35 @@ async def test_a_user_without_rights_is_told_what_to_grant(postgres_server: str,
 async def test_a_database_that_is_not_there_is_told(postgres_server: str) -> None:
     with pytest.raises(StoreUnavailable, match="nowhere"):
         await PostgresStore.open(postgres_server.replace("/postgres?", "/nowhere?"), FakeClock())
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("connect_timeout=3", r'"connect_timeout".*an address takes schema, connections, pooler, sslmode'),
+        ("foo=1", r'"foo".*an address takes schema'),
+        ("statement_timeout=soon", r'"statement_timeout".*an address takes schema'),
+        ("shared_buffers=1", r'"shared_buffers".*an address takes schema'),
+        ("sslmode=bogus", "`sslmode` parameter must be one of: disable, allow,"),
+        (
+            "sslmode=verify-full&sslrootcert=/nowhere/root.crt",
+            r"/nowhere/root\.crt \(`sslrootcert`\).*cannot be read",
+        ),
+        ("sslmode=prefer&sslnegotiation=direct", "direct TLS requires sslmode=require"),
+        ("target_session_attrs=fast", "`target_session_attrs`.*'fast'.*any, primary, standby"),
+    ],
+)
+async def test_a_parameter_that_an_address_does_not_take_is_named_with_those_it_does(
+    postgres_server: str, query: str, told: str
+) -> None:
+    with pytest.raises(InvalidInput, match=told) as refused:
+        await PostgresStore.open(f"{postgres_server}&{query}", FakeClock())
+    assert "\n" not in str(refused.value)
+
+
+async def test_a_setting_of_the_server_may_be_given(postgres_server: str) -> None:
+    store = await PostgresStore.open(f"{postgres_server}&statement_timeout=60000", FakeClock())
+    await store.close()
 
 
 async def test_a_lease_is_renewed_although_every_connection_is_busy(postgres_server: str) -> None:
