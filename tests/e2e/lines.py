@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 from playwright.async_api import WebSocketRoute
 
-from tests.e2e.stage import Visitor
+from tests.e2e.stage import LIMIT_MS, Visitor
 
 
 class Line:
@@ -45,9 +45,10 @@ class Line:
 
     async def hold(self, tells: str = "") -> int:
         """The place of the first that is held back and tells of it, once there is one."""
-        while not (places := [place for place, text in enumerate(self._held) if tells in text]):
-            await self.holding.wait()
-            self.holding = anyio.Event()
+        with anyio.fail_after(LIMIT_MS / 1_000):
+            while not (places := [place for place, text in enumerate(self._held) if tells in text]):
+                await self.holding.wait()
+                self.holding = anyio.Event()
         return places[0]
 
     def next_answer(self, method: str) -> anyio.Event:
@@ -89,7 +90,8 @@ class Reader(Visitor):
         """With a page that was held back, until what the reading asks for next was shown."""
         told = self.line.next_answer("chat.history")
         self.line.deliver(place)
-        await told.wait()
+        with anyio.fail_after(LIMIT_MS / 1_000):
+            await told.wait()
         await self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
 
     async def shown(self) -> list[str]:
