@@ -19,6 +19,8 @@ class Line:
         self.holds: str | None = None
         self.refuses: str | None = None
         self.holding = anyio.Event()
+        self.asked: list[str] = []
+        """Every method, in order."""
         self._awaited: dict[str, anyio.Event] = {}
         self._held: list[str] = []
         self._asked: dict[str, str] = {}
@@ -58,7 +60,8 @@ class Line:
 
     def _ask(self, page: WebSocketRoute, gateway: WebSocketRoute, text: str) -> None:
         frame = json.loads(text)
-        if frame.get("method") == self.refuses:
+        self.asked.append(frame["method"])
+        if frame["method"] == self.refuses:
             refused = {"code": "INVALID_REQUEST", "message": "not today"}
             page.send(json.dumps({"type": "res", "id": frame["id"], "ok": False, "error": refused}))
             self._answered(frame["method"])

@@ -165,12 +165,12 @@ async def test_what_is_heard_of_a_session_while_the_list_is_read_counts_more_tha
     reader.line.holds, reader.line.up = "chat.metadata", True
     await reader.line.hold()
     release()
-    state = reader.page.locator(".session.here .state")
+    state = reader.page.locator(".session", has_text="once more").locator(".state")
     await expect(state).to_have_class("state done")
     reader.line.deliver()
-    # Its answer comes after that.
-    await reader.say("/status")
-    await expect(reader.page.locator(".note")).to_be_visible()
+    # What is answered there comes after that.
+    await reader.open("elsewhere")
+    await expect(reader.page.get_by_role("region", name="Welcome")).to_be_visible()
     await expect(state).to_have_class("state done")
 
 
@@ -212,3 +212,23 @@ async def test_what_is_said_before_a_tool_runs_is_shown_once(
     await expect(page.locator(".list").get_by_text("let me look")).to_have_count(1)
     await to_thread.run_sync(gate.write_text, "seen\n")
     await expect(page.locator(".speaking")).to_have_count(0)
+
+
+async def test_who_comes_back_at_once_is_heard_for_again_after_having_left(
+    stage: Stage, reader: Reader
+) -> None:
+    until, release = stage.held()
+    stage.model.when("to and fro", [Say("going on"), until, Say(" to the end")])
+    await reader.open("to")
+    reader.line.holds = "sessions.messages.unsubscribe"
+    await reader.open("fro")
+    await reader.line.hold()
+    heard = reader.line.asked.count("sessions.messages.subscribe")
+    await reader.open("to")
+    assert reader.line.asked.count("sessions.messages.subscribe") == heard
+    reader.line.holds = None
+    reader.line.deliver()
+    await reader.say("to and fro")
+    await expect(reader.page.locator(".speaking")).to_contain_text("going on")
+    release()
+    await expect(reader.page.locator(".said.agent:not(.speaking)")).to_contain_text("to the end")

@@ -143,7 +143,8 @@ class Engine:
                     serves.set()
                     await anyio.sleep_forever()
             except Fenced as lost:
-                lease = await regained(self.store, self.clock, lease, self._named(lease.gateway))
+                again = partial(regained, self.store, lease, self._named(lease.gateway))
+                lease = await until_kept(self.clock, again)
                 _log.warning("%s; it serves again, with epoch %s", lost.message, lease.epoch)
 
     @asynccontextmanager

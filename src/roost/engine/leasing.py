@@ -10,8 +10,6 @@ from roost.core.errors import Fenced, LeaseHeld, StoreUnavailable
 from roost.core.leases import RENEW_MS, Gateway, Lease
 from roost.ports import Clock, Store
 
-LOOK_MS = 500
-
 
 async def renew(store: Store, clock: Clock, lease: Lease, config_hash: Callable[[], str]) -> None:
     """Renew it, at once and again, until cancelled or it is lost; others see by which configuration its holder goes."""
@@ -21,25 +19,21 @@ async def renew(store: Store, clock: Clock, lease: Lease, config_hash: Callable[
         await clock.sleep(RENEW_MS)
 
 
-async def regained(store: Store, clock: Clock, lost: Lease, gateway: Gateway) -> Lease:
+async def regained(store: Store, lost: Lease, gateway: Gateway) -> Lease:
     """A new lease for who lost the old one by itself: it stood still, or could not reach the store, for longer than that
     was held. Who lost it to another is told so."""
-    while True:
-        try:
-            held = {one.gateway.name: one.epoch for one in await store.gateways()}
-            if held.get(gateway.name, lost.epoch) != lost.epoch:
-                raise Fenced(
-                    f"gateway {gateway.name} lost the store: another one has its name",
-                    hint="look who serves now",
-                )
-            return await store.acquire_lease(gateway)
-        except LeaseHeld as error:
-            raise Fenced(
-                f"gateway {gateway.name} lost the store: it was taken over. {error.message}",
-                hint="look who serves now; start this one again when it may",
-            ) from error
-        except StoreUnavailable:
-            await clock.sleep(LOOK_MS)
+    held = {one.gateway.name: one.epoch for one in await store.gateways()}
+    if held.get(gateway.name, lost.epoch) != lost.epoch:
+        raise Fenced(
+            f"gateway {gateway.name} lost the store: another one has its name", hint="look who serves now"
+        )
+    try:
+        return await store.acquire_lease(gateway)
+    except LeaseHeld as error:
+        raise Fenced(
+            f"gateway {gateway.name} lost the store: it was taken over. {error.message}",
+            hint="look who serves now; start this one again when it may",
+        ) from error
 
 
 async def release(store: Store, lease: Lease) -> None:

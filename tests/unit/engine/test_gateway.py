@@ -27,16 +27,6 @@ from tests.unit.engine.scenes import HOME
 from tests.waiting import until_all_wait
 
 
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def bench(clock: FakeClock) -> Bench:
-    return Bench(MemoryStore(clock), clock)
-
-
 async def test_the_lease_is_renewed_while_the_gateway_serves(bench: Bench, clock: FakeClock) -> None:
     async with bench.engine().serving(HOME) as lease:
         for _ in range(5):

@@ -17,16 +17,6 @@ from tests.unit.engine.scenes import HOME
 from tests.waiting import until_all_wait
 
 
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def bench(clock: FakeClock) -> Bench:
-    return Bench(MemoryStore(clock), clock)
-
-
 class Away(MemoryStore):
     """A store that cannot be reached until the lease on it has run out, nor by the first who asks for another."""
 

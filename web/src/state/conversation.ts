@@ -46,6 +46,7 @@ export class Conversation {
   #loading: Promise<void> | null = null;
   #ends: (() => void)[];
   #closed = false;
+  #moved = false;
   #frame = 0;
   #again = 0;
   #heard: ChatEvent | null = null;
@@ -75,7 +76,7 @@ export class Conversation {
     window.clearTimeout(this.#again);
     this.#closed = true;
     for (const end of this.#ends) end();
-    leave(this.key);
+    if (!this.#moved) leave(this.key);
   }
 
   async stop(): Promise<void> {
@@ -105,7 +106,7 @@ export class Conversation {
     const meanwhile = this.#readings.begin();
     try {
       const key = await hear(this.key);
-      if (key !== this.key) return this.#moved(key);
+      if (key !== this.key) return this.#move(key);
       // In this order: an answer that is stored in between is heard of, and not shown twice.
       const page = await pageOf(this.key, PAGE);
       const found = await standing(this.key);
@@ -126,9 +127,11 @@ export class Conversation {
     }
   }
 
-  /** An address may spell the session in another way than what is heard of it. */
-  #moved(key: string): void {
-    if (!this.#closed) respell({ at: "chat", key });
+  /** An address may spell the session in another way than what is heard of it. Who goes on there hears the same. */
+  #move(key: string): void {
+    if (this.#closed) return;
+    this.#moved = true;
+    respell({ at: "chat", key });
   }
 
   /** What counts is what is stored: it is read once more when a run has ended. */

@@ -184,7 +184,7 @@ export function toolOf(id: string, data: Record<string, unknown>, known?: Tool):
 
 /** Those of which no row tells yet. What joined a run has that run's name in its row: it is known by its words, each by a
     row of its own, unless it is `waiting` still, and the same was said before. */
-export function untold(waits: readonly Pending[], rows: readonly MessageRow[], waiting: ReadonlySet<string>): Pending[] {
+export function untold<One extends Pending>(waits: readonly One[], rows: readonly MessageRow[], waiting: ReadonlySet<string>): One[] {
   const users = rows.filter((row) => row.role === "user");
   const names = new Set(users.map((row) => row.idempotencyKey));
   const ids = new Set(users.map((row) => row.__openclaw.id));

@@ -16,25 +16,27 @@ const STALE = "it could not be sent in time";
 /** Also on a page that came in clear text, where `crypto.randomUUID` is missing. */
 export const newName = (): string => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
+/** `at` is when it was said, or last sent again by a person. */
+interface Sent extends Pending {
+  at: number;
+}
+
 export class Outgoing {
-  readonly waits = signal<Pending[]>([]);
+  readonly waits = signal<Sent[]>([]);
   /** Told of the answer to a command that was not heard when it was given. */
   answered: ((one: Pending, text: string) => void) | null = null;
   #again = 0;
   #delivering = false;
-  #stored = new Map<string, Unsent>();
+  #stored: ReadonlySet<string> = new Set();
 
   constructor(readonly key: string) {
-    const found = unsent().filter((one) => one.key === key);
-    this.#stored = new Map(found.map((one) => [one.id, one]));
-    this.waits.value = found.map(taken);
+    this.waits.value = unsent().filter((one) => one.key === key).map(taken);
     effect(() => this.#keep(this.waits.value));
   }
 
   /** The same message by the same name, however often the connection is lost on the way. */
   async say(text: string): Promise<void> {
-    const one: Pending = { kind: "pending", id: newName(), text, state: "sending" };
-    this.waits.value = [...this.waits.peek(), one];
+    this.waits.value = [...this.waits.peek(), said(newName(), text)];
     await this.deliver();
   }
 
@@ -43,8 +45,7 @@ export class Outgoing {
     if (!one) return;
     // Under the name it had, what the gateway has given up would be taken for that again.
     const name = one.state === "lost" ? newName() : id;
-    const anew: Pending = { kind: "pending", id: name, text: one.text, state: "sending" };
-    this.waits.value = this.waits.peek().map((other) => (other.id === id ? anew : other));
+    this.waits.value = this.waits.peek().map((other) => (other.id === id ? said(name, one.text) : other));
     await this.deliver();
   }
 
@@ -64,7 +65,7 @@ export class Outgoing {
   async deliver(): Promise<void> {
     if (this.#delivering) return;
     this.#delivering = true;
-    const next = (): Pending | undefined => this.waits.peek().find((one) => one.state === "sending");
+    const next = (): Sent | undefined => this.waits.peek().find((one) => one.state === "sending");
     for (let one = next(); one && (await this.#deliver(one)); one = next());
     this.#delivering = false;
   }
@@ -82,8 +83,17 @@ export class Outgoing {
     if (left.length !== this.waits.peek().length) this.waits.value = left;
   }
 
+  /** Another page of this browser has dropped one, or sent it again: whoever sees why it was not sent sees that no more. */
+  forgotten(id: string): void {
+    if (this.#named(id)?.error !== undefined) this.drop(id);
+  }
+
   /** Whether it is known what became of it. */
-  async #deliver(one: Pending): Promise<boolean> {
+  async #deliver(one: Sent): Promise<boolean> {
+    if (Date.now() - one.at > STALE_MS) {
+      this.mark(one.id, { state: "failed", error: STALE });
+      return true;
+    }
     const params = { sessionKey: this.key, message: one.text, idempotencyKey: one.id };
     try {
       const { status } = await call<{ status: string }>("chat.send", params);
@@ -113,27 +123,29 @@ export class Outgoing {
     if (fate.is === "answered") this.answered?.(one, fate.text);
   }
 
-  #named(id: string): Pending | undefined {
+  #named(id: string): Sent | undefined {
     return this.waits.peek().find((one) => one.id === id);
   }
 
-  #keep(waits: readonly Pending[]): void {
+  #keep(waits: readonly Sent[]): void {
+    const left = waits.filter((one) => one.state !== "sent");
     const before = this.#stored;
-    this.#stored = new Map(waits.filter((one) => one.state !== "sent").map((one) => [one.id, storedOf(this.key, one, before.get(one.id)?.at)]));
-    for (const one of this.#stored.values()) keepUnsent(one);
-    for (const id of before.keys()) if (!this.#stored.has(id)) forgetUnsent(id);
+    this.#stored = new Set(left.map((one) => one.id));
+    for (const one of left) keepUnsent(storedOf(this.key, one));
+    for (const id of before) if (!this.#stored.has(id)) forgetUnsent(id);
   }
 }
 
+const said = (id: string, text: string): Sent => ({ kind: "pending", id, text, state: "sending", at: Date.now() });
+
 /** Of what was said, that which the gateway has not taken, or may still give up. */
-function storedOf(key: string, { id, text, error, state }: Pending, at = Date.now()): Unsent {
+function storedOf(key: string, { id, text, at, error, state }: Sent): Unsent {
   return { id, key, text, at, ...(error === undefined ? {} : { error }), ...(state === "joined" || state === "lost" ? { state } : {}) };
 }
 
-function taken({ id, text, at, error, state }: Unsent): Pending {
-  const one = { kind: "pending", id, text } as const;
-  if (state || error !== undefined) return { ...one, state: state ?? "failed", ...(error === undefined ? {} : { error }) };
-  return Date.now() - at > STALE_MS ? { ...one, state: "failed", error: STALE } : { ...one, state: "sending" };
+function taken({ id, text, at, error, state }: Unsent): Sent {
+  const reached = state ?? (error === undefined ? "sending" : "failed");
+  return { kind: "pending", id, text, at, state: reached, ...(error === undefined ? {} : { error }) };
 }
 
 const all = new Map<string, Outgoing>();
@@ -151,5 +163,5 @@ whenever(() => {
 });
 
 whenForgotten((id) => {
-  for (const one of all.values()) one.waits.peek().filter((sent) => sent.id === id && sent.error !== undefined).forEach(() => one.drop(id));
+  for (const one of all.values()) one.forgotten(id);
 });
