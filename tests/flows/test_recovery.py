@@ -1,6 +1,8 @@
 """A gateway that dies at any moment: no message is lost or answered twice, and every run has one fate."""
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -24,7 +26,7 @@ from roost.core.runs import Run, RunState, Step, StepKind
 from roost.core.sendpolicy import Judge, anything
 from roost.core.turntaking import Choose
 from roost.core.visibility import PersonCaller
-from roost.ports import Clock
+from roost.ports import Clock, Starter
 from roost.stores.memory import MemoryStore
 from roost.testing.builders import MAIN, called
 from roost.testing.clock import FakeClock
@@ -190,6 +192,11 @@ class Deaf(MemoryStore):
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
         self.unheard: list[str] = []
+
+    @contextmanager
+    def starting(self, starter: Starter) -> Iterator[None]:
+        """It leaves every run to who claims it."""
+        yield
 
     async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
         return self._heard("runs", await super().claim_runs(lease, choose))

@@ -1,5 +1,6 @@
 """Takes work from the store as there is room for it: at every piece of news, and now and then without any."""
 
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,20 +36,40 @@ class Intake(Generic[Job]):
         self._closed = False
         self._unsure = False
         self._rested = anyio.Event()
-        self._look = anyio.Event()
+        self._stir = anyio.Event()
+        self._looks = False
+        self._serves = False
+        self._given: deque[Job] = deque()
 
     async def serve(self, source: Source[Job]) -> None:
         """Begin jobs until cancelled; they are asked for with the room there is."""
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._poll)
-            with self._store.watch_for(self._topic, self.look_again):
-                self.look_again()
-                while True:
-                    await self._look.wait()
-                    # Before asking: what comes up meanwhile is looked for again.
-                    self._look = anyio.Event()
-                    if self._taken < self._most and not self._closed:
-                        await self._begin_some(source)
+        self._serves = True
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._poll)
+                with self._store.watch_for(self._topic, self.look_again):
+                    self.look_again()
+                    while True:
+                        await self._stir.wait()
+                        await self._stirred(source)
+        finally:
+            self._serves = False
+            self._leave_given()
+
+    def give(self, job: Job) -> None:
+        """A job that was claimed already. One that comes too late is not begun."""
+        if self._serves:
+            self._taken += 1
+            self._begun += 1
+            self._given.append(job)
+            self._stir.set()
+        else:
+            self._unsure = True
+
+    @property
+    def room(self) -> int:
+        """For how many more there is room; for none while it is not known what is claimed."""
+        return 0 if self._closed or self._unsure else self._most - self._taken
 
     def close(self) -> None:
         """Begin nothing more."""
@@ -62,7 +83,8 @@ class Intake(Generic[Job]):
 
     def look_again(self) -> None:
         """There may be more than was taken."""
-        self._look.set()
+        self._looks = True
+        self._stir.set()
 
     @contextmanager
     def underway(self) -> Iterator[None]:
@@ -92,6 +114,23 @@ class Intake(Generic[Job]):
         self._begun -= 1
         if not self._begun:
             self._rested.set()
+
+    async def _stirred(self, source: Source[Job]) -> None:
+        # Before asking: what comes up meanwhile is looked for again.
+        self._stir = anyio.Event()
+        looks, self._looks = self._looks, False
+        while self._given:
+            source.begin(self._given.popleft())
+        if looks and self._taken < self._most and not self._closed:
+            await self._begin_some(source)
+
+    def _leave_given(self) -> None:
+        """Nobody begins them here any more: whoever serves next makes them wait again."""
+        self._unsure = self._unsure or bool(self._given)
+        while self._given:
+            self._given.pop()
+            self._leave()
+            self._ended()
 
     async def _begin_some(self, source: Source[Job]) -> None:
         # A claim that is committed and not heard of would be held by nobody.

@@ -12,7 +12,7 @@ from roost.engine.intake import Intake, Source
 from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner
 from roost.engine.tracing import traced
-from roost.ports import Clock, Store, Topic, TopicKind
+from roost.ports import Clock, Starter, Store, Topic, TopicKind
 
 RUNS = Topic(TopicKind.RUNS)
 DUE = Topic(TopicKind.RUNS_DUE)
@@ -65,7 +65,14 @@ class Scheduler:
             for run in await self._store.unclaim_runs(lease, self._held):
                 _log.warning("run %s was claimed unheard, and waits again", run.id, extra=traced(run))
 
-        await self._intake.serve(Source(claim=claim, begin=begin, unclaim=unclaim))
+        def chose_at_once(backlog: Backlog) -> tuple[str, ...]:
+            limits = self._book.current.limits
+            taken = sum(_is_held(run, lease) for run in backlog.running)
+            free = min(self._intake.room, limits.ceiling - taken)
+            return choose(backlog, limits=replace(limits, ceiling=free, gateway=lease.gateway.name))
+
+        with self._store.starting(Starter(lease=lease, choose=chose_at_once, begin=self._intake.give)):
+            await self._intake.serve(Source(claim=claim, begin=begin, unclaim=unclaim))
 
     async def drain(self) -> None:
         """Start nothing more; return once nothing is under way."""
@@ -88,6 +95,12 @@ class Scheduler:
                 _log.exception("run %s has no end; the next start gives it one", run.id, extra=traced(run))
             else:
                 self._held.remove(_claim(run))
+
+
+def _is_held(run: Run, lease: Lease) -> bool:
+    """Whether a run keeps a place of a gateway's; one that waits for others leaves it to them."""
+    own = (lease.gateway.name, lease.epoch)
+    return not run.waiting and run.claim is not None and (run.claim.gateway, run.claim.epoch) == own
 
 
 def _claim(run: Run) -> Claim:

@@ -18,7 +18,8 @@ from roost.core.redaction import SecretScanner
 from roost.core.remotes import Taken
 from roost.core.tools import Ended, Invocation, ToolCommand, ToolOutcome, ToolTraits
 from roost.core.topics import Topic, TopicKind
-from roost.ports.store import Begin, Recover, Render, Store, Told
+from roost.ports.runs import Recover, Starter
+from roost.ports.store import Begin, Render, Store, Told
 
 __all__ = [
     "Accepted",
@@ -35,6 +36,7 @@ __all__ = [
     "Report",
     "Sandbox",
     "SecretScanner",
+    "Starter",
     "Store",
     "Told",
     "Tool",

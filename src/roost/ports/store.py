@@ -8,7 +8,6 @@ from roost.core.addresses import Account, Address
 from roost.core.deliveries import Delivery, DeliveryState, SendResult
 from roost.core.devices import Decide as DecideDevices
 from roost.core.devices import Devices
-from roost.core.effects import Effects
 from roost.core.entries import Entry, EntryDraft
 from roost.core.events import Event
 from roost.core.feeds import News
@@ -31,15 +30,14 @@ from roost.core.queries import (
     Spoken,
 )
 from roost.core.retention import Cutoffs, Fullness, Swept
-from roost.core.runs import Claim, Run, Step
+from roost.core.runs import Claim, Run
 from roost.core.seals import Sealing
 from roost.core.sendpolicy import Judge, anything
 from roost.core.sessions import Generation, Session
-from roost.core.snapshots import Advance, Decide, RunSnapshot
+from roost.core.snapshots import Decide
 from roost.core.threads import ThreadBinding
 from roost.core.topics import Topic
 from roost.core.trees import DecideTree
-from roost.core.turntaking import Choose
 from roost.core.visibility import EVERYTHING, VisibleScope
 from roost.core.workload import Workload
 from roost.ports.exchanges import Exchanges
@@ -47,15 +45,15 @@ from roost.ports.imports import Imports
 from roost.ports.jobs import Jobs
 from roost.ports.lists import Lists
 from roost.ports.points import Points
+from roost.ports.runs import Runs
 
 Found = TypeVar("Found")
 Render: TypeAlias = Callable[[tuple[InboundRecord, ...]], tuple[EntryDraft, ...]]
 Begin: TypeAlias = Callable[[tuple[Entry, ...]], LedgerRow | None]
-Recover: TypeAlias = Callable[[RunSnapshot], Effects]
 Told: TypeAlias = Callable[[SessionKey], None]
 
 
-class Store(Lists, Jobs, Points, Imports, Exchanges, Protocol):
+class Store(Lists, Jobs, Points, Imports, Exchanges, Runs, Protocol):
     """The only truth. Every verb is one transaction: when it returns, it is durable; when it raises,
     nothing of it was written. Only `WriteUnknown` says that it was written whole or not at all, and not which.
 
@@ -214,47 +212,7 @@ class Store(Lists, Jobs, Points, Imports, Exchanges, Protocol):
         it, is `Fenced`: its words belong to no generation that is open."""
         ...
 
-    # -- runs ----------------------------------------------------------------------------------------
-
-    async def run(self, run_id: str) -> Run | None: ...
-
-    async def active_runs(self, key: SessionKey) -> tuple[Run, ...]:
-        """The runs of a session that have not ended, oldest first."""
-        ...
-
-    async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
-        """Start runs for a gateway. `choose` sees runs that are ready (one a session, none of a session
-        that has one running) and those running; what it picks is claimed with a raised fence."""
-        ...
-
-    async def unclaim_runs(self, lease: Lease, known: Collection[Claim]) -> tuple[Run, ...]:
-        """Queue again what is claimed under a lease and not `known` to who holds it: claimed, and never heard of. No
-        claim under it may be on its way here; one that the database still works on is waited for."""
-        ...
-
-    async def begin_step(self, claim: Claim, step: Step, call: LedgerRow | None = None) -> None:
-        """Record what is about to happen, before it happens. A run that was stopped is `Fenced`.
-
-        `call` is what the ledger says of a model call whose cost is never heard of, unless it holds its means."""
-        ...
-
-    async def finish_run(self, claim: Claim, advance: Advance) -> Run:
-        """End a run with everything that follows from its end. `advance` must end it."""
-        ...
-
-    async def overdue_runs(self, now: int) -> tuple[Run, ...]:
-        """Runs that yielded and were to be gone on with before now, some of the earliest first."""
-        ...
-
-    async def give_up(self, lease: Lease, run_id: str, advance: Advance) -> Run | None:
-        """End a run that yielded and still waits, with everything that follows from that; None for one that does not,
-        which is overdue no more. `advance` must end it."""
-        ...
-
-    async def reap_runs(self, lease: Lease, recover: Recover) -> tuple[Run, ...]:
-        """Give every run whose gateway is gone, or began anew, its fate; the runs as they are after it. Each in its own
-        transaction: one that cannot be given a fate raises after all others have theirs."""
-        ...
+    # -- budgets -------------------------------------------------------------------------------------
 
     async def reserve(self, claim: Claim, names: tuple[str, ...], rule: Rule) -> Run:
         """Ask for the means of a model call. `rule` sees the run and the balances of these names, locked in order;

@@ -299,6 +299,11 @@ class Unit:
     def queued(self, run: Run) -> None:
         self._queued.add((run.key, run.id))
 
+    @property
+    def queued_alone(self) -> str | None:
+        """The run that was queued in this transaction, if it is the only one."""
+        return next(run_id for _, run_id in self._queued) if len(self._queued) == 1 else None
+
     def seated(self, key: SessionKey, run_id: str) -> None:
         """An input waits for a run; one that was queued in this transaction needs no second look."""
         if (key, run_id) not in self._queued:

@@ -26,6 +26,10 @@ class Waking:
         """A run may be taken up that could not be before."""
         self.topics |= {RUNS, RUNS_DUE}
 
+    def nothing_due(self) -> None:
+        """What could be taken up has been."""
+        self.topics.discard(RUNS_DUE)
+
     def stop_asked(self) -> None:
         """A run was asked to end, which may be under way anywhere; one that waits may end now."""
         self.topics.add(STOPS)
@@ -37,7 +41,7 @@ class Waking:
     async def run_left(self) -> None:
         """A run has left its place, to whoever waits for one."""
         self.topics.add(RUNS)
-        if await self._tables.runs_wait():
+        if await self._tables.queued_runs(1):
             self.topics.add(RUNS_DUE)
 
     def delivery_due(self) -> None:

@@ -226,6 +226,7 @@ class CrashingStore(_CrashingLeases):
         self.completions = crashes.around("store.completions", store.completions)
         self.wait_for = crashes.around("store.wait_for", store.wait_for)
         self.watch, self.watch_ends, self.watch_for = store.watch, store.watch_ends, store.watch_for
+        self.starting = store.starting
 
 
 class CrashingChannel:

@@ -182,3 +182,53 @@ async def test_what_was_claimed_unheard_is_given_back_once_before_more_is_asked_
         assert work.asked == [2, 0, 2]
         await work.news()
         assert work.asked == [2, 0, 2, 2]
+
+
+async def test_what_is_claimed_elsewhere_and_given_is_begun_and_takes_a_place() -> None:
+    work = Work("b", most=2)
+    async with work.serving():
+        assert (work.begun, work.intake.room) == (["b"], 1)
+        work.intake.give("a")
+        assert work.intake.room == 0
+        await until_all_wait()
+        assert (work.begun, work.asked) == (["b", "a"], [2])
+        work.end()
+        assert work.intake.room == 1
+        work.intake.close()
+        assert work.intake.room == 0
+
+
+async def test_while_it_is_not_known_what_was_claimed_there_is_no_room() -> None:
+    work = Work("a")
+    work.answer = anyio.Event()
+    async with work.serving():
+        assert work.intake.room == 0
+        work.answer.set()
+        await until_all_wait()
+        assert work.intake.room == 1
+
+
+async def test_what_is_given_too_late_is_given_back_before_more_is_asked_for() -> None:
+    work = Work()
+    async with work.serving():
+        pass
+    work.intake.give("late")
+    async with work.serving():
+        assert (work.begun, work.asked) == ([], [2, 0, 2])
+    await work.intake.rest()
+
+
+async def test_what_is_given_and_not_begun_leaves_its_place_and_is_given_back() -> None:
+    work = Work("claimed")
+    work.answer = anyio.Event()
+    async with anyio.create_task_group() as group:
+        group.start_soon(work.intake.serve, work.source)
+        await until_all_wait()
+        work.intake.give("given")
+        group.cancel_scope.cancel()
+        work.answer.set()
+    assert work.begun == ["claimed"]
+    work.end()
+    async with work.serving():
+        assert (work.begun, work.asked, work.intake.room) == (["claimed"], [2, 0, 2], 2)
+    await work.intake.rest()

@@ -199,3 +199,31 @@ async def test_a_session_that_stays_held_is_left_to_the_next_look() -> None:
         scene.clock.advance(POLL_MS)
         with anyio.fail_after(60):
             await scene.model.asked(1)
+
+
+async def test_a_message_that_nobody_waits_before_is_answered_without_a_claim_of_its_own() -> None:
+    """The store of this scene refuses every claim: what is begun was started by who queued it."""
+    scene = Scene()
+    scene.store = Held(scene.clock, looks=1_000)
+    scene.model.add((Say("at once"),), (Say("again"),))
+    async with serving(scene):
+        await until_all_wait()
+        for number, name in enumerate(("a", "b"), start=1):
+            await ask(scene, name)
+            with anyio.fail_after(60):
+                await scene.model.asked(number)
+
+
+async def test_no_more_than_the_ceiling_are_started_at_once() -> None:
+    scene = Scene()
+    release = anyio.Event()
+    scene.model.add((Until(release), Say("one")), (Say("two"),))
+    async with serving(scene, ceiling=1):
+        await until_all_wait()
+        for name in ("a", "b"):
+            await ask(scene, name)
+        await until_all_wait()
+        assert len(scene.model.requests) == 1
+        release.set()
+        with anyio.fail_after(60):
+            await scene.model.asked(2)

@@ -4,6 +4,7 @@ from anyio.lowlevel import checkpoint
 
 from roost.ports import Clock
 from roost.stores.memory.tables import MemoryTables
+from roost.stores.starting import start_at_once
 from roost.stores.tables import drive
 from roost.stores.unit import Unit
 from roost.stores.verbs import StoreVerbs
@@ -20,15 +21,19 @@ class MemoryStore(StoreVerbs):
         self._tables = MemoryTables(database_clock or clock)
 
     async def _write(self, verb: WriteVerb[Answer]) -> Answer:
+        starter = self._starter
         await checkpoint()
         unit = Unit(self._tables, self._clock, self._longest, self._seals)
         try:
             answer = drive(verb(unit))
+            started = drive(start_at_once(unit, starter)) if starter else None
             drive(unit.flush())
         except BaseException:
             self._tables.rollback()
             raise
         self._tables.commit()
+        if starter and started:
+            starter.begin(started)
         self.topics.wake(unit.waking.topics)
         return answer
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from roost.core.addresses import Address
 from roost.core.entries import Entry
@@ -260,8 +261,8 @@ class MemoryTables(FactTables, DeliveryTables, JobTables, PointTables):
     async def run(self, run_id: str) -> Run | None:
         return self._runs.get(run_id)
 
-    async def runs_wait(self) -> bool:
-        return any(run.state is RunState.QUEUED for run in self._runs)
+    async def queued_runs(self, limit: int) -> tuple[str, ...]:
+        return tuple(islice((run.id for run in self._runs if run.state is RunState.QUEUED), limit))
 
     async def active_runs(self, key: SessionKey) -> tuple[Run, ...]:
         return tuple(run for run in self._runs if run.key == key and not run.state.ended)

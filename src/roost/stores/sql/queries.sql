@@ -251,8 +251,8 @@ UPDATE runs SET state = ?, ready_at = ?, aside = ?, waits_until = ?, body = ? WH
 -- name: run
 SELECT body FROM runs WHERE id = ?;
 
--- name: runs_wait
-SELECT 1 FROM runs INDEXED BY runs_queued WHERE state = 'queued' LIMIT 1;
+-- name: queued_runs
+SELECT id FROM runs INDEXED BY runs_queued WHERE state = 'queued' LIMIT ?;
 
 -- name: active_runs
 SELECT body FROM runs INDEXED BY runs_active WHERE key = ? AND state IN ('queued', 'running') ORDER BY seq;

@@ -81,8 +81,8 @@ class WorkRows(Rows):
     async def run(self, run_id: str) -> Run | None:
         return await self._body("run", (run_id,), Run)  # type: ignore[no-any-return]
 
-    async def runs_wait(self) -> bool:
-        return await self._one("runs_wait") is not None
+    async def queued_runs(self, limit: int) -> tuple[str, ...]:
+        return tuple([row[0] for row in await self._all("queued_runs", (limit,))])
 
     async def active_runs(self, key: SessionKey) -> tuple[Run, ...]:
         return await self._bodies("active_runs", (key_text(key),), Run)

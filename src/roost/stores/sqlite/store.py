@@ -19,6 +19,7 @@ from roost.stores.sqlite.readers import Readers
 from roost.stores.sqlite.rows import SQL
 from roost.stores.sqlite.tables import SqliteTables, WriterTables
 from roost.stores.sqlite.writer import Work, Writer
+from roost.stores.starting import start_at_once
 from roost.stores.tables import drive
 from roost.stores.unit import Unit
 from roost.stores.verbs import StoreVerbs
@@ -53,7 +54,6 @@ class SqliteStore(StoreVerbs):
             self._tables,
             began=self._look_at_epoch,
             translate=self._translate,
-            wake=self.topics.wake,
         )
 
     @classmethod
@@ -155,11 +155,20 @@ class SqliteStore(StoreVerbs):
         return fenced
 
     def _work(self, verb: WriteVerb[Answer]) -> Work:
-        def work() -> tuple[Answer, Any]:
+        starter = self._starter
+
+        def work() -> tuple[Answer, Callable[[], None]]:
             unit = Unit(self._tables, self._clock, self._longest, self._seals)
             answer = drive(verb(unit))
+            started = drive(start_at_once(unit, starter)) if starter else None
             drive(unit.flush())
-            return answer, unit.waking.topics
+
+            def tell() -> None:
+                if starter and started:
+                    starter.begin(started)
+                self.topics.wake(unit.waking.topics)
+
+            return answer, tell
 
         return work
 

@@ -11,7 +11,7 @@ Callers beyond `WAITING` wait for room; urgent verbs (a lease runs out while oth
 import asyncio
 import queue
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, cast
@@ -19,7 +19,6 @@ from typing import Any, Protocol, TypeAlias, cast
 import apsw
 
 from roost.core.errors import RoostError, StoreCorrupt, StoreUnavailable
-from roost.ports import Topic
 from roost.stores.sqlite.connection import ENGINE_ERRORS, EngineError, roll_back
 
 BATCH = 256
@@ -27,7 +26,8 @@ WAITING = 4_096
 LONG_LOG_PAGES = 1_000
 
 
-Work: TypeAlias = Callable[[], tuple[Any, Iterable[Topic]]]
+Tell: TypeAlias = Callable[[], None]
+Work: TypeAlias = Callable[[], tuple[Any, Tell]]
 
 
 class Waiting(Protocol):
@@ -45,14 +45,15 @@ class Waiting(Protocol):
 
 @dataclass(slots=True)
 class Job:
-    """One verb on its way through the writer; `work` answers its result and whom to wake."""
+    """One verb on its way through the writer; `work` answers its result, and what is done on the loop once it is committed,
+    before its caller goes on."""
 
     work: Work
     loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[Any]"
     room: asyncio.Semaphore | None = None
     result: Any = None
-    topics: Iterable[Topic] = ()
+    tell: Tell | None = None
     error: BaseException | None = field(default=None)
 
 
@@ -69,13 +70,11 @@ class Writer:
         waiting: Waiting,
         began: Callable[[], None],
         translate: Callable[[EngineError], Exception],
-        wake: Callable[[Iterable[Topic]], None],
     ) -> None:
         self._connection = connection
         self._waiting = waiting
         self._began = began
         self._translate = translate
-        self._wake = wake
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._urgent: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._room = asyncio.Semaphore(WAITING)
@@ -100,7 +99,7 @@ class Writer:
     async def run_and_shorten(self, work: Work) -> Any:
         """Run a verb, and hear of it when the log has been moved into the file as well, as far as readers let it."""
 
-        def shortening() -> tuple[Any, Iterable[Topic]]:
+        def shortening() -> tuple[Any, Tell]:
             self._shorten_first = True
             return work()
 
@@ -138,7 +137,7 @@ class Writer:
                     if self._shorten_first:
                         self._shorten_first = False
                         self._shorten_log()
-                    _resolve(batch, self._wake)
+                    _resolve(batch)
                     batch = []
                     if self._log_pages >= LONG_LOG_PAGES:
                         self._shorten_log()
@@ -174,7 +173,7 @@ class Writer:
         stopped = StoreUnavailable(f"the writer stopped: {error!r}", hint="restart the gateway")
         for job in batch:
             job.error = stopped
-        _resolve(batch, self._wake)
+        _resolve(batch)
 
     def _commit(self, batch: list[Job]) -> None:
         try:
@@ -205,7 +204,7 @@ class Writer:
         """Run a verb; False when it failed and left something behind."""
         before = self._waiting.changes()
         try:
-            job.result, job.topics = job.work()
+            job.result, job.tell = job.work()
         except BaseException as error:  # noqa: BLE001 — the verb's root: its caller gets what was raised
             self._take_failure(job, error)
             return self._waiting.changes() == before
@@ -224,7 +223,7 @@ class Writer:
         job.error = None
         self._connection.execute("SAVEPOINT verb")
         try:
-            job.result, job.topics = job.work()
+            job.result, job.tell = job.work()
             self._waiting.settle()
         except BaseException as error:  # noqa: BLE001 — the verb's root: its caller gets what was raised
             self._take_failure(job, error)
@@ -256,7 +255,7 @@ class Writer:
             job.error = error
 
 
-def _resolve(batch: list[Job], wake: Callable[[Iterable[Topic]], None]) -> None:
+def _resolve(batch: list[Job]) -> None:
     """Tell each caller on its own loop, one call a loop."""
     loops: dict[asyncio.AbstractEventLoop, list[Job]] = {}
     for job in batch:
@@ -264,15 +263,15 @@ def _resolve(batch: list[Job], wake: Callable[[Iterable[Topic]], None]) -> None:
     for loop, jobs in loops.items():
         # A loop that was closed has nobody left to tell.
         with suppress(RuntimeError):
-            loop.call_soon_threadsafe(_tell, jobs, wake)
+            loop.call_soon_threadsafe(_tell, jobs)
 
 
-def _tell(jobs: list[Job], wake: Callable[[Iterable[Topic]], None]) -> None:
+def _tell(jobs: list[Job]) -> None:
     for job in jobs:
         if job.room is not None:
             job.room.release()
-        if job.error is None:
-            wake(job.topics)
+        if job.error is None and job.tell is not None:
+            job.tell()
         if job.future.done():
             continue
         if job.error is not None:

@@ -1,8 +1,8 @@
 """What every group of verbs stands on: a way to read and a way to write in one transaction."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
 from roost.core.addresses import Account
@@ -11,7 +11,7 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.runs import Claim
 from roost.core.seals import Sealing, Seals
-from roost.ports import Told, Topic, TopicKind
+from roost.ports import Starter, Told, Topic, TopicKind
 from roost.stores.codec import key_text
 from roost.stores.tables import Tables
 from roost.stores.topics import Topics
@@ -32,12 +32,21 @@ class Verbs(ABC):
         self.topics = Topics()
         self._longest: Mapping[Account, int] = {}
         self._seals: Sealing = Seals({})
+        self._starter: Starter | None = None
 
     def limit_messages(self, longest: Mapping[Account, int]) -> None:
         self._longest = dict(longest)
 
     def keep_out(self, secrets: Sealing) -> None:
         self._seals = secrets
+
+    @contextmanager
+    def starting(self, starter: Starter) -> Iterator[None]:
+        self._starter = starter
+        try:
+            yield
+        finally:
+            self._starter = None
 
     @abstractmethod
     async def _write(self, verb: WriteVerb[Answer]) -> Answer:

@@ -6,18 +6,17 @@ from functools import partial
 
 from roost.core.effects import RequeueRun
 from roost.core.errors import InvalidInput, RoostError
-from roost.core.events import EventKind
 from roost.core.exchanges import Completion, Exchange
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import LedgerRow
 from roost.core.runs import Claim, Run, RunState, Step
-from roost.core.sessions import SessionStatus
 from roost.core.snapshots import Advance, DecideExchange
 from roost.core.turntaking import PER_ASKER, Backlog, Choose
 from roost.ports import Recover
 from roost.stores.applying import apply
 from roost.stores.seeing import seen_exchange, seen_run, standing
+from roost.stores.starting import start
 from roost.stores.steps import begin_step
 from roost.stores.tables import Tables
 from roost.stores.unit import Unit, going_on, live_leases
@@ -78,7 +77,7 @@ class RunVerbs(Verbs):
                     f"a run was chosen that is not ready: {sorted(chosen.keys() - by_id.keys())}"
                 )
             starting = await unit.tables.still_ready([by_id[run_id] for run_id in chosen])
-            return tuple([await _start(unit, run, lease) for run in starting])
+            return tuple([await start(unit, run, lease) for run in starting])
 
         return await self._write(verb)
 
@@ -177,21 +176,3 @@ async def _unclaim(unit: Unit, run: Run) -> Run | None:
         return None
     await apply(unit, (RequeueRun(run_id=run.id, ready_at=run.ready_at, progress=run.progress),))
     return await unit.known_run(run.id)
-
-
-async def _start(unit: Unit, run: Run, lease: Lease) -> Run:
-    session = await unit.existing(run.key)
-    fence = run.fence + 1
-    started = replace(
-        run,
-        state=RunState.RUNNING,
-        started_at=run.started_at or unit.now,
-        # One that begins again goes on where it began: if that was reset meanwhile, its writes are refused.
-        session_id=run.session_id or session.session_id,
-        fence=fence,
-        claim=Claim(id=run.id, gateway=lease.gateway.name, epoch=lease.epoch, fence=fence),
-    )
-    await unit.tables.update_run(started)
-    await unit.set_status(run.key, SessionStatus.RUNNING)
-    unit.emit(run.key, EventKind.RUN_STARTED, run.id)
-    return started

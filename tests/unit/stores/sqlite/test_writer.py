@@ -8,13 +8,11 @@ import apsw
 import pytest
 
 from roost.core.errors import Conflict, RoostError, StoreCorrupt, StoreUnavailable
-from roost.ports import Topic, TopicKind
 from roost.stores.sqlite.connection import open_writer, translated
 from roost.stores.sqlite.writer import BATCH, WAITING, Writer
 from roost.testing.faultydisk import DiskCall, Fault, FaultyDisk
 
-RUNS = Topic(TopicKind.RUNS)
-Work = Callable[[], tuple[Any, tuple[Topic, ...]]]
+Work = Callable[[], tuple[Any, Callable[[], None]]]
 
 
 @pytest.fixture
@@ -35,13 +33,12 @@ class Desk:
         self.batches = 0
         self.undone = 0
         self.waiting: list[tuple[str]] = []
-        self.woken: list[Topic] = []
+        self.told: list[str] = []
         self.writer = Writer(
             self.connection,
             self,
             began=self._begin,
             translate=lambda error: translated(error, path),
-            wake=self.woken.extend,
         )
 
     def _begin(self) -> None:
@@ -61,14 +58,14 @@ class Desk:
         return self.connection.total_changes() + len(self.waiting)
 
     def note(self, text: str) -> Work:
-        def work() -> tuple[str, tuple[Topic, ...]]:
+        def work() -> tuple[str, Callable[[], None]]:
             self.connection.execute("INSERT INTO notes VALUES (?)", (text,))
-            return text, (RUNS,)
+            return text, lambda: self.told.append(text)
 
         return work
 
     def note_and_raise(self, text: str, error: BaseException) -> Work:
-        def work() -> tuple[str, tuple[Topic, ...]]:
+        def work() -> tuple[str, Callable[[], None]]:
             self.connection.execute("INSERT INTO notes VALUES (?)", (text,))
             raise error
 
@@ -196,14 +193,13 @@ async def test_an_error_undoes_its_own_verb_and_no_other(desk: Desk, disk: Fault
     )
     assert (before, after) == ("before", "after")
     assert isinstance(failed, Conflict)
-    assert desk.notes() == ["first", "before", "after"]
-    assert desk.woken == [RUNS] * 3
+    assert desk.notes() == desk.told == ["first", "before", "after"]
 
 
 async def test_a_batch_is_begun_again_only_for_an_error_that_left_something(
     desk: Desk, disk: FaultyDisk
 ) -> None:
-    def refuse() -> tuple[str, tuple[Topic, ...]]:
+    def refuse() -> tuple[str, Callable[[], None]]:
         raise Conflict("no")
 
     refused, noted = await in_one_batch(desk, disk, refuse, desk.note("a"))
@@ -227,9 +223,9 @@ async def test_a_row_that_waits_and_cannot_be_written_fails_its_own_verb_only(
     desk: Desk, disk: FaultyDisk
 ) -> None:
     def later(text: str) -> Work:
-        def work() -> tuple[str, tuple[Topic, ...]]:
+        def work() -> tuple[str, Callable[[], None]]:
             desk.waiting.append((text,))
-            return text, (RUNS,)
+            return text, lambda: desk.told.append(text)
 
         return work
 
@@ -257,10 +253,9 @@ async def test_a_caller_hears_only_after_the_commit_is_on_the_disk(desk: Desk, d
         assert await asyncio.to_thread(waiting.wait, 10)
         assert not told.done()
         assert desk.notes() == []
-        assert desk.woken == []
+        assert desk.told == []
     await told
-    assert desk.notes() == ["a"]
-    assert desk.woken == [RUNS]
+    assert desk.notes() == desk.told == ["a"]
 
 
 async def test_a_caller_that_stops_waiting_does_not_undo_its_verb(desk: Desk, disk: FaultyDisk) -> None:
@@ -272,17 +267,16 @@ async def test_a_caller_that_stops_waiting_does_not_undo_its_verb(desk: Desk, di
         for caller in (first, impatient):
             caller.cancel()
     await desk.writer.run(desk.note("last"))
-    assert desk.notes() == ["first", "queued", "last"]
-    assert desk.woken == [RUNS] * 3
+    assert desk.notes() == desk.told == ["first", "queued", "last"]
 
 
-async def test_nobody_is_woken_for_what_was_not_committed(desk: Desk, disk: FaultyDisk) -> None:
+async def test_nobody_is_told_of_what_was_not_committed(desk: Desk, disk: FaultyDisk) -> None:
     with pytest.raises(Conflict):
         await desk.writer.run(desk.note_and_raise("a", Conflict("no")))
     disk.break_down(Fault(code=apsw.SQLITE_FULL, calls=frozenset({DiskCall.WRITE})))
     with pytest.raises(StoreUnavailable):
         await desk.writer.run(desk.note("a"))
-    assert desk.woken == []
+    assert desk.told == []
 
 
 async def test_a_commit_that_fails_fails_every_caller_of_its_batch(desk: Desk, disk: FaultyDisk) -> None:
@@ -327,7 +321,7 @@ async def test_a_batch_that_cannot_see_the_file_leaves_no_transaction_behind(des
 async def test_a_transaction_that_ended_under_a_verb_fails_its_batch_with_what_ended_it(
     desk: Desk, disk: FaultyDisk, error: Exception, told: type[RoostError]
 ) -> None:
-    def work() -> tuple[Any, tuple[Topic, ...]]:
+    def work() -> tuple[Any, Callable[[], None]]:
         desk.connection.execute("ROLLBACK")
         raise error
 
