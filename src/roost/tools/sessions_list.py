@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from roost.core.errors import InvalidInput
-from roost.core.jsonvalue import JsonObject, JsonValue, from_utf8
+from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.labels import read_label
 from roost.core.listing import Glance, is_found_by, last_message_of, session_row, title_of, words_of
@@ -180,13 +180,13 @@ class SessionsList:
 
     async def _fitting(
         self, sessions: Sequence[Glance], rows: Sequence[Row], newest: int
-    ) -> tuple[list[str], int, bool]:
+    ) -> tuple[list[bytes], int, bool]:
         """As many rows as have room, as their JSON, how many, and whether one is without what made it too large."""
         room = RESULT_BYTES - _FRAME_BYTES
         # Nearly every list: written at once it costs half of what its rows would.
         if not newest and len(whole := written(rows)) <= room:
-            return [from_utf8(whole[1:-1])], len(rows), False
-        texts: list[str] = []
+            return [whole[1:-1]], len(rows), False
+        texts: list[bytes] = []
         omitted = False
         for session, row in zip(sessions, rows, strict=True):
             if newest:
@@ -197,7 +197,7 @@ class SessionsList:
             room -= len(text) + 1
             if room < 0:
                 break
-            texts.append(from_utf8(text))
+            texts.append(text)
         return texts, len(texts), omitted
 
     async def _messages(self, key: SessionKey, newest: int) -> list[JsonValue]:
