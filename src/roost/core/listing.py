@@ -4,19 +4,18 @@ Which sessions are listed, and which links between them a reader may know of, is
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from dataclasses import replace
 from operator import attrgetter
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, NewType, cast
 
 from roost.core.addresses import Address
 from roost.core.jsonvalue import JsonValue
 from roost.core.keys import SessionKey
 from roost.core.oneline import PREVIEW_CHARS, TITLE_CHARS, one_line, shortened
 from roost.core.queries import Page
-from roost.core.redaction import SecretScanner, redact, redact_all
+from roost.core.redaction import SecretScanner, redact_all
 from roost.core.sessions import (
-    AS_CONFIGURED,
     Labels,
     Lineage,
     Overrides,
@@ -64,33 +63,40 @@ _UNKNOWN: MappingProxyType[str, JsonValue] = MappingProxyType(
 """A row of which nothing is known yet, in the order of its fields."""
 
 
-class Sayings(NamedTuple):
-    """What was said first and last in a session, and the model that answered."""
+class Given(NamedTuple):
+    """What few sessions were given: names, settings, a parent."""
 
-    title: str | None
-    preview: str | None
-    model: str | None
+    labels: Labels = Labels()
+    overrides: Overrides = Overrides()
+    lineage: Lineage = Lineage()
+
+
+NOTHING_GIVEN = Given()
 
 
 class Glance(NamedTuple):
-    """What of a session a list shows; the names are those of its parts. A tuple, because a store makes one of every row
-    it reads. `channel` is its own, else the one where it was first met."""
+    """What of a session a list shows; the names are those of its parts. A flat tuple, because a store makes one of every
+    row it reads. `channel` is its own, else the one where it was first met."""
 
     key: SessionKey
     session_id: str
     kind: SessionKind
     channel: str | None
-    labels: Labels
+    given: Given
     route: Address | None
-    overrides: Overrides
-    lineage: Lineage
     started: int
     updated: int
     interacted: int
-    sayings: Sayings
+    title: str | None
+    preview: str | None
+    model: str | None
     status: SessionStatus
     total: int
     context_window: int
+
+
+Readable = NewType("Readable", Glance)
+"""A glance whose words have no secrets in them: only such a one is shown."""
 
 
 def glance_at(session: Session) -> Glance:
@@ -100,14 +106,14 @@ def glance_at(session: Session) -> Glance:
         session_id=session.session_id,
         kind=session.facts.kind,
         channel=session.facts.channel or session.origin.provider,
-        labels=session.labels,
+        given=Given(session.labels, session.overrides, session.lineage),
         route=session.route,
-        overrides=session.overrides,
-        lineage=session.lineage,
         started=times.started,
         updated=times.updated,
         interacted=times.interacted,
-        sayings=Sayings(summary.title, summary.preview, summary.model),
+        title=summary.title,
+        preview=summary.preview,
+        model=summary.model,
         status=session.status,
         total=session.counters.total,
         context_window=session.counters.context_window,
@@ -121,83 +127,87 @@ class Overview(NamedTuple):
     children: Mapping[SessionKey, Sequence[SessionKey]]
 
 
-_WORDED = attrgetter("labels", "lineage", "sayings")
+_NAMES = attrgetter("label", "display_name", "subject")
+_WORDED = attrgetter("given", "title", "preview")
 
 
-class Words(NamedTuple):
-    """What people call a session, its task or what was said first, and what was said last in it, the latter two on one
-    line, without secrets; empty where there is none."""
-
-    label: str
-    name: str
-    first: str
-    last: str
-
-
-def words_of(sessions: Sequence[Glance], scanner: SecretScanner) -> list[Words]:
-    """The words of many sessions; looking through all of them at once costs little more than through one."""
-    # In one go and without a constructor's call, as a list has many rows.
-    said: list[Words] = [
-        tuple.__new__(
-            Words,
-            (
-                labels.label or "",
-                labels.display_name or labels.subject or "",
-                (terms.task if (terms := lineage.terms) else "") or title or "",
-                preview or "",
-            ),
-        )
-        for labels, lineage, (title, preview, _) in map(_WORDED, sessions)
-    ]
-    texts = [*chain.from_iterable(said)]
-    readable = redact_all(texts, scanner)
-    if readable is texts:
-        return said
-    each = iter(readable)
-    return [Words(*four) for four in zip(each, each, each, each, strict=True)]
+def readable(sessions: Sequence[Glance], scanner: SecretScanner) -> Sequence[Readable]:
+    """The same sessions without secrets in their words; looking through all of them at once costs little more than
+    through one."""
+    words: list[str | None] = []
+    for given, title, preview in map(_WORDED, sessions):
+        words.append(title)
+        words.append(preview)
+        if given is not NOTHING_GIVEN:
+            words += (*_NAMES(given.labels), _task(given))
+    texts = [*filter(None, words)]
+    masked = redact_all(texts, scanner)
+    if masked is texts:
+        return cast(Sequence[Readable], sessions)
+    shown = dict(zip(texts, masked, strict=True))
+    return [_masked(session, shown) for session in sessions]
 
 
-def session_row(session: Glance, shown: str, words: Words) -> dict[str, JsonValue]:
+def _masked(session: Glance, shown: Mapping[str, str]) -> Readable:
+    """A session with each of its words as it is shown."""
+    given, *said = _WORDED(session)
+    title, preview, label, name, subject = (text and shown[text] for text in (*said, *_NAMES(given.labels)))
+    if task := _task(given):
+        terms = replace(given.lineage.terms, task=shown[task])
+        given = given._replace(lineage=replace(given.lineage, terms=terms))
+    labels = replace(given.labels, label=label, display_name=name, subject=subject)
+    return Readable(session._replace(given=given._replace(labels=labels), title=title, preview=preview))
+
+
+def _task(given: Given) -> str | None:
+    """What a session was spawned for."""
+    terms = given.lineage.terms
+    return terms.task if terms else None
+
+
+def session_row(session: Readable, shown: str) -> dict[str, JsonValue]:
     """The fields that every row has, under the key as its reader is shown it; None is what is not known or not set.
     Where it leads is added for those who may know."""
     # Taken apart at once and filled in: a list has many rows, and most of what they could have is not set.
-    (key, session_id, kind, own, _, route, overrides, lineage, started, updated, interacted) = session[:11]
-    (sayings, status, total, window) = session[11:]
-    model = sayings.model
-    label, name, _, _ = words
+    (key, session_id, kind, own, given, route, started, updated, interacted) = session[:9]
+    (_, _, model, status, total, window) = session[9:]
     row = _UNKNOWN.copy()
     row["key"] = shown
     row["agentId"] = key.agent or None
     row["kind"] = kind
     row["channel"] = _channel(kind, own, route) or key.channel or UNKNOWN
-    if label:
-        row["label"] = label[:NAME_CHARS]
-    if name:
-        row["displayName"] = name[:NAME_CHARS]
     row["status"] = status
     row["updatedAt"] = updated
     row["sessionStartedAt"] = started
     row["lastInteractionAt"] = interacted
     row["sessionId"] = session_id
-    row["model"] = model or overrides.model
-    row["systemSent"] = model is not None
+    if model is not None:
+        row["model"] = model
+        row["systemSent"] = True
     if window:
         row["contextTokens"] = window
     if total:
         row["totalTokens"] = total
     if status is _KILLED:
         row["abortedLastRun"] = True
-    if overrides is not AS_CONFIGURED:
-        row["thinkingLevel"] = overrides.thinking
-        row["verboseLevel"] = overrides.verbose
-        row["sendPolicy"] = overrides.send_policy
     if route is not None:
         row["lastChannel"] = route.channel
         row["lastTo"] = route.to
         row["deliveryContext"] = delivery_context(route)
-    if lineage.depth:
+    if given is not NOTHING_GIVEN:
+        labels, overrides, lineage = given
+        row["label"] = _name(labels.label)
+        row["displayName"] = _name(labels.display_name or labels.subject)
+        row["model"] = model or overrides.model
+        row["thinkingLevel"] = overrides.thinking
+        row["verboseLevel"] = overrides.verbose
+        row["sendPolicy"] = overrides.send_policy
         row["spawnDepth"] = lineage.depth
     return row
+
+
+def _name(text: str | None) -> str | None:
+    return text[:NAME_CHARS] if text else None
 
 
 def _channel(kind: SessionKind, own: str | None, route: Address | None) -> str | None:
@@ -208,24 +218,26 @@ def _channel(kind: SessionKind, own: str | None, route: Address | None) -> str |
     return own or last if kind is _GROUP else last or own
 
 
-def title_of(words: Words) -> str | None:
+def title_of(session: Readable) -> str | None:
     """What people call a session, else the task it was spawned for, else what was said first in it."""
-    label, name, first, _ = words
-    called = label or name
-    return (one_line(called, TITLE_CHARS) if called else shortened(first, TITLE_CHARS)) or None
+    given, first = session.given, session.title
+    if given is not NOTHING_GIVEN:
+        labels = given.labels
+        if called := labels.label or labels.display_name or labels.subject:
+            return one_line(called, TITLE_CHARS) or None
+        first = _task(given) or first
+    return shortened(first, TITLE_CHARS) if first else None
 
 
-def is_found_by(session: Glance, search: str, scanner: SecretScanner) -> bool:
+def is_found_by(session: Readable, search: str) -> bool:
     """Whether a text occurs in what a reader may see of key, names and title: nothing is found by guessing a secret."""
-    labels = session.labels
-    names = (labels.label, labels.display_name, labels.subject, session.sayings.title)
-    shown = (redact(name, scanner)[0] for name in names if name)
-    return any(search.casefold() in text.casefold() for text in (str(session.key), *shown))
+    names = (session.key.text, *_NAMES(session.given.labels), session.title)
+    return any(search.casefold() in name.casefold() for name in names if name)
 
 
-def last_message_of(words: Words) -> str | None:
+def last_message_of(session: Readable) -> str | None:
     """What was said last in a session, on one line."""
-    return shortened(words.last, PREVIEW_CHARS) or None
+    return shortened(session.preview, PREVIEW_CHARS) if session.preview else None
 
 
 def delivery_context(address: Address) -> dict[str, JsonValue]:

@@ -5,7 +5,7 @@ Values only. How a message is written to JSON is `core.jsonl`; how a list of the
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain, count
 from typing import NamedTuple, TypeAlias
@@ -89,6 +89,9 @@ class Usage(NamedTuple):
         )
 
 
+UNCOUNTED = Usage()
+
+
 class StopReason(StrEnum):
     STOP = "stop"
     LENGTH = "length"
@@ -112,7 +115,7 @@ class AssistantMessage:
     provider: str = ""
     model: str = ""
     api: str = ""
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = UNCOUNTED
     stop: StopReason = StopReason.STOP
     error: str | None = None
 

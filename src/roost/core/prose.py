@@ -200,6 +200,8 @@ _TRACE_LINE = re.compile(
 
 
 def _may_trace(text: str) -> bool:
+    if ":" not in text and "=" not in text:
+        return False
     return not text.isascii() or "tool" in (folded := text.lower()) or "function" in folded
 
 

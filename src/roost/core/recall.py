@@ -12,7 +12,7 @@ from roost.core import toolnames
 from roost.core.credentials import is_secret_field
 from roost.core.entries import Entry
 from roost.core.jsonl_messages import said_to_json
-from roost.core.jsonvalue import JsonObject, JsonValue, from_utf8, in_utf8
+from roost.core.jsonvalue import JsonObject, JsonValue, in_utf8
 from roost.core.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -75,10 +75,10 @@ class RecallPage:
     content_truncated: bool
     content_redacted: bool
     metadata_omitted: bool
-    written: tuple[str, ...]
-    """Each message as its JSON."""
+    written: tuple[bytes, ...]
+    """Each message as its JSON in UTF-8."""
     size: int
-    """Bytes of the messages as a JSON array in UTF-8."""
+    """Bytes of the messages as a JSON array."""
 
     @property
     def truncated(self) -> bool:
@@ -91,7 +91,7 @@ class Recalling:
     def __init__(self, options: RecallOptions) -> None:
         self._options = options
         self._kept: list[Recalled] = []
-        self._written: list[str] = []
+        self._written: list[bytes] = []
         self._dropped = self._truncated = self._redacted = self._omitted = False
         self._size = len("[]")
 
@@ -143,7 +143,7 @@ class Recalling:
 
     def _keep(self, recalled: Recalled, text: bytes, added: int) -> None:
         self._kept.append(recalled)
-        self._written.append(from_utf8(text))
+        self._written.append(text)
         self._size += added
 
 

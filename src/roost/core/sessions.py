@@ -116,9 +116,6 @@ class Overrides:
     activation: str | None = None
 
 
-AS_CONFIGURED = Overrides()
-
-
 class Counters(NamedTuple):
     """Tokens of the current generation; `total` is the size of its context now."""
 
@@ -164,7 +161,7 @@ class Session(NamedTuple):
     labels: Labels = Labels()
     origin: Origin = Origin()
     route: Address | None = None
-    overrides: Overrides = AS_CONFIGURED
+    overrides: Overrides = Overrides()
     counters: Counters = Counters()
     summary: Summary = Summary()
     status: SessionStatus = SessionStatus.IDLE

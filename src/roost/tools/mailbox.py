@@ -1,7 +1,7 @@
 """What a session sent and was sent, as its agent reads it: the mailbox of `sessions_send`."""
 
 from roost.core.exchanges import Exchange
-from roost.core.jsonvalue import JsonObject, JsonValue, from_utf8
+from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.redaction import SecretScanner, redact
 from roost.core.tools import Invocation, ToolOutcome
 from roost.core.visibility import Operation
@@ -42,4 +42,4 @@ async def mailbox(access: Access, scanner: SecretScanner, invocation: Invocation
 
     listed = found[:newest]
     details: JsonObject = {"status": "ok", "count": len(listed), "hasMore": len(found) > newest}
-    return found_rows(details, "messages", [from_utf8(written(row(one))) for one in listed])
+    return found_rows(details, "messages", [written(row(one)) for one in listed])

@@ -6,7 +6,7 @@ import orjson
 from anyio import to_thread
 
 from roost.core.errors import Forbidden, InvalidInput, NotFound, RoostError
-from roost.core.jsonvalue import JsonObject, JsonValue, compact, in_utf8
+from roost.core.jsonvalue import JsonObject, JsonValue, compact, from_utf8, in_utf8
 from roost.core.messages import Text
 from roost.core.tools import ToolOutcome
 
@@ -27,12 +27,12 @@ def found(fields: JsonObject, details: JsonObject) -> ToolOutcome:
     return told(compact(fields), details=details)
 
 
-def found_rows(details: JsonObject, name: str, rows: Sequence[str]) -> ToolOutcome:
+def found_rows(details: JsonObject, name: str, rows: Sequence[bytes]) -> ToolOutcome:
     """Many things that were looked for, each or several as their JSON, under `name` behind the `details`."""
-    head, tail = f"{compact(details)[:-1]},{compact(name)}:[", "]}"
-    # One join: the text is large, and every copy of it would cost more than all the rest of this.
-    pieces = [piece for row in rows for piece in (",", row)][1:]
-    return told("".join([head, *pieces, tail]), details=details)
+    head = in_utf8(details)[:-1] + b"," + in_utf8(name) + b":["
+    # One join, and text only at the end: it is large, and every copy of it would cost more than all the rest of this.
+    pieces = [piece for row in rows for piece in (b",", row)][1:]
+    return told(from_utf8(b"".join([head, *pieces, b"]}"])), details=details)
 
 
 def written(row: JsonValue) -> bytes:

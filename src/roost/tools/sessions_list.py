@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from roost.core.errors import InvalidInput
-from roost.core.jsonvalue import JsonObject, JsonValue, from_utf8
+from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.labels import read_label
-from roost.core.listing import Glance, is_found_by, last_message_of, session_row, title_of, words_of
+from roost.core.listing import Glance, Readable, is_found_by, last_message_of, readable, session_row, title_of
 from roost.core.models import ToolSpec
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.recall import RecallOptions, recalled_to_json
@@ -97,17 +97,8 @@ class SessionsList:
         arguments = Arguments(self.spec, invocation.arguments)
         query = self._query(arguments, invocation)
         sessions, offsets, more, children = await self._found(query)
-        seen_from = self._access.reach.viewpoint(invocation)
-        said = words_of(sessions, self._scanner)
-        shown = display_all([session.key for session in sessions], seen_from)
-        rows = [session_row(*each) for each in zip(sessions, shown, said, strict=True)]
+        rows = self._rows(sessions, arguments, invocation)
         await self._link(rows, sessions, children, invocation)
-        if arguments.flag("includeDerivedTitles"):
-            for row, words in zip(rows, said, strict=True):
-                row["derivedTitle"] = title_of(words)
-        if arguments.flag("includeLastMessage"):
-            for row, words in zip(rows, said, strict=True):
-                row["lastMessagePreview"] = last_message_of(words)
         newest = arguments.whole("messageLimit", 0, least=0, most=MOST_MESSAGES)
         texts, count, omitted = await self._fitting(sessions, rows, newest)
         cut = count < len(sessions)
@@ -138,19 +129,19 @@ class SessionsList:
             limit=arguments.whole("limit", LIMIT, least=1, most=MOST),
         )
 
-    async def _found(self, query: SessionQuery) -> tuple[Sequence[Glance], Sequence[int], bool, Children]:
+    async def _found(self, query: SessionQuery) -> tuple[Sequence[Readable], Sequence[int], bool, Children]:
         """A page of rows, the offset behind each, whether more follow, and the newest children."""
         store = self._access.store
         page, children = await store.overview(query, children=MOST_CHILDREN)
-        offset = query.offset
+        rows, offset = readable(page.rows, self._scanner), query.offset
         if query.search is None:
-            return page.rows, range(offset + 1, offset + 1 + len(page.rows)), page.more, children
-        found: list[Glance] = []
+            return rows, range(offset + 1, offset + 1 + len(rows)), page.more, children
+        found: list[Readable] = []
         offsets: list[int] = []
         while True:
-            for row in page.rows:
+            for row in rows:
                 offset += 1
-                if is_found_by(row, query.search, self._scanner):
+                if is_found_by(row, query.search):
                     found.append(row)
                     offsets.append(offset)
             if len(found) > query.limit:
@@ -158,17 +149,31 @@ class SessionsList:
             if not page.more:
                 return found, offsets, False, children
             page, below = await store.overview(replace(query, offset=offset), children=MOST_CHILDREN)
-            children = {**children, **below}
+            rows, children = readable(page.rows, self._scanner), {**children, **below}
+
+    def _rows(self, sessions: Sequence[Readable], arguments: Arguments, invocation: Invocation) -> list[Row]:
+        titled, last = arguments.flag("includeDerivedTitles"), arguments.flag("includeLastMessage")
+        names = display_all([session.key for session in sessions], self._access.reach.viewpoint(invocation))
+        rows: list[Row] = []
+        for session, name in zip(sessions, names, strict=True):
+            row = session_row(session, name)
+            row["transcriptPath"] = self._transcript_path(session)
+            if titled:
+                row["derivedTitle"] = title_of(session)
+            if last:
+                row["lastMessagePreview"] = last_message_of(session)
+            rows.append(row)
+        return rows
 
     async def _link(
         self, rows: Sequence[Row], sessions: Sequence[Glance], children: Children, invocation: Invocation
     ) -> None:
         """Add where each row leads; what the caller may not see is not named."""
-        spawned: list[tuple[Row, SessionKey]] = []
-        for row, session in zip(rows, sessions, strict=True):
-            row["transcriptPath"] = self._transcript_path(session)
-            if (parent := session.lineage.parent) is not None:
-                spawned.append((row, parent))
+        spawned = [
+            (row, parent)
+            for row, session in zip(rows, sessions, strict=True)
+            if (parent := session.given.lineage.parent) is not None
+        ]
         known = await self._access.visible(frozenset(parent for _, parent in spawned), invocation)
         for row, parent in spawned:
             if parent in known:
@@ -180,13 +185,13 @@ class SessionsList:
 
     async def _fitting(
         self, sessions: Sequence[Glance], rows: Sequence[Row], newest: int
-    ) -> tuple[list[str], int, bool]:
+    ) -> tuple[list[bytes], int, bool]:
         """As many rows as have room, as their JSON, how many, and whether one is without what made it too large."""
         room = RESULT_BYTES - _FRAME_BYTES
         # Nearly every list: written at once it costs half of what its rows would.
         if not newest and len(whole := written(rows)) <= room:
-            return [from_utf8(whole[1:-1])], len(rows), False
-        texts: list[str] = []
+            return [whole[1:-1]], len(rows), False
+        texts: list[bytes] = []
         omitted = False
         for session, row in zip(sessions, rows, strict=True):
             if newest:
@@ -197,7 +202,7 @@ class SessionsList:
             room -= len(text) + 1
             if room < 0:
                 break
-            texts.append(from_utf8(text))
+            texts.append(text)
         return texts, len(texts), omitted
 
     async def _messages(self, key: SessionKey, newest: int) -> list[JsonValue]:

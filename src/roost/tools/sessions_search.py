@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from roost.core import toolnames
 from roost.core.errors import InvalidInput
-from roost.core.jsonvalue import JsonValue, from_utf8
+from roost.core.jsonvalue import JsonValue
 from roost.core.models import ToolSpec
 from roost.core.passages import finding
 from roost.core.queries import SearchHit, SearchQuery
@@ -29,7 +29,7 @@ Row = dict[str, JsonValue]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Results:
-    rows: tuple[str, ...]
+    rows: tuple[bytes, ...]
     truncated: bool
 
 
@@ -85,7 +85,7 @@ class SessionsSearch:
 
     async def _results(self, query: SearchQuery, limit: int, invocation: Invocation) -> _Results:
         """The newest hits that may be read, as many as fit; reading stops at the first that does not."""
-        rows: list[str] = []
+        rows: list[bytes] = []
         room = RESULT_BYTES - _FRAME_BYTES
         while query.offset < SCANNED:
             batch = await self._access.store.search(query)
@@ -97,7 +97,7 @@ class SessionsSearch:
                 room -= len(text) + 1
                 if len(rows) == limit or room < 0:
                     return _Results(rows=tuple(rows), truncated=True)
-                rows.append(from_utf8(text))
+                rows.append(text)
             if len(batch) < query.limit:
                 return _Results(rows=tuple(rows), truncated=False)
             query = replace(query, offset=query.offset + query.limit)

@@ -5,13 +5,13 @@ import pytest
 from roost.core.addresses import Address, ChatType, Origin
 from roost.core.keys import SessionKey
 from roost.core.listing import (
-    Words,
+    Readable,
     glance_at,
     is_found_by,
     last_message_of,
+    readable,
     session_row,
     title_of,
-    words_of,
 )
 from roost.core.sessions import (
     Counters,
@@ -64,15 +64,15 @@ FIELDS = [
 ]
 
 
-def words(row: Session) -> Words:
-    (found,) = words_of([glance_at(row)], SCANNER)
+def seen(row: Session) -> Readable:
+    (found,) = readable([glance_at(row)], SCANNER)
     return found
 
 
 @pytest.mark.requirement("D08", "D55")
 def test_a_row_has_every_field_whatever_is_known() -> None:
     bare = session()._replace(route=None, counters=Counters())
-    row = session_row(glance_at(bare), "main", words(bare))
+    row = session_row(seen(bare), "main")
     assert list(row) == FIELDS
     unknown = {name for name, value in row.items() if value is None}
     assert {
@@ -97,7 +97,7 @@ def test_a_row_says_what_the_session_is_and_where_its_answers_go() -> None:
         summary=Summary(model="demo/demo"),
         status=SessionStatus.KILLED,
     )
-    row = session_row(glance_at(full), "k", words(full))
+    row = session_row(seen(full), "k")
     expected = {
         "key": "k",
         "agentId": "main",
@@ -122,18 +122,14 @@ def test_a_row_says_what_the_session_is_and_where_its_answers_go() -> None:
 
 
 def test_a_model_that_was_set_is_told_until_one_has_answered() -> None:
-    assert (
-        session_row(glance_at(session()._replace(overrides=Overrides(model="a/b"))), "k", words(session()))[
-            "model"
-        ]
-        == "a/b"
-    )
+    asked = session()._replace(overrides=Overrides(model="a/b"))
+    assert session_row(seen(asked), "k")["model"] == "a/b"
 
 
 @pytest.mark.requirement("P24")
 def test_names_are_redacted_like_everything_that_is_read() -> None:
     named = session()._replace(labels=Labels(label=f"use {KEY}", subject=KEY))
-    row = session_row(glance_at(named), "k", words(named))
+    row = session_row(seen(named), "k")
     assert (row["label"], row["displayName"]) == (f"use {MASKED}", MASKED)
 
 
@@ -160,36 +156,48 @@ def on(kind: SessionKind, channel: str | None, last: str | None, key: SessionKey
     ],
 )
 def test_the_channel_is_that_of_the_rows_kind(row: Session, channel: str) -> None:
-    assert session_row(glance_at(row), "k", words(row))["channel"] == channel
+    assert session_row(seen(row), "k")["channel"] == channel
 
 
 @pytest.mark.requirement("D55")
 def test_a_title_is_the_name_people_gave_or_what_was_said_first() -> None:
     said = session()._replace(summary=Summary(title=f"Plan the garden with {KEY}", preview=f"Done: {KEY}"))
-    assert title_of(words(said)) == f"Plan the garden with {MASKED}"
-    assert title_of(words(said._replace(labels=Labels(subject="Kitchen")))) == "Kitchen"
-    assert title_of(words(said._replace(labels=Labels(display_name="Us", subject="Kitchen")))) == "Us"
-    assert title_of(words(said._replace(labels=Labels(label="L", display_name="Us")))) == "L"
-    assert title_of(words(session())) is None
+    assert title_of(seen(said)) == f"Plan the garden with {MASKED}"
+    assert title_of(seen(said._replace(labels=Labels(subject="Kitchen")))) == "Kitchen"
+    assert title_of(seen(said._replace(labels=Labels(display_name="Us", subject="Kitchen")))) == "Us"
+    assert title_of(seen(said._replace(labels=Labels(label="L", display_name="Us")))) == "L"
+    assert title_of(seen(session())) is None
     spawned = said._replace(lineage=Lineage(parent=session().key, terms=Terms(task="count to 5")))
-    assert title_of(words(spawned)) == "count to 5"
-    assert last_message_of(words(said)) == f"Done: {MASKED}"
-    assert last_message_of(words(session())) is None
+    assert title_of(seen(spawned)) == "count to 5"
+    assert last_message_of(seen(said)) == f"Done: {MASKED}"
+    assert last_message_of(seen(session())) is None
 
 
 @pytest.mark.requirement("P24")
 def test_a_session_is_found_by_what_may_be_read_of_it() -> None:
     said = session()._replace(summary=Summary(title=f"Plan with {KEY}"), labels=Labels(subject="Kitchen"))
-    assert all(is_found_by(glance_at(said), text, SCANNER) for text in ("KITCHEN", "plan", str(said.key)))
-    assert not is_found_by(glance_at(said), KEY[8:20], SCANNER)
+    assert all(is_found_by(seen(said), text) for text in ("KITCHEN", "plan", str(said.key)))
+    assert not is_found_by(seen(said), KEY[8:20])
 
 
 @pytest.mark.requirement("D55", "P24")
 def test_the_words_of_many_rows_are_masked_as_those_of_each_alone() -> None:
+    spawned = Lineage(parent=MAIN, depth=1, terms=Terms(task=f"try {KEY}"))
     rows = [
         session()._replace(summary=Summary(title="Plan the garden", preview=f"Done: {KEY}")),
         session()._replace(labels=Labels(label=KEY, subject="Kitchen")),
+        session()._replace(labels=Labels(display_name=KEY, subject=f"with {KEY}"), lineage=spawned),
+        session()._replace(summary=Summary(title=KEY)),
         session(),
     ]
-    assert words_of([glance_at(row) for row in rows], SCANNER) == [words(row) for row in rows]
-    assert words_of([], SCANNER) == []
+    shown = readable([glance_at(row) for row in rows], SCANNER)
+    assert list(shown) == [seen(row) for row in rows]
+    assert KEY not in repr(shown)
+    assert repr(shown).count(MASKED) == 6
+    assert list(readable([], SCANNER)) == []
+
+
+def test_rows_without_secrets_are_shown_as_they_are() -> None:
+    said = session()._replace(labels=Labels(label="a"), summary=Summary(title="Plan", preview="Done"))
+    rows = [glance_at(said)]
+    assert readable(rows, SCANNER) is rows

@@ -59,11 +59,12 @@ async def test_work_that_a_model_can_put_right_becomes_an_outcome() -> None:
 
 
 def test_rows_stand_behind_what_is_told_of_them() -> None:
-    outcome = found_rows({"count": 2}, "rows", ['{"a":1}', '{"b":"é"}'])
+    outcome = found_rows({"count": 2}, "rows", [b'{"a":1}', in_utf8({"b": "é"})])
     assert text_of(outcome) == '{"count":2,"rows":[{"a":1},{"b":"é"}]}'
     assert outcome.details == {"count": 2}
     assert text_of(found_rows({"count": 0}, "rows", [])) == '{"count":0,"rows":[]}'
-    assert text_of(found_rows({"count": 1}, "rows", ['{"a":1}'])) == '{"count":1,"rows":[{"a":1}]}'
+    assert text_of(found_rows({"count": 1}, "rows", [b'{"a":1}'])) == '{"count":1,"rows":[{"a":1}]}'
+    assert text_of(found_rows({"no": "\udcff"}, "rows", [b"1"])) == '{"no":"\udcff","rows":[1]}'
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from roost.core.errors import Forbidden, InvalidInput, NotFound
 from roost.core.exchanges import CompletionStatus
 from roost.core.figures import age, counted, moment, thousands
 from roost.core.keys import SessionKey
-from roost.core.listing import glance_at, title_of, words_of
+from roost.core.listing import glance_at, readable, title_of
 from roost.core.messages import AssistantMessage, ToolResult, UserMessage, text_of
 from roost.core.oneline import preview
 from roost.core.prose import clean
@@ -73,7 +73,7 @@ def _listed(means: Means, asked: Asked, children: tuple[Session, ...], awaited: 
 
 def _title(means: Means, row: Session) -> str:
     scanner = means.rules.commands.scanner
-    return (title_of(words_of([glance_at(row)], scanner)[0]) if scanner else row.labels.label) or str(row.key)
+    return (title_of(readable([glance_at(row)], scanner)[0]) if scanner else row.labels.label) or str(row.key)
 
 
 def _chosen(text: str, children: tuple[Session, ...]) -> Session:

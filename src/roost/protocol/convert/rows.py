@@ -6,7 +6,7 @@ from roost.core.addresses import ChatType
 from roost.core.figures import MICROS
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind
-from roost.core.listing import Glance, Words, glance_at, last_message_of, session_row, title_of, words_of
+from roost.core.listing import Readable, glance_at, last_message_of, readable, session_row, title_of
 from roost.core.redaction import SecretScanner
 from roost.core.sessions import Session, SessionStatus
 
@@ -41,12 +41,11 @@ class Rows:
         self, sessions: Sequence[Session], *, titles: bool = False, last: bool = False
     ) -> list[JsonObject]:
         """What is not known or not set is left out."""
-        glances = [glance_at(session) for session in sessions]
-        said = zip(sessions, glances, words_of(glances, self._scanner), strict=True)
-        return [self._row(session, glance, words, titles, last) for session, glance, words in said]
+        shown = readable([glance_at(session) for session in sessions], self._scanner)
+        return [self._row(*each, titles, last) for each in zip(sessions, shown, strict=True)]
 
-    def _row(self, session: Session, glance: Glance, words: Words, titles: bool, last: bool) -> JsonObject:
-        shared = session_row(glance, str(session.key), words)
+    def _row(self, session: Session, glance: Readable, titles: bool, last: bool) -> JsonObject:
+        shared = session_row(glance, str(session.key))
         row: dict[str, JsonValue] = {
             **{
                 name: value
@@ -56,8 +55,8 @@ class Rows:
             **self._own(session),
         }
         if titles:
-            row["derivedTitle"] = title_of(words) or str(session.key)
-        if last and (preview := last_message_of(words)):
+            row["derivedTitle"] = title_of(glance) or str(session.key)
+        if last and (preview := last_message_of(glance)):
             row["lastMessagePreview"] = preview
         return row
 

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from roost.core.addresses import Address, ChatType, Origin
-from roost.core.listing import Glance, Sayings
+from roost.core.listing import NOTHING_GIVEN, Given, Glance
 from roost.core.sessions import (
-    AS_CONFIGURED,
     Base,
     Counters,
     Facts,
@@ -64,14 +63,16 @@ def read_glances(rows: Sequence[Any]) -> list[Glance]:
                 session_id,
                 _KINDS[kind],
                 channel or (decode_shared(Origin, origin).provider if origin else None),
-                decode_shared(Labels, labels) if labels else _UNNAMED,
+                _given(labels, overrides, parent, depth, terms)
+                if labels or overrides or parent
+                else NOTHING_GIVEN,
                 decode_shared(Address, route) if route else None,
-                decode_shared(Overrides, overrides) if overrides else AS_CONFIGURED,
-                _lineage(parent, depth, terms) if parent else _TOP,
                 started,
                 updated,
                 interacted,
-                _made(Sayings, (title, preview, model)),
+                title,
+                preview,
+                model,
                 _STATUSES[status],
                 total,
                 context_window,
@@ -107,7 +108,17 @@ _KINDS = {str(kind): kind for kind in SessionKind}
 _CHATS: dict[str | None, ChatType | None] = {None: None, **{str(kind): kind for kind in ChatType}}
 _STATUSES = {str(status): status for status in SessionStatus}
 _TOP = Lineage()
-_UNNAMED = Labels()
+_DEFAULTS = "{}"
+
+
+def _given(
+    labels: str | None, overrides: str | None, parent: str | None, depth: int, terms: str | None
+) -> Given:
+    return Given(
+        decode_shared(Labels, labels or _DEFAULTS),
+        decode_shared(Overrides, overrides or _DEFAULTS),
+        _lineage(parent, depth, terms) if parent else _TOP,
+    )
 
 
 def _lineage(parent: str, depth: int, terms: str | None) -> Lineage:
