@@ -105,19 +105,18 @@ async def test_where_the_browser_has_no_room_a_message_is_sent_even_so(
     assert not visitor.problems
 
 
-@pytest.mark.parametrize("without", [FORBIDDEN, INSECURE], ids=["storage", "security"])
+@pytest.mark.parametrize(
+    ("name", "without"), [("storage", FORBIDDEN), ("security", INSECURE)], ids=["storage", "security"]
+)
 async def test_a_browser_that_gives_less_is_enough_to_talk(
-    browser: Browser, stage: Stage, without: str
+    browser: Browser, stage: Stage, name: str, without: str
 ) -> None:
     context, visitor = await visit(browser, stage.address)
     await context.add_init_script(without)
     await visitor.come_in(stage.token)
-    await visitor.open("less")
-    answers = visitor.page.locator(".said.agent:not(.speaking)")
-    await expect(visitor.page.get_by_label("Message", exact=True)).to_be_enabled()
-    before = await answers.count()
+    await visitor.open(f"less-{name}")
     await visitor.say("hello")
-    await expect(answers).to_have_count(before + 1)
+    await expect(visitor.page.locator(".said.agent:not(.speaking)")).to_have_count(1)
     await context.close()
     assert not visitor.problems
 

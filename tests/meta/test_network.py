@@ -104,13 +104,14 @@ OPENING = {
     "urllib.request": {"urlopen", "Request", "build_opener"},
     "http.client": {"HTTPConnection", "HTTPSConnection"},
 }
+OPENERS = frozenset[str]().union(*OPENING.values())
 
 
 def opened(module: tree.Module) -> Iterator[str]:
     for at in ast.walk(module.syntax):
         if isinstance(at, ast.Call) and isinstance(at.func, ast.Attribute):
-            library, name = ast.unparse(at.func.value), at.func.attr
-            if name in OPENING.get(library, ()):
+            name = at.func.attr
+            if name in OPENERS and name in OPENING.get(library := ast.unparse(at.func.value), ()):
                 yield f"{module.path}:{at.lineno}: {library}.{name}"
         if isinstance(at, ast.ImportFrom) and at.module in OPENING:
             yield from (f"{module.path}: {one.name}" for one in at.names if one.name in OPENING[at.module])

@@ -49,9 +49,10 @@ class Module:
 
     def imports(self) -> tuple[Import, ...]:
         """Every import, those inside functions and those made by a call included."""
-        return tuple(_imports(self.syntax, package=self._package(), lazy=False))
+        return _imports_of(self)
 
-    def _package(self) -> str:
+    @property
+    def package(self) -> str:
         return self.name if self.is_package else self.name.rpartition(".")[0]
 
 
@@ -87,6 +88,11 @@ def text_files() -> dict[str, str]:
     paths = sorted(name for name in listed.split("\0") if name and (ROOT / name).is_file())
     contents = ((path, (ROOT / path).read_bytes()) for path in paths)
     return {path: content.decode("utf-8") for path, content in contents if b"\0" not in content}
+
+
+@cache
+def _imports_of(module: Module) -> tuple[Import, ...]:
+    return tuple(_imports(module.syntax, package=module.package, lazy=False))
 
 
 def _imports(node: ast.AST, *, package: str, lazy: bool) -> Iterator[Import]:
