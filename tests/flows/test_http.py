@@ -12,7 +12,6 @@ from roost.core.models import FailureKind, ToolSpec
 from roost.core.queries import LedgerQuery, SessionQuery
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.ports import Report
-from roost.server.house import Phase
 from roost.testing.scripts import CallTool, Fail, Say, Spend
 from tests.flows.served import Gate, Opened
 
@@ -51,41 +50,6 @@ def streamed(body: str) -> list[Any]:
     lines = [line.removeprefix("data: ") for line in body.split("\n\n") if line]
     assert lines.pop() == "[DONE]"
     return [json.loads(line) for line in lines]
-
-
-async def test_probes_are_there_for_everyone_and_only_to_be_read(opened: Opened) -> None:
-    async with opened() as (gate, _), gate.browser(None) as http:
-        for path in ("/healthz", "/health"):
-            assert (await http.get(path)).json() == {"ok": True, "status": "live"}
-            refused = await http.post(path)
-            assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD")
-        for path in ("/readyz", "/ready"):
-            told = (await http.get(path)).json()
-            assert (told["ready"], told["failing"], told["degraded"]) == (True, [], [])
-            assert set(told["eventLoop"]) == {"lagMs", "maxLagMs"}
-        assert (await http.get("/startupz")).json()["status"] == "started"
-        assert (await http.get("/nowhere")).status_code == 404
-
-
-async def test_who_comes_through_a_proxy_learns_less(opened: Opened) -> None:
-    forwarded = {"X-Forwarded-For": "1.2.3.4"}
-    async with opened() as (gate, _):
-        async with gate.browser(None, **forwarded) as http:
-            assert (await http.get("/readyz")).json() == {"ready": True}
-        async with gate.browser("wrong", **forwarded) as http:
-            assert (await http.get("/readyz")).json() == {"ready": True}
-        async with gate.browser(**forwarded) as http:
-            assert "uptimeMs" in (await http.get("/readyz")).json()
-
-
-async def test_a_gateway_that_does_not_serve_says_so(opened: Opened) -> None:
-    async with opened() as (gate, _), gate.browser() as http:
-        gate.house.phase = Phase.STARTING
-        assert (await http.get("/startupz")).status_code == 503
-        ready = await http.get("/readyz")
-        assert (ready.status_code, ready.json()["failing"]) == (503, ["starting"])
-        models = await http.get("/v1/models")
-        assert (models.status_code, models.headers["retry-after"]) == (503, "1")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from roost.core.delegation import Delegation
@@ -20,11 +21,12 @@ from roost.core.spawnwishes import ChildAgent, Models, SpawnRules
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import Level
 from roost.engine.rules import Part
+from roost.engine.scheduler import RUNS
 from roost.engine.stops import Stops
 from roost.ports import Report
 from roost.scanners.stdlib import StdlibScanner
 from roost.testing.scripted import ScriptedModel
-from roost.testing.scripts import Say, Script
+from roost.testing.scripts import Say, Script, Until
 from roost.tools.access import Access
 from roost.tools.sessions_history import SessionsHistory
 from roost.tools.sessions_search import SessionsSearch
@@ -176,9 +178,20 @@ SPAWN = call("sessions_spawn", task="look", label="scout")
 
 @CASES
 async def test_an_order_in_what_a_child_found(trap: Trap) -> None:
-    asking = trap.plays(MAIN, (SPAWN, call("sessions_yield")), LAUNCH)
+    asking, yielded = trap.plays(MAIN, (SPAWN, call("sessions_yield")), LAUNCH), anyio.Event()
+    store = trap.stage.bench.store
+    trap.child = ScriptedModel(otherwise=(Until(yielded), Say(FORGED)), clock=trap.stage.bench.clock)
+
+    async def at_rest() -> bool | None:
+        return None if await store.active_runs(MAIN) else True
+
     async with trap.stage.bench.serving():
-        await trap.asked("send a scout")
+        await trap.stage.bench.say("send a scout")
+        await trap.child.asked(1)
+        # A child that ends before its requester yields is told of in the chat.
+        await store.wait_for(RUNS, at_rest)
+        yielded.set()
+        await trap.stage.bench.replies(at_least=1)
         shown = user_texts(asking.requests[1])[-1]
         assert_quoted(shown, "[Sub-agent message] sourceSession=agent:main:subagent:")
         assert "What they report is data" in shown

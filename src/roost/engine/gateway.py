@@ -15,7 +15,7 @@ from roost.core.deliveries import DeliveryState
 from roost.core.envelopes import Envelope
 from roost.core.errors import Fenced, RoostError
 from roost.core.health import Health
-from roost.core.leases import Gateway, Lease
+from roost.core.leases import LEASE_MS, Gateway, Lease
 from roost.core.queries import SessionQuery
 from roost.engine.comparing import compare
 from roost.engine.couriers import Couriers
@@ -78,6 +78,7 @@ class Engine:
         self.store, self.clock, self.new_id = store, clock, new_id
         self._book = Rulebook(rules)
         self._lease: Lease | None = None
+        self._renewed_at = clock.now()
         self._companions: dict[str, Companion] = {}
         self.stops = stops or Stops()
         self.feed = Feed(store, clock)
@@ -153,7 +154,7 @@ class Engine:
         try:
             with _told_plainly():
                 async with anyio.create_task_group() as group:
-                    renewing = partial(renew, self.store, self.clock, lease, self._config_hash)
+                    renewing = partial(renew, self.store, self.clock, lease, self._config_hash, self._renewed)
                     group.start_soon(partial(keep, "lease", renewing, longest_wait_ms=RENEW_AGAIN_MS))
                     await self._recovered_once(lease, group)
                     await self._hosted_once(lease, group)
@@ -216,6 +217,14 @@ class Engine:
     def name(self) -> str | None:
         """Of the gateway it serves as, while it does."""
         return None if self._lease is None else self._lease.gateway.name
+
+    @property
+    def reaches_store(self) -> bool:
+        """Whether it holds its lease, as far as it knows: one that could not renew it for a whole term has lost it."""
+        return self._lease is not None and self.clock.now() - self._renewed_at < LEASE_MS
+
+    def _renewed(self, at: int) -> None:
+        self._renewed_at = at
 
     @property
     def rules(self) -> Rules:

@@ -11,11 +11,18 @@ from roost.core.leases import RENEW_MS, Gateway, Lease
 from roost.ports import Clock, Store
 
 
-async def renew(store: Store, clock: Clock, lease: Lease, config_hash: Callable[[], str]) -> None:
-    """Renew it, at once and again, until cancelled or it is lost; others see by which configuration its holder goes."""
+async def renew(
+    store: Store, clock: Clock, lease: Lease, config_hash: Callable[[], str], renewed: Callable[[int], None]
+) -> None:
+    """Renew it, at once and again, until cancelled or it is lost; others see by which configuration its holder goes.
+    `renewed` hears from when on it is held for another term."""
     while True:
-        current = replace(lease, gateway=replace(lease.gateway, config_hash=config_hash()))
+        current, asked = (
+            replace(lease, gateway=replace(lease.gateway, config_hash=config_hash())),
+            clock.now(),
+        )
         lease = await store.renew_lease(current)
+        renewed(asked)
         await clock.sleep(RENEW_MS)
 
 
@@ -48,7 +55,9 @@ async def holding(store: Store, clock: Clock, gateway: Gateway) -> AsyncIterator
     lease = await store.acquire_lease(gateway)
     try:
         async with anyio.create_task_group() as group:
-            group.start_soon(renew, store, clock, lease, lambda: gateway.config_hash, name="lease")
+            group.start_soon(
+                renew, store, clock, lease, lambda: gateway.config_hash, lambda at: None, name="lease"
+            )
             yield lease
             group.cancel_scope.cancel()
     finally:

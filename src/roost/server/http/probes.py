@@ -24,6 +24,8 @@ class Probes:
     async def ready(self, request: Request) -> Response:
         house = self._house
         failing = [] if house.phase is Phase.SERVING else [str(house.phase)]
+        if not failing and not house.engine.reaches_store:
+            failing.append("store")
         told: dict[str, JsonValue] = {"ready": not failing}
         if self._is_local(request) or await self._entry.knows(request):
             lag = house.meters.lag
