@@ -1,8 +1,8 @@
 """The settings as an audit looks at them."""
 
-import ipaddress
+import re
 from collections.abc import Iterable, Iterator
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from roost.config import policies
 from roost.config.automation import Hooks
@@ -14,10 +14,15 @@ from roost.core.admission import ANYONE
 from roost.core.audit import Door, HookDoor, Trust, View
 from roost.core.channeltraits import KNOWN_CHANNELS
 from roost.core.edge import Edge
+from roost.core.entrance import is_loopback
 from roost.core.figures import MINUTE_MS
 from roost.core.identities import names_channel
 from roost.core.scopes import DmScope
 from roost.core.secrets import Secret
+
+UNGUARDED = frozenset({"disable", "allow", "prefer"})
+"""The ways to speak to a database's server that do without TLS."""
+_PORT = re.compile(r":\d*$")
 
 
 def exposure(settings: Settings) -> View:
@@ -102,19 +107,24 @@ def _trust(settings: Settings) -> Trust:
             for name, provider in settings.models.providers.items()
             if provider.base_url and _is_clear(provider.base_url)
         ),
+        clear_store=settings.database is not None and _is_clear_store(settings.database.reveal()),
     )
 
 
 def _is_clear(url: str) -> bool:
     found = urlsplit(url)
-    return found.scheme.lower() == "http" and not _is_here(found.hostname or "")
+    return found.scheme.lower() == "http" and not is_loopback(found.hostname or "")
 
 
-def _is_here(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+def _is_clear_store(address: str) -> bool:
+    """Whether a server beyond this machine is spoken to without TLS where it offers none. One without a name, or with
+    that of a folder, is on this machine."""
+    netloc, _, query = address.partition("://")[2].partition("?")
+    given = dict(parse_qsl(query))
+    named = netloc.partition("/")[0].rpartition("@")[2] or given.get("host", "")
+    hosts = (_PORT.sub("", unquote(one)).strip("[]") for one in named.split(","))
+    far = any(host and not host.startswith("/") and not is_loopback(host.lower()) for host in hosts)
+    return far and given.get("sslmode", "prefer") in UNGUARDED
 
 
 def _length(credential: Secret | None) -> int | None:

@@ -58,7 +58,8 @@ class HookDoor:
 class Trust:
     """Who may reach whose sessions. `placeless_owners` are those of the `owners` that name no channel, `lifted` the
     agents whose sandboxed sessions reach all, `networked` those whose sandboxes reach the network, `unconfined` those
-    without one, `clear` the providers that are spoken to in clear text beyond this machine."""
+    without one, `clear` the providers that are spoken to in clear text beyond this machine; with
+    `clear_store` the database's server may be, too."""
 
     scope: SessionScope = SessionScope.PER_SENDER
     visibility: Level = Level.TREE
@@ -70,6 +71,7 @@ class Trust:
     networked: tuple[str, ...] = ()
     unconfined: tuple[str, ...] = ()
     clear: tuple[str, ...] = ()
+    clear_store: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,4 +288,12 @@ def _named(trust: Trust) -> Iterator[Finding]:
             text=f"Conversations are sent in clear text beyond this machine: {', '.join(trust.clear)}.",
             setting="models.providers.*.baseUrl",
             fix="use an `https://` address",
+        )
+    if trust.clear_store:
+        yield Finding(
+            id="database.clear_text",
+            severity=Severity.WARN,
+            text="Conversations and credentials may cross the network to the database's server in clear text.",
+            setting="database",
+            fix="add `sslmode=verify-full` to the address, and `sslrootcert` where its certificate is not publicly known",
         )

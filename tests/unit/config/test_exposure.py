@@ -111,3 +111,27 @@ def test_agents_and_providers_are_named(tmp_path: Path) -> None:
     trust = exposure(settings(tmp_path, models={"providers": far}, agents=agents)).trust
     assert trust.clear == ("far", "odd")
     assert (trust.lifted, trust.networked, trust.unconfined) == (("a",), ("a",), ("b",))
+
+
+@pytest.mark.parametrize(
+    ("address", "clear"),
+    [
+        ("postgresql://roost:pw@db.example.org/roost", True),
+        ("postgresql://roost:pw@db.example.org:5432/roost?sslmode=disable", True),
+        ("postgresql://roost@127.0.0.1,10.0.0.7:5433/roost?sslmode=prefer", True),
+        ("postgresql://roost@[2001:db8::7]:5432/roost", True),
+        ("postgresql:///roost?host=db.example.org", True),
+        ("postgresql://roost@db.example.org/roost?sslmode=require", False),
+        ("postgresql://roost@db.example.org/roost?sslmode=verify-full&sslrootcert=ca.pem", False),
+        ("postgresql://roost@localhost:5432,127.0.0.1/roost?sslmode=disable", False),
+        ("postgresql://roost@[::1]:5432/roost", False),
+        ("postgresql:///roost", False),
+        ("postgresql:///roost?host=/run/postgresql", False),
+        ("postgresql://%2Frun%2Fpostgresql/roost", False),
+    ],
+)
+def test_a_database_beyond_this_machine_that_may_be_spoken_to_in_clear_text_is_seen(
+    tmp_path: Path, address: str, clear: bool
+) -> None:
+    found = {one.id for one in audit(exposure(settings(tmp_path, database=address)))}
+    assert ("database.clear_text" in found) is clear

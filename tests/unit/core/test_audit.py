@@ -120,6 +120,7 @@ def test_hooks_that_the_network_reaches_are_critical() -> None:
         (Trust(lifted=("a",)), "agents.sandbox.session_tools_visibility_all", Severity.WARN),
         (Trust(networked=("a",)), "agents.sandbox.network_enabled", Severity.INFO),
         (Trust(clear=("far",)), "models.provider_clear_text", Severity.WARN),
+        (Trust(clear_store=True), "database.clear_text", Severity.WARN),
         (
             Trust(crosses=True, across=("*",), visibility=Level.ALL),
             "security.trust_model.cross_agent_session_access_default",
