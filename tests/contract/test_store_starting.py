@@ -1,5 +1,6 @@
 """A run may start in the transaction that queues it, and starts once whichever way."""
 
+from roost.core.effects import QueueRun
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.runs import Run, RunState
@@ -9,9 +10,11 @@ from roost.testing import builders
 from roost.testing.builders import MAIN
 from tests.contract.scenes import (
     accepted,
+    always,
     as_entries,
     claim_of,
     everything,
+    known,
     known_run,
     opened,
     queued,
@@ -91,3 +94,13 @@ async def test_outside_the_context_nothing_is_started(store: Store, lease: Lease
     await accepted(store, "m-1", "r-1")
     assert (desk.begun, (await known_run(store, "r-1")).state) == ([], RunState.QUEUED)
     assert [run.key for run in await store.claim_runs(lease, everything)] == [MAIN]
+
+
+async def test_a_change_that_queues_a_run_answers_the_session_as_it_is_then(
+    store: Store, lease: Lease
+) -> None:
+    desk = Desk(lease)
+    await opened(store)
+    with store.starting(desk.starter):
+        after = await store.change_session(MAIN, always(QueueRun(run=builders.run("r-1"))))
+    assert after == await known(store)

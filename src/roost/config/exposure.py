@@ -20,8 +20,8 @@ from roost.core.identities import names_channel
 from roost.core.scopes import DmScope
 from roost.core.secrets import Secret
 
-UNGUARDED = frozenset({"disable", "allow", "prefer"})
-"""The ways to speak to a database's server that do without TLS."""
+GUARDED = frozenset({"require", "verify-ca", "verify-full"})
+"""The ways to speak to a database's server that do not do without TLS."""
 _PORT = re.compile(r":\d*$")
 
 
@@ -124,7 +124,7 @@ def _is_clear_store(address: str) -> bool:
     named = netloc.partition("/")[0].rpartition("@")[2] or given.get("host", "")
     hosts = (_PORT.sub("", unquote(one)).strip("[]") for one in named.split(","))
     far = any(host and not host.startswith("/") and not is_loopback(host.lower()) for host in hosts)
-    return far and given.get("sslmode", "prefer") in UNGUARDED
+    return far and given.get("sslmode") not in GUARDED
 
 
 def _length(credential: Secret | None) -> int | None:

@@ -221,7 +221,7 @@ class Engine:
     @property
     def reaches_store(self) -> bool:
         """Whether it holds its lease, as far as it knows: one that could not renew it for a whole term has lost it."""
-        return self._lease is not None and self.clock.now() - self._renewed_at < LEASE_MS
+        return self._lease is not None and 0 <= self.clock.now() - self._renewed_at < LEASE_MS
 
     def _renewed(self, at: int) -> None:
         self._renewed_at = at

@@ -1,10 +1,13 @@
 """Starts runs as there is room for them: one at a time a session, fair between those who asked."""
 
 import logging
+from contextlib import suppress
 from dataclasses import replace
 
+import anyio
 from anyio.abc import TaskGroup
 
+from roost.core.errors import RoostError
 from roost.core.leases import Lease
 from roost.core.runs import Claim, Run
 from roost.core.turntaking import PER_ASKER, Backlog, asker, choose
@@ -41,11 +44,13 @@ class Scheduler:
 
         async def claim(free: int) -> tuple[Run, ...]:
             own = lease.gateway.name
-            limits, chosen = replace(self._book.current.limits, ceiling=free, gateway=own), 0
+            limits, chosen = replace(self._book.current.limits, gateway=own), 0
 
             def chose(backlog: Backlog) -> tuple[str, ...]:
                 nonlocal chosen
-                names = choose(backlog, limits=limits, turns=self._turns)
+                # What was started at once and is not heard of yet has its place, too.
+                coming = sum(_is_held(run, lease) and run.claim not in self._held for run in backlog.running)
+                names = choose(backlog, limits=replace(limits, ceiling=free - coming), turns=self._turns)
                 chosen = len(names)
                 return names
 
@@ -71,8 +76,14 @@ class Scheduler:
             free = min(self._intake.room, limits.ceiling - taken)
             return choose(backlog, limits=replace(limits, ceiling=free, gateway=lease.gateway.name))
 
-        with self._store.starting(Starter(lease=lease, choose=chose_at_once, begin=self._intake.give)):
-            await self._intake.serve(Source(claim=claim, begin=begin, unclaim=unclaim))
+        try:
+            with self._store.starting(Starter(lease=lease, choose=chose_at_once, begin=self._intake.give)):
+                await self._intake.serve(Source(claim=claim, begin=begin, unclaim=unclaim))
+        finally:
+            if self._store.exclusive:
+                # What was started at once and comes too late to be begun must not age as if it were under way.
+                with anyio.CancelScope(shield=True), suppress(RoostError):
+                    await unclaim()
 
     async def drain(self) -> None:
         """Start nothing more; return once nothing is under way."""

@@ -1,6 +1,7 @@
 """How a run starts: with others that were chosen, or in the transaction that queues it."""
 
 from dataclasses import replace
+from functools import partial
 
 from roost.core.errors import StoreCorrupt
 from roost.core.events import EventKind
@@ -9,7 +10,7 @@ from roost.core.runs import Claim, Run, RunState
 from roost.core.sessions import SessionStatus
 from roost.core.turntaking import Backlog
 from roost.ports import Starter
-from roost.stores.unit import Unit
+from roost.stores.unit import Start, Unit
 
 
 async def start(unit: Unit, run: Run, lease: Lease) -> Run:
@@ -30,7 +31,12 @@ async def start(unit: Unit, run: Run, lease: Lease) -> Run:
     return started
 
 
-async def start_at_once(unit: Unit, starter: Starter) -> Run | None:
+def starts(starter: Starter | None) -> Start | None:
+    """What starts a run for somebody, with the transaction that queues it."""
+    return None if starter is None else partial(_start_at_once, starter)
+
+
+async def _start_at_once(starter: Starter, unit: Unit) -> Run | None:
     """Start the run that this transaction queued, if no other one waits anywhere and it is chosen."""
     try:
         run = await _first_in_line(unit, starter)

@@ -4,8 +4,9 @@ A unit sees each session once and writes it once, so that a verb with many effec
 and raises the version by one.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from roost.core.addresses import Account
 from roost.core.deliveries import Delivery
@@ -47,8 +48,17 @@ def going_on(run: Run) -> Run:
 class Unit:
     """Rows as this transaction sees them, and what it will write when it is flushed."""
 
-    def __init__(self, tables: Tables, clock: Clock, longest: Mapping[Account, int], seals: Sealing) -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        clock: Clock,
+        longest: Mapping[Account, int],
+        seals: Sealing,
+        start: "Start | None" = None,
+    ) -> None:
         self.tables = tables
+        self.started: Run | None = None
+        self._start = start
         self.longest = longest
         self.now = clock.now()
         self.waking = Waking(tables)
@@ -213,7 +223,11 @@ class Unit:
         return entries
 
     async def flush(self) -> None:
-        """Write every changed session once, then the events; what follows is a new change."""
+        """Write every changed session once, then the events; what follows is a new change. What was queued may be started
+        with it, once."""
+        if self._start is not None:
+            start, self._start = self._start, None
+            self.started = await start(self)
         while self._shifted:
             await self._refuse_stranded(self._shifted.pop())
         while self._absorbing:
@@ -379,3 +393,7 @@ class Unit:
         session = await self.existing(key)
         if session.status is not status:
             self.put(session._replace(status=status))
+
+
+Start: TypeAlias = Callable[[Unit], Awaitable[Run | None]]
+"""Starts the run that a transaction queued, or leaves it to who claims."""

@@ -1,15 +1,17 @@
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 
 import anyio
+import pytest
 
 from roost.core.effects import AcceptInput, QueueRun
 from roost.core.errors import StoreCorrupt
 from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
-from roost.core.runs import Claim, Run
+from roost.core.runs import Claim, Run, RunState
 from roost.core.snapshots import Advance
 from roost.core.turntaking import PER_ASKER, Backlog, Choose, Limits
 from roost.engine.feed import Feed
@@ -17,7 +19,7 @@ from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner
 from roost.engine.scheduler import HELD_LOOKS, POLL_MS, Scheduler
 from roost.engine.stops import Stops
-from roost.ports import Store
+from roost.ports import Starter, Store
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.clock import FakeClock
@@ -227,3 +229,51 @@ async def test_no_more_than_the_ceiling_are_started_at_once() -> None:
         release.set()
         with anyio.fail_after(60):
             await scene.model.asked(2)
+
+
+class Late(MemoryStore):
+    """Starts at once, and tells of it when it is asked to."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__(clock)
+        self.untold: list[Callable[[], None]] = []
+
+    def starting(self, starter: Starter) -> AbstractContextManager[None]:
+        def later(run: Run) -> None:
+            self.untold.append(partial(starter.begin, run))
+
+        return super().starting(replace(starter, begin=later))
+
+    def tell(self) -> None:
+        for told in self.untold:
+            told()
+
+
+@pytest.mark.requirement("P1")
+async def test_what_was_started_at_once_and_comes_too_late_waits_again() -> None:
+    scene = Scene()
+    scene.store = store = Late(scene.clock)
+    async with serving(scene):
+        await until_all_wait()
+        await ask(scene, "a")
+        assert (await store.active_runs(SessionKey.named("main", "a")))[0].state is RunState.RUNNING
+    store.tell()
+    (run,) = await store.active_runs(SessionKey.named("main", "a"))
+    assert (run.state, run.claim, scene.model.requests) == (RunState.QUEUED, None, [])
+
+
+async def test_what_was_started_at_once_has_its_place_before_it_is_heard_of() -> None:
+    scene = Scene()
+    scene.store = store = Late(scene.clock)
+    scene.model.add(*[(Hang(),)] * 4)
+    async with serving(scene, ceiling=2):
+        await until_all_wait()
+        for name in ("a", "b", "c", "d"):
+            await ask(scene, name)
+        await until_all_wait()
+        assert scene.model.requests == []
+        store.tell()
+        await until_all_wait()
+        scene.clock.advance(POLL_MS)
+        await until_all_wait()
+        assert len(scene.model.requests) == 2

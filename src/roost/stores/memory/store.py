@@ -4,7 +4,7 @@ from anyio.lowlevel import checkpoint
 
 from roost.ports import Clock
 from roost.stores.memory.tables import MemoryTables
-from roost.stores.starting import start_at_once
+from roost.stores.starting import starts
 from roost.stores.tables import drive
 from roost.stores.unit import Unit
 from roost.stores.verbs import StoreVerbs
@@ -23,17 +23,16 @@ class MemoryStore(StoreVerbs):
     async def _write(self, verb: WriteVerb[Answer]) -> Answer:
         starter = self._starter
         await checkpoint()
-        unit = Unit(self._tables, self._clock, self._longest, self._seals)
+        unit = Unit(self._tables, self._clock, self._longest, self._seals, starts(starter))
         try:
             answer = drive(verb(unit))
-            started = drive(start_at_once(unit, starter)) if starter else None
             drive(unit.flush())
         except BaseException:
             self._tables.rollback()
             raise
         self._tables.commit()
-        if starter and started:
-            starter.begin(started)
+        if starter and unit.started:
+            starter.begin(unit.started)
         self.topics.wake(unit.waking.topics)
         return answer
 

@@ -19,7 +19,7 @@ from roost.stores.sqlite.readers import Readers
 from roost.stores.sqlite.rows import SQL
 from roost.stores.sqlite.tables import SqliteTables, WriterTables
 from roost.stores.sqlite.writer import Work, Writer
-from roost.stores.starting import start_at_once
+from roost.stores.starting import starts
 from roost.stores.tables import drive
 from roost.stores.unit import Unit
 from roost.stores.verbs import StoreVerbs
@@ -158,14 +158,13 @@ class SqliteStore(StoreVerbs):
         starter = self._starter
 
         def work() -> tuple[Answer, Callable[[], None]]:
-            unit = Unit(self._tables, self._clock, self._longest, self._seals)
+            unit = Unit(self._tables, self._clock, self._longest, self._seals, starts(starter))
             answer = drive(verb(unit))
-            started = drive(start_at_once(unit, starter)) if starter else None
             drive(unit.flush())
 
             def tell() -> None:
-                if starter and started:
-                    starter.begin(started)
+                if starter and unit.started:
+                    starter.begin(unit.started)
                 self.topics.wake(unit.waking.topics)
 
             return answer, tell

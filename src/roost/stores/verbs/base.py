@@ -40,8 +40,11 @@ class Verbs(ABC):
     def keep_out(self, secrets: Sealing) -> None:
         self._seals = secrets
 
+    def starting(self, starter: Starter) -> AbstractContextManager[None]:
+        return self._starting(starter)
+
     @contextmanager
-    def starting(self, starter: Starter) -> Iterator[None]:
+    def _starting(self, starter: Starter) -> Iterator[None]:
         self._starter = starter
         try:
             yield
