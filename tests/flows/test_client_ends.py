@@ -264,3 +264,15 @@ async def test_the_owner_hears_the_end_of_a_session_that_is_gone_also_when_other
         await client.ended("run-1")
         await gate.engine.settled()
         await client.ended(*{one["runId"] for one in client.told("chat", state="delta")})
+
+
+async def test_what_is_said_and_taken_up_at_once_is_told_as_sent(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("hello"),))
+        key = (await client.call("sessions.create", {"key": "trip"}))["key"]
+        await client.call("sessions.subscribe", {})
+        await client.call("chat.send", {"sessionKey": key, "message": "hi", "idempotencyKey": "run-1"})
+        await client.ended("run-1")
+        await client.event("sessions.changed", sessionKey=key, phase="end")
+        told = client.told("sessions.changed", sessionKey=key)
+        assert {one["reason"] for one in told if "phase" not in one} <= {"send"}

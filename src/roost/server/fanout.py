@@ -50,6 +50,8 @@ _REASONS: Mapping[EventKind, str] = MappingProxyType(
         EventKind.SESSION_RESET: "reset",
         EventKind.INPUT_ACCEPTED: "send",
         EventKind.RUN_QUEUED: "send",
+        # A run that starts with what opened it.
+        EventKind.RUN_STARTED: "send",
     }
 )
 
