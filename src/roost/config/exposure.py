@@ -118,7 +118,7 @@ def _is_clear(url: str) -> bool:
 
 def _is_clear_store(address: str) -> bool:
     """Whether a server beyond this machine is spoken to without TLS where it offers none. One without a name, or with
-    that of a folder, is on this machine."""
+    that of a folder, is taken for one on this machine: the address does not say otherwise."""
     netloc, _, query = address.partition("://")[2].partition("?")
     given = dict(parse_qsl(query))
     named = netloc.partition("/")[0].rpartition("@")[2] or given.get("host", "")

@@ -17,12 +17,10 @@ async def renew(
     """Renew it, at once and again, until cancelled or it is lost; others see by which configuration its holder goes.
     `renewed` hears from when on it is held for another term."""
     while True:
-        current, asked = (
-            replace(lease, gateway=replace(lease.gateway, config_hash=config_hash())),
-            clock.now(),
-        )
+        current = replace(lease, gateway=replace(lease.gateway, config_hash=config_hash()))
+        asked_at = clock.now()
         lease = await store.renew_lease(current)
-        renewed(asked)
+        renewed(asked_at)
         await clock.sleep(RENEW_MS)
 
 
