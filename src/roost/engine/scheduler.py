@@ -83,7 +83,10 @@ class Scheduler:
             if self._store.exclusive:
                 # What was started at once and comes too late to be begun must not age as if it were under way.
                 with anyio.CancelScope(shield=True), suppress(RoostError):
-                    await unclaim()
+                    for run in await self._store.unclaim_runs(lease, self._held):
+                        _log.info(
+                            "run %s came as this gateway left, and waits again", run.id, extra=traced(run)
+                        )
 
     async def drain(self) -> None:
         """Start nothing more; return once nothing is under way."""

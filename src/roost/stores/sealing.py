@@ -35,19 +35,27 @@ def without_secrets(value: Value, sealing: Sealing) -> Value:
 
 
 def _is_clean(value: Any, sealing: Sealing) -> bool:
+    texts: list[str] = []
+    _gather(value, texts)
+    # Looked at together: each look goes through every spelling of every secret.
+    together = "\n".join(texts)
+    return sealing.sealed(together) is together
+
+
+def _gather(value: Any, texts: list[str]) -> None:
     kind: Any = type(value)
     if kind is str:
-        return sealing.sealed(value) is value
+        texts.append(value)
+        return
     if kind is dict:
-        return _is_clean([*value, *value.values()], sealing)
+        _gather([*value, *value.values()], texts)
+        return
     for one in value if kind is tuple or kind is list else _texts(kind)(value):
         # Most are texts: asked here, each costs one call less.
         if type(one) is str:
-            if sealing.sealed(one) is not one:
-                return False
-        elif one is not None and not _is_clean(one, sealing):
-            return False
-    return True
+            texts.append(one)
+        elif one is not None:
+            _gather(one, texts)
 
 
 def _walk(value: Any, sealing: Sealing) -> Any:
@@ -81,7 +89,10 @@ def _texts(kind: Any) -> Callable[[Any], Sequence[Any]]:
     names = _fields(kind)
     if len(names) > 1:
         return attrgetter(*names)
-    return lambda value: [getattr(value, name) for name in names]
+    if not names:
+        return lambda value: ()
+    only = attrgetter(*names)
+    return lambda value: (only(value),)
 
 
 @cache

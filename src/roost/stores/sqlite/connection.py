@@ -92,6 +92,13 @@ def open_reader(path: Path, vfs: str | None = None) -> apsw.Connection:
     return connection
 
 
+def open_beside(path: Path, vfs: str | None = None) -> apsw.Connection:
+    """A connection that moves the log into the file while another one writes."""
+    connection = _open(path, apsw.SQLITE_OPEN_READWRITE, vfs)
+    connection.pragma("synchronous", "FULL")
+    return connection
+
+
 def _open(path: Path, flags: int, vfs: str | None) -> apsw.Connection:
     refuse_unsafe_engine(apsw.sqlite_lib_version())
     try:

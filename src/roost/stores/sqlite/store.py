@@ -1,5 +1,6 @@
 """The store in one SQLite file. A verb runs on the writer and reads through the writer's connection."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +15,8 @@ from roost.ports import Clock
 from roost.stores.sql.rows import TENANT
 from roost.stores.sqlite.backup import copy_database
 from roost.stores.sqlite.checking import faults
-from roost.stores.sqlite.connection import EngineError, make_private, open_writer, translated
+from roost.stores.sqlite.connection import EngineError, make_private, open_beside, open_writer, translated
+from roost.stores.sqlite.log import Log
 from roost.stores.sqlite.readers import Readers
 from roost.stores.sqlite.rows import SQL
 from roost.stores.sqlite.tables import SqliteTables, WriterTables
@@ -49,11 +51,13 @@ class SqliteStore(StoreVerbs):
         self._connection = open_writer(path, options.vfs, options.synchronous)
         self._tables = WriterTables(self._connection, TENANT, database_clock.now)
         self._readers = Readers(path, options, lambda c: SqliteTables(c, TENANT, database_clock.now))
+        self._log = Log(self._connection, lambda: open_beside(path, options.vfs))
         self._writer = Writer(
             self._connection,
             self._tables,
             began=self._look_at_epoch,
             translate=self._translate,
+            log=self._log,
         )
 
     @classmethod
@@ -121,6 +125,7 @@ class SqliteStore(StoreVerbs):
 
     async def close(self) -> None:
         await self._writer.close()
+        await asyncio.to_thread(self._log.close)
         await self._readers.close()
         try:
             self._connection.close()

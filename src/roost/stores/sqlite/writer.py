@@ -3,8 +3,7 @@
 A verb's failure undoes it alone: a batch in which one fails after it wrote is begun again with a savepoint around
 each. Not at once, because every savepoint makes the search index write out what it holds. Rows that nobody reads
 meanwhile are written together before COMMIT (`Waiting`). A caller hears only after
-COMMIT, and before the log is moved into the file: trouble with that is no caller's, and it is tried again after the
-next batch.
+COMMIT, and before the log is looked after.
 Callers beyond `WAITING` wait for room; urgent verbs (a lease runs out while others queue) go first.
 """
 
@@ -20,10 +19,10 @@ import apsw
 
 from roost.core.errors import RoostError, StoreCorrupt, StoreUnavailable
 from roost.stores.sqlite.connection import ENGINE_ERRORS, EngineError, roll_back
+from roost.stores.sqlite.log import Log
 
 BATCH = 256
 WAITING = 4_096
-LONG_LOG_PAGES = 1_000
 
 
 Tell: TypeAlias = Callable[[], None]
@@ -70,8 +69,10 @@ class Writer:
         waiting: Waiting,
         began: Callable[[], None],
         translate: Callable[[EngineError], Exception],
+        log: Log,
     ) -> None:
         self._connection = connection
+        self._log = log
         self._waiting = waiting
         self._began = began
         self._translate = translate
@@ -81,9 +82,7 @@ class Writer:
         # Nobody comes in while it is shut: who came in before is either served or told.
         self._door = threading.Lock()
         self._closed = False
-        self._log_pages = 0
         self._shorten_first = False
-        connection.set_wal_hook(self._note_log)
         self._thread = threading.Thread(target=self._serve, name="roost-writer", daemon=True)
         self._thread.start()
 
@@ -136,11 +135,10 @@ class Writer:
                     self._commit(batch)
                     if self._shorten_first:
                         self._shorten_first = False
-                        self._shorten_log()
+                        self._log.shorten()
                     _resolve(batch)
                     batch = []
-                    if self._log_pages >= LONG_LOG_PAGES:
-                        self._shorten_log()
+                    self._log.look_after()
         except BaseException as error:  # the thread's root: nobody may wait for a writer that is gone
             with self._door:
                 self._closed = True
@@ -187,14 +185,6 @@ class Writer:
             self._fail(batch, self._translate(error))
         except RoostError as error:
             self._fail(batch, error)
-
-    def _note_log(self, connection: apsw.Connection, name: str, pages: int) -> int:
-        self._log_pages = pages
-        return apsw.SQLITE_OK
-
-    def _shorten_log(self) -> None:
-        with suppress(apsw.Error):
-            self._connection.wal_checkpoint()
 
     def _begin(self) -> None:
         self._connection.execute("BEGIN IMMEDIATE")

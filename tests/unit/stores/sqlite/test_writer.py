@@ -8,7 +8,8 @@ import apsw
 import pytest
 
 from roost.core.errors import Conflict, RoostError, StoreCorrupt, StoreUnavailable
-from roost.stores.sqlite.connection import open_writer, translated
+from roost.stores.sqlite.connection import open_beside, open_writer, translated
+from roost.stores.sqlite.log import Log
 from roost.stores.sqlite.writer import BATCH, WAITING, Writer
 from roost.testing.faultydisk import DiskCall, Fault, FaultyDisk
 
@@ -39,6 +40,7 @@ class Desk:
             self,
             began=self._begin,
             translate=lambda error: translated(error, path),
+            log=Log(self.connection, lambda: open_beside(path, vfs)),
         )
 
     def _begin(self) -> None:
@@ -378,10 +380,3 @@ async def test_a_loop_that_is_gone_stops_nobody_else(desk: Desk, disk: FaultyDis
         await asyncio.to_thread(lambda: asyncio.run(leave()))
     assert await desk.writer.run(desk.note("here")) == "here"
     assert desk.notes() == ["orphan", "here"]
-
-
-async def test_a_long_log_is_moved_into_the_file(desk: Desk) -> None:
-    size = desk.path.stat().st_size
-    for number in range(60):
-        await desk.writer.run(desk.note(f"{number}" * 100_000))
-    assert desk.path.stat().st_size > size + 3_000_000

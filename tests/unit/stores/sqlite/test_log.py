@@ -1,0 +1,106 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from roost.core.errors import StoreUnavailable
+from roost.stores.sqlite.connection import open_beside, open_writer
+from roost.stores.sqlite.log import LONG, MUCH, Log
+
+PAGE = 4_096
+
+
+class Book:
+    """A connection that writes, and the log that it writes to."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.connection = open_writer(path)
+        self.connection.execute("CREATE TABLE notes (text)")
+        self.connection.wal_checkpoint()
+
+    def write(self, pages: int) -> None:
+        self.connection.execute("INSERT INTO notes VALUES (zeroblob(?))", (pages * PAGE,))
+
+    def moved(self) -> int:
+        """How many pages the file itself has."""
+        return self.path.stat().st_size // PAGE
+
+    def log_length(self) -> int:
+        return Path(f"{self.path}-wal").stat().st_size // PAGE
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Iterator[Book]:
+    book = Book(tmp_path / "roost.db")
+    yield book
+    book.connection.close()
+
+
+def another(book: Book) -> Callable[[], apsw.Connection]:
+    return lambda: open_beside(book.path)
+
+
+def unavailable() -> apsw.Connection:
+    raise StoreUnavailable("no handle is left")
+
+
+def test_much_is_moved_into_the_file_without_the_writer(book: Book) -> None:
+    log = Log(book.connection, another(book))
+    book.write(MUCH)
+    # The writer's own connection moves nothing while it is within a transaction.
+    book.connection.execute("BEGIN IMMEDIATE")
+    log.look_after()
+    log.close()
+    book.connection.execute("ROLLBACK")
+    assert book.moved() >= MUCH
+
+
+def test_a_little_stays_where_it_is(book: Book) -> None:
+    log = Log(book.connection, another(book))
+    before = book.moved()
+    book.write(MUCH // 2)
+    log.look_after()
+    log.close()
+    assert book.moved() == before
+
+
+def test_what_was_moved_is_not_moved_again(book: Book) -> None:
+    opened: list[apsw.Connection] = []
+
+    def open_one() -> apsw.Connection:
+        opened.append(open_beside(book.path))
+        return opened[-1]
+
+    log = Log(book.connection, open_one)
+    book.write(MUCH)
+    # A log is begun anew only where nobody reads it.
+    with open_beside(book.path) as reader:
+        reader.execute("SELECT count(*) FROM notes").fetchall()
+        log.shorten()
+        book.write(MUCH // 2)
+        log.look_after()
+        log.close()
+    reader.close()
+    assert not opened
+
+
+def test_a_log_that_became_long_is_begun_anew(book: Book) -> None:
+    log = Log(book.connection, unavailable)
+    for _ in range(3):
+        book.write(LONG)
+        log.look_after()
+    log.close()
+    assert book.log_length() < 2 * LONG
+
+
+def test_where_no_second_connection_is_to_be_had_the_writer_moves_it(book: Book) -> None:
+    log = Log(book.connection, unavailable)
+    book.write(MUCH)
+    log.look_after()
+    assert book.moved() < MUCH
+    book.write(LONG)
+    log.look_after()
+    log.close()
+    assert book.moved() >= LONG
