@@ -8,8 +8,9 @@ import pytest
 
 from roost.core.addresses import Address, Origin
 from roost.core.effects import Archive, ChangeSession
+from roost.core.errors import Conflict
 from roost.core.keys import KeyKind, SessionKey
-from roost.core.listing import glance_at
+from roost.core.listing import Overview, glance_at
 from roost.core.principals import OWNER, Principal, person
 from roost.core.queries import Cursor, Page, SessionQuery
 from roost.core.sessions import (
@@ -95,6 +96,10 @@ async def planted(store: Store) -> list[Session]:
     return sorted(rows, key=lambda row: (-row.times.updated, str(row.key)))
 
 
+def as_it_is(overview: Overview) -> Overview:
+    return overview
+
+
 def conditions(query: SessionQuery) -> Iterator[Callable[[Session], bool]]:
     """Every filter of a query in the plainest words."""
     kinds, since, text = query.kinds, query.active_since, query.search
@@ -157,7 +162,7 @@ async def test_an_overview_shows_of_a_list_what_is_shown_of_each_and_the_childre
         children: dict[SessionKey | None, list[SessionKey]] = {}
         for child in below.rows:
             children.setdefault(child.lineage.parent, []).append(child.key)
-        page, known_children = await store.overview(asked, children=100)
+        page, known_children = await store.overview(asked, children=100, show=as_it_is)
         assert page == Page(tuple(map(glance_at, whole.rows)), whole.more), asked
         assert known_children == children, asked
 
@@ -178,17 +183,35 @@ async def test_an_overview_shows_what_every_part_of_a_session_says(store: Store)
     )
     await opened(store, row=full)
     stored = await known(store, CHILD)
-    page, _ = await store.overview(SessionQuery(keys=frozenset({CHILD})), children=1)
+    page, _ = await store.overview(SessionQuery(keys=frozenset({CHILD})), children=1, show=as_it_is)
     (shown,) = page.rows
     assert shown == glance_at(stored)
     assert (shown.channel, shown.status, shown.total) == ("telegram", SessionStatus.FAILED, 5)
 
 
+async def test_an_overview_is_handed_over_as_it_is_shown(store: Store) -> None:
+    await planted(store)
+    names = await store.overview(
+        SessionQuery(limit=2), children=1, show=lambda overview: [str(row.key) for row in overview.page.rows]
+    )
+    page, _ = await store.overview(SessionQuery(limit=2), children=1, show=as_it_is)
+    assert names == [str(row.key) for row in page.rows]
+
+
+async def test_what_cannot_be_shown_of_an_overview_is_its_callers_error(store: Store) -> None:
+    def fail(overview: Overview) -> None:
+        raise Conflict("no way to show this")
+
+    with pytest.raises(Conflict, match="no way"):
+        await store.overview(SessionQuery(), children=1, show=fail)
+    await store.overview(SessionQuery(), children=1, show=as_it_is)
+
+
 async def test_an_overview_names_the_newest_children_of_all_its_rows_together(store: Store) -> None:
     await planted(store)
-    _, one = await store.overview(SessionQuery(), children=1)
+    _, one = await store.overview(SessionQuery(), children=1, show=as_it_is)
     assert one == {ALICES: [CHILD]}
-    _, both = await store.overview(SessionQuery(), children=2)
+    _, both = await store.overview(SessionQuery(), children=2, show=as_it_is)
     assert both == {ALICES: [CHILD], CHILD: [GRANDCHILD]}
 
 

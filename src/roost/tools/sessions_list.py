@@ -1,19 +1,17 @@
 """`sessions_list`: the sessions an agent may see, newest first."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from functools import partial
 
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.labels import read_label
-from roost.core.listing import Glance, Readable, is_found_by, last_message_of, readable, session_row, title_of
 from roost.core.models import ToolSpec
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.recall import RecallOptions, recalled_to_json
 from roost.core.redaction import SecretScanner
-from roost.core.references import display_all
 from roost.core.sessions import SessionKind
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import CLAMP_SETTING, LEVEL_SETTING, AgentCaller, Level, Operation
@@ -22,21 +20,16 @@ from roost.tools.access import Access
 from roost.tools.arguments import Arguments, object_schema
 from roost.tools.outcomes import found_rows, looked_up, written
 from roost.tools.readback import read_back
+from roost.tools.sessionpages import ROOM, PageShape, Row, SessionPage, TranscriptPath
 
 LIMIT, MOST = 100, 200
 MOST_MESSAGES = 20
 MOST_CHILDREN = 1_000
-RESULT_BYTES = 160 << 10
-_FRAME_BYTES = 4 << 10
 _MOST_MINUTES = 60 * 24 * 366 * 10
 _MOST_ROWS = 1_000_000
 _LONGEST_KIND, _LONGEST_SEARCH = 64, 512
 _MINUTE = 60_000
 _MOST_UNKNOWN = 10
-
-TranscriptPath: TypeAlias = Callable[[Glance], str | None]
-Row: TypeAlias = dict[str, JsonValue]
-Children: TypeAlias = Mapping[SessionKey, Sequence[SessionKey]]
 
 
 class SessionsList:
@@ -96,16 +89,15 @@ class SessionsList:
     async def _list(self, invocation: Invocation) -> ToolOutcome:
         arguments = Arguments(self.spec, invocation.arguments)
         query = self._query(arguments, invocation)
-        sessions, offsets, more, children = await self._found(query)
-        rows = self._rows(sessions, arguments, invocation)
-        await self._link(rows, sessions, children, invocation)
         newest = arguments.whole("messageLimit", 0, least=0, most=MOST_MESSAGES)
-        texts, count, omitted = await self._fitting(sessions, rows, newest)
-        cut = count < len(sessions)
+        page = await self._found(query, self._shape(arguments, invocation, alone=not newest))
+        await self._name_parents(page, invocation)
+        texts, count, omitted = await self._fitting(page, newest)
+        cut = count < len(page.offsets)
         told: Row = {
             "count": count,
-            "hasMore": more or cut,
-            **({"nextOffset": offsets[count - 1] if count else query.offset} if more or cut else {}),
+            "hasMore": page.more or cut,
+            **({"nextOffset": page.offset_behind(count)} if page.more or cut else {}),
             "limitApplied": query.limit,
             **({"truncationReason": "byte-limit"} if cut else {}),
             **({"enrichmentOmitted": True} if omitted else {}),
@@ -129,73 +121,49 @@ class SessionsList:
             limit=arguments.whole("limit", LIMIT, least=1, most=MOST),
         )
 
-    async def _found(self, query: SessionQuery) -> tuple[Sequence[Readable], Sequence[int], bool, Children]:
-        """A page of rows, the offset behind each, whether more follow, and the newest children."""
-        store = self._access.store
-        page, children = await store.overview(query, children=MOST_CHILDREN)
-        rows, offset = readable(page.rows, self._scanner), query.offset
+    def _shape(self, arguments: Arguments, invocation: Invocation, *, alone: bool) -> PageShape:
+        return PageShape(
+            scanner=self._scanner,
+            transcript_path=self._transcript_path,
+            viewpoint=self._access.reach.viewpoint(invocation),
+            search=_search(arguments),
+            titled=arguments.flag("includeDerivedTitles"),
+            last=arguments.flag("includeLastMessage"),
+            alone=alone,
+        )
+
+    async def _found(self, query: SessionQuery, shape: PageShape) -> SessionPage:
+        """A page of rows. What matches a search only by words that are not shown is made up for by what follows."""
+        store, offset = self._access.store, query.offset
+        page = await store.overview(query, children=MOST_CHILDREN, show=partial(shape.page, offset))
         if query.search is None:
-            return rows, range(offset + 1, offset + 1 + len(rows)), page.more, children
-        found: list[Readable] = []
-        offsets: list[int] = []
-        while True:
-            for row in rows:
-                offset += 1
-                if is_found_by(row, query.search):
-                    found.append(row)
-                    offsets.append(offset)
-            if len(found) > query.limit:
-                return found[: query.limit], offsets, True, children
-            if not page.more:
-                return found, offsets, False, children
-            page, below = await store.overview(replace(query, offset=offset), children=MOST_CHILDREN)
-            rows, children = readable(page.rows, self._scanner), {**children, **below}
+            return page
+        while page.more and len(page.rows) <= query.limit:
+            offset += query.limit
+            behind, show = replace(query, offset=offset), partial(shape.page, offset)
+            page = page.joined(await store.overview(behind, children=MOST_CHILDREN, show=show))
+        return page.first(query.limit)
 
-    def _rows(self, sessions: Sequence[Readable], arguments: Arguments, invocation: Invocation) -> list[Row]:
-        titled, last = arguments.flag("includeDerivedTitles"), arguments.flag("includeLastMessage")
-        names = display_all([session.key for session in sessions], self._access.reach.viewpoint(invocation))
-        rows: list[Row] = []
-        for session, name in zip(sessions, names, strict=True):
-            row = session_row(session, name)
-            row["transcriptPath"] = self._transcript_path(session)
-            if titled:
-                row["derivedTitle"] = title_of(session)
-            if last:
-                row["lastMessagePreview"] = last_message_of(session)
-            rows.append(row)
-        return rows
-
-    async def _link(
-        self, rows: Sequence[Row], sessions: Sequence[Glance], children: Children, invocation: Invocation
-    ) -> None:
-        """Add where each row leads; what the caller may not see is not named."""
-        spawned = [
-            (row, parent)
-            for row, session in zip(rows, sessions, strict=True)
-            if (parent := session.given.lineage.parent) is not None
-        ]
-        known = await self._access.visible(frozenset(parent for _, parent in spawned), invocation)
-        for row, parent in spawned:
+    async def _name_parents(self, page: SessionPage, invocation: Invocation) -> None:
+        """Add where rows were spawned from; what the caller may not see is not named."""
+        known = await self._access.visible(frozenset(page.parents.values()), invocation)
+        for place, parent in page.parents.items():
             if parent in known:
-                row["parentSessionKey"] = self._access.shown(parent, invocation)
-        if children:
-            for row, session in zip(rows, sessions, strict=True):
-                below = children.get(session.key, ())
-                row["childSessions"] = [self._access.shown(child, invocation) for child in below]
+                page.rows[place]["parentSessionKey"] = self._access.shown(parent, invocation)
 
-    async def _fitting(
-        self, sessions: Sequence[Glance], rows: Sequence[Row], newest: int
-    ) -> tuple[list[bytes], int, bool]:
+    async def _fitting(self, page: SessionPage, newest: int) -> tuple[list[bytes], int, bool]:
         """As many rows as have room, as their JSON, how many, and whether one is without what made it too large."""
-        room = RESULT_BYTES - _FRAME_BYTES
-        # Nearly every list: written at once it costs half of what its rows would.
-        if not newest and len(whole := written(rows)) <= room:
-            return [whole[1:-1]], len(rows), False
+        if page.text is not None:
+            return [page.text], len(page.offsets), False
+        # Written at once they cost half of what each by itself would.
+        if not newest and len(whole := written([*page.rows])) <= ROOM:
+            return [whole[1:-1]], len(page.rows), False
+        room = ROOM
         texts: list[bytes] = []
         omitted = False
-        for session, row in zip(sessions, rows, strict=True):
+        for key, row in zip(page.keys, page.rows, strict=True):
             if newest:
-                row["messages"] = await self._messages(session.key, newest)
+                row["messages"] = await self._messages(key, newest)
             text = written(row)
             if not texts and len(text) > room:
                 text, omitted = written({**row, "childSessions": [], "messages": []}), True

@@ -13,7 +13,8 @@ from roost.core.tools import ToolTraits
 from roost.core.visibility import Level
 from roost.testing import builders
 from roost.testing.builders import MAIN, answered, called, returned, said
-from roost.tools.sessions_list import MOST, MOST_MESSAGES, RESULT_BYTES
+from roost.tools.sessionpages import RESULT_BYTES
+from roost.tools.sessions_list import MOST, MOST_MESSAGES
 from tests.contract.scenes import change
 from tests.credentials import mixed
 from tests.unit.tools.calls import error_of, text_of

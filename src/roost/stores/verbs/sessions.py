@@ -1,6 +1,7 @@
 """Sessions and their transcripts."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
 
 from roost.core import timeline
@@ -35,7 +36,7 @@ from roost.stores.applying import apply
 from roost.stores.families import tree_of
 from roost.stores.tables import Tables
 from roost.stores.unit import Unit
-from roost.stores.verbs.base import Verbs
+from roost.stores.verbs.base import Answer, Verbs
 
 
 class SessionVerbs(Verbs):
@@ -64,8 +65,13 @@ class SessionVerbs(Verbs):
         rows = await self._look(lambda tables: tables.sessions(replace(query, limit=query.limit + 1)))
         return Page(tuple(rows[: query.limit]), more=len(rows) > query.limit)
 
-    async def overview(self, query: SessionQuery, *, children: int) -> Overview:
-        return await self._read(lambda tables: _overview(tables, query, children))
+    async def overview(
+        self, query: SessionQuery, *, children: int, show: Callable[[Overview], Answer]
+    ) -> Answer:
+        async def verb(tables: Tables) -> Answer:
+            return show(await _overview(tables, query, children))
+
+        return await self._read(verb)
 
     async def change_session(self, key: SessionKey, decide: Decide) -> Session | None:
         async def verb(unit: Unit) -> Session | None:
