@@ -10,6 +10,7 @@ import anyio
 
 from bench import cli, delegation, postgres, reads, recall, startup, stores, tools, turns, wire
 from bench.figures import Figure
+from roost.cli.serve import look_after_garbage
 
 REPORT = Path(__file__).parent / "reports" / "latest.json"
 PARTS: Mapping[str, Callable[[Path], Awaitable[list[Figure]]]] = {
@@ -28,6 +29,7 @@ PARTS: Mapping[str, Callable[[Path], Awaitable[list[Figure]]]] = {
 
 async def measured(name: str) -> list[Figure]:
     """On the loop that a gateway runs on, begun as it begins it."""
+    look_after_garbage()
     with tempfile.TemporaryDirectory() as folder:
         return await PARTS[name](Path(folder))
 

@@ -21,7 +21,7 @@ from roost.config.logs import ConsoleStyle
 from roost.core.errors import InvalidInput, RoostError
 
 PORTS = 65_535
-OFTEN = (700, 10, 10)
+OFTEN = (5_000, 10, 10)
 
 
 def run(
@@ -53,10 +53,7 @@ async def serve(loaded: Loaded, port: int | None, address: Bind | None) -> int:
                 loaded, version=__version__, tell=_wait, port=port, address=address
             ) as served:
                 leaving.serves = True
-                # What was loaded to serve stays as long as this process; the collector need not look through it, and
-                # has an eye on the rest.
-                gc.freeze()
-                gc.set_threshold(*OFTEN)
+                look_after_garbage()
                 group.start_soon(leaving.heed, served.leaving)
                 _introduce(loaded, served)
                 await leaving.asked.wait()
@@ -66,6 +63,13 @@ async def serve(loaded: Loaded, port: int | None, address: Bind | None) -> int:
                 await served.drain()
             group.cancel_scope.cancel()
     return 0
+
+
+def look_after_garbage() -> None:
+    """What was loaded to serve stays as long as this process: the collector need not look through it, and has an eye on the
+    rest. Not more often than this, as most of what it would look at is still needed: a turn makes thousands of values."""
+    gc.freeze()
+    gc.set_threshold(*OFTEN)
 
 
 class _Leaving:

@@ -202,15 +202,15 @@ class Unit:
         entries = tuple(
             [
                 Entry(
-                    session_id=session.session_id,
-                    seq=seq + place,
-                    id=draft.id,
-                    body=draft.body,
-                    parent_id=draft.parent_id,
-                    run_id=draft.run_id,
-                    source=draft.source,
+                    session.session_id,
+                    place,
+                    draft.id,
+                    draft.body,
+                    draft.parent_id,
+                    draft.run_id,
+                    draft.source,
                 )
-                for place, draft in enumerate(drafts, start=1)
+                for place, draft in enumerate(drafts, start=seq + 1)
             ]
         )
         await self.tables.insert_entries(session.key, entries)

@@ -253,15 +253,20 @@ def _same_but_marks(was: Session, now: Session) -> bool:
 
 def _same_but_hot(was: Session, now: Session) -> bool:
     """Whether only what an append moves has changed; the title is searched, so it counts as cold."""
+    # As tuples: parts that are the very same need no comparing.
+    return _kept(now) == _kept(was) and (now.route is was.route or _met(now) == _met(was))
+
+
+def _kept(session: Session) -> tuple[Any, ...]:
+    times = session.times
     return (
-        now.labels == was.labels
-        and now.origin == was.origin
-        and _met(now) == _met(was)
-        and now.overrides == was.overrides
-        and now.session_id == was.session_id
-        and now.summary.title == was.summary.title
-        and now.times.archived == was.times.archived
-        and now.times.pinned == was.times.pinned
+        session.labels,
+        session.origin,
+        session.overrides,
+        session.session_id,
+        session.summary.title,
+        times.archived,
+        times.pinned,
     )
 
 
