@@ -180,16 +180,12 @@ class Growth(NamedTuple):
 def grown(session: Session, growth: Growth, *, version: int, events: int) -> Session:
     """A session after its transcript has grown, at a version and a count of events."""
     # By place: this happens at every append, and naming all of it costs several times as much.
-    key, owner, session_id, facts, times, lineage, labels, origin, route, overrides, _, _, status = session[
-        :-2
-    ]
-    created, updated, started, interacted, archived, pinned = times
-    moved = Times(created, max(updated, growth.at), started, interacted, archived, pinned)
+    created, updated, *kept = session.times
+    times = Times._make((created, max(updated, growth.at), *kept))
     summary, counters, _ = growth
-    return Session(
-        key, owner, session_id, facts, moved, lineage, labels, origin, route, overrides,
-        counters, summary, status, version, events,
-    )  # fmt: skip
+    # What stands before its times, and what stands between them and its counters.
+    before, between = session[:4], session[5:10]
+    return Session._make((*before, times, *between, counters, summary, session.status, version, events))
 
 
 class OpenedBy(StrEnum):
