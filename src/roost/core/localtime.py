@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import lru_cache
 
+_SPAN_MS = 3_600_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -23,6 +25,13 @@ def day_of(moment: int, zone: tzinfo) -> Day:
 
 def next_hour(after: int, hour: int, zone: tzinfo) -> int:
     """The first start of that local hour later than `after`."""
+    # Every message asks. What comes first after an earlier moment comes first after this one too, if it is still to come.
+    known = _next_hour(after - after % _SPAN_MS, hour, zone)
+    return known if known > after else _next_hour(after, hour, zone)
+
+
+@lru_cache(maxsize=256)
+def _next_hour(after: int, hour: int, zone: tzinfo) -> int:
     return min(start for start in _starts(after, hour, zone) if start > after)
 
 

@@ -37,6 +37,15 @@ def test_the_next_hour_is_later_than_the_moment_asked_for() -> None:
     assert next_hour(at("2025-06-15T03:59", BERLIN), 4, BERLIN) == at("2025-06-15T04:00", BERLIN)
 
 
+def test_the_next_hour_moves_on_when_it_has_begun_whoever_asked_before() -> None:
+    half_past = ZoneInfo("Asia/Kolkata")  # its hours begin within an hour of UTC
+    begins = at("2025-06-15T04:00", half_past)
+    assert next_hour(begins - 60_000, 4, half_past) == begins
+    assert next_hour(begins - 1, 4, half_past) == begins
+    assert next_hour(begins, 4, half_past) == at("2025-06-16T04:00", half_past)
+    assert next_hour(begins + 60_000, 4, half_past) == at("2025-06-16T04:00", half_past)
+
+
 def test_an_hour_that_lies_inside_a_gap_begins_where_the_clocks_land() -> None:
     st_johns = ZoneInfo("America/St_Johns")
     midnight = at("2009-03-08T00:00", st_johns)
