@@ -5,15 +5,17 @@ import os
 from roost.app.opening import open_held_store
 from roost.cli.here import LOCAL, Local
 from roost.cli.show import as_json, say
-from roost.core.leases import Gateway
+from roost.core.errors import LeaseHeld
+from roost.core.fleet import Fleet
+from roost.core.leases import LEASE_MS, Gateway
 
 
 async def repair(*, here: Local = LOCAL) -> int:
     """Mend the store while no gateway runs; 1 if something is left that only a backup can mend."""
     process = os.getpid()
-    async with open_held_store(
-        here.loaded(), Gateway(name=f"repair-{process}", holder=f"process {process}")
-    ) as store:
+    own = Gateway(name=f"repair-{process}", holder=f"process {process}")
+    async with open_held_store(here.loaded(), own) as store:
+        _refuse_beside(await store.fleet(), own)
         mended = await store.repair()
         left = await store.check()
     if here.json:
@@ -22,3 +24,15 @@ async def repair(*, here: Local = LOCAL) -> int:
     lines = [*(f"mended  {fault}" for fault in mended), *(f"left    {fault}" for fault in left)]
     say("\n".join(lines or ["Nothing is wrong with the store."]))
     return 1 if left else 0
+
+
+def _refuse_beside(fleet: Fleet, own: Gateway) -> None:
+    """Several may hold a store on a server, and what they change meanwhile would be made anew as it was before."""
+    others = [lease.gateway for lease in fleet.live if lease.gateway.name != own.name]
+    if others:
+        names = ", ".join(f"{one.name} ({one.holder})" for one in others)
+        raise LeaseHeld(
+            f"the store is in use by {names}",
+            hint="stop them first, each with `roost gateway drain`; of one that was killed the hold ends within "
+            f"{LEASE_MS // 1000} s",
+        )

@@ -4,13 +4,17 @@ from pathlib import Path
 
 import apsw
 import pytest
+from anyio import to_thread
 
+from roost.app.opening import open_store
 from roost.cli.main import main
 from roost.cli.repair import repair
 from roost.clock import SystemClock
+from roost.config import load
 from roost.core.errors import LeaseHeld
 from roost.core.leases import Gateway
 from roost.stores.sqlite import SqliteStore
+from tests import postgres
 from tests.unit.cli.conftest import Typed
 
 
@@ -60,3 +64,19 @@ async def test_a_store_that_is_served_is_not_touched(home: Path) -> None:
             await repair()
     finally:
         await store.close()
+
+
+async def test_a_store_on_a_server_is_not_touched_while_a_gateway_works_on_it(
+    home: Path, postgres_server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await postgres.empty(postgres_server)
+    (home / "roost.json").write_text(f'{{ database: "{postgres_server}" }}')
+    async with open_store(load({"ROOST_HOME": str(home)})) as store:
+        lease = await store.acquire_lease(Gateway(name="alpha", holder="process 1"))
+        assert await to_thread.run_sync(main, ["repair"]) == 1
+        said = capsys.readouterr()
+        assert "the store is in use by alpha (process 1)" in said.err
+        assert not said.out
+        await store.release_lease(lease)
+    assert await to_thread.run_sync(main, ["repair"]) == 0
+    assert "Nothing is wrong" in capsys.readouterr().out
