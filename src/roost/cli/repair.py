@@ -33,6 +33,6 @@ def _refuse_beside(fleet: Fleet, own: Gateway) -> None:
         names = ", ".join(f"{one.name} ({one.holder})" for one in others)
         raise LeaseHeld(
             f"the store is in use by {names}",
-            hint="stop them first, each with `roost gateway drain`; of one that was killed the hold ends within "
-            f"{LEASE_MS // 1000} s",
+            hint="stop the gateways among them with `roost gateway drain`, let commands come to their end, and start "
+            f"nothing until this is done; the hold of one that was killed ends within {LEASE_MS // 1000} s",
         )

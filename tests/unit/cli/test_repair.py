@@ -6,7 +6,7 @@ import apsw
 import pytest
 from anyio import to_thread
 
-from roost.app.opening import open_store
+from roost.app.opening import open_held_store
 from roost.cli.main import main
 from roost.cli.repair import repair
 from roost.clock import SystemClock
@@ -71,12 +71,10 @@ async def test_a_store_on_a_server_is_not_touched_while_a_gateway_works_on_it(
 ) -> None:
     await postgres.empty(postgres_server)
     (home / "roost.json").write_text(f'{{ database: "{postgres_server}" }}')
-    async with open_store(load({"ROOST_HOME": str(home)})) as store:
-        lease = await store.acquire_lease(Gateway(name="alpha", holder="process 1"))
+    async with open_held_store(load({"ROOST_HOME": str(home)}), Gateway(name="alpha", holder="process 1")):
         assert await to_thread.run_sync(main, ["repair"]) == 1
         said = capsys.readouterr()
         assert "the store is in use by alpha (process 1)" in said.err
         assert not said.out
-        await store.release_lease(lease)
     assert await to_thread.run_sync(main, ["repair"]) == 0
     assert "Nothing is wrong" in capsys.readouterr().out

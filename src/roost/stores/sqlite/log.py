@@ -6,10 +6,11 @@ the next batch, so the writer itself moves the rest of one that became long. Tro
 tried again after a later batch.
 """
 
+import logging
 import queue
 import threading
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 
 import apsw
 
@@ -18,6 +19,8 @@ from roost.core.errors import RoostError
 MUCH = 1_000
 LONG = 4_000
 """Pages."""
+
+_log = logging.getLogger(__name__)
 
 
 class Log:
@@ -28,31 +31,30 @@ class Log:
         self._open_another = open_another
         self._pages = 0
         self._moved = 0
+        self._stuck = False
         self._moving = threading.Lock()
+        self._asked = False
         self._wanted: queue.SimpleQueue[bool] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
         writer.set_wal_hook(self._note)
+        self._thread = threading.Thread(target=self._serve, name="roost-log", daemon=True)
+        self._thread.start()
 
     def look_after(self) -> None:
         """After a commit: have it moved if there is much to move."""
         if self._pages >= LONG:
             self.shorten()
-        elif self._pages - self._moved >= MUCH and not self._moving.locked():
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._serve, name="roost-log", daemon=True)
-                self._thread.start()
+        elif self._pages - self._moved >= MUCH and not self._asked:
+            self._asked = True
             self._wanted.put(True)
 
     def shorten(self) -> None:
         """Move all of it, as far as readers let it."""
-        with self._moving:
-            self._move(self._writer)
+        self._move(lambda: self._writer)
 
     def close(self) -> None:
-        """End the thread."""
-        if self._thread is not None:
-            self._wanted.put(False)
-            self._thread.join()
+        """End the thread, once it has moved what it was asked for."""
+        self._wanted.put(False)
+        self._thread.join()
 
     def _note(self, connection: apsw.Connection, name: str, pages: int) -> int:
         if pages < self._pages:
@@ -61,12 +63,32 @@ class Log:
         return apsw.SQLITE_OK
 
     def _serve(self) -> None:
-        # Where no second connection is to be had, the writer moves all of it.
-        with suppress(apsw.Error, RoostError), closing(self._open_another()) as connection:
-            while self._wanted.get():
-                with self._moving:
-                    self._move(connection)
+        opened: list[apsw.Connection] = []
 
-    def _move(self, connection: apsw.Connection) -> None:
-        with suppress(apsw.Error):
-            _, self._moved = connection.wal_checkpoint()
+        def connection() -> apsw.Connection:
+            if not opened:
+                opened.append(self._open_another())
+            return opened[0]
+
+        while self._wanted.get():
+            self._asked = False
+            self._move(connection)
+        for one in opened:
+            one.close()
+
+    def _move(self, connection: Callable[[], apsw.Connection]) -> None:
+        with self._moving:
+            try:
+                # Where another process is at it, there is nothing left to do.
+                with suppress(apsw.BusyError):
+                    _, self._moved = connection().wal_checkpoint()
+            except (apsw.Error, RoostError) as error:
+                self._tell(error)
+            else:
+                self._stuck = False
+
+    def _tell(self, error: Exception) -> None:
+        """Once, as it is tried again after every batch."""
+        if not self._stuck:
+            self._stuck = True
+            _log.warning("what was written stays in the log, as it cannot be moved into the file: %s", error)

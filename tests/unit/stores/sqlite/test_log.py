@@ -7,6 +7,7 @@ import pytest
 from roost.core.errors import StoreUnavailable
 from roost.stores.sqlite.connection import open_beside, open_writer
 from roost.stores.sqlite.log import LONG, MUCH, Log
+from roost.testing.faultydisk import DiskCall, Fault, FaultyDisk
 
 PAGE = 4_096
 
@@ -14,9 +15,9 @@ PAGE = 4_096
 class Book:
     """A connection that writes, and the log that it writes to."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, vfs: str | None = None) -> None:
         self.path = path
-        self.connection = open_writer(path)
+        self.connection = open_writer(path, vfs)
         self.connection.execute("CREATE TABLE notes (text)")
         self.connection.wal_checkpoint()
 
@@ -29,6 +30,13 @@ class Book:
 
     def log_length(self) -> int:
         return Path(f"{self.path}-wal").stat().st_size // PAGE
+
+
+@pytest.fixture
+def disk() -> Iterator[FaultyDisk]:
+    disk = FaultyDisk("log")
+    yield disk
+    disk.unregister()
 
 
 @pytest.fixture
@@ -86,6 +94,17 @@ def test_what_was_moved_is_not_moved_again(book: Book) -> None:
     assert not opened
 
 
+def test_a_log_that_was_begun_anew_is_moved_anew(book: Book) -> None:
+    log = Log(book.connection, another(book))
+    book.write(MUCH)
+    log.shorten()
+    for pages in (1, MUCH - 1):
+        book.write(pages)
+        log.look_after()
+    log.close()
+    assert book.moved() >= 2 * MUCH
+
+
 def test_a_log_that_became_long_is_begun_anew(book: Book) -> None:
     log = Log(book.connection, unavailable)
     for _ in range(3):
@@ -104,3 +123,39 @@ def test_where_no_second_connection_is_to_be_had_the_writer_moves_it(book: Book)
     log.look_after()
     log.close()
     assert book.moved() >= LONG
+
+
+def test_a_second_connection_that_was_not_to_be_had_is_asked_for_again(book: Book) -> None:
+    tries: list[None] = []
+
+    def fails_once() -> apsw.Connection:
+        tries.append(None)
+        return unavailable() if len(tries) == 1 else open_beside(book.path)
+
+    log = Log(book.connection, fails_once)
+    book.write(MUCH)
+    while book.moved() < MUCH:
+        log.look_after()
+    log.close()
+    assert len(tries) == 2
+
+
+def test_what_cannot_be_moved_is_told_once_and_moved_later(
+    tmp_path: Path, disk: FaultyDisk, caplog: pytest.LogCaptureFixture
+) -> None:
+    book = Book(tmp_path / "roost.db", disk.name)
+    log = Log(book.connection, lambda: open_beside(book.path, disk.name))
+    book.write(MUCH)
+    full = Fault(code=apsw.SQLITE_FULL, calls=frozenset({DiskCall.WRITE}), suffix=".db", lasts=True)
+    disk.break_down(full)
+    while not caplog.records:
+        log.look_after()
+    log.shorten()
+    disk.heal()
+    # Not long yet: nobody but the thread moves it.
+    while book.moved() < MUCH:
+        log.look_after()
+    log.close()
+    book.connection.close()
+    (told,) = caplog.messages
+    assert "cannot be moved into the file" in told
