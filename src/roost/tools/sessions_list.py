@@ -90,7 +90,16 @@ class SessionsList:
         arguments = Arguments(self.spec, invocation.arguments)
         query = self._query(arguments, invocation)
         newest = arguments.whole("messageLimit", 0, least=0, most=MOST_MESSAGES)
-        page = await self._found(query, self._shape(arguments, invocation, alone=not newest))
+        shape = PageShape(
+            scanner=self._scanner,
+            transcript_path=self._transcript_path,
+            viewpoint=self._access.reach.viewpoint(invocation),
+            search=query.search,
+            titled=arguments.flag("includeDerivedTitles"),
+            last=arguments.flag("includeLastMessage"),
+            alone=not newest,
+        )
+        page = await self._found(query, shape)
         await self._name_parents(page, invocation)
         texts, count, omitted = await self._fitting(page, newest)
         cut = count < len(page.offsets)
@@ -119,17 +128,6 @@ class SessionsList:
             active_since=self._access.clock.now() - minutes * _MINUTE if minutes else None,
             offset=arguments.whole("offset", 0, least=0, most=_MOST_ROWS),
             limit=arguments.whole("limit", LIMIT, least=1, most=MOST),
-        )
-
-    def _shape(self, arguments: Arguments, invocation: Invocation, *, alone: bool) -> PageShape:
-        return PageShape(
-            scanner=self._scanner,
-            transcript_path=self._transcript_path,
-            viewpoint=self._access.reach.viewpoint(invocation),
-            search=_search(arguments),
-            titled=arguments.flag("includeDerivedTitles"),
-            last=arguments.flag("includeLastMessage"),
-            alone=alone,
         )
 
     async def _found(self, query: SessionQuery, shape: PageShape) -> SessionPage:
