@@ -5,11 +5,11 @@ Nothing else in this process may open the database file: closing any handle to i
 
 import ctypes
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import apsw
 
@@ -28,6 +28,7 @@ STATEMENTS = 512
 # A damaged row shows when it is made into values: text that is no longer text, a word that is not one of ours.
 EngineError: TypeAlias = apsw.Error | UnicodeError | OverflowError
 ENGINE_ERRORS = (apsw.Error, UnicodeError, OverflowError)
+Answer = TypeVar("Answer")
 
 
 def open_writer(path: Path, vfs: str | None = None, synchronous: str = "FULL") -> apsw.Connection:
@@ -161,6 +162,15 @@ def transaction(connection: apsw.Connection, mode: str) -> Iterator[None]:
     except BaseException:
         roll_back(connection)
         raise
+
+
+def in_one_view(connection: apsw.Connection, read: Callable[[], Answer]) -> Answer:
+    """What a read finds, all of it as of one moment."""
+    connection.execute("BEGIN")
+    try:
+        return read()
+    finally:
+        roll_back(connection)
 
 
 def roll_back(connection: apsw.Connection) -> None:

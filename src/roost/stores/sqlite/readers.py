@@ -1,4 +1,4 @@
-"""A few connections for reading, each on its own thread, so that no read waits for a writer."""
+"""A few connections for reading, each on its own thread: no read waits for a writer, and no loop for a long read."""
 
 import asyncio
 import queue
@@ -7,13 +7,14 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import apsw
 
 from roost.core.errors import StoreUnavailable
-from roost.stores.sqlite.connection import ENGINE_ERRORS, open_reader, roll_back, translated
+from roost.stores.sqlite.connection import ENGINE_ERRORS, in_one_view, open_reader, translated
 
 WAITING = 1_024
 Rows = TypeVar("Rows")
@@ -99,7 +100,7 @@ class Readers(Generic[Rows]):
                 if connection is None or rows is None:
                     connection = open_reader(self._path, self._vfs)
                     rows = self._rows(connection)
-                answer = _in_one_view(connection, rows, job.ask)
+                answer = in_one_view(connection, partial(job.ask, rows, connection))
             except ENGINE_ERRORS as failure:
                 error = translated(failure, self._path)
                 error.__cause__ = failure
@@ -130,13 +131,3 @@ class Readers(Generic[Rows]):
             future.set_exception(error)
         else:
             future.set_result(answer)
-
-
-def _in_one_view(
-    connection: apsw.Connection, rows: Rows, ask: Callable[[Rows, apsw.Connection], Answer]
-) -> Answer:
-    connection.execute("BEGIN")
-    try:
-        return ask(rows, connection)
-    finally:
-        roll_back(connection)

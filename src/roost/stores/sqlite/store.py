@@ -17,6 +17,7 @@ from roost.stores.sqlite.backup import copy_database
 from roost.stores.sqlite.checking import faults
 from roost.stores.sqlite.connection import EngineError, make_private, open_beside, open_writer, translated
 from roost.stores.sqlite.log import Log
+from roost.stores.sqlite.looks import Looks, NotALook
 from roost.stores.sqlite.readers import Readers
 from roost.stores.sqlite.rows import SQL
 from roost.stores.sqlite.tables import SqliteTables, WriterTables
@@ -51,6 +52,7 @@ class SqliteStore(StoreVerbs):
         self._connection = open_writer(path, options.vfs, options.synchronous)
         self._tables = WriterTables(self._connection, TENANT, database_clock.now)
         self._readers = Readers(path, options, lambda c: SqliteTables(c, TENANT, database_clock.now))
+        self._looks = Looks(path, options.vfs, database_clock.now)
         self._log = Log(self._connection, lambda: open_beside(path, options.vfs))
         self._writer = Writer(
             self._connection,
@@ -127,6 +129,7 @@ class SqliteStore(StoreVerbs):
         await self._writer.close()
         await asyncio.to_thread(self._log.close)
         await self._readers.close()
+        self._looks.close()
         try:
             self._connection.close()
         except apsw.Error as error:
@@ -177,7 +180,12 @@ class SqliteStore(StoreVerbs):
         return work
 
     async def _read(self, verb: ReadVerb[Answer]) -> Answer:
-        return await self._readers.run(lambda tables, _: drive(verb(tables)))
+        # Who reads again and again gives way to others in between.
+        await asyncio.sleep(0)
+        try:
+            return self._looks.read(lambda tables: drive(verb(tables)))
+        except NotALook:
+            return await self._readers.run(lambda tables, _: drive(verb(tables)))
 
     def _look_at_epoch(self) -> None:
         """Once a batch: a raised epoch means that another process may have written."""
