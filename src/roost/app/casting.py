@@ -1,5 +1,7 @@
 """What a run works with, from the configuration."""
 
+import os
+import stat
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import tzinfo
@@ -53,14 +55,17 @@ class Director:
         self._models = models
         self._zone = zone
         self._session_tools = session_tools
+        self._agents = {one.id: one for one in self._settings.agents.list}
+        self._personas = {name: persona(one, DEMO) for name, one in self._agents.items()}
+        self._workspaces = {name: loaded.workspace(one) for name, one in self._agents.items()}
         self._sandbox = Bubblewrap()
-        self._apart: set[Path] = set()
+        self._apart: set[tuple[int, int]] = set()
         self._context = policies.context(self._settings)
         self._caps = policies.file_caps(self._settings)
 
     def cast(self, session: Session, run: Run) -> Part:
         agent = self._agent(run.key)
-        casting = cast(run.request, session, persona(agent, DEMO), self._models.catalogue)
+        casting = cast(run.request, session, self._personas[agent.id], self._models.catalogue)
         place = self._place(agent, session)
         every = self._every_tool(run, agent, session, place)
         turn = ToolTurn(session=session, run=run, model=casting.player.spec.ref)
@@ -115,7 +120,7 @@ class Director:
     def _agent(self, key: SessionKey) -> Agent:
         """Who plays a session; the one global session names nobody and is played by the default agent."""
         name = key.agent or self._settings.agents.default.id
-        agent = next((one for one in self._settings.agents.list if one.id == name), None)
+        agent = self._agents.get(name)
         if agent is None:
             raise NotFound(f"there is no agent {name}", hint="add it to `agents.list`")
         return agent
@@ -131,10 +136,8 @@ class Director:
         terms = session.lineage.terms or Terms()
         configured = is_sandboxed(agent, session.key, self._settings.session.main_key)
         sandboxed = configured or terms.rights.sandboxed
-        folder = self._loaded.workspace(agent)
-        if not folder.is_dir():
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._refuse_kept(folder)
+        folder = self._workspaces[agent.id]
+        self._refuse_kept(folder, _made(folder))
         workspace = str(_within(folder, terms.folder))
         if not sandboxed:
             return Place(workspace=workspace)
@@ -146,14 +149,14 @@ class Director:
             limits=policies.sandbox_limits(agent),
         )
 
-    def _refuse_kept(self, folder: Path) -> None:
-        """A folder may have become a link since the configuration was read; where it leads is looked into once."""
-        real = folder.resolve()
-        if real in self._apart:
+    def _refuse_kept(self, folder: Path, found: os.stat_result) -> None:
+        """A folder may have become a link since the configuration was read; every one that it leads to is looked into once."""
+        which = (found.st_dev, found.st_ino)
+        if which in self._apart:
             return
-        if kept := self._loaded.kept_in(real):
+        if kept := self._loaded.kept_in(folder):
             raise Forbidden(f"{kept} lies in the workspace {folder}", hint="see `agents.list[].workspace`")
-        self._apart.add(real)
+        self._apart.add(which)
 
     def _every_tool(self, run: Run, agent: Agent, session: Session, place: Place) -> tuple[Tool, ...]:
         if run.request.kind is RunKind.FLUSH:
@@ -180,6 +183,18 @@ class Director:
     def _lost(self, tools: tuple[Tool, ...], agent: Agent, turn: ToolTurn, place: Place) -> frozenset[str]:
         """Those of the tools that may not be used when another model plays on."""
         return frozenset(one.name for one in self._allowed(tools, agent, turn, place)[1])
+
+
+def _made(folder: Path) -> os.stat_result:
+    """A folder that is there, also if it was not before."""
+    try:
+        found = os.stat(folder)
+    except FileNotFoundError:
+        found = None
+    if found is None or not stat.S_ISDIR(found.st_mode):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        found = os.stat(folder)
+    return found
 
 
 def _within(workspace: Path, folder: str | None) -> Path:

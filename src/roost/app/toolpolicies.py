@@ -1,7 +1,7 @@
 """The tool policy of an agent's runs, from the configuration."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from roost.config import Settings
 from roost.config.agents import Agent
@@ -57,13 +57,16 @@ def policy_of(settings: Settings, agent: Agent, turn: ToolTurn, *, sandboxed: bo
     child = session.lineage.parent is not None
     terms = session.lineage.terms or Terms()
     layer = _layer(settings, orchestrator=terms.rights.spawns > 0) if child else None
-    policy = _policy(settings, agent, sandboxed=sandboxed, child=layer, inherited=terms.rights)
     rules = (settings.tools, agent.tools)
     by_provider = ({name: _scope(own) for name, own in one.by_provider.items()} for one in rules)
-    return replace(
-        policy,
+    return ToolPolicy(
+        tools=_scope(settings.tools),
+        agent=_scope(agent.tools),
         provider=tuple(scope for named in by_provider for scope in of_provider(named, turn.model)),
         chat=_in_chat(settings, turn),
+        sandboxed=sandboxed,
+        child=layer,
+        inherited=terms.rights,
     )
 
 
@@ -98,25 +101,15 @@ def rights_of_child(settings: Settings, agent: Agent, depth: int) -> Rights:
     spawns = max(agent.subagents.max_spawn_depth - depth, 0)
     sandboxed = agent.sandbox.mode is not SandboxMode.OFF
     layer = _layer(settings, orchestrator=spawns > 0)
-    policy = _policy(settings, agent, sandboxed=sandboxed, child=layer, inherited=Rights())
+    policy = ToolPolicy(
+        tools=_scope(settings.tools), agent=_scope(agent.tools), sandboxed=sandboxed, child=layer
+    )
     return Rights(
         allow=frozenset(effective_tools(toolnames.EVERY, policy).names),
         sandboxed=sandboxed,
         network=agent.sandbox.network or not sandboxed,
         level=settings.tools.sessions.visibility,
         spawns=spawns,
-    )
-
-
-def _policy(
-    settings: Settings, agent: Agent, *, sandboxed: bool, child: ChildLayer | None, inherited: Rights
-) -> ToolPolicy:
-    return ToolPolicy(
-        tools=_scope(settings.tools),
-        agent=_scope(agent.tools),
-        sandboxed=sandboxed,
-        child=child,
-        inherited=inherited,
     )
 
 
