@@ -1,5 +1,6 @@
 """Where log lines go, in which form, and that no secret goes with them."""
 
+import asyncio
 import json
 import logging
 import os
@@ -8,7 +9,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
 from io import BufferedWriter, FileIO, TextIOWrapper
-from logging.handlers import RotatingFileHandler
+from logging.handlers import MemoryHandler, RotatingFileHandler
 from pathlib import Path
 from typing import TextIO
 
@@ -21,6 +22,7 @@ OWN = "roost"
 NAMED = ("trace", "run", "session")
 """What a line may be found by, given as its `extra`."""
 KEPT_FILES = 3
+GATHERED_S, MOST_GATHERED = 0.05, 256
 
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -126,6 +128,34 @@ class _OwnersFile(RotatingFileHandler):
         return TextIOWrapper(BufferedWriter(opened), encoding=self.encoding)
 
 
+class _Gathered(MemoryHandler):
+    """Hands lines on a moment later, several at once, and not while somebody waits for what they are about. A warning goes on
+    at once, with all that came before it: whoever kills the process loses no more than that moment of good news."""
+
+    def __init__(self, to: logging.Handler) -> None:
+        super().__init__(MOST_GATHERED, flushLevel=logging.WARNING, target=to)
+        self._alarm: asyncio.TimerHandle | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        super().emit(record)
+        if not self.buffer or self._alarm is not None:
+            return
+        try:
+            self._alarm = asyncio.get_running_loop().call_later(GATHERED_S, self._hand_on)
+        except RuntimeError:
+            # On a thread without a loop nobody comes back to it.
+            self.flush()
+
+    def close(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+        super().close()
+
+    def _hand_on(self) -> None:
+        self._alarm = None
+        self.flush()
+
+
 @contextmanager
 def logging_to(
     stream: TextIO, scanner: SecretScanner, level: int = logging.WARNING, form: Form = Form.TEXT
@@ -143,13 +173,15 @@ def logging_into(file: Path, scanner: SecretScanner, level: int, most_bytes: int
     is full is put aside."""
     for folder in (file.parent.parent, file.parent):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handler = _OwnersFile(file, most_bytes)
-    handler.setFormatter(MaskedJson(scanner))
+    kept = _OwnersFile(file, most_bytes)
+    kept.setFormatter(MaskedJson(scanner))
+    handler = _Gathered(kept)
     with _heard(handler, level, logging.getLogger()):
         try:
             yield
         finally:
             handler.close()
+            kept.close()
 
 
 @contextmanager

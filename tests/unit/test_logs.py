@@ -1,3 +1,4 @@
+import asyncio
 import io
 import json
 import logging
@@ -112,6 +113,40 @@ def test_a_line_is_written_once_and_looked_through_once(tmp_path: Path) -> None:
         logging.getLogger("roost.somewhere").info("one", extra={"trace": "t-1", "run": "r-1"})
         logging.getLogger("roost.somewhere").info("two", extra={"trace": "t-2", "run": "r-2"})
     assert scanner.looks == 2
+
+
+class Noticing:
+    """Finds nothing, and tells that it looked."""
+
+    def __init__(self) -> None:
+        self.looked = asyncio.Event()
+
+    def find(self, text: str) -> tuple[Span, ...]:
+        self.looked.set()
+        return ()
+
+
+async def test_good_news_comes_a_moment_later_and_a_warning_at_once_behind_it(tmp_path: Path) -> None:
+    file, scanner = tmp_path / "logs" / "gateway.log", Noticing()
+    log = logging.getLogger("roost.somewhere")
+    with logging_into(file, scanner, logging.INFO, 10_000):
+        await asyncio.to_thread(log.info, "of a thread that has no loop")
+        assert _messages(file) == ["of a thread that has no loop"]
+        log.info("one")
+        assert len(_messages(file)) == 1
+        log.warning("two")
+        assert _messages(file)[1:] == ["one", "two"]
+        scanner.looked.clear()
+        log.info("three")
+        assert len(_messages(file)) == 3
+        await scanner.looked.wait()
+        assert len(_messages(file)) == 4
+        log.info("the last")
+    assert _messages(file)[3:] == ["three", "the last"]
+
+
+def _messages(file: Path) -> list[str]:
+    return [json.loads(line)["message"] for line in file.read_text().splitlines()]
 
 
 def test_of_several_who_write_one_file_one_puts_it_aside_and_no_line_is_lost(tmp_path: Path) -> None:
