@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import assert_never
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from roost.core.children import told_id
 from roost.core.errors import StoreUnavailable
@@ -24,7 +25,7 @@ from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.ledger import Counted, taken_by
 from roost.core.messages import AssistantMessage, UserMessage, text_of
-from roost.core.previews import Piece, Preview, RunBegan, RunOver
+from roost.core.previews import ModelAsked, Piece, Preview, RunBegan, RunOver
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery, LedgerQuery
 from roost.core.redaction import redact
@@ -163,6 +164,9 @@ class Fanout:
         turn = self._turns.get(preview.run_id)
         if turn is None:
             return
+        if isinstance(preview, ModelAsked):
+            # The model is asked before anybody is told of it: both take about as long.
+            await checkpoint()
         if not isinstance(preview, Piece):
             await self._listeners.tell(preview.key, stored)
         await self.telling.of(preview.key, *turn.tell(preview, self._house.clock.now()))

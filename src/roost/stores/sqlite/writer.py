@@ -260,11 +260,11 @@ def _tell(jobs: list[Job]) -> None:
     for job in jobs:
         if job.room is not None:
             job.room.release()
+        # Its caller goes on before others who are woken by what it did.
+        if not job.future.done():
+            if job.error is not None:
+                job.future.set_exception(job.error)
+            else:
+                job.future.set_result(job.result)
         if job.error is None and job.tell is not None:
             job.tell()
-        if job.future.done():
-            continue
-        if job.error is not None:
-            job.future.set_exception(job.error)
-        else:
-            job.future.set_result(job.result)
