@@ -75,6 +75,15 @@ def results(request: ModelRequest) -> list[dict[str, Any]]:
     return [json.loads(text_of(one)) for one in request.messages if isinstance(one, ToolResult)]
 
 
+async def until_at_rest(store: Store, key: SessionKey = MAIN) -> None:
+    """Until nothing is under way in a session: a child that ends before its requester yields is told of in the chat."""
+
+    async def rests() -> bool | None:
+        return None if await store.active_runs(key) else True
+
+    await store.wait_for(RUNS, rests)
+
+
 async def let_time_pass(store: Store, clock: FakeClock, limit_s: int) -> None:
     """Until a run waits for others, then until its time is over, and then until that was seen."""
 

@@ -18,7 +18,7 @@ from roost.engine.gateway import Engine
 from roost.ports import Store
 from roost.testing.scripts import Hang, Say, Script, Until
 from tests.flows.fleets import LONG_S, MAIN, Fleet, ended, say
-from tests.flows.nursery import Nursery, call, results, said_to, spawns, task_of
+from tests.flows.nursery import Nursery, call, results, said_to, spawns, task_of, until_at_rest
 from tests.flows.stages import OPS, replies, result, send, staged
 from tests.unit.engine.scenes import Doing
 
@@ -160,6 +160,7 @@ async def test_a_turn_that_yields_goes_on_when_children_at_another_gateway_have_
     async with pair.serving():
         await pair.fleet.here.say("find two things")
         await pair.fleet.there.model.asked(2)
+        await until_at_rest(pair.fleet.here.store)
         yielded.set()
         assert await pair.fleet.here.replies() == ("All is found.",)
     summed = pair.fleet.here.model.requests[-1]

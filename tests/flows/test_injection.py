@@ -21,7 +21,6 @@ from roost.core.spawnwishes import ChildAgent, Models, SpawnRules
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import Level
 from roost.engine.rules import Part
-from roost.engine.scheduler import RUNS
 from roost.engine.stops import Stops
 from roost.ports import Report
 from roost.scanners.stdlib import StdlibScanner
@@ -34,7 +33,7 @@ from roost.tools.sessions_spawn import SessionsSpawn
 from roost.tools.sessions_yield import SessionsYield
 from roost.tools.subagents import Subagents
 from tests.flows.gateways import BOB, SPEC, benches
-from tests.flows.nursery import call
+from tests.flows.nursery import call, until_at_rest
 from tests.flows.stages import GROUP, IN_KITCHEN, KITCHEN, MAIN, OPS, Stage, send, staged
 
 pytestmark = pytest.mark.timeout(30)
@@ -179,17 +178,11 @@ SPAWN = call("sessions_spawn", task="look", label="scout")
 @CASES
 async def test_an_order_in_what_a_child_found(trap: Trap) -> None:
     asking, yielded = trap.plays(MAIN, (SPAWN, call("sessions_yield")), LAUNCH), anyio.Event()
-    store = trap.stage.bench.store
     trap.child = ScriptedModel(otherwise=(Until(yielded), Say(FORGED)), clock=trap.stage.bench.clock)
-
-    async def at_rest() -> bool | None:
-        return None if await store.active_runs(MAIN) else True
-
     async with trap.stage.bench.serving():
         await trap.stage.bench.say("send a scout")
         await trap.child.asked(1)
-        # A child that ends before its requester yields is told of in the chat.
-        await store.wait_for(RUNS, at_rest)
+        await until_at_rest(trap.stage.bench.store)
         yielded.set()
         await trap.stage.bench.replies(at_least=1)
         shown = user_texts(asking.requests[1])[-1]

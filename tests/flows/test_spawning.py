@@ -19,7 +19,18 @@ from roost.core.topics import Topic, TopicKind
 from roost.core.turntaking import Limits
 from roost.testing.scripts import Hang, Say, Script, Until
 from tests.flows.gateways import BOB
-from tests.flows.nursery import MAIN, Nursery, call, newest, nurseries, results, said_to, spawns, task_of
+from tests.flows.nursery import (
+    MAIN,
+    Nursery,
+    call,
+    newest,
+    nurseries,
+    results,
+    said_to,
+    spawns,
+    task_of,
+    until_at_rest,
+)
 from tests.grounds import KINDS, GroundOf
 from tests.scale import count
 
@@ -97,6 +108,7 @@ async def test_a_turn_that_yields_goes_on_once_with_all_that_was_found(nursery: 
     async with nursery.engine().serving(GATEWAY):
         await nursery.bench.say("find three things")
         await nursery.bench.model.asked(4)
+        await until_at_rest(nursery.bench.store)
         yielded_to.set()
         assert await nursery.bench.replies() == ("All is found.",)
     last = nursery.bench.model.requests[-1]
