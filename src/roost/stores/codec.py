@@ -4,7 +4,7 @@ Fields that hold their default are left out, so a row stays small and a new fiel
 Keys and principals are written in their text form; members of a union carry their class name.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache, lru_cache, wraps
@@ -53,6 +53,14 @@ def sound(read: Callable[[Stored], Value]) -> Callable[[Stored], Value]:
 
 
 stored_key = sound(parse_key)
+
+
+def reading(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
+    """What reads these fields of a record, all at once."""
+    if not names:
+        return lambda record: ()
+    read = attrgetter(*names)
+    return read if len(names) > 1 else lambda record: (read(record),)
 
 
 def encode(value: object, hint: Any = None) -> str:
@@ -157,11 +165,11 @@ _loader: Callable[[Any], Load] = cache(_make_loader)
 def _record_dumper(hint: Any) -> Dump:
     hints = get_type_hints(hint, localns=RECURSIVE)
     parts = [(name, default, _dumper(hints[name])) for name, default in _defaults(hint).items()]
+    items = reading([name for name, _, _ in parts])
 
     def dump(value: Any) -> dict[str, Any]:
         out = {}
-        for name, default, inner in parts:
-            item = getattr(value, name)
+        for (name, default, inner), item in zip(parts, items(value), strict=True):
             if item is not default and item != default:
                 out[name] = inner(item)
         return out

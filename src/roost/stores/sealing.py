@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
-from operator import attrgetter, is_
+from operator import is_
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 
@@ -19,7 +19,7 @@ from roost.core.messages import Image, Provenance, Thinking, Usage
 from roost.core.principals import Principal
 from roost.core.seals import Sealing
 from roost.core.sessions import Facts
-from roost.stores.codec import RECURSIVE
+from roost.stores.codec import RECURSIVE, reading
 
 Value = TypeVar("Value")
 _WHOLE = (Address, Facts, Image, Origin, Principal, Provenance, SessionKey, Source, Usage, Enum)
@@ -85,14 +85,7 @@ def _walk(value: Any, sealing: Sealing) -> Any:
 
 @cache
 def _texts(kind: Any) -> Callable[[Any], Sequence[Any]]:
-    """What reads all of them at once."""
-    names = _fields(kind)
-    if len(names) > 1:
-        return attrgetter(*names)
-    if not names:
-        return lambda value: ()
-    only = attrgetter(*names)
-    return lambda value: (only(value),)
+    return reading(_fields(kind))
 
 
 @cache
