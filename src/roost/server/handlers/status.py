@@ -1,5 +1,6 @@
 """How the gateway does."""
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -159,6 +160,9 @@ async def tail(call: Call, params: status.TailParams) -> Tail:
     file = call.house.about.log
     if file is None:
         return Tail(file="stderr", cursor=0, size=0, lines=[], truncated=False, reset=False)
+    # Handlers may hold lines back for a moment; who asks shall find what led to the asking.
+    for handler in logging.getLogger().handlers:
+        handler.flush()
     path = anyio.Path(file)
     size = (await path.stat()).st_size if await path.exists() else 0
     reset = params.cursor is not None and params.cursor > size
