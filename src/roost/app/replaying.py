@@ -20,7 +20,7 @@ from roost.core.jsonl import Importer, Malformed, header_from_json, read_entry, 
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
-from roost.core.messages import AssistantMessage, Body, Message, ToolResult, UserMessage
+from roost.core.messages import Body, Message, ToolResult, UserMessage
 from roost.core.models import (
     FailureKind,
     Finished,
@@ -152,7 +152,7 @@ class _Stage:
 
     async def messages(self) -> tuple[Message, ...]:
         bodies = [entry.body for entry in await self._store.entries(SESSION_ID)]
-        return tuple(one for one in bodies if isinstance(one, UserMessage | AssistantMessage | ToolResult))
+        return tuple(one for one in bodies if isinstance(one, Message))
 
     async def _hear(self, message: UserMessage) -> None:
         self._clock.come_to(message.at)

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from roost.core.cutnotes import is_cut_note, projection_of
 from roost.core.entries import Entry
-from roost.core.messages import AssistantMessage, StopReason, ToolResult, UserMessage
+from roost.core.messages import AssistantMessage, Message, StopReason
 from roost.core.models import ToolSpec
 from roost.core.pruning import chars_of, project
 from roost.core.tokens import estimate, estimate_message
@@ -29,7 +29,7 @@ def known_tokens(entries: Sequence[Entry]) -> int | None:
             return None
         if isinstance(body, AssistantMessage) and body.stop not in (StopReason.ABORTED, StopReason.ERROR):
             return body.usage.total + since if body.usage.total else None
-        if isinstance(body, UserMessage | AssistantMessage | ToolResult):
+        if isinstance(body, Message):
             since += estimate_message(body)
     return None
 
@@ -41,8 +41,5 @@ def shown(entries: Sequence[Entry]) -> Prompt:
 
 def context_chars(entries: Sequence[Entry]) -> int:
     """The size of the transcript that is still in the context."""
-    return sum(
-        chars_of(entry.body)
-        for entry in entries[active(entries).start :]
-        if isinstance(entry.body, UserMessage | AssistantMessage | ToolResult)
-    )
+    context = entries[active(entries).start :]
+    return sum([chars_of(entry.body) for entry in context if isinstance(entry.body, Message)])

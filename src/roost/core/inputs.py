@@ -38,12 +38,15 @@ def _way(record: InboundRecord) -> tuple[InputMode | None, ProvenanceKind]:
     return record.mode, record.inbound.provenance.kind
 
 
+_ANSWERED = UserMessage | AssistantMessage
+
+
 def overtaken(run: Run, entries: Sequence[Entry]) -> str | None:
     """What to remind a run of that others passed: what it has to answer is not the last word any more."""
     others = [
         place
         for place, entry in enumerate(entries)
-        if entry.run_id not in (None, run.id) and isinstance(entry.body, UserMessage | AssistantMessage)
+        if entry.run_id not in (None, run.id) and isinstance(entry.body, _ANSWERED)
     ]
     asked = [
         text_of(entry.body)

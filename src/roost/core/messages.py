@@ -158,22 +158,25 @@ class Notice:
 Body: TypeAlias = Message | Compaction | Notice
 
 
+def lone_text(message: Message) -> str | None:
+    """The text of a message that is one text and nothing else, as nearly every one is."""
+    content = message.content
+    return content[0].text if len(content) == 1 and isinstance(content[0], Text) else None
+
+
 def text_of(message: Message) -> str:
     """The visible text of a message, blocks joined by line breaks."""
-    content = message.content
-    if len(content) == 1 and isinstance(content[0], Text):  # nearly every message
-        return content[0].text
-    return "\n".join(block.text for block in content if isinstance(block, Text))
+    alone = lone_text(message)
+    if alone is not None:
+        return alone
+    return "\n".join(block.text for block in message.content if isinstance(block, Text))
 
 
 def tool_calls(message: Body) -> tuple[ToolCall, ...]:
     """The tool calls a message makes, in order."""
-    if not isinstance(message, AssistantMessage):
+    if not isinstance(message, AssistantMessage) or lone_text(message) is not None:
         return ()
-    content = message.content
-    if len(content) == 1 and isinstance(content[0], Text):  # nearly every message
-        return ()
-    return tuple(block for block in content if isinstance(block, ToolCall))
+    return tuple(block for block in message.content if isinstance(block, ToolCall))
 
 
 def with_new_calls(answer: AssistantMessage, earlier: Iterable[Body]) -> AssistantMessage:

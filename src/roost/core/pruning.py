@@ -22,6 +22,7 @@ from roost.core.messages import (
     ToolResult,
     UserBlock,
     UserMessage,
+    lone_text,
     text_of,
     tool_calls,
 )
@@ -82,11 +83,10 @@ class Projection:
 
 def chars_of(message: Message) -> int:
     """The size of a message in characters, as pruning counts them."""
-    content = message.content
-    if len(content) == 1 and isinstance(content[0], Text):  # nearly every message
-        return len(content[0].text) or TEXTLESS_CHARS
+    if (alone := lone_text(message)) is not None:
+        return len(alone) or TEXTLESS_CHARS
     size = 0
-    for block in content:
+    for block in message.content:
         match block:
             case Text(text=text) | Thinking(thinking=text):
                 size += len(text)
@@ -151,9 +151,7 @@ class _Work:
 def _begin(entries: Sequence[Entry], projection: Projection) -> _Work:
     boundary = active(entries)
     context = [
-        (entry.id, entry.body)
-        for entry in entries[boundary.start :]
-        if isinstance(entry.body, UserMessage | AssistantMessage | ToolResult)
+        (entry.id, entry.body) for entry in entries[boundary.start :] if isinstance(entry.body, Message)
     ]
     known = {cut.entry_id: cut for cut in projection.cuts}
     cuts = {entry_id: known[entry_id] for entry_id, _ in context if entry_id in known}

@@ -141,7 +141,7 @@ def recorded(bodies: Iterable[Body]) -> Recording:
     """What can be played of a transcript; summaries and notices are the gateway's own and no part of it."""
     reader, count = _Reader(), 0
     for body in bodies:
-        if isinstance(body, UserMessage | AssistantMessage | ToolResult):
+        if isinstance(body, Message):
             reader.take(body)
             count += 1
     turns = [RecordedTurn(opening=_answered(said), answers=tuple(answers)) for said, answers in reader.turns]

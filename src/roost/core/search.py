@@ -22,6 +22,7 @@ from roost.core.messages import (
     ToolCall,
     ToolResult,
     UserMessage,
+    lone_text,
 )
 
 _UNSPOKEN = (Compaction, Notice)
@@ -124,8 +125,8 @@ def searchable_text(body: Body) -> str:
     """What of an entry can be found: what was said, what tools were given and what they answered."""
     if isinstance(body, _UNSPOKEN) or (isinstance(body, ToolResult) and body.tool in RECALLING):
         return ""
-    if len(body.content) == 1 and isinstance(body.content[0], Text):  # nearly every message
-        return body.content[0].text[:INDEXED_CHARS]
+    if (alone := lone_text(body)) is not None:
+        return alone[:INDEXED_CHARS]
     kept: list[str] = []
     room = INDEXED_CHARS
     for piece in _pieces(body):

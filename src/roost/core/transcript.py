@@ -26,6 +26,7 @@ from roost.core.messages import (
     ToolCall,
     ToolResult,
     UserMessage,
+    lone_text,
     tool_calls,
 )
 
@@ -117,6 +118,9 @@ class Active:
 
 def active(entries: Sequence[Entry]) -> Active:
     """Where the context of these entries begins."""
+    kinds = [type(entry.body) for entry in entries]
+    if Compaction not in kinds and Notice not in kinds:
+        return _EVERYTHING
     for position in range(len(entries) - 1, -1, -1):
         body = entries[position].body
         if isinstance(body, Compaction):
@@ -125,7 +129,10 @@ def active(entries: Sequence[Entry]) -> Active:
         if isinstance(body, Notice) and body.kind == RESET_KIND:
             start = _kept_from(entries, body.data.get("firstKeptEntryId"), position)
             return Active(start=start, after=position + 1)
-    return Active()
+    return _EVERYTHING
+
+
+_EVERYTHING = Active()
 
 
 def _kept_from(entries: Sequence[Entry], entry_id: object, boundary: int) -> int:
@@ -145,30 +152,37 @@ class _Slot:
 
 
 class _Draft(NamedTuple):
-    """A unit whose results are still being found."""
+    """An answer whose results are still being found."""
 
     position: int
-    message: UserMessage | AssistantMessage
-    slots: Sequence[_Slot] = ()
+    message: AssistantMessage
+    slots: Sequence[_Slot]
 
 
-def _drafts(entries: Sequence[Entry], start: int) -> list[_Draft]:
-    drafts: list[_Draft] = []
+def _drafts(entries: Sequence[Entry], start: int) -> list[TranscriptUnit | _Draft]:
+    drafts: list[TranscriptUnit | _Draft] = []
     waiting: dict[str, deque[_Slot]] = {}
     for position in range(start, len(entries)):
         body = entries[position].body
-        if isinstance(body, ToolResult):
-            if slots := waiting.get(body.call_id):
-                slots.popleft().answer = (position, body)
-        elif isinstance(body, UserMessage):
-            drafts.append(_Draft(position, body))
+        if isinstance(body, UserMessage):
+            if (said := _said(body)) is not None:
+                drafts.append(TranscriptUnit(said, position, position))
         elif isinstance(body, AssistantMessage):
-            draft = _Draft(position, body, [_Slot(call) for call in tool_calls(body)])
-            # Some providers use an id again: a result then answers the newest message that has it.
-            for call_id in {slot.call.id for slot in draft.slots}:
-                waiting[call_id] = deque(slot for slot in draft.slots if slot.call.id == call_id)
-            drafts.append(draft)
+            if (alone := lone_text(body)) is None:
+                drafts.append(_draft(body, position, waiting))
+            elif not _is_blank(alone):
+                drafts.append(TranscriptUnit(body, position, position))
+        elif isinstance(body, ToolResult) and (slots := waiting.get(body.call_id)):
+            slots.popleft().answer = (position, body)
     return drafts
+
+
+def _draft(message: AssistantMessage, position: int, waiting: dict[str, deque[_Slot]]) -> _Draft:
+    slots = [_Slot(call) for call in tool_calls(message)]
+    # Some providers use an id again: a result then answers the newest message that has it.
+    for call_id in {slot.call.id for slot in slots}:
+        waiting[call_id] = deque(slot for slot in slots if slot.call.id == call_id)
+    return _Draft(position, message, slots)
 
 
 def _portable_id(call_id: str, taken: set[str]) -> str:
@@ -199,19 +213,23 @@ def _result(call: ToolCall, found: ToolResult | None, at: int) -> ToolResult:
 
 
 def _blank(block: object) -> bool:
-    return isinstance(block, Text) and (not block.text or block.text.isspace())
+    return isinstance(block, Text) and _is_blank(block.text)
 
 
-def _user_unit(message: UserMessage, position: int) -> TranscriptUnit | None:
+def _is_blank(text: str) -> bool:
+    return not text or text.isspace()
+
+
+def _said(message: UserMessage) -> UserMessage | None:
+    """A message as the model sees it, if it says anything."""
     if any(map(_blank, message.content)):
         message = replace(message, content=tuple(block for block in message.content if not _blank(block)))
-    return TranscriptUnit(marked(message), position, position) if message.content else None
+    return marked(message) if message.content else None
 
 
-def _assistant_unit(message: AssistantMessage, draft: _Draft, taken: set[str]) -> TranscriptUnit | None:
-    if len(message.content) == 1 and isinstance(message.content[0], Text):  # nearly every message
-        blank = _blank(message.content[0])
-        return None if blank else TranscriptUnit(message, draft.position, draft.position)
+def _answered(draft: _Draft, taken: set[str]) -> TranscriptUnit | None:
+    """An answer with the results of its calls, if anything of it can be shown."""
+    message = draft.message
     broken_off = message.stop in (StopReason.ABORTED, StopReason.ERROR)
     slots = iter(draft.slots)
     content: list[AssistantBlock] = []
@@ -240,13 +258,10 @@ def _portable_call(call: ToolCall, taken: set[str]) -> ToolCall:
     return call if (call_id, name) == (call.id, call.name) else replace(call, id=call_id, name=name)
 
 
-def _units(drafts: list[_Draft]) -> Iterator[TranscriptUnit]:
+def _units(drafts: list[TranscriptUnit | _Draft]) -> Iterator[TranscriptUnit]:
     taken: set[str] = set()
     for draft in drafts:
-        if isinstance(draft.message, UserMessage):
-            unit = _user_unit(draft.message, draft.position)
-        else:
-            unit = _assistant_unit(draft.message, draft, taken)
+        unit = _answered(draft, taken) if isinstance(draft, _Draft) else draft
         if unit is not None:
             yield unit
 

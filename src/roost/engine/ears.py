@@ -11,7 +11,7 @@ from typing import TypeAlias
 import anyio
 
 from roost.core.feeds import Anchor, Shown
-from roost.core.previews import Piece, Preview, SpokenText, SpokenThinking, ToolPrinted, stream_of, weight
+from roost.core.previews import Piece, Preview, stream_of, weight
 from roost.ports import Clock
 
 PACE_MS = 50
@@ -90,7 +90,7 @@ class Ears:
         waiting = self._waiting[place]
         del self._waiting[place]
         preview = waiting.preview
-        if isinstance(preview, SpokenText | SpokenThinking | ToolPrinted):
+        if isinstance(preview, Piece):
             self._taken(stream_of(preview), waiting)
             preview = _whole(preview, waiting.more)
         self._weight -= weight(preview)
@@ -114,7 +114,7 @@ class Ears:
     # ------------------------------------------------------------------------------------------------
 
     def _put(self, preview: Preview, anchor: Anchor) -> None:
-        if isinstance(preview, SpokenText | SpokenThinking | ToolPrinted):
+        if isinstance(preview, Piece):
             self._put_piece(preview, anchor)
         else:
             self._add(_Waiting(preview, anchor, closed=True))
@@ -163,7 +163,7 @@ class Ears:
 
     def _due(self, waiting: _Waiting) -> int:
         piece = waiting.preview
-        if waiting.closed or not isinstance(piece, SpokenText | SpokenThinking | ToolPrinted):
+        if waiting.closed or not isinstance(piece, Piece):
             return 0
         return self._pace.get(stream_of(piece), 0)
 

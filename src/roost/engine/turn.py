@@ -29,7 +29,6 @@ from roost.engine.work import Work
 
 _log = logging.getLogger(__name__)
 
-SAID = (UserMessage, AssistantMessage, ToolResult)
 UNANSWERED = "Answer the newest message above that is not answered yet."
 TOO_LARGE = "try again, send /compact, or /new to start afresh"
 
@@ -143,7 +142,7 @@ class Turn:
     def _is_emptied(self, context: Context) -> bool:
         """A stop may empty the queue between the claim of a run and its begin. Words that no run said, such as a letter,
         answer nothing."""
-        said = [entry for entry in context.entries if isinstance(entry.body, SAID)]
+        said = [entry for entry in context.entries if isinstance(entry.body, Message)]
         by_runs = (
             one.body for one in reversed(said) if one.run_id or not isinstance(one.body, AssistantMessage)
         )

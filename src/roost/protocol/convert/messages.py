@@ -180,7 +180,7 @@ def _usage(words: AssistantMessage, took: Counted, *, priced: bool) -> JsonObjec
 
 def _texts(entry: Entry) -> Iterator[str]:
     """What is masked of an entry."""
-    if isinstance(entry.body, UserMessage | AssistantMessage | ToolResult):
+    if isinstance(entry.body, Message):
         for block in entry.body.content:
             yield from _strings(block.arguments) if isinstance(block, ToolCall) else (_words(block),)
 
