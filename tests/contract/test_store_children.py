@@ -15,6 +15,7 @@ from roost.core.effects import (
     QueueRun,
     RequestStop,
     SettleCompletion,
+    SteerChild,
 )
 from roost.core.errors import Conflict
 from roost.core.events import EventKind
@@ -326,6 +327,23 @@ async def test_only_the_first_settlement_and_acknowledgement_count(store: Store,
     before = await known(store)
     await change(store, AcknowledgeCompletion(child_run="c-2", at=NOON + 1))
     assert await known(store) == before
+
+
+async def test_when_more_was_said_about_a_task_is_known_until_it_is_settled(
+    store: Store, lease: Lease
+) -> None:
+    await with_children(store, lease)
+    before = await known(store)
+    await change(store, SteerChild(child_run="c-1", at=NOON + 1), SteerChild(child_run="nobody", at=NOON))
+    assert (await known(store)).events == before.events
+    await change(store, SteerChild(child_run="c-1", at=NOON + 2))
+    await change(store, SettleCompletion(child_run="c-1", status=CompletionStatus.OK, at=NOON + 3))
+    await change(store, SteerChild(child_run="c-1", at=NOON + 4))
+    steered = await store.completion("c-1")
+    settled = replace(
+        owed("c-1", CHILD, "r-1"), status=CompletionStatus.OK, settled_at=NOON + 3, steered_at=NOON + 2
+    )
+    assert steered == settled
 
 
 async def test_a_child_run_is_owed_once(store: Store, lease: Lease) -> None:

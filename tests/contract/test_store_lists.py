@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from roost.core.addresses import Address, Origin
+from roost.core.announce import subagent_task_message
 from roost.core.effects import Archive, ChangeSession
 from roost.core.errors import Conflict
 from roost.core.keys import KeyKind, SessionKey
@@ -17,6 +18,7 @@ from roost.core.sessions import (
     Counters,
     Facts,
     Labels,
+    Lineage,
     Overrides,
     SendOverride,
     Session,
@@ -24,7 +26,7 @@ from roost.core.sessions import (
     SessionStatus,
     Summary,
 )
-from roost.core.terms import Terms
+from roost.core.terms import SpawnMode, Terms
 from roost.core.visibility import EVERYTHING, Target, VisibleScope
 from roost.ports import Store
 from roost.testing import builders
@@ -294,6 +296,16 @@ async def test_a_list_is_searched_in_key_names_and_title_whatever_the_case(
     await opened(store, row=builders.session()._replace(labels=labels))
     await store.append(MAIN, (builders.said("e-1", "Budget for May"),))
     assert await listed(store, SessionQuery(search=text)) == ([str(MAIN)] if found else [])
+
+
+async def test_a_child_is_found_by_its_task_and_not_by_how_it_was_put_to_it(store: Store) -> None:
+    await opened(store)
+    lineage = Lineage(parent=MAIN, depth=1, terms=Terms(task="inventory the warehouse"))
+    await opened(store, row=builders.session(CHILD, parent=MAIN)._replace(lineage=lineage))
+    task = subagent_task_message("inventory the warehouse", depth=1, max_depth=1, mode=SpawnMode.RUN)
+    await store.append(CHILD, (builders.said("e-1", task),))
+    assert await listed(store, SessionQuery(search="WAREHOUSE")) == [str(CHILD)]
+    assert await listed(store, SessionQuery(search="subagent context")) == []
 
 
 async def test_a_list_is_searched_in_what_the_row_says_now(store: Store) -> None:

@@ -5,10 +5,19 @@ from dataclasses import replace
 import pytest
 
 from roost.core.addresses import Address
-from roost.core.deliveries import Confirmed, Delivery, DeliveryKind, DeliveryState
+from roost.core.deliveries import (
+    Confirmed,
+    Delivery,
+    DeliveryKind,
+    DeliveryState,
+    Rejected,
+    Unknown,
+)
 from roost.core.effects import AddDelivery, QueueRun
-from roost.core.errors import Conflict
+from roost.core.errors import Conflict, Fenced
+from roost.core.events import EventKind
 from roost.core.leases import Lease
+from roost.core.messages import ProvenanceKind, UserMessage, text_of
 from roost.core.principals import person
 from roost.core.sendpolicy import Verdict
 from roost.core.sessions import Session
@@ -91,3 +100,50 @@ async def test_what_was_dismissed_can_be_sent_after_all_and_nothing_else_becomes
     await store.resolve_delivery(dismissed, DeliveryState.INTENT, NOON)
     (taken,) = await store.claim_deliveries(lease, 10)
     assert taken.id == "d-1"
+
+
+async def system_entries(store: Store) -> list[str]:
+    entries = await store.entries((await known(store)).session_id)
+    bodies = [entry.body for entry in entries]
+    return [
+        text_of(body)
+        for body in bodies
+        if isinstance(body, UserMessage) and body.provenance.kind is ProvenanceKind.SYSTEM
+    ]
+
+
+@pytest.mark.requirement("P1")
+async def test_an_announcement_that_is_given_up_is_told_to_its_session_in_the_same_transaction(
+    store: Store, lease: Lease
+) -> None:
+    await opened(store)
+    announced = replace(builders.delivery("d-1", address=ALICE), kind=DeliveryKind.ANNOUNCE, run_id="gone")
+    answer = builders.delivery("d-2", address=BOB)
+    await change(store, AddDelivery(delivery=announced), AddDelivery(delivery=answer))
+    before = await known(store)
+    for taken in await store.claim_deliveries(lease, 10):
+        assert taken.claim is not None
+        await store.settle_delivery(taken.claim, Rejected(error="expired: no answer"))
+        with pytest.raises(Fenced):
+            await store.settle_delivery(taken.claim, Rejected(error="expired: no answer"))
+    (line,) = await system_entries(store)
+    assert line.startswith("What was announced here was not told in the chat on telegram: ")
+    news = await store.news(MAIN, after=before.events, limit=10)
+    assert [event.kind for event in news.events].count(EventKind.ENTRY) == 1
+
+
+async def test_an_announcement_that_a_channel_knows_it_never_got_is_told_once_and_again_when_that_is_repeated(
+    store: Store, lease: Lease
+) -> None:
+    await opened(store)
+    announced = replace(builders.delivery("d-1", address=ALICE), kind=DeliveryKind.ANNOUNCE)
+    await change(store, AddDelivery(delivery=announced))
+    for times in (1, 2):
+        (taken,) = await store.claim_deliveries(lease, 10)
+        assert taken.claim is not None
+        unknown = await store.settle_delivery(taken.claim, Unknown(error="no answer"))
+        assert len(await system_entries(store)) == times - 1
+        failed = await store.resolve_delivery(unknown, DeliveryState.FAILED, NOON)
+        failed = await store.resolve_delivery(failed, DeliveryState.FAILED, NOON)
+        assert len(await system_entries(store)) == times
+        await store.resolve_delivery(failed, DeliveryState.INTENT, NOON)

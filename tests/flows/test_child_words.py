@@ -5,6 +5,7 @@ import pytest
 from roost.core import steering, upkeep
 from roost.core.deliveries import DeliveryKind
 from roost.core.endings import completes
+from roost.core.errors import Forbidden
 from roost.core.exchanges import CompletionStatus
 from roost.core.runs import Run, RunState
 from roost.testing.builders import MAIN
@@ -95,3 +96,21 @@ async def test_what_a_requester_adds_goes_to_the_task_and_not_to_whoever_talks_w
     assert completes(going_on) == task.id
     await driver.finish(going_on, Said(text="nothing there"))
     assert [one.text for one in await driver.deliveries(DeliveryKind.REPLY)] == ["nearly done"]
+
+
+@pytest.mark.requirement("D64")
+async def test_a_child_is_steered_only_so_often_also_when_it_reads_at_once(
+    driver: Driver, clock: FakeClock
+) -> None:
+    turn, (_,) = await batch(driver, 1)
+    task = await taken(driver)
+    await steer(driver, turn, task, "look in the cellar")
+    await driver.take(task)
+    clock.advance(steering.EVERY_MS - 1)
+    with pytest.raises(Forbidden, match="just now"):
+        await steer(driver, turn, task, "and in the attic")
+    clock.advance(1)
+    await steer(driver, turn, task, "and in the shed")
+    await driver.take(task)
+    said = await driver.history(task.key)
+    assert said[-2:] == ["look in the cellar", "and in the shed"]

@@ -1,4 +1,4 @@
-"""Children over time: when they are put away, and what they cost."""
+"""Children over time: what they are found by, when they are put away, and what they cost."""
 
 import json
 from collections.abc import AsyncIterator
@@ -15,14 +15,18 @@ from roost.core.messages import ToolResult, Usage
 from roost.core.models import FailureKind, ModelRequest
 from roost.core.principals import OWNER
 from roost.core.queries import LedgerQuery
-from roost.core.visibility import PersonCaller
+from roost.core.reach import SessionReach
+from roost.core.visibility import Level, PersonCaller
 from roost.engine.rules import Housekeeping
 from roost.models.retry import RetryingModel
+from roost.scanners.stdlib import StdlibScanner
 from roost.stores.memory import MemoryStore
 from roost.testing.clock import FakeClock
 from roost.testing.scripts import Fail, Say, Script, Spend
+from roost.tools.access import Access
+from roost.tools.sessions_list import SessionsList
 from tests.flows.gateways import Bench
-from tests.flows.nursery import MAIN, Nursery, newest, nurseries, said_to, spawns, task_of
+from tests.flows.nursery import MAIN, Nursery, call, newest, nurseries, results, said_to, spawns, task_of
 from tests.grounds import KINDS, GroundOf
 from tests.scale import count
 
@@ -37,6 +41,38 @@ async def nursery(request: pytest.FixtureRequest, ground_of: GroundOf) -> AsyncI
 
 
 HOUR_MS = 3_600_000
+
+
+@pytest.mark.requirement("D55")
+async def test_a_child_is_found_by_the_task_that_a_list_shows_and_by_nothing_that_it_does_not(
+    nursery: Nursery,
+) -> None:
+    access = Access(nursery.bench.store, nursery.bench.clock, SessionReach(agent="main", level=Level.TREE))
+    nursery.more = (SessionsList(access, StdlibScanner(), lambda session: None),)
+
+    def act(request: ModelRequest) -> Script:
+        if task_of(request):
+            return [Say("Nine crates.")]
+        if not said_to(request).endswith("look"):
+            return one_child(request)
+        searches = ("WAREHOUSE", "Subagent Context", "Begin now")
+        asked = [
+            call("sessions_list", f"l{number}", search=search, includeDerivedTitles=True)
+            for number, search in enumerate(searches)
+        ]
+        return [Say("Looked.")] if isinstance(newest(request), ToolResult) else asked
+
+    nursery.act = act
+    engine = nursery.engine()
+    async with engine.serving(GATEWAY):
+        await nursery.bench.say("go")
+        await nursery.bench.replies(at_least=2)
+        await engine.settled()
+        await nursery.bench.say("look")
+        await nursery.bench.replies(at_least=3)
+    lists = results(nursery.newest_of_main())[1:]
+    shown = [[row["derivedTitle"] for row in found["sessions"]] for found in lists]
+    assert shown == [["count the warehouse"], [], []]
 
 
 @pytest.mark.requirement("D28")
@@ -69,7 +105,7 @@ async def test_a_child_is_archived_so_long_after_its_end_as_configured(
 def one_child(request: ModelRequest) -> Script:
     if task_of(request):
         return [Say("done")]
-    return [Say("Begun.")] if isinstance(newest(request), ToolResult) else spawns("count")
+    return [Say("Begun.")] if isinstance(newest(request), ToolResult) else spawns("count the warehouse")
 
 
 @pytest.mark.requirement("P19")

@@ -207,7 +207,7 @@ def _run(
     hops = exchange.hops if key == exchange.target else (*sent_by, exchange.target)
     cause = snapshot.run.cause
     return Run(
-        id=derived_id("exchange", exchange.id, exchange.phase, str(exchange.turn)),
+        id=_step_id(exchange),
         key=key,
         state=RunState.QUEUED,
         cause=Cause(
@@ -217,6 +217,15 @@ def _run(
         queued_at=at,
         ready_at=at,
     )
+
+
+def _step_id(exchange: Exchange) -> str:
+    return derived_id("exchange", exchange.id, exchange.phase, str(exchange.turn))
+
+
+def announce_run(exchange: Exchange) -> str:
+    """The run in which the target is asked for its last word; there is none where it never was."""
+    return _step_id(replace(exchange, phase=Phase.ANNOUNCE))
 
 
 def _announcement(snapshot: RunSnapshot, said: str, ending: Ending) -> Effects:

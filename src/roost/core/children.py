@@ -241,6 +241,7 @@ def _told(
             kind=DeliveryKind.ANNOUNCE,
             text=text,
             created_at=at,
+            run_id=completion.child_run,
             ready_at=at,
         )
         sent = (AddDelivery(delivery=delivery),)

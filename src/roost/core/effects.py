@@ -286,6 +286,14 @@ class OweCompletion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SteerChild(Unsaid):
+    """More was said about a task that is not settled."""
+
+    child_run: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettleCompletion:
     """How a child ended. Only the first settlement counts."""
 
@@ -351,6 +359,7 @@ Effect: TypeAlias = (
     | AddDelivery
     | PutExchange
     | OweCompletion
+    | SteerChild
     | SettleCompletion
     | AcknowledgeCompletion
     | BindThread

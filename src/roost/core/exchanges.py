@@ -136,7 +136,7 @@ class Cleanup(StrEnum):
 class Completion:
     """What a requester is owed for one child run: pending at spawn, settled in the child's last transaction.
 
-    `batch` is the requester's run that spawned the child.
+    `batch` is the requester's run that spawned the child; `steered_at` is when it last said more about the task.
     """
 
     child_run: str
@@ -150,3 +150,4 @@ class Completion:
     settled_at: int | None = None
     acknowledged_at: int | None = None
     cleanup: Cleanup = Cleanup.KEEP
+    steered_at: int | None = None

@@ -22,6 +22,7 @@ from roost.core.sessions import (
     Session,
     SessionKind,
     SessionStatus,
+    task_of,
 )
 
 INTERNAL, UNKNOWN = "internal", "unknown"
@@ -159,10 +160,14 @@ def _masked(session: Glance, shown: Mapping[str, str]) -> Readable:
     return Readable(session._replace(given=given._replace(labels=labels), title=title, preview=preview))
 
 
+def called(labels: Labels, task: str | None, first: str | None) -> tuple[str | None, ...]:
+    """What a session may be called: by the names people gave it, else by the task it was spawned for, else by what was
+    said first in it. How its task was put to a child is nobody's name for it."""
+    return (*_NAMES(labels), task or first)
+
+
 def _task(given: Given) -> str | None:
-    """What a session was spawned for."""
-    terms = given.lineage.terms
-    return terms.task if terms else None
+    return task_of(given.lineage)
 
 
 def session_row(session: Readable, shown: str) -> dict[str, JsonValue]:
@@ -219,19 +224,19 @@ def _channel(kind: SessionKind, own: str | None, route: Address | None) -> str |
 
 
 def title_of(session: Readable) -> str | None:
-    """What people call a session, else the task it was spawned for, else what was said first in it."""
+    """The first of what a session may be called."""
     given, first = session.given, session.title
     if given is not NOTHING_GIVEN:
-        labels = given.labels
-        if called := labels.label or labels.display_name or labels.subject:
-            return one_line(called, TITLE_CHARS) or None
-        first = _task(given) or first
+        *names, first = called(given.labels, _task(given), first)
+        if name := next(filter(None, names), None):
+            return one_line(name, TITLE_CHARS) or None
     return shortened(first, TITLE_CHARS) if first else None
 
 
 def is_found_by(session: Readable, search: str) -> bool:
     """Whether a text occurs in what a reader may see of key, names and title: nothing is found by guessing a secret."""
-    names = (session.key.text, *_NAMES(session.given.labels), session.title)
+    given = session.given
+    names = (session.key.text, *called(given.labels, _task(given), session.title))
     return any(search.casefold() in name.casefold() for name in names if name)
 
 

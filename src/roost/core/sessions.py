@@ -70,6 +70,11 @@ class Lineage:
     terms: Terms | None = None
 
 
+def task_of(lineage: Lineage) -> str | None:
+    """What a session was spawned for."""
+    return lineage.terms.task if lineage.terms else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labels:
     label: str | None = None

@@ -157,7 +157,7 @@ def _agent(wish: Wish, rules: SpawnRules) -> str:
         if rules.require_agent:
             raise Forbidden(f"{REQUIRE_SETTING} asks for an agent by name", hint="call again with `agentId`")
         return own
-    named = [one for one in sorted(rules.agents) if rules.delegation.names(one)]
+    named = rules.delegation.among(rules.agents)
     if wish.agent not in named:
         may = ", ".join(named) or "none"
         raise Forbidden(

@@ -5,11 +5,10 @@ from enum import StrEnum
 
 from roost.core import toolnames
 from roost.core.a2a import INTERNAL_CHANNEL
-from roost.core.effects import AcceptInput, Effects, QueueRun
+from roost.core.effects import AcceptInput, Effects, QueueRun, SteerChild
 from roost.core.endings import completes, continuation
 from roost.core.errors import Forbidden
 from roost.core.exchanges import CompletionStatus
-from roost.core.handover import steers
 from roost.core.inbound import Inbound, InputMode, Source
 from roost.core.keys import SessionKey
 from roost.core.messages import Provenance, ProvenanceKind, Text
@@ -51,19 +50,20 @@ def steer(tree: Tree, word: Word) -> Steered | None:
 
     A child that waits for its own children goes on at once, with this.
     """
-    owed = (one for one in tree.session.children if one.child == word.child)
-    if all(one.status is not CompletionStatus.PENDING for one in owed):
+    children = (one for one in tree.session.children if one.child == word.child)
+    task = next((one for one in children if one.status is CompletionStatus.PENDING), None)
+    if task is None:
         return None
-    child = next((one for one in tree.below if one.key == word.child), Snapshot(key=word.child))
-    said = [record.inbound.received_at for record in child.pending if steers(record.inbound)]
-    if any(word.at - at < EVERY_MS for at in said):
+    if task.steered_at is not None and word.at - task.steered_at < EVERY_MS:
         raise Forbidden("this sub-agent was steered just now", hint="wait two seconds, or say it all at once")
+    child = next((one for one in tree.below if one.key == word.child), Snapshot(key=word.child))
+    noted = SteerChild(child_run=task.child_run, at=word.at)
     inbound = _inbound(word)
     at_task = next((run for run in (child.running, *child.queued) if run and _at_task(run, word)), None)
     if at_task is not None:
         mode = InputMode.STEER if at_task is child.running else InputMode.OPEN
         accepted = AcceptInput(inbound=inbound, run_id=at_task.id, mode=mode)
-        return Steered(effects=(accepted,), mode=SteerMode.STEERED)
+        return Steered(effects=(accepted, noted), mode=SteerMode.STEERED)
     run = Run(
         id=derived_id("steered", word.id),
         key=word.child,
@@ -79,7 +79,7 @@ def steer(tree: Tree, word: Word) -> Steered | None:
         ready_at=word.at,
     )
     accepted = AcceptInput(inbound=inbound, run_id=run.id, mode=InputMode.OPEN)
-    return Steered(effects=(QueueRun(run=run), accepted), mode=SteerMode.RESTART)
+    return Steered(effects=(QueueRun(run=run), accepted, noted), mode=SteerMode.RESTART)
 
 
 def _at_task(run: Run, word: Word) -> bool:

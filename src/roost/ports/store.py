@@ -251,7 +251,10 @@ class Store(Lists, Jobs, Points, Imports, Exchanges, Runs, Protocol):
         """The same for messages: they are to be sent, as if they had not been taken."""
         ...
 
-    async def settle_delivery(self, claim: Claim, result: SendResult) -> Delivery: ...
+    async def settle_delivery(self, claim: Claim, result: SendResult) -> Delivery:
+        """What became of a message that was taken. The session of an announcement that is given up, here or by a word on
+        it, is told so in the same transaction."""
+        ...
 
     async def reap_deliveries(self, lease: Lease) -> tuple[Delivery, ...]:
         """Mark as uncertain what a gateway that is gone was sending."""

@@ -274,6 +274,12 @@ async def owe_completion(unit: Unit, effect: fx.OweCompletion) -> SessionKey:
     return effect.completion.requester
 
 
+async def steer_child(unit: Unit, effect: fx.SteerChild) -> None:
+    completion = await unit.owed_completion(effect.child_run)
+    if completion is not None and completion.status is CompletionStatus.PENDING:
+        await unit.tables.update_completion(replace(completion, steered_at=effect.at))
+
+
 async def settle_completion(unit: Unit, effect: fx.SettleCompletion) -> SessionKey | None:
     completion = await unit.owed_completion(effect.child_run)
     if completion is None or completion.status is not CompletionStatus.PENDING:
@@ -357,6 +363,7 @@ _APPLY: dict[type[Effect], Apply] = {
     fx.AddDelivery: add_delivery,
     fx.PutExchange: put_exchange,
     fx.OweCompletion: owe_completion,
+    fx.SteerChild: steer_child,
     fx.SettleCompletion: settle_completion,
     fx.AcknowledgeCompletion: acknowledge,
     BindThread: bind_thread,

@@ -1,6 +1,7 @@
 """What every database must call the same: the text a list is searched in, and what may be removed."""
 
-from roost.core.sessions import Session
+from roost.core.listing import called
+from roost.core.sessions import Labels, Session, task_of
 from roost.stores.codec import key_text
 
 _NEVER = -(2**63)
@@ -12,7 +13,11 @@ def moment(cutoff: int | None) -> int:
 
 
 def haystack(session: Session) -> str:
+    """What a session is found by."""
+    task, first = task_of(session.lineage), session.summary.title
+    return searched(key_text(session.key), session.labels, task, first)
+
+
+def searched(key: str, labels: Labels, task: str | None, first: str | None) -> str:
     """Key, names and title of a session, folded, one a line so that no match spans two of them."""
-    labels = session.labels
-    parts = (key_text(session.key), labels.label, labels.display_name, labels.subject, session.summary.title)
-    return "\n".join(part for part in parts if part).casefold()
+    return "\n".join(part for part in (key, *called(labels, task, first)) if part).casefold()

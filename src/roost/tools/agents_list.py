@@ -28,7 +28,7 @@ class AgentsList:
         name=toolnames.AGENTS_LIST,
         description=(
             "List the agents under which you may spawn a session, as JSON: give an `id` as `agentId` to sessions_spawn. "
-            "Your own agent comes first."
+            "Your own agent comes first if it may be named; a spawn without `agentId` is your own agent's."
         ),
         parameters=object_schema({}),
     )

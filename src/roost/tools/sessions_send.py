@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from roost.core import a2a, carrying, sending, toolnames
 from roost.core.effects import Effects, PutExchange
 from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound, RoostError
-from roost.core.exchanges import Exchange, ExchangeState
+from roost.core.exchanges import Exchange, ExchangeState, Phase
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
 from roost.core.keys import SessionKey
 from roost.core.labels import read_label
@@ -254,7 +254,7 @@ class SessionsSend:
             "status": "accepted",
             "state": str(exchange.state),
             "sessionKey": self._access.addressee(exchange, invocation),
-            "delivery": _delivery(exchange),
+            "delivery": await self._delivery(exchange),
         }
         match exchange.state:
             case ExchangeState.REPLIED if exchange.first_reply is None:
@@ -268,6 +268,18 @@ class SessionsSend:
             case _:
                 fields |= {"targetDisposition": "queued"}
         return told(compact(fields), is_error=fields["status"] == "error", details=_details(fields))
+
+    async def _delivery(self, exchange: Exchange) -> JsonObject:
+        """Whether the target is asked for a word to its own chat; best effort, whatever the status."""
+        silent = exchange.state.ended and exchange.first_reply is None
+        if silent or a2a.one_way(exchange):
+            status = "skipped"
+        elif exchange.phase is not Phase.DONE:
+            status = "pending"
+        else:
+            asked = await self._access.store.run(a2a.announce_run(exchange))
+            status = "done" if asked and asked.outcome and asked.outcome.succeeded else "skipped"
+        return {"status": status, "mode": "announce"}
 
     def _reply(self, reply: str) -> JsonObject:
         shown, redacted = redact(reply, self._scanner)
@@ -315,13 +327,6 @@ def _still(exchange: Exchange, wait_ms: int) -> str:
         f"No reply within {wait_ms // 1000} s. The message is kept and {exchange.state}: do not send it again, ask "
         "later with its messageId."
     )
-
-
-def _delivery(exchange: Exchange) -> JsonObject:
-    """Whether the target will be asked for a word to its own chat; best effort, whatever the status."""
-    silent = exchange.state.ended and exchange.first_reply is None
-    skipped = silent or a2a.one_way(exchange)
-    return {"status": "skipped" if skipped else "pending", "mode": "announce"}
 
 
 def _details(fields: JsonObject) -> JsonObject:

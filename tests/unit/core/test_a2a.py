@@ -2,7 +2,16 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.a2a import HopReason, advance, announce_address, check_hops, leave, one_way, turns
+from roost.core.a2a import (
+    HopReason,
+    advance,
+    announce_address,
+    announce_run,
+    check_hops,
+    leave,
+    one_way,
+    turns,
+)
 from roost.core.addresses import Address
 from roost.core.deliveries import DeliveryKind
 from roost.core.effects import AcceptInput, AddDelivery, Effects, PutExchange, QueueRun
@@ -223,6 +232,18 @@ def test_other_runs_and_finished_exchanges_advance_nothing() -> None:
     plain = RunSnapshot(run=samples.run(), session=samples.snapshot())
     assert advance(plain, ending()) == ()
     assert advance(ended(samples.exchange(Phase.DONE), OPS), ending()) == ()
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [samples.exchange(max_turns=0), samples.exchange(Phase.LOOP, turn=5)],
+    ids=["at once", "after turns"],
+)
+def test_the_run_that_was_asked_for_the_last_word_is_known_when_all_is_over(answered: Exchange) -> None:
+    effects = advance(ended(answered, OPS), ending("x"))
+    (asked,) = (effect.run for effect in effects if isinstance(effect, QueueRun))
+    assert asked.request.kind is RunKind.ANNOUNCE
+    assert announce_run(replace(row(effects), phase=Phase.DONE)) == asked.id
 
 
 @pytest.mark.requirement("D18")

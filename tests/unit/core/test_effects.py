@@ -61,6 +61,7 @@ SAID = [
     (fx.PutExchange(exchange=samples.exchange()), "exchange", ("x1",)),
     (fx.OweCompletion(completion=samples.completion()), "child", ("r1",)),
     (fx.AddDelivery(delivery=DELIVERY), "delivery", ("d1",)),
+    (fx.SteerChild(child_run="r1", at=1), None, ()),
     (fx.SettleCompletion(child_run="r1", status=CompletionStatus.OK, at=1), "child", ("r1",)),
     (fx.AcknowledgeCompletion(child_run="r1", at=1), "child", ("r1",)),
     (BindThread(binding=BINDING), None, ()),

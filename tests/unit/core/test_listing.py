@@ -178,6 +178,10 @@ def test_a_session_is_found_by_what_may_be_read_of_it() -> None:
     said = session()._replace(summary=Summary(title=f"Plan with {KEY}"), labels=Labels(subject="Kitchen"))
     assert all(is_found_by(seen(said), text) for text in ("KITCHEN", "plan", str(said.key)))
     assert not is_found_by(seen(said), KEY[8:20])
+    terms = Terms(task=f"count with {KEY}")
+    spawned = said._replace(lineage=Lineage(parent=said.key, depth=1, terms=terms))
+    assert all(is_found_by(seen(spawned), text) for text in ("COUNT with", "kitchen"))
+    assert not any(is_found_by(seen(spawned), text) for text in ("plan", KEY[8:20]))
 
 
 @pytest.mark.requirement("D55", "P24")

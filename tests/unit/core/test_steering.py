@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core import toolnames
-from roost.core.effects import AcceptInput, QueueRun
+from roost.core.effects import AcceptInput, QueueRun, SteerChild
 from roost.core.errors import Forbidden
 from roost.core.exchanges import CompletionStatus
 from roost.core.inbound import InputMode
@@ -23,8 +23,10 @@ WORD = Word(
 )
 
 
-def tree(child: Snapshot, status: CompletionStatus = CompletionStatus.PENDING) -> Tree:
-    owed = replace(samples.completion("c-run"), status=status)
+def tree(
+    child: Snapshot, status: CompletionStatus = CompletionStatus.PENDING, steered_at: int | None = None
+) -> Tree:
+    owed = replace(samples.completion("c-run"), status=status, steered_at=steered_at)
     return Tree(session=replace(samples.snapshot(), children=(owed,)), below=(child,))
 
 
@@ -87,13 +89,16 @@ def test_a_child_that_has_ended_hears_nothing_more() -> None:
     assert steer(Tree(session=samples.snapshot()), WORD) is None
 
 
-def test_a_child_is_not_steered_faster_than_it_can_follow() -> None:
-    first = accepted(steered(replace(samples.snapshot(CHILD), running=SPAWNED))).inbound
-    waiting = samples.pending(first, "c-run", InputMode.STEER)
-    child = replace(samples.snapshot(CHILD), running=SPAWNED, pending=(waiting,))
-    with pytest.raises(Forbidden, match="just now"):
-        steer(tree(child), replace(WORD, id="w2", at=NOON + EVERY_MS - 1))
-    assert steer(tree(child), replace(WORD, id="w2", at=NOON + EVERY_MS)) is not None
+def test_a_child_is_not_steered_faster_than_it_can_follow_whether_or_not_it_has_read_the_last_word() -> None:
+    child = replace(samples.snapshot(CHILD), running=SPAWNED)
+    first = steered(child)
+    assert SteerChild(child_run="c-run", at=NOON) in first.effects
+    unread = samples.pending(accepted(first).inbound, "c-run", InputMode.STEER)
+    for below in (child, replace(child, pending=(unread,)), samples.snapshot(CHILD)):
+        said = tree(below, steered_at=NOON)
+        with pytest.raises(Forbidden, match="just now"):
+            steer(said, replace(WORD, id="w2", at=NOON + EVERY_MS - 1))
+        assert steer(said, replace(WORD, id="w2", at=NOON + EVERY_MS)) is not None
 
 
 def test_a_child_without_work_is_taken_up_again() -> None:

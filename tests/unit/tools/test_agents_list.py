@@ -25,13 +25,14 @@ async def test_by_default_only_its_own_agent_may_be_spawned_under() -> None:
 
 
 @pytest.mark.requirement("D22")
-async def test_those_that_are_named_and_configured_follow() -> None:
-    found = await listed(frozenset({"ops", "gone"}))
-    assert found["agents"][1:] == [
-        {"id": "ops", "name": "Operations", "configured": True, "model": "local/small"}
-    ]
-    anyone = await listed(frozenset({"*"}))
-    assert (anyone["allowAny"], [agent["id"] for agent in anyone["agents"]]) == (True, ["main", "ops"])
+async def test_those_that_are_named_and_configured_are_listed_and_its_own_only_if_it_is_named() -> None:
+    ops = {"id": "ops", "name": "Operations", "configured": True, "model": "local/small"}
+    own = {"id": "main", "configured": True}
+    named = {"requester": "main", "allowAny": False}
+    assert await listed(frozenset({"ops", "gone"})) == {**named, "agents": [ops]}
+    assert await listed(frozenset({"ops", "main"})) == {**named, "agents": [own, ops]}
+    assert await listed(frozenset()) == {**named, "agents": []}
+    assert await listed(frozenset({"*"})) == {"requester": "main", "allowAny": True, "agents": [own, ops]}
 
 
 async def test_it_takes_no_arguments() -> None:

@@ -19,8 +19,10 @@ from roost.core.identities import Identity
 from roost.core.letters import entry_of
 from roost.core.messages import Compaction, UserMessage
 from roost.core.sessions import Labels
+from roost.core.terms import Terms
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.codec import decode, encode, stored_key
+from roost.stores.names import searched
 from roost.stores.sql.bulk import STEP, TABLES, Batches, Source, Table
 from roost.stores.sql.rows import Binding
 
@@ -260,9 +262,10 @@ class Without:
             if row["terms"] is not None:
                 kept["terms"] = orjson.dumps({**orjson.loads(str(row["terms"])), "task": ERASED}).decode()
         if kept != row or encode(origin) != row["origin"]:
-            parts = (row["key"], labels.label, labels.display_name, labels.subject, kept["title"])
-            searched = "\n".join(str(one) for one in parts if one).casefold()
-            kept |= {"origin": encode(origin), "labels": encode(labels), "haystack": searched}
+            task = decode(Terms, str(kept["terms"])).task if kept["terms"] else None
+            first = str(kept["title"]) if kept["title"] else None
+            found_by = searched(str(row["key"]), labels, task, first)
+            kept |= {"origin": encode(origin), "labels": encode(labels), "haystack": found_by}
         return kept
 
     def _entry(self, row: Fields) -> Fields:

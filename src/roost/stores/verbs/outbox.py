@@ -21,7 +21,9 @@ from roost.core.leases import Lease
 from roost.core.ledger import Denial
 from roost.core.runs import Claim
 from roost.core.sendpolicy import Judge, Verdict, anything
+from roost.core.undelivered import told_of_failure
 from roost.core.visibility import EVERYTHING, VisibleScope
+from roost.stores.applying import apply
 from roost.stores.unit import Unit
 from roost.stores.verbs.base import Verbs, hold, hold_alone, unheard
 
@@ -73,7 +75,7 @@ class OutboxVerbs(Verbs):
                     f"delivery {claim.id} is no longer held by {claim.gateway}",
                     hint="what the channel took is reconciled by its new holder",
                 )
-            return await _write_down(unit, replace(_after(delivery, result), claim=None))
+            return await _write_down(unit, delivery, replace(_after(delivery, result), claim=None))
 
         return await self._write(verb)
 
@@ -85,7 +87,7 @@ class OutboxVerbs(Verbs):
                 if await _adrift(unit, delivery):
                     known = await unit.known_delivery(delivery.id)
                     if known is not None and await _adrift(unit, known):
-                        reaped.append(await _write_down(unit, _lost(known)))
+                        reaped.append(await _write_down(unit, known, _lost(known)))
             return tuple(reaped)
 
         return await self._write(verb)
@@ -105,7 +107,7 @@ class OutboxVerbs(Verbs):
                     f"delivery {seen.id} was sent again meanwhile",
                     hint="look at it again before resolving it",
                 )
-            return await _write_down(unit, replace(delivery, state=state, ready_at=at))
+            return await _write_down(unit, delivery, replace(delivery, state=state, ready_at=at))
 
         return await self._write(verb)
 
@@ -152,7 +154,7 @@ async def _untake(unit: Unit, delivery: Delivery) -> Delivery | None:
         fence=known.fence + 1,
         claim=None,
     )
-    return await _write_down(unit, untried)
+    return await _write_down(unit, known, untried)
 
 
 async def _dismiss(unit: Unit, delivery: Delivery, verdict: Verdict) -> None:
@@ -169,13 +171,17 @@ async def _dismiss(unit: Unit, delivery: Delivery, verdict: Verdict) -> None:
     )
     await unit.tables.insert_denial(denial)
     error = f"not sent, because of {verdict.rule}"
-    await _write_down(unit, replace(delivery, state=DeliveryState.DISMISSED, error=error))
+    await _write_down(unit, delivery, replace(delivery, state=DeliveryState.DISMISSED, error=error))
 
 
-async def _write_down(unit: Unit, delivery: Delivery) -> Delivery:
-    written = await _put(unit, delivery)
+async def _write_down(unit: Unit, was: Delivery, now: Delivery) -> Delivery:
+    written = await _put(unit, now)
+    if written.state is DeliveryState.FAILED:
+        said_by = await unit.tables.run(written.run_id) if written.run_id else None
+        owner = (await unit.existing(written.key)).owner
+        await apply(unit, told_of_failure(was, written, said_by, owner, unit.now))
     await unit.waking.delivery_left()
-    unit.eased(delivery.key)
+    unit.eased(written.key)
     return written
 
 

@@ -288,6 +288,7 @@ async def test_a_child_that_she_had_spawned_forgets_its_task(rows: Rows) -> None
     )
     child = (await left(rows))["sessions"][1]
     assert child["terms"] == '{"task":"[erased]"}'
+    assert child["haystack"] == "agent:main:subagent:1\n[erased]"
 
 
 @pytest.mark.requirement("F11")
