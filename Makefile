@@ -33,11 +33,12 @@ lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
+# A round at full counts takes hours, so that few numbers would be tried; rounds at reduced ones come to the full ones.
 soak: $(READY) ## laws, contracts, flows of chance and faults for MINUTES, every ROUND with other numbers
 	end=$$(( $$(date +%s) + 60 * $(MINUTES) )); round=$(ROUND); \
 	while [ $$(date +%s) -lt $$end ]; do \
 		echo "round $$round"; \
-		ROUND=$$round $(BIN)/pytest --timeout=900 $(SOAKED) || exit 1; \
+		ROUND=$$round $(BIN)/pytest --timeout=$(if $(filter full,$(SCALE)),3600,900) $(SOAKED) || exit 1; \
 		round=$$(( round + 1 )); \
 	done
 

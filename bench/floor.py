@@ -14,6 +14,7 @@ from roost.stores.sqlite.rows import SQL
 
 BATCH = 256
 Work = Callable[[], object]
+Prepared = list[tuple[tuple[Binding, ...], str]]
 
 
 class BareWriter:
@@ -78,7 +79,13 @@ class BareSession:
         self._hot = list(row[-(SQL["touch_session"].count("?") - 1) :])
         self._entries, self._version, self._events = 0, self._hot[4], self._hot[5]
 
-    def append(self, entries: list[tuple[tuple[Binding, ...], str]], at: int) -> None:
+    def commit(self, entries: Prepared, at: int) -> None:
+        """An append in a transaction of its own, where it is called: without a thread or a loop in between."""
+        self._execute("BEGIN IMMEDIATE")
+        self.append(entries, at)
+        self._execute("COMMIT")
+
+    def append(self, entries: Prepared, at: int) -> None:
         execute = self._execute
         events = []
         for values, words in entries:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from bench.figures import Figure, at_least, at_most
-from bench.floor import BareSession, BareWriter
+from bench.floor import BareSession, BareWriter, Prepared
 from bench.scale import size
 from roost.clock import SystemClock
 from roost.core.entries import Entry, EntryDraft
@@ -17,8 +17,8 @@ from roost.core.messages import Usage
 from roost.core.search import index_text, searchable_text
 from roost.stores.codec import key_text
 from roost.stores.sql.entry_rows import entry_values
-from roost.stores.sql.rows import Binding
 from roost.stores.sqlite import SqliteStore
+from roost.stores.sqlite.connection import open_writer
 from roost.testing.builders import answered, opening, said, session
 
 PROSE = (
@@ -45,7 +45,7 @@ def turn(name: str, at: int) -> tuple[EntryDraft, EntryDraft]:
     return said(f"{name}-u", ASKED, at=at), answered(f"{name}-a", SAID, at=at, usage=USAGE)
 
 
-def prepared(drafts: tuple[EntryDraft, ...]) -> list[tuple[tuple[Binding, ...], str]]:
+def prepared(drafts: tuple[EntryDraft, ...]) -> Prepared:
     """The bindings Roost would make of drafts, but for the place."""
     rows = []
     for draft in drafts:
@@ -115,8 +115,8 @@ async def one_writer(folder: Path) -> list[Figure]:
     rows = [prepared(draft) for draft in drafts]
     store = await opened(folder / "one.db", [key])
     await (await opened(folder / "one-bare.db", [key])).close()
-    bare = BareWriter(folder / "one-bare.db")
-    one, clock = BareSession(bare.connection, key_text(key), "id-0"), SystemClock()
+    bare = open_writer(folder / "one-bare.db")
+    one, clock = BareSession(bare, key_text(key), "id-0"), SystemClock()
     spent = floor = 0.0
     for start in range(0, MESSAGES, SLICE):
         began = time.perf_counter()
@@ -125,7 +125,7 @@ async def one_writer(folder: Path) -> list[Figure]:
         spent += time.perf_counter() - began
         began = time.perf_counter()
         for entries in rows[start : start + SLICE]:
-            await bare.run(lambda entries=entries: one.append(entries, clock.now()))  # type: ignore[misc]
+            one.commit(entries, clock.now())
         floor += time.perf_counter() - began
     await store.close()
     bare.close()

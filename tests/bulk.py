@@ -10,7 +10,7 @@ from roost.stores.migrations import steps_in
 from roost.stores.sql.bulk import STEP, TABLES, Bulk, Table
 from roost.stores.sql.rows import Binding, Row
 from roost.stores.sqlite import bulk
-from roost.stores.sqlite.connection import MIGRATIONS
+from roost.stores.sqlite.structure import MIGRATIONS
 from roost.testing.builders import said
 
 TYPES = "SELECT name, type FROM pragma_table_xinfo(?)"

@@ -256,6 +256,9 @@ def hostile_index() -> dict[str, object]:
         "x" * 100_000: evil,
         "agent:main:nothing": None,
         "agent:main:list": ["sessionId"],
+        "agent:ops:main": {**evil, "sessionId": "o"},
+        "AGENT:Ops:telegram:direct:666": {**evil, "sessionId": "d"},
+        "agent:ops:subagent:c": {**evil, "sessionId": "c", "spawnedBy": "agent:ops:main"},
     }
     return index
 
@@ -285,6 +288,7 @@ def hostile(tmp_path: Path) -> Path:
     (tmp_path / "hostile" / "secret.jsonl").write_text('{"type":"custom","id":"secret","parentId":null}\n')
     (folder / "sessions.json").write_text(json.dumps(hostile_index()))
     (folder / "s.jsonl").write_bytes(b"\n".join(hostile_lines()))
+    (folder / "o.jsonl").write_bytes(b"\n".join(hostile_lines()))
     (folder / "link.jsonl").symlink_to("../../secret.jsonl")
     return folder
 
@@ -315,13 +319,36 @@ async def test_a_hostile_folder_gains_nothing_and_breaks_nothing(store: Store, h
     page = await store.list_sessions(SessionQuery(archived=None, limit=1000))
     for session in page.rows:
         expected = person("telegram", "666") if session.facts.peer == "666" else OWNER
-        assert session.owner == expected
+        assert (session.owner, session.key.agent) == (expected, "main")
         assert (session.overrides, session.route, session.lineage) == (Overrides(), None, Lineage())
         assert max(session.times.updated, session.times.interacted, session.times.created) <= NOW
         assert session.labels.label is None or session.labels.label.isprintable()
     assert (await files_of(store, MAIN))["s.jsonl"] == (hostile / "s.jsonl").read_bytes()
     assert (await import_openclaw(store, hostile, OPTIONS)).count(Result.PRESENT) == len(page.rows)
     assert all(text.isprintable() for line in report.lines() for text in line.split("\n"))
+
+
+@pytest.mark.requirement("S25")
+async def test_what_one_agents_folder_says_of_anothers_sessions_is_left_out_and_named(
+    store: Store, folder: Path
+) -> None:
+    ops, honest = SessionKey.named("ops", "main"), folder / "agents" / "ops" / "sessions"
+    index = folder / "agents" / "main" / "sessions" / "sessions.json"
+    said = json.loads(index.read_text())
+    forged = {"agent:ops:main": {"sessionId": "forged"}, "agent:ops:explicit:more": {"sessionId": "forged"}}
+    index.write_text(json.dumps(said | forged))
+    (index.parent / "forged.jsonl").write_text('{"type":"custom","id":"x","parentId":null}\n')
+    report = await import_openclaw(store, folder, OPTIONS)
+    lines = [line for line in report.lines() if "a key of ops, and these are the sessions of main" in line]
+    assert [line.split(": ")[0] for line in lines] == [
+        "skipped agent:ops:main",
+        "skipped agent:ops:explicit:more",
+        "skipped forged.jsonl",
+    ]
+    assert (report.count(Result.IMPORTED), report.count(Result.FAILED)) == (9, 0)
+    (name,) = await files_of(store, ops)
+    assert (await files_of(store, ops))[name] == (honest / name).read_bytes()
+    assert [str(key) for key in await everything(store) if key.agent == "ops"] == [str(ops)]
 
 
 @pytest.mark.requirement("S25")

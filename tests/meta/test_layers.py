@@ -121,6 +121,12 @@ def test_imports_wait_for_first_use_only_where_listed() -> None:
     tree.assert_none(unused_exceptions(tree.modules("src"), LAZY_IMPORTS))
 
 
+def test_the_architecture_page_names_every_part_whose_imports_may_wait() -> None:
+    _, _, after = tree.text_files()["docs/architecture.md"].partition("Some wait for their first use: ")
+    named = frozenset(re.findall(r"`([a-z_]+)`", after.partition("The test")[0]))
+    assert named == {"app", *(part_of(tree.module(path, "").name) for path in LAZY_IMPORTS)}
+
+
 def test_the_guide_shows_the_same_table_as_the_architecture_page() -> None:
     assert layer_table(tree.text_files()["AGENTS.md"]) == architecture()
 

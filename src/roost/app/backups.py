@@ -14,6 +14,7 @@ from roost.config import Loaded
 from roost.core.errors import InvalidInput, RoostError
 from roost.stores.sqlite import SqliteStore
 from roost.stores.sqlite.restoring import restore
+from roost.stores.sqlite.store import SqliteOptions
 
 # One path a line, of those that were put elsewhere. What came to nothing is taken back by a line more: it is only ever added
 # to, as several commands may at once.
@@ -55,7 +56,7 @@ async def back_up(loaded: Loaded, to: Path | None) -> Path:
 
 
 async def _copy(source: Path, to: Path, clock: SystemClock) -> None:
-    store = SqliteStore.open(source, clock)
+    store = SqliteStore.open(source, clock, options=SqliteOptions(damaged=True))
     try:
         await store.backup(to)
     finally:

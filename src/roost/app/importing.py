@@ -44,9 +44,8 @@ async def import_packed(
 ) -> ImportReport:
     """A bundle, all of it or nothing."""
     clock, options = SystemClock(), import_options(loaded, agent)
-    agents = frozenset(one.id for one in loaded.settings.agents.list)
     async with _nowhere() if dry_run else _held(loaded) as store:
-        return await unpack(store, path, options, agents, FreshIds(clock) if fork else None)
+        return await unpack(store, path, options, _agents(loaded), FreshIds(clock) if fork else None)
 
 
 def import_options(loaded: Loaded, agent: str | None) -> ImportOptions:
@@ -54,9 +53,14 @@ def import_options(loaded: Loaded, agent: str | None) -> ImportOptions:
     return ImportOptions(
         now=SystemClock().now(),
         agent=agent,
+        agents=_agents(loaded),
         main_name=loaded.settings.session.main_key,
         links=identity_links(loaded.settings),
     )
+
+
+def _agents(loaded: Loaded) -> frozenset[str]:
+    return frozenset(one.id for one in loaded.settings.agents.list)
 
 
 @asynccontextmanager

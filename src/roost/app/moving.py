@@ -19,7 +19,7 @@ from roost.stores.migrations import steps_in
 from roost.stores.sql import bulk
 from roost.stores.sql.bulk import Bulk, Progress
 from roost.stores.sqlite import bulk as sqlite
-from roost.stores.sqlite.connection import MIGRATIONS
+from roost.stores.sqlite.structure import MIGRATIONS
 
 # What is looked through in a second or two.
 LARGEST_GLANCE = 256 << 20
@@ -79,9 +79,11 @@ async def check_store(loaded: Loaded, name: str | None) -> Checked:
         where, version = found.where, await found.version()
         if version != place.known:
             return Checked(where=where, version=version, known=place.known)
-        rows, fleet = await bulk.counts(found), await found.fleet()
-    async with open_named(place.name, SystemClock()) as store:
+    # First of all: it may have the number of this schema and not be one.
+    async with open_named(place.name, SystemClock(), damaged=True) as store:
         faults = await store.check()
+    async with place.reading() as found:
+        rows, fleet = await bulk.counts(found), await found.fleet()
     return Checked(
         where=where,
         version=version,

@@ -34,6 +34,7 @@ from roost.logs import Form, logging_into, logging_to
 from roost.models.registry import Registry
 from roost.ports import Channel, Clock, Store
 from roost.stores.sqlite import SqliteStore
+from roost.stores.sqlite.store import SqliteOptions
 
 ADDRESS = ("postgresql://", "postgres://")
 
@@ -60,18 +61,18 @@ def is_address(store: str) -> bool:
 
 @asynccontextmanager
 async def open_store(
-    loaded: Loaded, clock: Clock | None = None, secrets: Sealing | None = None
+    loaded: Loaded, clock: Clock | None = None, secrets: Sealing | None = None, *, damaged: bool = False
 ) -> AsyncIterator[Store]:
     """The store that the configuration names; none of the configured secrets gets into it."""
-    async with open_named(named_store(loaded), clock or SystemClock()) as store:
+    async with open_named(named_store(loaded), clock or SystemClock(), damaged=damaged) as store:
         store.keep_out(secrets or seals_of(loaded))
         yield store
 
 
 @asynccontextmanager
-async def open_named(name: str, clock: Clock) -> AsyncIterator[Store]:
-    """The store at an address or in a file."""
-    store = await _opened(name, clock)
+async def open_named(name: str, clock: Clock, *, damaged: bool = False) -> AsyncIterator[Store]:
+    """The store at an address or in a file; of a `damaged` one parts may be missing."""
+    store = await _opened(name, clock, damaged=damaged)
     try:
         yield store
     finally:
@@ -80,9 +81,9 @@ async def open_named(name: str, clock: Clock) -> AsyncIterator[Store]:
             await store.close()
 
 
-async def _opened(name: str, clock: Clock) -> Store:
+async def _opened(name: str, clock: Clock, *, damaged: bool) -> Store:
     if not is_address(name):
-        return SqliteStore.open(Path(name), clock)
+        return SqliteStore.open(Path(name), clock, options=SqliteOptions(damaged=damaged))
     try:
         from roost.stores.postgres import PostgresStore  # noqa: PLC0415 — only those load its driver who need it
     except ModuleNotFoundError as error:
@@ -98,10 +99,10 @@ def driver_missing(error: ModuleNotFoundError) -> ConfigInvalid:
 
 
 @asynccontextmanager
-async def open_held_store(loaded: Loaded, gateway: Gateway) -> AsyncIterator[Store]:
+async def open_held_store(loaded: Loaded, gateway: Gateway, *, damaged: bool = False) -> AsyncIterator[Store]:
     """The store under its lease, without anything that works on it: no gateway may serve meanwhile."""
     clock = SystemClock()
-    async with open_store(loaded, clock) as store, holding(store, clock, gateway):
+    async with open_store(loaded, clock, damaged=damaged) as store, holding(store, clock, gateway):
         yield store
 
 

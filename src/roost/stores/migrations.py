@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib.resources.abc import Traversable
 
 from roost.core.errors import StoreUnavailable
@@ -17,6 +18,11 @@ def steps_in(folder: Traversable) -> tuple[Migration, ...]:
     """The steps of a folder, each in a file whose name begins with its number."""
     steps = sorted((step for step in folder.iterdir() if step.name.endswith(".sql")), key=lambda s: s.name)
     return tuple(Migration(int(step.name[:4]), step.read_text(encoding="utf-8")) for step in steps)
+
+
+def fingerprint(steps: Sequence[Migration]) -> str:
+    """The same for the same steps."""
+    return sha256("\0".join(step.script for step in steps).encode()).hexdigest()
 
 
 def refuse_none(where: str, found: int) -> None:

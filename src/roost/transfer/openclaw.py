@@ -51,6 +51,11 @@ async def _items(store: Store, folder: Path, options: ImportOptions) -> AsyncGen
             if not _is_agent(source.agent):
                 yield left_out(source.name, "not the name of an agent")
                 continue
+            if options.agents is not None and source.agent not in options.agents:
+                yield left_out(
+                    source.name, f"there is no agent {source.agent} here; configure it and import again"
+                )
+                continue
             with ExitStack() as opened:
                 try:
                     sessions = _descend(root, source.steps, opened)

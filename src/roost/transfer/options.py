@@ -11,11 +11,12 @@ from roost.transfer.lines import Limits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
-    """`now` is the moment of the import. `agent` is whose sessions a folder holds that does not say so itself.
-    The others are the configuration's, never the folder's."""
+    """`now` is the moment of the import. `agent` is whose sessions a folder holds that does not say so itself, `agents`
+    are those that there are; None: whichever it names. The others are the configuration's, never the folder's."""
 
     now: int
     agent: str | None = None
+    agents: frozenset[str] | None = None
     main_name: str = "main"
     links: Links = ()
     traits: Traits = KNOWN_CHANNELS

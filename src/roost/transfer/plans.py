@@ -15,6 +15,8 @@ from roost.transfer.paths import TranscriptName, is_session_id
 from roost.transfer.report import Item, left_out, shown
 
 MAX_DEPTH = 8
+# The agent of a key that is no agent's, such as `global`.
+UNSCOPED = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +68,9 @@ def make_plans(
         else:
             pool.add(name)
     plans = [*_keyed(known, pool)]
-    for entry in known.refused:
+    for entry, why in known.refused:
         skipped.extend(
-            left_out(name.text, f"belongs to {shown(entry.name)}, which is no key")
+            left_out(name.text, f"belongs to {shown(entry.name)}, which is {why}")
             for name in pool.take_all(entry.session_id)
         )
     plans = [*_with_parents(plans, agent, options), *_orphans(pool, agent)]
@@ -85,17 +87,21 @@ class _Known:
         self._agent = agent
         self._options = options
         self._found: dict[SessionKey, list[IndexEntry]] = {}
-        self.refused: list[IndexEntry] = []
+        self.refused: list[tuple[IndexEntry, str]] = []
         self.skipped: list[Item] = []
 
     def add(self, entry: IndexEntry) -> None:
         try:
             key = self._options.key(self._agent, entry.name, entry.provider)
         except InvalidInput as error:
-            self.refused.append(entry)
+            self.refused.append((entry, "no key"))
             self.skipped.append(left_out(entry.name, error.message))
             return
-        if key.kind is KeyKind.UNKNOWN:
+        if key.agent not in (UNSCOPED, self._agent):
+            why = f"a key of {key.agent}, and these are the sessions of {self._agent}"
+            self.refused.append((entry, why))
+            self.skipped.append(left_out(entry.name, why))
+        elif key.kind is KeyKind.UNKNOWN:
             self.skipped.append(
                 left_out(entry.name, "not a key of a conversation; its transcript gets its own")
             )

@@ -11,7 +11,7 @@ from roost.config import load
 from roost.core.errors import Conflict, LeaseHeld
 from roost.core.leases import Gateway
 from roost.core.queries import SessionQuery
-from roost.transfer.report import ImportReport, Item
+from roost.transfer.report import ImportReport, Item, Result
 from tests import postgres
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "openclaw"
@@ -31,6 +31,17 @@ async def test_a_trial_keeps_nothing_and_tells_the_same(tmp_path: Path) -> None:
     done, kept = await imported(tmp_path, dry_run=False)
     assert kept > 0
     assert tried.lines() == done.lines()
+
+
+@pytest.mark.requirement("S25")
+async def test_sessions_of_an_agent_that_there_is_not_are_left_out_until_there_is(tmp_path: Path) -> None:
+    first, _ = await imported(tmp_path, dry_run=False)
+    (left,) = [item for item in first.items if "agents/ops/" in item.source]
+    assert (left.result, left.key) == (Result.SKIPPED, None)
+    assert left.reason == "there is no agent ops here; configure it and import again"
+    (tmp_path / "roost.json").write_text('{agents: {list: [{id: "main", default: true}, {id: "ops"}]}}')
+    second, _ = await imported(tmp_path, dry_run=False)
+    assert {str(item.key) for item in second.items if item.result is Result.IMPORTED} == {"agent:ops:main"}
 
 
 async def test_a_store_that_is_served_is_not_written_to(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import apsw
+import asyncpg
 import pytest
 
 from roost.app.moving import check_store, copy_store, glance_at_store, migrate_store
@@ -9,7 +11,7 @@ from roost.app.opening import open_engine
 from roost.clock import SystemClock
 from roost.config import Loaded, load
 from roost.core.addressed import Addressed
-from roost.core.errors import InvalidInput, LeaseHeld
+from roost.core.errors import InvalidInput, LeaseHeld, StoreCorrupt
 from roost.core.leases import Gateway
 from roost.core.principals import OWNER
 from roost.ports import Accepted
@@ -135,3 +137,19 @@ async def test_a_glance_tells_a_sound_file_from_a_damaged_one_and_leaves_large_o
     assert damaged.fault is not None
     server = load({"ROOST_HOME": str(tmp_path), "ROOST_DATABASE_URL": "postgresql://db.example/roost"})
     assert await glance_at_store(server) is None
+
+
+async def test_a_store_of_another_build_is_told_and_not_looked_into(
+    tmp_path: Path, postgres_server: str
+) -> None:
+    await answers(here(tmp_path), "hi")
+    connection = apsw.Connection(str(tmp_path / "roost.db"))
+    connection.execute("ALTER TABLE runs ADD COLUMN mood TEXT")
+    connection.close()
+    server = await asyncpg.connect(postgres_server)
+    await migrate_store(here(tmp_path), f"{postgres_server}&schema=early")
+    await server.execute("ALTER TABLE early.roost_schema DROP COLUMN made_by; DROP TABLE early.denials")
+    await server.close()
+    for place in (None, f"{postgres_server}&schema=early"):
+        with pytest.raises(StoreCorrupt, match="of another build of Roost"):
+            await check_store(here(tmp_path), place)

@@ -41,6 +41,40 @@ def test_what_can_be_made_anew_is_mended_and_named(
     assert "Nothing is wrong" in capsys.readouterr().out
 
 
+def test_a_store_with_a_part_missing_is_told_to_be_damaged_copied_and_mended(
+    home: Path, typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed("what is a session?\n")
+    assert main(["chat"]) == 0
+    damage(home, "DROP INDEX runs_active")
+    typed("what is a session?\n")
+    assert main(["chat"]) == 1
+    told = capsys.readouterr().err
+    assert "is damaged: it lacks runs_active" in told
+    assert "roost repair" in told
+    assert main(["db", "check"]) == 1
+    assert "missing: runs_active" in capsys.readouterr().out
+    assert main(["db", "backup", str(home / "copy.db")]) == 0
+    assert main(["db", "restore", str(home / "copy.db")]) == 0
+    assert main(["repair"]) == 0
+    assert "mended  missing: runs_active" in capsys.readouterr().out
+    assert main(["db", "check"]) == 0
+
+
+def test_a_store_of_another_build_is_refused_by_every_command_in_a_line(
+    home: Path, typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed("what is a session?\n")
+    assert main(["chat"]) == 0
+    damage(home, "ALTER TABLE runs ADD COLUMN mood TEXT NOT NULL DEFAULT ''")
+    for command in (["chat"], ["db", "check"], ["db", "backup"], ["repair"]):
+        capsys.readouterr()
+        assert main(command) == 1
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "is of another build of Roost" in line
+        assert "let the build that made it export" in line
+
+
 def test_what_is_lost_for_good_is_named_and_nothing_else_goes(
     home: Path, typed: Typed, capsys: pytest.CaptureFixture[str]
 ) -> None:

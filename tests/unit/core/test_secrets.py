@@ -1,8 +1,13 @@
 import copy
+import inspect
 import json
 import logging
 import pickle
-from dataclasses import asdict, dataclass
+import pprint
+from collections.abc import Callable
+from dataclasses import asdict, astuple, dataclass
+from functools import partial
+from operator import methodcaller
 
 import orjson
 import pytest
@@ -33,6 +38,10 @@ def test_every_way_to_write_a_secret_shows_the_mask(secret: Secret, caplog: pyte
         f"{secret:>40}",
         f"{[secret]}",
         f"{Exception(secret)!r}",
+        "{}".format(secret),  # noqa: UP032 — another way to write it
+        "%s" % secret,  # noqa: UP031 — another way to write it
+        pprint.pformat({"token": [secret]}),
+        ascii(secret),
         caplog.text,
     ]
     for text in written:
@@ -47,6 +56,26 @@ def test_a_secret_cannot_be_pickled(secret: Secret, protocol: int) -> None:
         pickle.dumps(secret, protocol)
 
 
+def _reduced_as_others(protocol: int, secret: Secret) -> object:
+    return object.__reduce_ex__(secret, protocol)
+
+
+STATES: tuple[Callable[[Secret], object], ...] = (
+    Secret.__getstate__,
+    Secret.__reduce__,
+    *(methodcaller("__reduce_ex__", protocol) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)),
+    # What copy and pickle of the standard library would call, if they did not heed the class.
+    *(partial(_reduced_as_others, protocol) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)),
+)
+
+
+@pytest.mark.requirement("S24")
+@pytest.mark.parametrize("state", STATES)
+def test_the_state_of_a_secret_cannot_be_had(secret: Secret, state: Callable[[Secret], object]) -> None:
+    with pytest.raises(TypeError, match="cannot be serialised"):
+        state(secret)
+
+
 @pytest.mark.requirement("S24")
 def test_a_secret_cannot_become_json(secret: Secret) -> None:
     with pytest.raises(TypeError):
@@ -59,9 +88,19 @@ def test_a_secret_cannot_become_json(secret: Secret) -> None:
 def test_a_secret_has_no_attributes_to_dump(secret: Secret) -> None:
     assert not hasattr(secret, "__dict__")
     with pytest.raises(TypeError):
+        vars(secret)
+    with pytest.raises(TypeError):
         bytes(secret)  # type: ignore[call-overload]
     with pytest.raises(TypeError):
         list(secret)  # type: ignore[call-overload]
+
+
+@pytest.mark.requirement("S24")
+def test_no_attribute_of_a_secret_is_its_text(secret: Secret) -> None:
+    assert PLANTED not in repr(inspect.getmembers(secret))
+    for name in dir(secret):
+        assert PLANTED not in f"{{0.{name}}}".format(secret)
+    assert PLANTED not in repr(object.__getstate__(secret))
 
 
 def test_a_secret_cannot_be_changed(secret: Secret) -> None:
@@ -98,4 +137,7 @@ def test_copies_of_a_value_that_holds_a_secret_hold_the_same_one(secret: Secret)
         token: Secret
 
     assert copy.copy(secret) is secret
+    assert copy.deepcopy([secret])[0] is secret
     assert asdict(Holder(secret))["token"] is secret
+    assert astuple(Holder(secret)) == (secret,)
+    assert PLANTED not in f"{Holder(secret)} {asdict(Holder(secret))}"

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from roost.core.errors import StoreUnavailable
-from roost.stores.migrations import Migration, refuse_newer, refuse_older, steps_in
+from roost.stores.migrations import Migration, fingerprint, refuse_newer, refuse_older, steps_in
 
 
 def test_the_steps_of_a_folder_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
@@ -27,3 +27,10 @@ def test_a_store_that_has_taken_steps_we_do_not_know_is_refused() -> None:
     refuse_newer(2, steps)
     with pytest.raises(StoreUnavailable, match="schema 3, this one knows 2"):
         refuse_newer(3, steps)
+
+
+def test_steps_are_known_by_all_they_do_in_their_order() -> None:
+    one, two = Migration(1, "one"), Migration(2, "two")
+    known = [fingerprint(steps) for steps in ((), (one,), (one, two), (two, one), (Migration(1, "onetwo"),))]
+    assert len(set(known)) == len(known)
+    assert fingerprint((one, two)) == fingerprint([Migration(1, "one"), Migration(2, "two")])

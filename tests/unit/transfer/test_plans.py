@@ -229,3 +229,32 @@ def test_a_parent_that_is_not_imported_too_is_none(parent: str | None) -> None:
 def test_only_children_have_parents() -> None:
     found = plans(entry("main", "a"), entry("agent:main:explicit:x", "b", parent="main")).plans
     assert [plan.parent for plan in found] == [None, None]
+
+
+@pytest.mark.requirement("S25")
+def test_a_key_of_another_agent_is_refused_with_its_file_and_one_of_no_agent_is_taken() -> None:
+    found = plans(
+        entry("agent:ops:main", "a"),
+        entry("agent:ops:subagent:1", "s"),
+        entry("global", "g"),
+        entry("Agent:MAIN:cron:daily", "c"),
+        entry("node-1", "n"),
+        files=("a.jsonl", "g.jsonl", "c.jsonl", "n.jsonl"),
+    )
+    assert [(str(plan.key), files_of(plan)) for plan in found.plans] == [
+        ("global", ["g.jsonl"]),
+        ("agent:main:cron:daily", ["c.jsonl"]),
+        ("agent:main:node-1", ["n.jsonl"]),
+    ]
+    why = "a key of ops, and these are the sessions of main"
+    assert [(item.source, item.result, item.reason) for item in found.skipped] == [
+        ("agent:ops:main", Result.SKIPPED, why),
+        ("agent:ops:subagent:1", Result.SKIPPED, why),
+        ("a.jsonl", Result.SKIPPED, f"belongs to agent:ops:main, which is {why}"),
+    ]
+
+
+@pytest.mark.requirement("S25")
+def test_a_file_that_another_agents_key_claims_too_stays_with_the_key_of_this_one() -> None:
+    found = plans(entry("agent:ops:main", "a"), entry("main", "a"), files=("a.jsonl",))
+    assert [(plan.key, files_of(plan)) for plan in found.plans] == [(MAIN, ["a.jsonl"])]

@@ -16,7 +16,7 @@ from roost.stores.postgres.connection import (
     translated,
 )
 from roost.stores.postgres.dialect import SQL, numbered
-from roost.stores.postgres.migrating import MIGRATIONS, migrate, version_in
+from roost.stores.postgres.migrating import MIGRATIONS, migrate, refuse_other_structure, version_in
 from roost.stores.postgres.rows import Connection
 from roost.stores.postgres.search_rows import search_row
 from roost.stores.postgres.tables import PostgresTables
@@ -90,7 +90,9 @@ async def source(address: str) -> AsyncIterator[PostgresBulk]:
     """Nobody writes to it meanwhile."""
     async with _connected(address) as (connection, options, where), _transaction(connection, options):
         bulk = PostgresBulk(connection, options.schema, where)
-        refuse_older(f"schema {options.schema} of {where}", await bulk.version(), steps_in(MIGRATIONS))
+        steps = steps_in(MIGRATIONS)
+        refuse_older(f"schema {options.schema} of {where}", await bulk.version(), steps)
+        await refuse_other_structure(connection, options.schema, steps)
         await _lock(connection)
         yield bulk
 

@@ -111,6 +111,25 @@ SELECT tablename FROM pg_tables WHERE schemaname = current_schema();
 -- name: columns
 SELECT attname FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum;
 
+-- name: parts
+-- How what the schema holds is made, by its table and its name; indexes and references apart from their tables.
+SELECT c.relname, c.relname, (
+    SELECT string_agg(concat_ws(' ', a.attname, format_type(a.atttypid, a.atttypmod), a.attcollation::regcollation,
+        a.attnotnull, a.attidentity, pg_get_expr(d.adbin, d.adrelid)), ', ' ORDER BY a.attnum)
+    FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+) FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND c.relname <> 'roost_schema'
+UNION ALL
+SELECT t.relname, x.relname, pg_get_indexdef(x.oid, 0, true)
+FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid
+WHERE x.relnamespace = current_schema()::regnamespace
+UNION ALL
+SELECT t.relname, r.conname, pg_get_constraintdef(r.oid, true) FROM pg_constraint r JOIN pg_class t ON t.oid = r.conrelid
+WHERE r.connamespace = current_schema()::regnamespace AND r.contype IN ('c', 'f')
+UNION ALL
+SELECT t.relname, g.tgname, pg_get_triggerdef(g.oid, true) FROM pg_trigger g JOIN pg_class t ON t.oid = g.tgrelid
+WHERE t.relnamespace = current_schema()::regnamespace AND NOT g.tgisinternal;
+
 -- name: identities
 SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attidentity <> '' AND NOT a.attisdropped;

@@ -16,13 +16,13 @@ from roost.stores.sql.rows import TENANT, Row
 from roost.stores.sqlite.checking import first_fault
 from roost.stores.sqlite.connection import (
     ENGINE_ERRORS,
-    MIGRATIONS,
     make_private,
     open_existing,
     open_writer,
     transaction,
     translated,
 )
+from roost.stores.sqlite.structure import MIGRATIONS
 from roost.stores.sqlite.tables import SqliteTables
 
 COLUMNS = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid"

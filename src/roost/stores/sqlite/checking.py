@@ -1,10 +1,8 @@
 """What can be wrong with a store in SQLite, and how it is found."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
-from types import MappingProxyType
 
 import apsw
 
@@ -13,12 +11,14 @@ from roost.core.messages import Body
 from roost.core.search import searchable_text
 from roost.stores.bodies import load_body
 from roost.stores.migrations import steps_in
-from roost.stores.sqlite.connection import MIGRATIONS
+from roost.stores.sqlite.structure import MIGRATIONS, made, structure_after
 from roost.stores.statements import load
+from roost.stores.structures import Structure
 
 SQL = {
     **load(files("roost.stores.sql") / "checks.sql"),
     **load(files("roost.stores.sqlite") / "repair.sql"),
+    **load(files("roost.stores.sqlite") / "structure.sql"),
 }
 CHECKS = (
     "headless_sessions",
@@ -34,17 +34,14 @@ CHECKS = (
 )
 
 
-@cache
-def expected_structure() -> Mapping[str, str]:
-    """The statements that make each table and index, by name, tables first."""
-    with _fresh() as fresh:
-        return MappingProxyType({str(name): str(sql) for name, sql in fresh.execute(SQL["structure"])})
+def expected_structure() -> Structure:
+    return structure_after(steps_in(MIGRATIONS))
 
 
 @cache
 def expected_statistics() -> frozenset[tuple[str, ...]]:
     """What plans are made by."""
-    with _fresh() as fresh:
+    with made(steps_in(MIGRATIONS)) as fresh:
         return statistics(fresh)
 
 
@@ -54,18 +51,6 @@ def statistics(connection: apsw.Connection) -> frozenset[tuple[str, ...]]:
     except apsw.SQLError:
         # There is not even a place for them.
         return frozenset()
-
-
-@contextmanager
-def _fresh() -> Iterator[apsw.Connection]:
-    """A store as it is made."""
-    fresh = apsw.Connection(":memory:")
-    try:
-        for step in steps_in(MIGRATIONS):
-            fresh.execute(step.script).fetchall()
-        yield fresh
-    finally:
-        fresh.close()
 
 
 def faults(connection: apsw.Connection) -> tuple[str, ...]:
@@ -85,7 +70,7 @@ def _faults(connection: apsw.Connection) -> Iterator[str]:
             yield f"integrity: {row[0]}"
     for row in connection.execute("PRAGMA foreign_key_check"):
         yield f"reference: {row}"
-    present = {row[0] for row in connection.execute(SQL["structure"])}
+    present = {row[0] for row in connection.execute(SQL["parts"])}
     for name in expected_structure():
         if name not in present:
             yield f"missing: {name}"

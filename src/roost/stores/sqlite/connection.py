@@ -7,7 +7,6 @@ import ctypes
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib.resources import files
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
@@ -15,8 +14,8 @@ import apsw
 
 from roost.core.errors import InvalidInput, RoostError, StoreCorrupt, StoreUnavailable
 from roost.stores.migrations import Migration, refuse_newer, steps_in
+from roost.stores.sqlite.structure import MIGRATIONS, refuse_other_structure
 
-MIGRATIONS = files("roost.stores.sqlite") / "migrations"
 # Older engines can lose committed pages when two connections write and checkpoint at once.
 OLDEST_SAFE_ENGINE = (3, 51, 3)
 APPLICATION_ID = 0x526F6F73
@@ -31,13 +30,14 @@ ENGINE_ERRORS = (apsw.Error, UnicodeError, OverflowError)
 Answer = TypeVar("Answer")
 
 
-def open_writer(path: Path, vfs: str | None = None, synchronous: str = "FULL") -> apsw.Connection:
-    """The one connection that writes; creates and migrates the file."""
+def open_writer(
+    path: Path, vfs: str | None = None, synchronous: str = "FULL", *, damaged: bool = False
+) -> apsw.Connection:
+    """The one connection that writes; creates and migrates the file. `damaged`: tables and indexes may be missing."""
     connection = _open(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, vfs)
     try:
         steps = steps_in(MIGRATIONS)
-        refuse_foreign(connection, path)
-        refuse_newer(connection.pragma("user_version"), steps)
+        refuse_unfit(connection, path, damaged=damaged)
         if connection.pragma("user_version") == 0:
             connection.pragma("auto_vacuum", "INCREMENTAL")
         connection.pragma("journal_mode", "WAL")
@@ -57,13 +57,12 @@ def open_writer(path: Path, vfs: str | None = None, synchronous: str = "FULL") -
 
 
 def open_existing(path: Path) -> apsw.Connection:
-    """A connection that can write, to a store that is there; nothing of it is brought up to date."""
+    """A connection that can write, to a store that is there; nothing of it is brought up to date or mended."""
     if not path.exists():
         raise StoreUnavailable(f"there is no store at {path}", hint="check the path")
     connection = _open(path, apsw.SQLITE_OPEN_READWRITE, None)
     try:
-        refuse_foreign(connection, path)
-        refuse_newer(connection.pragma("user_version"), steps_in(MIGRATIONS))
+        refuse_unfit(connection, path, damaged=True)
     except apsw.Error as error:
         connection.close()
         raise translated(error, path) from error
@@ -117,6 +116,18 @@ def refuse_unsafe_engine(version: str) -> None:
         raise StoreUnavailable(
             f"SQLite {version} can lose committed data", hint="install apsw 3.53 or newer with its own SQLite"
         )
+
+
+def refuse_unfit(connection: apsw.Connection, path: Path, *, damaged: bool) -> None:
+    """Raise for what this Roost cannot work on. A file that is being made meanwhile is empty, or done."""
+    refuse_foreign(connection, path)
+
+    def look() -> None:
+        if found := connection.pragma("user_version"):
+            refuse_newer(found, steps_in(MIGRATIONS))
+            refuse_other_structure(connection, str(path), damaged=damaged)
+
+    in_one_view(connection, look)
 
 
 def refuse_foreign(connection: apsw.Connection, path: Path) -> None:

@@ -11,7 +11,8 @@ from roost.stores.sql import bulk
 from roost.stores.sql.bulk import STEP
 from roost.stores.sql.erasing import Without
 from roost.stores.sqlite.bulk import SqliteBulk, target
-from roost.stores.sqlite.connection import ENGINE_ERRORS, MIGRATIONS, open_existing, transaction, translated
+from roost.stores.sqlite.connection import ENGINE_ERRORS, open_existing, transaction, translated
+from roost.stores.sqlite.structure import MIGRATIONS
 
 LEFTOVERS = ("", "-wal", "-shm", "-journal")
 

@@ -1,10 +1,5 @@
 -- What finds damage in a file, and what mends it; these read everything.
 
--- name: structure
-SELECT name, sql FROM sqlite_schema
-WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name NOT LIKE 'entry\_search\_%' ESCAPE '\'
-ORDER BY type = 'index', rowid;
-
 -- name: statistics
 SELECT tbl, idx, stat FROM sqlite_stat1;
 

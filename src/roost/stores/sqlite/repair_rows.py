@@ -24,7 +24,7 @@ SEARCH = "entry_search"
 class RepairRows(SearchRows):
     def restore_structure(self) -> None:
         """Tables and indexes that are missing are made, every index is made anew, and plans are made as by a new store."""
-        present = {row[0] for row in self._execute(SQL["structure"])}
+        present = {row[0] for row in self._execute(SQL["parts"])}
         for name, statement in expected_structure().items():
             if name not in present:
                 self._execute(statement).fetchall()

@@ -78,7 +78,7 @@ def _copy(backup: Path, fresh: Path) -> None:
             copy_database(source, fresh)
         finally:
             source.close()
-        copy = open_writer(fresh)
+        copy = open_writer(fresh, damaged=True)
         try:
             found = first_fault(copy)
         finally:

@@ -33,11 +33,13 @@ STEP = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqliteOptions:
-    """How the file is opened; the defaults are the durable ones."""
+    """How the file is opened; the defaults are the durable ones. `damaged`: also if tables and indexes are missing, to
+    mend it or to look at it."""
 
     readers: int = 4
     synchronous: str = "FULL"
     vfs: str | None = None
+    damaged: bool = False
 
 
 class SqliteStore(StoreVerbs):
@@ -49,7 +51,7 @@ class SqliteStore(StoreVerbs):
         self._clock = clock
         self._lease: Lease | None = None
         self._epoch: int | None = None
-        self._connection = open_writer(path, options.vfs, options.synchronous)
+        self._connection = open_writer(path, options.vfs, options.synchronous, damaged=options.damaged)
         self._tables = WriterTables(self._connection, TENANT, database_clock.now)
         self._readers = Readers(path, options, lambda c: SqliteTables(c, TENANT, database_clock.now))
         self._looks = Looks(path, options.vfs, database_clock.now)

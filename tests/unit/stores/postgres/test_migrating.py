@@ -5,10 +5,13 @@ import asyncpg
 import pytest
 
 from roost.core.errors import StoreCorrupt, StoreUnavailable
-from roost.stores.migrations import Migration, steps_in
+from roost.stores.migrations import Migration, fingerprint, steps_in
+from roost.stores.postgres import PostgresStore
+from roost.stores.postgres.bulk import source
 from roost.stores.postgres.connection import PostgresOptions
 from roost.stores.postgres.migrating import MIGRATIONS, migrate
 from roost.stores.postgres.rows import Connection
+from roost.testing.clock import FakeClock
 
 SCHEMA = files("roost.stores.postgres") / "schema.sql"
 OPTIONS = PostgresOptions(schema="steps")
@@ -67,6 +70,53 @@ async def test_a_schema_of_a_newer_roost_and_one_of_another_program_are_refused(
     await bare.execute("CREATE SCHEMA whole; CREATE TABLE whole.theirs (x bigint)")
     with pytest.raises(StoreCorrupt, match="another program"):
         await migrate(bare, PostgresOptions(schema="whole"), (FIRST,))
+
+
+OTHERWISE = {
+    "a column more": ("ALTER TABLE runs ADD COLUMN mood text NOT NULL", "runs"),
+    "a column less": ("ALTER TABLE sessions DROP COLUMN preview", "sessions"),
+    "another index": ("DROP INDEX runs_aside; CREATE INDEX runs_aside ON runs (state)", "runs_aside"),
+    "an index less": ("DROP INDEX runs_aside", "runs_aside"),
+    "an index more": ("CREATE UNIQUE INDEX runs_by_mood ON runs (state)", "runs_by_mood"),
+    "a table less": ("DROP TABLE ended_feeds", "ended_feeds"),
+    "a rule more": ("ALTER TABLE runs ADD CONSTRAINT late CHECK (state <> '')", "late"),
+}
+
+
+async def made_by_another(connection: Connection, statement: str) -> None:
+    """The same number of steps; of which, nobody said yet."""
+    await migrate(connection, OPTIONS, steps_in(MIGRATIONS))
+    await connection.execute(
+        f"SET search_path = steps; ALTER TABLE roost_schema DROP COLUMN made_by; {statement}; RESET search_path"
+    )
+
+
+@pytest.mark.parametrize(("statement", "named"), OTHERWISE.values(), ids=OTHERWISE.keys())
+async def test_a_store_of_another_build_is_refused_when_it_is_opened(
+    postgres_server: str, bare: Connection, statement: str, named: str
+) -> None:
+    await made_by_another(bare, statement)
+    address = f"{postgres_server}&schema=steps"
+    with pytest.raises(
+        StoreCorrupt, match=rf"of another build of Roost.*schema \d+ and differs from that in {named}"
+    ) as refused:
+        await PostgresStore.open(address, FakeClock())
+    assert "export" in refused.value.hint
+    with pytest.raises(StoreCorrupt, match="of another build"):
+        async with source(address):
+            """It does not come to this."""
+
+
+@pytest.mark.parametrize("also", ["SELECT 1", "CREATE TABLE replicas (x bigint PRIMARY KEY)"])
+async def test_a_store_that_is_made_as_here_is_taken_whoever_made_it(
+    postgres_server: str, bare: Connection, also: str
+) -> None:
+    await made_by_another(bare, also)
+    for _ in range(2):
+        store = await PostgresStore.open(f"{postgres_server}&schema=steps", FakeClock())
+        await store.close()
+    assert await bare.fetchval("SELECT made_by FROM steps.roost_schema") == fingerprint(steps_in(MIGRATIONS))
+    assert await bare.fetchval("SELECT count(*) FROM pg_class WHERE relnamespace = pg_my_temp_schema()") == 0
 
 
 async def test_a_schema_that_this_user_may_not_use_is_not_taken_for_another_programs(

@@ -23,7 +23,7 @@ from roost.stores.sql.bulk import STEP, TABLES, Batches, Source, Table
 from roost.stores.sql.erasing import Fields, Without
 from roost.stores.sql.rows import Binding
 from roost.stores.sqlite.bulk import COLUMNS as NAMES
-from roost.stores.sqlite.connection import MIGRATIONS
+from roost.stores.sqlite.structure import MIGRATIONS
 from roost.testing.builders import answered, said
 from tests.bulk import NUMBERS
 

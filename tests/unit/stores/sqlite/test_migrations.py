@@ -11,7 +11,8 @@ import pytest
 
 from roost.core.errors import StoreUnavailable
 from roost.stores.migrations import Migration, steps_in
-from roost.stores.sqlite.connection import MIGRATIONS, migrate, open_writer, refuse_foreign
+from roost.stores.sqlite.connection import migrate, open_writer, refuse_foreign
+from roost.stores.sqlite.structure import MIGRATIONS
 from roost.testing.faultydisk import NO_SPACE, DiskCall, Fault, FaultyDisk
 from tests import scale
 

@@ -13,6 +13,7 @@ from roost.core.messages import Usage, UserMessage, text_of
 from roost.core.queries import HistoryQuery, SearchQuery, SessionQuery
 from roost.core.search import parse_query
 from roost.stores.sqlite import SqliteStore
+from roost.stores.sqlite.store import SqliteOptions
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
@@ -30,7 +31,7 @@ class Patient:
         self.store = self._opened()
 
     def _opened(self) -> SqliteStore:
-        return SqliteStore.open(self.path, FakeClock())
+        return SqliteStore.open(self.path, FakeClock(), options=SqliteOptions(damaged=True))
 
     async def damage(self, *statements: str) -> None:
         await self.store.close()
