@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from roost.config.agents import Agent
@@ -50,6 +50,16 @@ class Loaded:
     warnings: tuple[Remark, ...]
     sources: Sources
     read_again: "Callable[[], Loaded]" = field(repr=False, compare=False)
+
+    def with_change(self, change: Callable[[Settings], Settings]) -> "Loaded":
+        """With what the command line says over the file, now and whenever it is read again."""
+        settings = change(self.settings)
+        return replace(
+            self,
+            settings=settings,
+            warnings=(*(one for one in self.warnings if not one.path), *remarks_on(settings)),
+            read_again=lambda: self.read_again().with_change(change),
+        )
 
     @property
     def token_of_process(self) -> Secret | None:
