@@ -8,10 +8,11 @@ from cyclopts import Parameter
 
 from roost.app.auditing import close_files, kept_files
 from roost.app.moving import glance_at_store
+from roost.cli.oldspellings import old_spellings, respell
 from roost.cli.show import as_json, objects, part, table
 from roost.cli.status import address_of
 from roost.cli.where import HERE, Where, anywhere
-from roost.config import Loaded
+from roost.config import ConfigSource, Loaded
 from roost.core.addressed import CHANNEL as PAGE
 from roost.core.errors import RoostError
 from roost.core.figures import counted
@@ -45,6 +46,7 @@ async def doctor(
     else:
         found = [
             *_configuration(loaded),
+            *_spellings(where.source(), loaded, mend=fix),
             *_files(loaded, mend=fix),
             *await _store(loaded),
             *await _gateway(where),
@@ -65,6 +67,22 @@ def _configuration(loaded: Loaded) -> Iterator[Finding]:
     yield Finding(about="configuration", well=True, said=said)
     for warning in loaded.warnings:
         yield Finding(about="configuration", well=True, said=str(warning))
+
+
+def _spellings(source: ConfigSource, loaded: Loaded, *, mend: bool) -> Iterator[Finding]:
+    for old in old_spellings(loaded.settings):
+        said, fix = "an older spelling, which is read all the same", "run roost doctor --fix"
+        if mend:
+            try:
+                respell(source, old)
+            except RoostError as error:
+                said, fix = f"{said}; {error.message}", error.hint
+            else:
+                said, fix = (
+                    f"is written as {'.'.join(old.now)} now" if old.value else "is gone: it said nothing",
+                    "",
+                )
+        yield Finding(about=str(old), well=True, said=said, fix=fix)
 
 
 def _files(loaded: Loaded, *, mend: bool) -> Iterator[Finding]:
