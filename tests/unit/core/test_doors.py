@@ -84,6 +84,15 @@ def test_one_person_shares_with_nobody(doors: tuple[Door, ...]) -> None:
 
 
 @pytest.mark.requirement("D34")
+def test_people_whose_pairing_was_approved_count_like_those_who_are_listed() -> None:
+    one, two = (
+        replace(door(), policy=ChannelPolicy(paired=frozenset(people))) for people in ({"1"}, {"1", "2"})
+    )
+    assert collisions(one) == set()
+    assert collisions(two) == {"telegram.allow_from"}
+
+
+@pytest.mark.requirement("D34")
 def test_one_person_on_two_channels_is_one_who_is_linked() -> None:
     link = IdentityLink(name="ada", members=("telegram:1", "discord:2"))
     linked = [replace(one, policy=replace(one.policy, links=(link,))) for one in TWO_CHANNELS]
