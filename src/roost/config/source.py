@@ -10,7 +10,7 @@ from roost.config.document import Document, fill
 from roost.config.gateway import TOKEN_FILE
 from roost.config.problems import ConfigRefused, Problem, path_text
 from roost.config.remarks import Remark, remarks_on
-from roost.config.secretfields import Surroundings
+from roost.config.secretfields import OTHERS, Surroundings, open_to_others
 from roost.config.section import Loc
 from roost.config.settings import Settings
 from roost.config.syntax import parse
@@ -172,7 +172,7 @@ class ConfigSource:
         )
         if broad := _broad(loaded):
             raise ConfigRefused(str(self.file), broad)
-        return loaded
+        return replace(loaded, warnings=(*_open_key(loaded), *loaded.warnings))
 
     def _text(self) -> str | None:
         try:
@@ -201,6 +201,19 @@ def _broad(loaded: Loaded) -> tuple[Problem, ...]:
             )
             problems.setdefault(path, Problem(path=path, reason=reason))
     return tuple(problems.values())
+
+
+def _open_key(loaded: Loaded) -> Iterator[Remark]:
+    """A key that is not there is named by who needs it."""
+    if loaded.certificate is None:
+        return
+    key = loaded.certificate[1]
+    try:
+        mode = key.stat().st_mode
+    except OSError:
+        return
+    if mode & OTHERS:
+        yield Remark(path="", text=open_to_others(key))
 
 
 def _ends(path: Path) -> tuple[Path, Path]:

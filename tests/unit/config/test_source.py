@@ -225,3 +225,15 @@ def test_what_the_command_line_says_holds_when_the_file_is_read_again(tmp_path: 
     for one in (told, again, again.read_again()):
         assert one.settings.gateway.dangerously_allow_clear_text
         assert [str(remark.path) for remark in one.warnings] == ["gateway.dangerouslyAllowClearText"]
+
+
+def test_a_key_of_the_certificate_that_others_can_read_is_remarked_on(tmp_path: Path) -> None:
+    text = '{ gateway: { tls: { cert: "cert.pem", key: "key.pem" } } }'
+    assert _load(tmp_path, text).warnings == ()
+    key = tmp_path / "key.pem"
+    key.touch(mode=0o600)
+    assert _load(tmp_path, text).warnings == ()
+    key.chmod(0o640)
+    assert [str(one) for one in _load(tmp_path, text).warnings] == [
+        f"{key} can be read by others: chmod 600 {key}"
+    ]
