@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TextIO
 
 import anyio
 import pytest
@@ -41,10 +42,11 @@ class Processes:
     def token(self) -> str:
         return (self.home / "gateway.token").read_text().strip()
 
-    def start(self) -> "subprocess.Popen[str]":
+    def start(self, *arguments: str, errors: TextIO | None = None) -> "subprocess.Popen[str]":
         """A gateway that listens."""
+        command = [*ROOST, "gateway", "run", *arguments]
         process = subprocess.Popen(
-            [*ROOST, "gateway", "run"], env=self.environ, stdout=subprocess.PIPE, text=True
+            command, env=self.environ, stdout=subprocess.PIPE, stderr=errors, text=True
         )
         assert process.stdout is not None
         assert "listens on" in process.stdout.readline()
@@ -82,6 +84,33 @@ def gateway(processes: Processes) -> Iterator[Processes]:
     process = processes.start()
     yield processes
     processes.stop(process)
+
+
+@pytest.mark.requirement("S26")
+def test_a_gateway_in_clear_text_says_so_at_its_start_and_is_found_by_the_audit(
+    processes: Processes, tmp_path: Path
+) -> None:
+    """The file alone says loopback."""
+    processes.home.chmod(0o700)
+    file = processes.home / "roost.json"
+    file.write_text(f"{{ gateway: {{ port: {processes.port}, dangerouslyAllowClearText: true }} }}")
+    file.chmod(0o600)
+    assert processes.told("security", "audit") == "Nothing was found.\n"
+    with (tmp_path / "errors.txt").open("w+") as errors:
+        process = processes.start("--bind", "lan", errors=errors)
+        try:
+            audited = processes.run("security", "audit", "--json")
+            told = processes.told("gateway", "call", "security.audit")
+        finally:
+            processes.stop(process)
+        errors.seek(0)
+        said = errors.read()
+    danger = "gateway.dangerouslyAllowClearText: credentials and chats cross the network in clear text"
+    assert danger in said
+    assert danger in (processes.home / "logs" / "gateway.log").read_text()
+    assert audited.returncode == 1
+    for found in (json.loads(audited.stdout), json.loads(told)):
+        assert [one["checkId"] for one in found["findings"]] == ["gateway.bind_clear_text"]
 
 
 def test_commands_find_the_gateway_that_runs(gateway: Processes) -> None:

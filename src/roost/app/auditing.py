@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from roost.app.places import database_file
@@ -14,30 +14,35 @@ from roost.core.filemodes import FileRole, KeptFile, exposed
 from roost.core.findings import Finding, in_order
 
 
-def audited(loaded: Loaded) -> tuple[Finding, ...]:
-    """All that is found, the worst first."""
-    return in_order((*audit(exposure(loaded.settings)), *exposed(_files(loaded))))
+def audited(loaded: Loaded, listening: Iterable[str] = ()) -> tuple[Finding, ...]:
+    """All that is found, the worst first; `listening` are the addresses of gateways that run."""
+    return in_order((*audit(exposure(loaded.settings, listening)), *exposed(kept_files(loaded))))
 
 
 def close_files(loaded: Loaded) -> tuple[str, ...]:
     """Take others' rights from the files that are this user's own; what was done."""
     done = []
-    for file in _files(loaded):
+    for file in kept_files(loaded):
         if file.can_be_closed:
             Path(file.path).chmod(file.mode & file.wanted)
             done.append(f"chmod {file.mode & file.wanted:o} {file.path}")
     return tuple(done)
 
 
-def _files(loaded: Loaded) -> Iterator[KeptFile]:
+def kept_files(loaded: Loaded) -> Iterator[KeptFile]:
+    """What nobody else may read, as far as it is there."""
     sources = loaded.sources
     store = database_file(sources.home)
+    key = () if loaded.certificate is None else (loaded.certificate[1],)
+    folders = (loaded.transcript_folder(agent.id) for agent in loaded.settings.agents.list)
     kept = (
         (FileRole.HOME, sources.home),
         (FileRole.CONFIG, sources.file),
         (FileRole.TOKEN, sources.home / TOKEN_FILE),
         *((FileRole.STORE, store.with_name(f"{store.name}{end}")) for end in ("", "-wal", "-shm")),
         *((FileRole.CREDENTIAL, file) for file in sources.credentials),
+        *((FileRole.TLS_KEY, file) for file in key),
+        *((FileRole.TRANSCRIPTS, one) for one in dict.fromkeys(folders) if one is not None),
     )
     for role, path in kept:
         try:

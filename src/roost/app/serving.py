@@ -7,6 +7,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from socket import socket
 
@@ -16,7 +17,7 @@ from roost.app import privatefiles
 from roost.app.housing import housed
 from roost.app.opening import open_engine
 from roost.app.places import log_file
-from roost.config import Loaded
+from roost.config import Loaded, Settings
 from roost.config import gateway as config
 from roost.config.gateway import CLEAR_TEXT, TOKEN_FILE, AuthMode, Bind
 from roost.config.printed import printed
@@ -71,16 +72,18 @@ async def open_gateway(
 ) -> AsyncIterator[Served]:
     """Serve clients for the length of the block, on the configured port and address unless others are given. The port
     is bound first; who comes before the store can be had is told to come again."""
-    loaded = replace(loaded, settings=await printed(loaded.settings))
+    loaded = await _settled(loaded, address)
     settings = loaded.settings.gateway
     token_file = _token_file(loaded)
     own = None if token_file is None else OwnToken(token_file)
     certificate = _certificate(loaded)
-    listening = bind(_host(settings, address), settings.port if port is None else port)
+    listening = bind(_host(settings), settings.port if port is None else port)
     host, bound = listening.getsockname()[:2]
     try:
         log = log_file(loaded.sources.home)
         async with open_engine(loaded, [], {}, version=version, log=log) as engine:
+            for warning in loaded.warnings:
+                _log.warning("%s", warning)
             inside = housed(
                 loaded,
                 engine,
@@ -147,13 +150,24 @@ async def _answering(server: Listener, listening: socket, house: House) -> Async
                 await closed.wait()
 
 
-def _host(settings: config.Gateway, address: Bind | None) -> str:
-    chosen = address or settings.bind
-    if settings.auth.mode is AuthMode.NONE and not chosen.is_loopback:
+async def _settled(loaded: Loaded, address: Bind | None) -> Loaded:
+    """With the address that was asked for, so that whatever looks at the settings sees what runs."""
+    if address is not None:
+        loaded = loaded.with_change(partial(_bound, address))
+    return replace(loaded, settings=await printed(loaded.settings))
+
+
+def _bound(address: Bind, settings: Settings) -> Settings:
+    own = settings.gateway.model_copy(update={"bind": address})
+    return settings.model_copy(update={"gateway": own})
+
+
+def _host(settings: config.Gateway) -> str:
+    if settings.auth.mode is AuthMode.NONE and not settings.bind.is_loopback:
         raise ConfigInvalid("beyond loopback the gateway needs auth", hint="set `gateway.auth.mode`")
-    if not chosen.is_loopback and not settings.is_private:
+    if not settings.bind.is_loopback and not settings.is_private:
         raise ConfigInvalid(CLEAR_TEXT)
-    return chosen.host
+    return settings.bind.host
 
 
 async def _leave(house: House) -> None:

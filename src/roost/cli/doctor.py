@@ -1,29 +1,27 @@
 """`roost doctor`: what is wrong here, and what to do about it."""
 
-import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from roost.app.auditing import close_files, kept_files
 from roost.app.moving import glance_at_store
-from roost.app.places import database_file
+from roost.cli.oldspellings import old_spellings, respell
 from roost.cli.show import as_json, objects, part, table
 from roost.cli.status import address_of
 from roost.cli.where import HERE, Where, anywhere
-from roost.config import Loaded
-from roost.config.gateway import TOKEN_FILE
+from roost.config import ConfigSource, Loaded
 from roost.core.addressed import CHANNEL as PAGE
 from roost.core.errors import RoostError
 from roost.core.figures import counted
+from roost.core.filemodes import KeptFile, exposed
 from roost.core.fleet import SAME
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.families.agents import MODELS
 from roost.protocol.families.status import CHANNELS, STATUS
 
-_OTHERS = 0o077
 CHECK = "run `roost db check`"
 
 
@@ -48,6 +46,7 @@ async def doctor(
     else:
         found = [
             *_configuration(loaded),
+            *_spellings(where.source(), loaded, mend=fix),
             *_files(loaded, mend=fix),
             *await _store(loaded),
             *await _gateway(where),
@@ -70,23 +69,39 @@ def _configuration(loaded: Loaded) -> Iterator[Finding]:
         yield Finding(about="configuration", well=True, said=str(warning))
 
 
+def _spellings(source: ConfigSource, loaded: Loaded, *, mend: bool) -> Iterator[Finding]:
+    for old in old_spellings(loaded.settings):
+        said, fix = "an older spelling, which is read all the same", "run roost doctor --fix"
+        if mend:
+            try:
+                respell(source, old)
+            except RoostError as error:
+                said, fix = f"{said}; {error.message}", error.hint
+            else:
+                said, fix = (
+                    f"is written as {'.'.join(old.now)} now" if old.value else "is gone: it said nothing",
+                    "",
+                )
+        yield Finding(about=str(old), well=True, said=said, fix=fix)
+
+
 def _files(loaded: Loaded, *, mend: bool) -> Iterator[Finding]:
     """Nobody but their owner may read what holds secrets or conversations."""
-    sources = loaded.sources
-    for file in (sources.home, sources.file, sources.home / TOKEN_FILE, database_file(sources.home)):
-        if file.exists():
-            yield _private(file, mend=mend)
+    before = {one.path: one for one in kept_files(loaded)}
+    if mend:
+        close_files(loaded)
+    for file in kept_files(loaded):
+        if not file.is_private:
+            yield _open(file)
+            continue
+        mended = not before.get(file.path, file).is_private
+        yield Finding(about=file.path, well=True, said="is private now" if mended else "private")
 
 
-def _private(file: Path, *, mend: bool) -> Finding:
-    mode = stat.S_IMODE(file.stat().st_mode)
-    if mode & _OTHERS and mend:
-        file.chmod(mode & ~_OTHERS)
-        return Finding(about=str(file), well=True, said="is private now")
-    if mode & _OTHERS:
-        fix = f"run chmod go-rwx {file}, or roost doctor --fix"
-        return Finding(about=str(file), well=False, said="can be read by others", fix=fix)
-    return Finding(about=str(file), well=True, said="private")
+def _open(file: KeptFile) -> Finding:
+    fix = f"chmod {file.wanted:o} {file.path}, or run roost doctor --fix" if file.own else "make it your own"
+    said = " ".join(one.text for one in exposed((file,)))
+    return Finding(about=file.path, well=False, said=said or "others have rights to it", fix=fix)
 
 
 async def _store(loaded: Loaded) -> list[Finding]:

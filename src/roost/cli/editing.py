@@ -1,12 +1,13 @@
 """One setting changed in the text of a configuration file; everything else stays as it was written, comments too."""
 
 import json
+import re
 from typing import Any
 
 import pyjson5
 from json5.loader import ModelLoader
 from json5.loader import loads as read_model
-from json5.model import JSONObject, Value
+from json5.model import JSONObject, Key, KeyValuePair, Value
 from json5.utils import JSON5DecodeError
 
 from roost.app import privatefiles
@@ -17,6 +18,7 @@ from roost.core.jsonvalue import JsonValue
 
 EMPTY = "{\n}\n"
 INDENT = "  "
+_COMMA_AFTER, _COMMA_BEFORE = re.compile(r"\s*,[ \t]*\n?[ \t]*"), re.compile(r",\s*\Z")
 
 
 def changed(source: ConfigSource, path: str, value: str) -> str:
@@ -56,6 +58,35 @@ def edited(text: str, names: list[str], value: JsonValue) -> str:
     if pyjson5.decode(found) != _set(pyjson5.decode(text), names, value):
         raise _by_hand(names)
     return found
+
+
+def removed(text: str, names: list[str]) -> str:
+    """The text without what stands at a path, and nothing else that would be read otherwise than before."""
+    place: Value | None = read_model(text, loader=ModelLoader()).value
+    for name in names[:-1]:
+        place = _member(place, name) if isinstance(place, JSONObject) else None
+    pair = _pair(place, names[-1]) if isinstance(place, JSONObject) else None
+    if pair is None:
+        raise InvalidInput(f"{'.'.join(names)} is not there")
+    start, end = _span(text, pair.key)[0], _span(text, pair.value)[1]
+    if comma := _COMMA_AFTER.match(text, end):
+        end = comma.end()
+    elif comma := _COMMA_BEFORE.search(text, 0, start):
+        start = comma.start()
+    found = text[:start] + text[end:]
+    try:
+        rest = pyjson5.decode(found)
+    except pyjson5.Json5DecoderException:
+        raise _by_hand(names) from None
+    if rest != _without(pyjson5.decode(text), names):
+        raise _by_hand(names)
+    return found
+
+
+def _without(document: Any, names: list[str]) -> JsonValue:
+    if len(names) > 1:
+        return {**document, names[0]: _without(document[names[0]], names[1:])}
+    return {name: value for name, value in document.items() if name != names[0]}
 
 
 def _by_hand(names: list[str]) -> InvalidInput:
@@ -98,15 +129,20 @@ def _inserted(text: str, place: JSONObject, names: list[str], value: JsonValue, 
 
 
 def _member(place: JSONObject, name: str) -> Value | None:
+    pair = _pair(place, name)
+    return None if pair is None else pair.value
+
+
+def _pair(place: JSONObject, name: str) -> KeyValuePair | None:
     """The last one of that name is the one in force."""
     found = None
     for pair in place.key_value_pairs:
         key = getattr(pair.key, "name", None) or getattr(pair.key, "characters", None)
-        found = pair.value if key == name else found
+        found = pair if key == name else found
     return found
 
 
-def _span(text: str, node: Value) -> tuple[int, int]:
+def _span(text: str, node: Key | Value) -> tuple[int, int]:
     # As its parser counts them; other line breaks stand inside a line.
     lines = text.split("\n")
 

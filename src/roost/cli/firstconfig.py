@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
@@ -10,11 +10,13 @@ from urllib.parse import urlsplit
 
 from roost.config.providers import ModelApi
 from roost.config.settings import Settings
+from roost.core.admission import DmPolicy
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.scopes import DmScope
 
 CREDENTIALS = "credentials"
+_CHANNEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*", re.ASCII | re.IGNORECASE)
 RECOMMENDED = DmScope.OWNER_MAIN
 
@@ -52,12 +54,23 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelChoice:
+    """A channel, and who may write there directly."""
+
+    name: str
+    dm_policy: DmPolicy = DmPolicy.ALLOWLIST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """None leaves things as they are. `owner` is who the owner is on channels, as `channel:id`."""
+    """None leaves things as they are. `owner` is who the owner is on channels, `allow` who else is let in there, as
+    `channel:id`."""
 
     model: Model | None = None
     dm_scope: DmScope | None = None
-    owner: tuple[str, ...] = field(default=())
+    channels: tuple[ChannelChoice, ...] = ()
+    allow: tuple[str, ...] = ()
+    owner: tuple[str, ...] = ()
 
 
 Setting = tuple[list[str], JsonValue]
@@ -88,8 +101,12 @@ def settings_of(choices: Choices, present: Settings) -> Iterator[Setting]:
         yield ["agents", "defaults", "model"], f"{model.provider}/{model.name}"
     if choices.dm_scope is not None:
         yield ["session", "dmScope"], str(choices.dm_scope)
+    for channel in choices.channels:
+        yield ["channels", channel.name, "dmPolicy"], str(channel.dm_policy)
+    yield from _let_in((*choices.allow, *choices.owner), present)
     if choices.owner:
-        yield from _channels(choices.owner, present)
+        owners = [*(present.commands.owner_allow_from or ()), *choices.owner]
+        yield ["commands", "ownerAllowFrom"], list(dict.fromkeys(owners))
 
 
 def read_provider(text: str) -> str:
@@ -127,7 +144,26 @@ def read_scope(text: str) -> DmScope:
         raise InvalidInput(f"{text!r} is none of them", hint=f"choose {' or '.join(DmScope)}") from None
 
 
-def read_owner(text: str) -> tuple[str, ...]:
+def read_channels(text: str) -> tuple[ChannelChoice, ...]:
+    """`telegram`, or with who may write there directly `telegram=pairing`; several with spaces between."""
+    return tuple(map(_read_channel, text.split()))
+
+
+def _read_channel(text: str) -> ChannelChoice:
+    name, given, policy = text.partition("=")
+    if not _CHANNEL.fullmatch(name.lower()):
+        raise InvalidInput(f"{name!r} is no name for a channel", hint="write telegram or telegram=pairing")
+    return ChannelChoice(name=name.lower(), dm_policy=read_policy(policy) if given else DmPolicy.ALLOWLIST)
+
+
+def read_policy(text: str) -> DmPolicy:
+    try:
+        return DmPolicy(text.lower())
+    except ValueError:
+        raise InvalidInput(f"{text!r} is none of them", hint=f"choose {' or '.join(DmPolicy)}") from None
+
+
+def read_people(text: str) -> tuple[str, ...]:
     people = tuple(text.split())
     for one in people:
         _somebody(one)
@@ -153,17 +189,15 @@ def _provider(model: Model) -> JsonObject:
     return written
 
 
-def _channels(owner: tuple[str, ...], present: Settings) -> Iterator[Setting]:
+def _let_in(people: tuple[str, ...], present: Settings) -> Iterator[Setting]:
     by_channel: dict[str, list[str]] = {}
-    for one in owner:
+    for one in people:
         channel, person = _somebody(one)
         by_channel.setdefault(channel.lower(), []).append(person)
-    for channel, people in by_channel.items():
+    for channel, ids in by_channel.items():
         known = present.channels.get(channel)
-        listed = [*(known.allow_from if known else ()), *people]
+        listed = [*(known.allow_from if known else ()), *ids]
         yield ["channels", channel, "allowFrom"], list(dict.fromkeys(listed))
-    owners = [*(present.commands.owner_allow_from or ()), *owner]
-    yield ["commands", "ownerAllowFrom"], list(dict.fromkeys(owners))
 
 
 def _somebody(text: str) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -12,12 +12,13 @@ from cyclopts import Parameter
 from roost.app import privatefiles
 from roost.cli import firstconfig
 from roost.cli.editing import EMPTY, edited, replaced
-from roost.cli.firstconfig import ELSEWHERE, PROVIDERS, RECOMMENDED, Choices, Model
+from roost.cli.firstconfig import ELSEWHERE, PROVIDERS, RECOMMENDED, ChannelChoice, Choices, Model
 from roost.cli.here import LOCAL, Local
 from roost.cli.questions import ask, ask_hidden
 from roost.cli.show import as_json, say
 from roost.config import ConfigSource, Loaded
 from roost.config.providers import ModelApi
+from roost.core.admission import DmPolicy
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject
 from roost.core.scopes import DmScope
@@ -47,6 +48,16 @@ class Given:
         bool, Parameter(help="Read the key from the input; it is kept in a file of your own.", negative="")
     ] = False
     dm_scope: Annotated[DmScope | None, Parameter(help="Which direct messages share a session.")] = None
+    channel: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help=f"A channel to set up, and who may write there directly ({', '.join(DmPolicy)}): telegram=allowlist.",
+            negative="",
+        ),
+    ] = ()
+    allow: Annotated[
+        tuple[str, ...], Parameter(help="Who else may write directly: telegram:67890.", negative="")
+    ] = ()
     owner: Annotated[
         tuple[str, ...], Parameter(help="Who you are on a channel: telegram:12345.", negative="")
     ] = ()
@@ -61,7 +72,7 @@ def onboard(
     yes: Annotated[bool, Parameter(help="Ask nothing: what is not given is as usual.", negative="")] = False,
     here: Local = LOCAL,
 ) -> int:
-    """Set up a model, who shares a conversation, and who you are; what is set already is not asked again."""
+    """Set up a model, who shares a conversation, channels, and who you are; what is set already is not asked again."""
     source = here.source()
     loaded = source.draft()
     asks = not (yes or here.json) and sys.stdin.isatty()
@@ -81,16 +92,27 @@ def _usual(given: Given, loaded: Loaded, source: ConfigSource) -> Choices:
     return Choices(
         model=_model(given, loaded, source, _given_key),
         dm_scope=given.dm_scope or (None if firstconfig.has_scope(loaded.settings) else RECOMMENDED),
+        channels=_channels(given),
+        allow=given.allow,
         owner=given.owner,
     )
 
 
 def _asked(given: Given, loaded: Loaded, source: ConfigSource) -> Choices:
+    model = _model(given, loaded, source, _asked_key) or _asked_model(given, loaded, source)
+    dm_scope = given.dm_scope or _asked_scope(loaded)
+    channels = _channels(given) or _asked_channels(loaded)
     return Choices(
-        model=_model(given, loaded, source, _asked_key) or _asked_model(given, loaded, source),
-        dm_scope=given.dm_scope or _asked_scope(loaded),
+        model=model,
+        dm_scope=dm_scope,
+        channels=channels,
+        allow=given.allow or _asked_people(channels),
         owner=given.owner or _asked_owner(loaded),
     )
+
+
+def _channels(given: Given) -> tuple[ChannelChoice, ...]:
+    return firstconfig.read_channels(" ".join(given.channel))
 
 
 def _model(given: Given, loaded: Loaded, source: ConfigSource, typed: TypedKey) -> Model | None:
@@ -190,12 +212,34 @@ def _asked_scope(loaded: Loaded) -> DmScope | None:
     return ask(f"One of {', '.join(DmScope)}", str(RECOMMENDED), firstconfig.read_scope)
 
 
+def _asked_channels(loaded: Loaded) -> tuple[ChannelChoice, ...]:
+    if loaded.settings.channels:
+        return ()
+    say(BROUGHT)
+    say("Which channels are there to be set up? For example telegram slack; none is a good answer.")
+    named = ask("Channels", "", firstconfig.read_channels)
+    if not named:
+        return ()
+    say("Who may write directly? With allowlist those whom you list, with open anyone.")
+    return tuple(
+        replace(one, dm_policy=ask(f"On {one.name}", str(one.dm_policy), firstconfig.read_policy))
+        for one in named
+    )
+
+
+def _asked_people(channels: tuple[ChannelChoice, ...]) -> tuple[str, ...]:
+    """Where a list counts at all."""
+    if all(one.dm_policy in (DmPolicy.OPEN, DmPolicy.DISABLED) for one in channels):
+        return ()
+    say("Whom besides you? For example telegram:67890, several with spaces between.")
+    return ask("Others", "", firstconfig.read_people)
+
+
 def _asked_owner(loaded: Loaded) -> tuple[str, ...]:
     if loaded.settings.commands.owner_allow_from is not None:
         return ()
-    say(BROUGHT)
     say("Who are you on the channels you use? For example telegram:12345, several with spaces between.")
-    return ask("You", "", firstconfig.read_owner)
+    return ask("You", "", firstconfig.read_people)
 
 
 def _hints(loaded: Loaded) -> list[str]:
@@ -209,6 +253,8 @@ def _hints(loaded: Loaded) -> list[str]:
     ]
     if not firstconfig.has_model(settings):
         hints.append("there is no model yet but the demo: `roost onboard --provider NAME` sets one up")
+    if settings.channels:
+        hints.append(BROUGHT)
     return [*hints, "`roost chat` talks here, `roost gateway run` serves clients"]
 
 

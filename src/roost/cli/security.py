@@ -5,7 +5,8 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from roost.app.auditing import audited, close_files
+from roost.app.auditing import close_files
+from roost.app.inspecting import inspected
 from roost.cli.here import LOCAL, Local
 from roost.cli.show import answer
 from roost.core.findings import Finding, Severity
@@ -15,15 +16,15 @@ app = App(name="security", help="What is left open to others.")
 
 
 @app.command
-def audit(
+async def audit(
     *,
     fix: Annotated[bool, Parameter(help="Close files that others can read or write.")] = False,
     here: Local = LOCAL,
 ) -> int:
-    """Look through the configuration and its files; 1 while something critical is left."""
+    """Look through the configuration, its files and where a gateway listens; 1 while something critical is left."""
     loaded = here.loaded()
     fixed = close_files(loaded) if fix else ()
-    found = audited(loaded)
+    found = await inspected(loaded)
     answer(here, {**audit_result(found), "fixed": list(fixed)}, _text(found, fixed))
     return 1 if any(one.severity is Severity.CRITICAL for one in found) else 0
 

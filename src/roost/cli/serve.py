@@ -4,7 +4,6 @@ import gc
 import signal
 import sys
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from cyclopts import Parameter
 from roost import __version__
 from roost.app.serving import Served, open_gateway
 from roost.cli.here import LOCAL, Local
-from roost.config import Loaded
+from roost.config import Loaded, Settings
 from roost.config.amounts import SpellingError
 from roost.config.gateway import Bind
 from roost.config.logs import ConsoleStyle
@@ -120,9 +119,11 @@ def _say(text: str) -> None:
 
 
 def _with_style(loaded: Loaded, style: ConsoleStyle) -> Loaded:
-    settings = loaded.settings
-    wanted = settings.logging.model_copy(update={"console_style": style})
-    return replace(loaded, settings=settings.model_copy(update={"logging": wanted}))
+    def change(settings: Settings) -> Settings:
+        wanted = settings.logging.model_copy(update={"console_style": style})
+        return settings.model_copy(update={"logging": wanted})
+
+    return loaded.with_change(change)
 
 
 def _bind(text: str) -> Bind:

@@ -31,7 +31,14 @@ class Account(ChatTools):
         Flag,
         about("Off, it lets in nobody who writes there, and nothing more is sent by it.", Takes.AT_ONCE),
     ] = True
-    dm_policy: Annotated[DmPolicy, about("Who may write directly.", Takes.AT_ONCE)] = DmPolicy.PAIRING
+    dm_policy: Annotated[
+        DmPolicy,
+        about(
+            "Who may write directly: under `pairing` and `allowlist` the owner and `allowFrom`. Strangers are refused, "
+            "and `roost denials` names them.",
+            Takes.AT_ONCE,
+        ),
+    ] = DmPolicy.PAIRING
     allow_from: Annotated[Texts, about("Senders let in, `*` for all. Empty: none.", Takes.AT_ONCE)] = ()
     group_policy: Annotated[GroupPolicy, about("Which groups are heard.", Takes.AT_ONCE)] = (
         GroupPolicy.ALLOWLIST

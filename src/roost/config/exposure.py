@@ -6,18 +6,17 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from roost.config import policies
 from roost.config.automation import Hooks
-from roost.config.channels import Account
 from roost.config.gateway import AuthMode, Gateway
 from roost.config.sandbox import SandboxMode
 from roost.config.settings import Settings
 from roost.core.admission import ANYONE
-from roost.core.audit import Door, HookDoor, Trust, View
+from roost.core.audit import HookDoor, Trust, View
 from roost.core.channeltraits import KNOWN_CHANNELS
+from roost.core.doors import Door
 from roost.core.edge import Edge
 from roost.core.entrance import is_loopback
 from roost.core.figures import MINUTE_MS
 from roost.core.identities import names_channel
-from roost.core.scopes import DmScope
 from roost.core.secrets import Secret
 
 GUARDED = frozenset({"require", "verify-ca", "verify-full"})
@@ -25,20 +24,24 @@ GUARDED = frozenset({"require", "verify-ca", "verify-full"})
 _PORT = re.compile(r":\d*$")
 
 
-def exposure(settings: Settings) -> View:
+def exposure(settings: Settings, listening: Iterable[str] = ()) -> View:
+    """`listening` are the addresses at which gateways are reached already, whatever the settings say now."""
     return View(
-        edge=_edge(settings.gateway),
+        edge=_edge(settings.gateway, listening),
         hooks=_hooks(settings.hooks, settings.gateway),
         doors=tuple(_doors(settings)),
+        routing=policies.routing_rules(settings),
         trust=_trust(settings),
     )
 
 
-def _edge(gateway: Gateway) -> Edge:
-    limit = gateway.auth.rate_limit
+def _edge(gateway: Gateway, listening: Iterable[str]) -> Edge:
+    limit, private = gateway.auth.rate_limit, gateway.bind.is_loopback or gateway.tls.cert is not None
+    served = [urlsplit(one) for one in listening]
+    far = [one.scheme == "wss" for one in served if not is_loopback(one.hostname or "")]
     return Edge(
-        loopback=gateway.bind.is_loopback,
-        encrypted=gateway.tls.cert is not None,
+        loopback=gateway.bind.is_loopback and not far,
+        encrypted=private and all(far),
         auth=gateway.auth.mode is not AuthMode.NONE,
         token_length=_length(gateway.auth.token),
         password_length=_length(gateway.auth.password),
@@ -64,30 +67,16 @@ def _hooks(hooks: Hooks, gateway: Gateway) -> HookDoor:
 
 def _doors(settings: Settings) -> Iterator[Door]:
     for name, channel in settings.channels.items():
-        accounts: Iterable[tuple[str | None, Account]] = channel.accounts.items() or ((None, channel),)
-        for account, own in accounts:
-            if channel.enabled and own.enabled:
-                yield Door(
-                    channel=name,
-                    account=account,
-                    dm_policy=own.dm_policy,
-                    scope=_scope(settings, name),
-                    allow_from=own.allow_from,
-                    group_policy=own.group_policy,
-                    group_allow_from=own.group_allow_from,
-                )
-
-
-def _scope(settings: Settings, channel: str) -> DmScope:
-    """How direct messages of a channel share sessions; where bindings differ, the widest."""
-    bound = [one.session.dm_scope for one in settings.bindings if one.match.channel == channel]
-    return DmScope.MAIN if DmScope.MAIN in bound else settings.session.dm_scope
+        policy = policies.channel_policy(settings, name)
+        for account in channel.accounts or (None,):
+            own = policy if account is None else policy.at(account)
+            if own.enabled:
+                yield Door(channel=name, account=account, policy=own)
 
 
 def _trust(settings: Settings) -> Trust:
     agents, owners = settings.agents.list, settings.commands.owner_allow_from or ()
     return Trust(
-        scope=settings.session.scope,
         visibility=settings.tools.sessions.visibility,
         crosses=settings.tools.agent_to_agent.enabled,
         across=settings.tools.agent_to_agent.allow,

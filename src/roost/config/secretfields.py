@@ -23,6 +23,7 @@ from roost.core.secrets import MASK, Secret
 
 _MASKED = frozenset({MASK, "__OPENCLAW_REDACTED__"})
 _LARGEST = 1 << 16
+OTHERS = 0o077
 
 # Outside the file: who can change that alone has nothing run.
 PROGRAMS = "ROOST_PROGRAMS"
@@ -77,6 +78,10 @@ def _from_environment(found: object, around: Surroundings) -> Secret:
     return _literal(around.environ[name], around)
 
 
+def open_to_others(path: Path) -> str:
+    return f"{path} can be read by others: chmod 600 {path}"
+
+
 def _from_file(found: object, around: Surroundings) -> Secret:
     path = around.resolve(read_text(found))
     around.files.append(path)
@@ -91,8 +96,8 @@ def _from_file(found: object, around: Surroundings) -> Secret:
         raise SpellingError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise SpellingError(f"{path} is not UTF-8 text") from None
-    if status.st_mode & 0o077:
-        around.remarks.append(f"{path} can be read by others: chmod 600 {path}")
+    if status.st_mode & OTHERS:
+        around.remarks.append(open_to_others(path))
     return _literal(text, around)
 
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from roost.config.agents import Agent
@@ -10,7 +10,7 @@ from roost.config.document import Document, fill
 from roost.config.gateway import TOKEN_FILE
 from roost.config.problems import ConfigRefused, Problem, path_text
 from roost.config.remarks import Remark, remarks_on
-from roost.config.secretfields import Surroundings
+from roost.config.secretfields import OTHERS, Surroundings, open_to_others
 from roost.config.section import Loc
 from roost.config.settings import Settings
 from roost.config.syntax import parse
@@ -50,6 +50,16 @@ class Loaded:
     warnings: tuple[Remark, ...]
     sources: Sources
     read_again: "Callable[[], Loaded]" = field(repr=False, compare=False)
+
+    def with_change(self, change: Callable[[Settings], Settings]) -> "Loaded":
+        """With what the command line says over the file, now and whenever it is read again."""
+        settings = change(self.settings)
+        return replace(
+            self,
+            settings=settings,
+            warnings=(*(one for one in self.warnings if not one.path), *remarks_on(settings)),
+            read_again=lambda: self.read_again().with_change(change),
+        )
 
     @property
     def token_of_process(self) -> Secret | None:
@@ -162,7 +172,7 @@ class ConfigSource:
         )
         if broad := _broad(loaded):
             raise ConfigRefused(str(self.file), broad)
-        return loaded
+        return replace(loaded, warnings=(*_open_key(loaded), *loaded.warnings))
 
     def _text(self) -> str | None:
         try:
@@ -191,6 +201,19 @@ def _broad(loaded: Loaded) -> tuple[Problem, ...]:
             )
             problems.setdefault(path, Problem(path=path, reason=reason))
     return tuple(problems.values())
+
+
+def _open_key(loaded: Loaded) -> Iterator[Remark]:
+    """A key that is not there is named by who needs it."""
+    if loaded.certificate is None:
+        return
+    key = loaded.certificate[1]
+    try:
+        mode = key.stat().st_mode
+    except OSError:
+        return
+    if mode & OTHERS:
+        yield Remark(path="", text=open_to_others(key))
 
 
 def _ends(path: Path) -> tuple[Path, Path]:

@@ -3,42 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from roost.core.admission import ANYONE, DmPolicy, GroupPolicy
+from roost.core.admission import ANYONE, GroupPolicy
+from roost.core.doors import Door, door_findings
 from roost.core.edge import SHORTEST_TOKEN, Edge, edge_findings
 from roost.core.findings import Finding, Severity, in_order
-from roost.core.scopes import DmScope, SessionScope
+from roost.core.routing import RoutingRules
+from roost.core.scopes import SessionScope
 from roost.core.visibility import Level
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
-    """One account of a channel: who may write to it, directly and in groups. `account` is None where the channel has
-    only one; `scope` is how its direct messages share sessions."""
-
-    channel: str
-    dm_policy: DmPolicy
-    scope: DmScope
-    account: str | None = None
-    allow_from: tuple[str, ...] = ()
-    group_policy: GroupPolicy = GroupPolicy.ALLOWLIST
-    group_allow_from: tuple[str, ...] = ()
-
-    @property
-    def setting(self) -> str:
-        own = f"channels.{self.channel}"
-        return own if self.account is None else f"{own}.accounts.{self.account}"
-
-    @property
-    def lets_in_anyone(self) -> bool:
-        return self.dm_policy is DmPolicy.OPEN or (
-            ANYONE in self.allow_from and self.dm_policy is not DmPolicy.DISABLED
-        )
-
-    @property
-    def hears_any_group(self) -> bool:
-        return self.group_policy is GroupPolicy.OPEN or (
-            ANYONE in self.group_allow_from and self.group_policy is GroupPolicy.ALLOWLIST
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +32,6 @@ class Trust:
     without one, `clear` the providers that are spoken to in clear text beyond this machine; with
     `clear_store` the database's server may be, too."""
 
-    scope: SessionScope = SessionScope.PER_SENDER
     visibility: Level = Level.TREE
     crosses: bool = False
     across: tuple[str, ...] = ()
@@ -76,17 +46,20 @@ class Trust:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """The settings as far as danger lies in them."""
+    """The settings as far as danger lies in them; `routing` says where messages go that come in by the doors."""
 
     edge: Edge = field(default_factory=Edge)
     hooks: HookDoor = field(default_factory=HookDoor)
     doors: tuple[Door, ...] = ()
+    routing: RoutingRules = field(default_factory=RoutingRules)
     trust: Trust = field(default_factory=Trust)
 
 
 def audit(view: View) -> tuple[Finding, ...]:
     """Every finding, the worst first."""
-    return in_order((*edge_findings(view.edge), *_hooks(view), *_doors(view), *_trust(view)))
+    return in_order(
+        (*edge_findings(view.edge), *_hooks(view), *door_findings(view.doors, view.routing), *_trust(view))
+    )
 
 
 def _hooks(view: View) -> Iterator[Finding]:
@@ -126,90 +99,21 @@ def _hooks(view: View) -> Iterator[Finding]:
             setting="hooks.allowedAgentIds",
             fix="name the agents",
         )
-    if hooks.names_sessions:
-        yield from _hook_sessions(hooks, exposed)
-
-
-def _hook_sessions(hooks: HookDoor, exposed: Severity) -> Iterator[Finding]:
-    yield Finding(
-        id="hooks.request_session_key_enabled",
-        severity=exposed,
-        text="A caller of a hook chooses the session it speaks in.",
-        setting="hooks.allowRequestSessionKey",
-        fix="set it to false",
-    )
-    if not hooks.prefixes:
+    if hooks.names_sessions and hooks.prefixes:
+        yield Finding(
+            id="hooks.request_session_key_enabled",
+            severity=exposed,
+            text="A caller of a hook chooses the session it speaks in.",
+            setting="hooks.allowRequestSessionKey",
+            fix="set it to false",
+        )
+    elif hooks.names_sessions:
         yield Finding(
             id="hooks.request_session_key_prefixes_missing",
-            severity=exposed,
-            text="Callers may name sessions, but no prefix says which.",
-            setting="hooks.allowedSessionKeyPrefixes",
-            fix="name a prefix such as `hook:`",
-        )
-
-
-def _doors(view: View) -> Iterator[Finding]:
-    for door in view.doors:
-        yield from _door(door)
-    yield from _collisions(view.doors)
-    yield from _namesakes(view.doors)
-
-
-def _door(door: Door) -> Iterator[Finding]:
-    if door.lets_in_anyone:
-        yield Finding(
-            id=f"channels.{door.channel}.dm.open",
-            severity=Severity.CRITICAL,
-            text=f"Anyone on {door.channel} can talk to the agent.",
-            setting=f"{door.setting}.{'dmPolicy' if door.dm_policy is DmPolicy.OPEN else 'allowFrom'}",
-            fix="set `dmPolicy` to `pairing`, or list the people in `allowFrom`",
-        )
-    if door.hears_any_group:
-        yield Finding(
-            id=f"channels.{door.channel}.group.open",
-            severity=Severity.WARN,
-            text=f"Anyone in any group on {door.channel} can talk to the agent.",
-            setting=f"{door.setting}.groupPolicy",
-            fix="set it to `allowlist` and list the people in `groupAllowFrom`",
-        )
-
-
-def _collisions(doors: tuple[Door, ...]) -> Iterator[Finding]:
-    """Several people whose direct messages land in one session: each reads what the others said."""
-    for channel in dict.fromkeys(door.channel for door in doors):
-        shared = [
-            one
-            for one in doors
-            if (one.channel, one.scope) == (channel, DmScope.MAIN) and one.dm_policy is not DmPolicy.DISABLED
-        ]
-        whys = (
-            ("open", any(one.lets_in_anyone for one in shared), "anyone may write"),
-            ("allow_from", any(len(set(one.allow_from)) > 1 for one in shared), "several people are listed"),
-            ("accounts", len(shared) > 1, "there are several accounts"),
-        )
-        for name, holds, why in whys:
-            if holds:
-                yield Finding(
-                    id=f"channels.dm.session_collision.{channel}.{name}",
-                    severity=Severity.WARN,
-                    text=f"On {channel} {why}, and all direct messages share the main session: "
-                    "each can learn what the others said.",
-                    setting="session.dmScope",
-                    fix="set it to `owner-main` or `per-channel-peer`",
-                )
-
-
-def _namesakes(doors: tuple[Door, ...]) -> Iterator[Finding]:
-    by_id = [one for one in doors if one.scope is DmScope.PER_PEER and one.dm_policy is not DmPolicy.DISABLED]
-    channels = sorted({one.channel for one in by_id})
-    if len(channels) > 1:
-        yield Finding(
-            id="channels.dm.same_id",
             severity=Severity.INFO,
-            text=f"Sessions are named after ids alone on {', '.join(channels)}: who writes first has the name, and another "
-            "with this id gets a session of his channel.",
-            setting="session.dmScope",
-            fix="set it to `per-channel-peer`, and link the ids of one person in `session.identityLinks`",
+            text="Callers may name sessions, but no prefix says which: every name is refused.",
+            setting="hooks.allowedSessionKeyPrefixes",
+            fix="name a prefix such as `hook:`, or set `hooks.allowRequestSessionKey` to false",
         )
 
 
@@ -225,8 +129,8 @@ def _trust(view: View) -> Iterator[Finding]:
             setting="agents.defaults.sandbox.mode",
             fix="set it to `all`, and close the doors that need not be open",
         )
-    if trust.scope is SessionScope.GLOBAL and any(
-        one.group_policy is not GroupPolicy.DISABLED for one in doors
+    if view.routing.scope is SessionScope.GLOBAL and any(
+        one.policy.group_policy is not GroupPolicy.DISABLED for one in doors
     ):
         yield Finding(
             id="security.trust_model.group_scope_main",

@@ -17,6 +17,12 @@ class FileRole(StrEnum):
     STORE = "sessions_store"
     TOKEN = "token"  # noqa: S105 — a kind of file
     CREDENTIAL = "credential"
+    TLS_KEY = "tls_key"
+    TRANSCRIPTS = "transcripts"
+
+
+_FOLDERS = frozenset({FileRole.HOME, FileRole.TRANSCRIPTS})
+_FOR_ITS_OWNER = frozenset({FileRole.TOKEN, FileRole.CREDENTIAL, FileRole.CONFIG, FileRole.TLS_KEY})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +37,11 @@ class KeptFile:
 
     @property
     def wanted(self) -> int:
-        return 0o700 if self.role is FileRole.HOME else 0o600
+        return 0o700 if self.role in _FOLDERS else 0o600
+
+    @property
+    def is_private(self) -> bool:
+        return self.own and not self.mode & _OTHERS
 
     @property
     def can_be_closed(self) -> bool:
@@ -55,11 +65,7 @@ def _exposed(file: KeptFile) -> Iterator[Finding]:
     if file.mode & _WRITE:
         yield _finding(file, "perms_writable", Severity.CRITICAL, "can be written by others", close)
     if file.mode & _READ:
-        worst = (
-            Severity.CRITICAL
-            if file.role in (FileRole.TOKEN, FileRole.CREDENTIAL, FileRole.CONFIG)
-            else Severity.WARN
-        )
+        worst = Severity.CRITICAL if file.role in _FOR_ITS_OWNER else Severity.WARN
         yield _finding(file, "perms_readable", worst, "can be read by others", close)
 
 

@@ -45,3 +45,28 @@ def test_clear_text_beyond_this_machine_is_found_by_its_flag(tmp_path: Path) -> 
     file.chmod(0o600)
     (found,) = audited(load({"ROOST_HOME": str(tmp_path)}))
     assert (found.id, found.setting) == ("gateway.bind_clear_text", "gateway.dangerouslyAllowClearText")
+
+
+def test_the_key_of_the_certificate_and_the_transcripts_are_looked_at_wherever_they_lie(
+    tmp_path: Path,
+) -> None:
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    for folder, mode in ((home, 0o700), (elsewhere, 0o755), (elsewhere / "main", 0o755)):
+        folder.mkdir()
+        folder.chmod(mode)
+    for name in ("cert.pem", "key.pem"):
+        (elsewhere / name).touch(mode=0o644)
+    file = home / "roost.json"
+    file.write_text(
+        f'{{ gateway: {{ tls: {{ cert: "{elsewhere}/cert.pem", key: "{elsewhere}/key.pem" }} }}, '
+        f'session: {{ mirror: "{elsewhere}/{{agentId}}" }} }}'
+    )
+    file.chmod(0o600)
+    loaded = load({"ROOST_HOME": str(home)})
+    assert [(one.id, one.setting) for one in audited(loaded)] == [
+        ("fs.tls_key.perms_readable", str(elsewhere / "key.pem")),
+        ("fs.transcripts.perms_readable", str(elsewhere / "main")),
+    ]
+    close_files(loaded)
+    assert audited(loaded) == ()
+    assert (elsewhere / "cert.pem").stat().st_mode & 0o077

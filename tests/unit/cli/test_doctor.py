@@ -14,6 +14,37 @@ def test_what_is_wrong_here_is_found_and_mended(home: Path, told: Told) -> None:
     assert "nonsense" in told("doctor", code=1)
 
 
+def test_files_that_lie_elsewhere_are_found_and_mended_too(home: Path, told: Told) -> None:
+    folder = home / "mirror"
+    folder.mkdir()
+    folder.chmod(0o755)
+    told("config", "set", "session.mirror", str(folder))
+    assert f"{folder} can be read by others" in told("doctor", code=1)
+    assert f"fixed     chmod 700 {folder}" in told("security", "audit", "--fix")
+    folder.chmod(0o755)
+    told("doctor", "--fix")
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_older_spellings_are_named_and_written_anew(home: Path, told: Told) -> None:
+    file = home / "roost.json"
+    file.write_text("{ session: { idleMinutes: 60 } }")
+    file.chmod(0o600)
+    assert "an older spelling" in told("doctor")
+    assert "is written as session.reset now" in told("doctor", "--fix")
+    assert "an older spelling" not in told("doctor")
+    assert "idleMinutes: 60" not in file.read_text()
+
+
+def test_an_older_spelling_that_cannot_be_taken_out_stays(home: Path, told: Told) -> None:
+    text = "{ session: { idleMinutes: 60 /* an hour */, dmScope: 'per-peer' } }"
+    file = home / "roost.json"
+    file.write_text(text)
+    file.chmod(0o600)
+    assert "change it with an editor" in told("doctor", "--fix")
+    assert file.read_text() == text
+
+
 def test_a_model_that_was_set_up_is_listed_and_said_to_answer(home: Path, told: Told) -> None:
     where = ["--model", "small", "--base-url", "http://127.0.0.1:1/v1"]
     told("onboard", "--provider", "mine", *where)

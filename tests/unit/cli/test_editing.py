@@ -5,7 +5,7 @@ from pathlib import Path
 import pyjson5
 import pytest
 
-from roost.cli.editing import changed, edited, replaced
+from roost.cli.editing import changed, edited, removed, replaced
 from roost.config import ConfigSource
 from roost.core.errors import InvalidInput, RoostError
 
@@ -86,3 +86,32 @@ def test_a_value_is_json_or_else_text(tmp_path: Path) -> None:
     source = ConfigSource({"ROOST_HOME": str(tmp_path / "new")})
     assert '"port": 1234' in changed(source, "gateway.port", "1234")
     assert '"bind": "loopback"' in changed(source, "gateway.bind", "loopback")
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "rest"),
+    [
+        ("{ a: 1, b: 2 }", "a", "{ b: 2 }"),
+        ("{ a: 1, b: 2 }", "b", "{ a: 1 }"),
+        ("{ a: 1 }", "a", "{  }"),
+        ("{ a: { 'b': 1, }, c: 2 }", "a.b", "{ a: { }, c: 2 }"),
+        ("{\n  // of b\n  a: 1, // of a\n  b: 2,\n}", "b", "{\n  // of b\n  a: 1, // of a\n  }"),
+    ],
+)
+def test_a_setting_is_taken_out_and_the_rest_stays_as_it_was_written(text: str, path: str, rest: str) -> None:
+    assert removed(text, path.split(".")) == rest
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("{ a: 1 }", "b"),
+        ("{ a: 1 }", "a.b"),
+        ("{ a: 1 }", "b.c.d"),
+        ("{ a: 1, a: 2 }", "a"),
+        ("{ a: 1 /* of a */, b: 2 }", "a"),
+    ],
+)
+def test_what_cannot_be_taken_out_is_refused(text: str, path: str) -> None:
+    with pytest.raises(InvalidInput):
+        removed(text, path.split("."))

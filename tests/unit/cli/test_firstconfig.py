@@ -5,17 +5,20 @@ from collections.abc import Callable
 import pytest
 
 from roost.cli.firstconfig import (
+    ChannelChoice,
     Choices,
     Model,
     nearest,
     read_address,
+    read_channels,
     read_model,
-    read_owner,
+    read_people,
     read_provider,
     read_scope,
     settings_of,
     usual_provider,
 )
+from roost.core.admission import DmPolicy
 from roost.core.errors import InvalidInput
 from roost.core.scopes import DmScope
 from tests.unit.config.given import settings
@@ -45,6 +48,22 @@ def test_lists_go_on_from_what_they_hold() -> None:
     }
 
 
+def test_a_channel_says_who_may_write_there_and_those_are_listed() -> None:
+    channels = read_channels("Telegram slack=open")
+    assert channels == (
+        ChannelChoice(name="telegram"),
+        ChannelChoice(name="slack", dm_policy=DmPolicy.OPEN),
+    )
+    choices = Choices(channels=channels, allow=("telegram:2",), owner=("telegram:1",))
+    found = {".".join(path): value for path, value in settings_of(choices, settings({}))}
+    assert found == {
+        "channels.telegram.dmPolicy": "allowlist",
+        "channels.slack.dmPolicy": "open",
+        "channels.telegram.allowFrom": ["2", "1"],
+        "commands.ownerAllowFrom": ["telegram:1"],
+    }
+
+
 @pytest.mark.parametrize("who", ["telegram", "telegram:", ":1"])
 def test_a_person_is_somebody_somewhere(who: str) -> None:
     with pytest.raises(InvalidInput, match="telegram:12345"):
@@ -66,8 +85,11 @@ def test_the_provider_is_the_one_whose_key_is_there() -> None:
         (read_address, "http://"),
         (read_model, ""),
         (read_scope, "all"),
-        (read_owner, "telegram:7 me"),
-        (read_owner, "tele/gram:7"),
+        (read_channels, "tele/gram"),
+        (read_channels, "telegram=all"),
+        (read_channels, "telegram="),
+        (read_people, "telegram:7 me"),
+        (read_people, "tele/gram:7"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_what_to_do(read: Callable[[str], object], wrong: str) -> None:
@@ -81,8 +103,8 @@ def test_what_can_be_used_is_read() -> None:
     assert read_address("https://example.org/v1") == "https://example.org/v1"
     assert read_model("small") == "small"
     assert read_scope("per-peer") is DmScope.PER_PEER
-    assert read_owner(" telegram:7  slack:U8 ") == ("telegram:7", "slack:U8")
-    assert read_owner("") == ()
+    assert read_people(" telegram:7  slack:U8 ") == ("telegram:7", "slack:U8")
+    assert read_people("") == ()
 
 
 def test_a_known_provider_is_found_behind_a_name_that_is_nearly_its_own() -> None:

@@ -79,6 +79,29 @@ def test_a_file_or_a_variable_can_be_named(home: Path, monkeypatch: pytest.Monke
     assert load({"ROOST_HOME": str(home), "MY_KEY": KEY}).settings.session.dm_scope == "per-peer"
 
 
+def test_channels_are_set_up_without_a_word_and_what_they_need_is_said(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [
+        "--channel",
+        "telegram",
+        "--channel",
+        "slack=open",
+        "--allow",
+        "telegram:8",
+        "--owner",
+        "telegram:7",
+    ]
+    assert main(["onboard", *given]) == 0
+    assert "nothing comes without an adapter" in capsys.readouterr().out
+    found = load({"ROOST_HOME": str(home)}).settings.channels
+    assert {name: str(one.dm_policy) for name, one in found.items()} == {
+        "telegram": "allowlist",
+        "slack": "open",
+    }
+    assert found["telegram"].allow_from == ("8", "7")
+
+
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
@@ -86,6 +109,8 @@ def test_a_file_or_a_variable_can_be_named(home: Path, monkeypatch: pytest.Monke
         (["--provider", "ollama"], "--model"),
         (["--provider", "openai", "--api-key-stdin"], "empty"),
         (["--owner", "nobody"], "telegram:12345"),
+        (["--allow", "nobody"], "telegram:12345"),
+        (["--channel", "telegram=all"], "choose pairing or allowlist"),
         (["--provider", "mine", "--model", "m"], "--base-url"),
         (["--provider", "antropic"], "did you mean anthropic?"),
         (["--provider", "a/b"], "letters, digits"),
@@ -112,16 +137,26 @@ def test_on_a_terminal_it_asks_what_cannot_be_guessed(home: Path) -> None:
             ("Model [gpt-5]: ", ""),
             ("(not shown): ", KEY),
             ("[owner-main]: ", "per-peer"),
+            ("Of a chat service nothing comes without an adapter", None),
+            ("Channels: ", "telegram slack"),
+            ("On telegram [allowlist]: ", ""),
+            ("On slack [allowlist]: ", "none"),
+            ("is none of them", None),
+            ("On slack [allowlist]: ", "disabled"),
+            ("Others: ", "telegram:8"),
             ("You: ", "telegram:7"),
         ):
             terminal.shows(question)
-            terminal.types(f"{answer}\n")
+            if answer is not None:
+                terminal.types(f"{answer}\n")
         terminal.shows("roost chat")
         assert terminal.ends() == 0
     assert KEY not in terminal.text
     found = load({"ROOST_HOME": str(home)}).settings
     assert (found.session.dm_scope, found.agents.default.model.primary) == ("per-peer", "openai/gpt-5")
-    assert found.channels["telegram"].allow_from == ("7",)
+    assert found.channels["telegram"].dm_policy == "allowlist"
+    assert found.channels["telegram"].allow_from == ("8", "7")
+    assert found.channels["slack"].dm_policy == "disabled"
 
 
 def test_on_a_terminal_it_asks_where_an_endpoint_of_ones_own_is_and_for_its_key(home: Path) -> None:
@@ -132,6 +167,7 @@ def test_on_a_terminal_it_asks_where_an_endpoint_of_ones_own_is_and_for_its_key(
             ("Where it is reached [http://127.0.0.1:8000/v1]: ", ""),
             ("Model: ", "m"),
             ("Key for mine (not shown; empty for a server without keys): ", KEY),
+            ("Channels: ", ""),
         ):
             terminal.shows(question)
             terminal.types(f"{answer}\n")
@@ -162,6 +198,7 @@ def test_on_a_terminal_an_answer_that_cannot_be_used_is_asked_for_again_with_the
             ("[owner-main]: ", "all"),
             ("none of them", None),
             ("[owner-main]: ", ""),
+            ("Channels: ", ""),
             ("You: ", "me"),
             ("write telegram:12345", None),
             ("You: ", "telegram:7 slack:U8"),
@@ -188,6 +225,7 @@ def test_on_a_terminal_a_name_that_was_mistyped_is_mended(home: Path) -> None:
             ("(not shown): ", ""),
             ("the key is empty", None),
             ("(not shown): ", KEY),
+            ("Channels: ", ""),
         ):
             terminal.shows(question)
             if answer is not None:

@@ -33,6 +33,34 @@ def test_people_who_share_a_session_are_reported_with_the_setting(
     assert out.startswith("warn ")
 
 
+TELEGRAM = '"telegram": {"groupPolicy": "disabled", "allowFrom": '
+
+
+@pytest.mark.requirement("D34")
+@pytest.mark.parametrize(
+    ("document", "found"),
+    [
+        (f'{{"commands": {{"ownerAllowFrom": ["telegram:1"]}}, "channels": {{{TELEGRAM}["2"]}}}}}}', True),
+        (f'{{"channels": {{{TELEGRAM}["1"]}}, "discord": {{"allowFrom": ["2"]}}}}}}', True),
+        (
+            f'{{"session": {{"scope": "global", "dmScope": "per-peer"}}, "channels": {{{TELEGRAM}["1", "2"]}}}}}}',
+            True,
+        ),
+        (f'{{"channels": {{{TELEGRAM}["1", "telegram:1"]}}}}}}', False),
+    ],
+    ids=["the owner and another", "two channels", "global scope", "one person twice"],
+)
+def test_whoever_shares_direct_messages_with_another_is_reported(
+    home: Path, capsys: pytest.CaptureFixture[str], document: str, *, found: bool
+) -> None:
+    config = home / "roost.json"
+    config.write_text(document)
+    config.chmod(0o600)
+    assert main(["security", "audit", "--json"]) == 0
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert any("session_collision" in one["checkId"] for one in findings) is found
+
+
 def test_what_is_critical_fails_until_it_is_fixed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = home / "roost.json"
     config.write_text("{}")

@@ -59,6 +59,24 @@ def test_beyond_loopback_a_certificate_is_enough_for_the_audit(tmp_path: Path) -
     assert "gateway.bind_clear_text" not in {one.id for one in found}
 
 
+@pytest.mark.requirement("S26")
+@pytest.mark.parametrize(
+    ("listening", "clear"),
+    [
+        ((), False),
+        (("ws://127.0.0.1:1", "ws://[::1]:2"), False),
+        (("ws://127.0.0.1:1", "ws://0.0.0.0:2"), True),
+        (("wss://0.0.0.0:2",), False),
+        (("wss://0.0.0.0:2", "ws://10.0.0.7:2"), True),
+    ],
+)
+def test_where_a_gateway_listens_counts_whatever_the_file_says(
+    tmp_path: Path, listening: tuple[str, ...], *, clear: bool
+) -> None:
+    found = audit(exposure(settings(tmp_path), listening))
+    assert ("gateway.bind_clear_text" in {one.id for one in found}) is clear
+
+
 def test_hooks_with_the_owners_token_are_seen(tmp_path: Path) -> None:
     token = "one-token-for-everything-here"
     hooks = {"enabled": True, "token": token, "allowedAgentIds": ["*"], "allowRequestSessionKey": True}
@@ -75,11 +93,13 @@ def test_each_account_is_a_door_and_what_is_off_is_none(tmp_path: Path) -> None:
     }
     bindings = [{"agentId": "main", "match": {"channel": "signal"}, "session": {"dmScope": "main"}}]
     session = {"dmScope": "per-peer"}
-    doors = exposure(settings(tmp_path, channels=channels, bindings=bindings, session=session)).doors
-    assert {(one.channel, one.account): (one.dm_policy, one.scope) for one in doors} == {
-        ("telegram", "a"): (DmPolicy.OPEN, DmScope.PER_PEER),
-        ("signal", None): (DmPolicy.PAIRING, DmScope.MAIN),
+    view = exposure(settings(tmp_path, channels=channels, bindings=bindings, session=session))
+    assert {(one.channel, one.account): one.policy.dm_policy for one in view.doors} == {
+        ("telegram", "a"): DmPolicy.OPEN,
+        ("signal", None): DmPolicy.PAIRING,
     }
+    assert view.routing.dm_scope is DmScope.PER_PEER
+    assert [one.dm_scope for one in view.routing.bindings] == [DmScope.MAIN]
 
 
 def test_owners_who_are_named_by_an_id_alone_are_told_apart(tmp_path: Path) -> None:

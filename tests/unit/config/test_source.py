@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from roost.config.problems import ConfigRefused
+from roost.config.settings import Settings
 from roost.config.source import ConfigSource, Loaded, from_environment, load
 from roost.core.secrets import Secret
 
@@ -210,3 +211,29 @@ def test_the_process_environment_is_read_in_one_place() -> None:
 def test_importing_the_package_does_not_import_the_settings() -> None:
     code = "import sys, roost; sys.exit(sum(name.startswith(('pydantic', 'roost.config')) for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_the_command_line_says_holds_when_the_file_is_read_again(tmp_path: Path) -> None:
+    def change(settings: Settings) -> Settings:
+        flagged = settings.gateway.model_copy(update={"dangerously_allow_clear_text": True})
+        return settings.model_copy(update={"gateway": flagged})
+
+    told = load({"ROOST_HOME": str(tmp_path)}).with_change(change)
+    (tmp_path / "roost.json").write_text("{ session: { dmScope: 'per-peer' } }")
+    again = told.read_again()
+    assert again.settings.session.dm_scope == "per-peer"
+    for one in (told, again, again.read_again()):
+        assert one.settings.gateway.dangerously_allow_clear_text
+        assert [str(remark.path) for remark in one.warnings] == ["gateway.dangerouslyAllowClearText"]
+
+
+def test_a_key_of_the_certificate_that_others_can_read_is_remarked_on(tmp_path: Path) -> None:
+    text = '{ gateway: { tls: { cert: "cert.pem", key: "key.pem" } } }'
+    assert _load(tmp_path, text).warnings == ()
+    key = tmp_path / "key.pem"
+    key.touch(mode=0o600)
+    assert _load(tmp_path, text).warnings == ()
+    key.chmod(0o640)
+    assert [str(one) for one in _load(tmp_path, text).warnings] == [
+        f"{key} can be read by others: chmod 600 {key}"
+    ]
