@@ -32,7 +32,7 @@ def refusal(operation: Operation, caller: Caller, denied: Denied, target: str, a
 
 def is_news(denial: Denial, noted: Iterable[Denial]) -> bool:
     """Whether none of those that were `noted` says the same already."""
-    return all(denial.at - one.at >= REPEATED_MS for one in noted)
+    return all(one.rule != denial.rule or denial.at - one.at >= REPEATED_MS for one in noted)
 
 
 def _session(caller: Caller) -> SessionKey | None:

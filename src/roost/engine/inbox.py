@@ -214,12 +214,13 @@ class Inbox:
         )
 
     async def _note(self, denial: Denial) -> None:
-        """That a group talks past the agent is noted once an hour, not with every message."""
-        if denial.caller is not None:
-            same = DenialQuery(caller=denial.caller, operation=denial.operation)
-            if not is_news(denial, await self._store.denials(1, same)):
-                return
-        await self._store.record_denial(denial)
+        """That a group talks past the agent, or that somebody is not let in, is noted once an hour, not with every message."""
+        if denial.caller is None:
+            same = DenialQuery(operation=denial.operation, told=denial.principal, at_door=True)
+        else:
+            same = DenialQuery(operation=denial.operation, caller=denial.caller)
+        if is_news(denial, await self._store.denials(1, same)):
+            await self._store.record_denial(denial)
 
     def _denial(
         self, envelope: Envelope, decision: Refused | PairingRequired, group: SessionKey | None

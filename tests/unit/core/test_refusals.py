@@ -61,3 +61,4 @@ def test_what_was_noted_within_the_hour_is_no_news() -> None:
     assert is_news(noted, ())
     assert not is_news(replace(noted, at=NOON + REPEATED_MS - 1), (noted,))
     assert is_news(replace(noted, at=NOON + REPEATED_MS), (noted,))
+    assert is_news(replace(noted, rule="another"), (noted,))

@@ -102,6 +102,28 @@ async def test_talk_past_the_agent_is_noted_once_an_hour_in_each_group(scene: Sc
     assert noted == [(key, "requireMention") for key in (one, two, one)]
 
 
+async def test_a_stranger_is_noted_once_an_hour_and_again_where_another_rule_turns_them_away(scene: Scene) -> None:
+    async def knock(name: str) -> None:
+        stranger = replace(dm("let me in", "e1"), sender=Sender(id=name))
+        assert isinstance(await inbox(scene).receive(stranger), TurnedAway)
+
+    scene.rules = replace(scene.rules, doors={})
+    for name in ("eve", "eve", "mallory", "eve"):
+        await knock(name)
+    scene.rules = replace(scene.rules, doors={"loopback": ChannelPolicy(dm_policy=DmPolicy.DISABLED)})
+    await knock("eve")
+    scene.clock.advance(REPEATED_MS)
+    await knock("eve")
+    noted = [(one.principal.id, one.rule) for one in reversed(await scene.store.denials(10))]
+    pairing, shut = "dmPolicy=pairing", "dmPolicy=disabled"
+    assert noted == [
+        ("loopback:eve", pairing),
+        ("loopback:mallory", pairing),
+        ("loopback:eve", shut),
+        ("loopback:eve", shut),
+    ]
+
+
 async def test_a_message_that_comes_again_is_the_first_one(scene: Scene) -> None:
     first = await received(scene, dm("hi", "e1"))
     again = await received(scene, dm("hi", "e1"))
