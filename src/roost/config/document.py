@@ -69,4 +69,6 @@ def _filled_text(text: str, loc: Loc, environ: Mapping[str, str], document: Docu
     filled = _REFERENCE.sub(replace, text)
     if _HALF.search(filled):
         document.refuse(loc, "the text holds half a character, a lone surrogate")
+    if "\0" in filled:
+        document.refuse(loc, "the text holds a null character, with which no path and no name goes on")
     return filled

@@ -102,7 +102,9 @@ async def test_talk_past_the_agent_is_noted_once_an_hour_in_each_group(scene: Sc
     assert noted == [(key, "requireMention") for key in (one, two, one)]
 
 
-async def test_a_stranger_is_noted_once_an_hour_and_again_where_another_rule_turns_them_away(scene: Scene) -> None:
+async def test_a_stranger_is_noted_once_an_hour_and_again_where_another_rule_turns_them_away(
+    scene: Scene,
+) -> None:
     async def knock(name: str) -> None:
         stranger = replace(dm("let me in", "e1"), sender=Sender(id=name))
         assert isinstance(await inbox(scene).receive(stranger), TurnedAway)
