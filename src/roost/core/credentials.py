@@ -336,33 +336,3 @@ _IN_CONTEXT = (
 )
 
 RULES: tuple[Rule, ...] = (*_SELF_NAMED, *_SHAPED, *_IN_CONTEXT)
-
-_SECRET_FIELDS = frozenset(
-    [
-        "authorization",
-        "proxyauthorization",
-        "cookie",
-        "setcookie",
-        "token",
-        "accesstoken",
-        "authtoken",
-        "refreshtoken",
-        "idtoken",
-        "bearertoken",
-        "bottoken",
-        "apptoken",
-        "gatewaytoken",
-        "sessiontoken",
-        "apitoken",
-        "pat",
-        "privatekey",
-        "accesskey",
-    ]
-)
-_SECRET_ENDINGS = ("password", "passwd", "passphrase", "secret", "apikey", "secretkey", "secretaccesskey")
-
-
-def is_secret_field(name: str) -> bool:
-    """Whether a field of this name holds a secret, whatever it looks like."""
-    plain = name.lower().replace("_", "").replace("-", "")
-    return plain in _SECRET_FIELDS or plain.endswith(_SECRET_ENDINGS)

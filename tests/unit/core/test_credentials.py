@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from roost.core.credentials import RULES, Check, Rule, is_secret_field
+from roost.core.credentials import RULES, Check, Rule
 from tests.credentials import mixed
 
 
@@ -41,27 +41,3 @@ def test_a_rule_accepts_what_its_check_asks_for() -> None:
     assert not accepts(Check.MIXED, "hunter")
     assert accepts(Check.RANDOM, mixed(20))
     assert not accepts(Check.RANDOM, "hunter2hunter2hunter2")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "password",
-        "dbPassword",
-        "client_secret",
-        "X-Api-Key",
-        "apiKey",
-        "Authorization",
-        "token",
-        "auth-token",
-    ],
-)
-def test_a_field_can_be_a_secret_by_its_name(name: str) -> None:
-    assert is_secret_field(name)
-
-
-@pytest.mark.parametrize(
-    "name", ["key", "maxTokens", "nextPageToken", "path", "secretary", "authorization_url"]
-)
-def test_a_field_of_another_name_is_not_a_secret(name: str) -> None:
-    assert not is_secret_field(name)

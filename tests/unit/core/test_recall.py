@@ -259,6 +259,13 @@ def test_no_kind_of_credential_leaves_by_any_role() -> None:
             {"argv": ["run", f"--key={MASKED}", 1, None, True]},
         ),
         ({KEY: 1}, {MASKED: 1}),
+        ({"password": 12345678, "pin": 4711}, {"password": "***", "pin": 4711}),
+        (
+            {"token": {"value": "hunter", KEY: [1.5, {"a": "hunter"}], "sent": True, "kind": None}},
+            {"token": {"value": "***", MASKED: ["***", {"a": "***"}], "sent": True, "kind": None}},
+        ),
+        ({"authorization": ["Bearer hunter"]}, {"authorization": ["***"]}),
+        ({"token": {"name": "$TOKEN", "value": "{hunter"}}, {"token": {"name": "$TOKEN", "value": "***"}}),
     ],
 )
 def test_secrets_in_tool_arguments_are_masked_by_look_and_by_name(
@@ -269,8 +276,10 @@ def test_secrets_in_tool_arguments_are_masked_by_look_and_by_name(
     assert page.content_redacted
 
 
-@pytest.mark.parametrize("value", ["$TOKEN", "${TOKEN}", "<token>", "", "***"])
-def test_a_reference_to_a_secret_is_shown(value: str) -> None:
+@pytest.mark.parametrize(
+    "value", ["$TOKEN", "${TOKEN}", "{{secret:a.b}}", "$(pass show x)", "<token>", "", "***", None]
+)
+def test_a_reference_to_a_secret_is_shown(value: str | None) -> None:
     page = read(called({"token": value}))
     assert tool_calls(only(page))[0].arguments == {"token": value}
     assert not page.content_redacted
