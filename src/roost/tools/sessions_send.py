@@ -262,12 +262,16 @@ class SessionsSend:
             case ExchangeState.REPLIED:
                 fields |= {"status": "ok", **self._reply(exchange.first_reply or "")}
             case ExchangeState.FAILED | ExchangeState.EXPIRED:
-                fields |= {"status": "error", "error": exchange.error, "sentBeforeError": True}
+                fields |= {"status": "error", **self._error(exchange.error or ""), "sentBeforeError": True}
             case _ if wait_ms:
                 fields |= {"status": "timeout", "error": _still(exchange, wait_ms), "sentBeforeError": True}
             case _:
                 fields |= {"targetDisposition": "queued"}
         return told(compact(fields), is_error=fields["status"] == "error", details=_details(fields))
+
+    def _error(self, error: str) -> JsonObject:
+        shown, redacted = redact(error, self._scanner)
+        return {"error": shown, **({"contentRedacted": True} if redacted else {})}
 
     def _reply(self, reply: str) -> JsonObject:
         shown, redacted = redact(reply, self._scanner)

@@ -3,7 +3,7 @@
 import pytest
 
 from roost.core.entries import Entry
-from roost.core.messages import Text, ToolResult, text_of
+from roost.core.messages import AssistantMessage, Text, ToolCall, ToolResult, text_of, tool_calls
 from roost.core.recall import NOTE_OMITTED, RecallOptions, recall
 from roost.scanners.stdlib import StdlibScanner
 
@@ -39,3 +39,10 @@ def test_where_there_is_no_note_nothing_is_omitted() -> None:
     told = [text_of(one.message) for one in page.messages]
     assert told == ["`message` is too long.", '{"status":"yielded"}', '{"message":"Hi"}']
     assert not page.metadata_omitted
+
+
+def test_the_note_of_another_tool_is_no_yield_note() -> None:
+    call = ToolCall(id="c1", name="send", arguments={"message": "Hi"})
+    called = Entry(session_id="s", seq=1, id="e", body=AssistantMessage(content=(call,), at=1))
+    (told,) = recall((called,), OPTIONS).messages
+    assert tool_calls(told.message) == (call,)

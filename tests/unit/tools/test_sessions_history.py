@@ -15,7 +15,7 @@ from roost.core.messages import (
     ToolCall,
     ToolResult,
 )
-from roost.core.recall import OMITTED, PAGE_BYTES
+from roost.core.recall import OMITTED, PAGE_BYTES, TRUNCATED
 from roost.core.tools import ToolTraits
 from roost.core.visibility import SANDBOX_TEXT, Level
 from roost.testing.builders import MAIN, answered, called, returned, said
@@ -243,8 +243,35 @@ async def test_what_no_run_has_read_yet_stands_beside_the_newest_page_masked_and
     found = await read(house)
     first, *others = found["pendingInputs"]
     assert (first["role"], KEY in first["content"], "the key is" in first["content"]) == ("user", False, True)
-    assert [len(one["content"]) for one in others] == [PENDING_CHARS] * len(others)
-    assert 0 < len(compact(found["pendingInputs"])) <= PENDING_BYTES
-    assert found["bytes"] + len(compact(found["pendingInputs"])) <= PAGE_BYTES
+    assert [one["content"] for one in others] == [f"{'y' * PENDING_CHARS}\n{TRUNCATED}"] * len(others)
+    pending = len(compact(found["pendingInputs"]).encode())
+    assert 0 < pending <= PENDING_BYTES
+    assert found["bytes"] == len(compact(found["messages"]).encode()) + pending <= PAGE_BYTES
     older = await read(house, cursor=found["nextCursor"])
     assert "pendingInputs" not in older
+
+
+@pytest.mark.requirement("D56")
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        (["Hi"], set()),
+        (["y" * PENDING_CHARS], set()),
+        (["y" * (PENDING_CHARS + 1)], {"contentTruncated", "truncated"}),
+        ([f"the key is {KEY}"], {"contentRedacted"}),
+        (["y" * 900] * 9, {"droppedMessages", "truncated"}),
+        (["😀" * PENDING_CHARS], {"droppedMessages", "truncated"}),
+    ],
+    ids=["plain", "long", "cut", "masked", "many", "wide"],
+)
+async def test_the_flags_tell_what_was_done_to_what_no_run_has_read_yet(
+    house: House, texts: list[str], told: set[str]
+) -> None:
+    await house.open(MAIN, said("a", "Hi"))
+    await house.hear(MAIN, *texts)
+    found = await read(house)
+    pending = found.get("pendingInputs")
+    assert flags(found) == told
+    assert found["bytes"] == len(compact(found["messages"]).encode()) + (
+        len(compact(pending).encode()) if pending else 0
+    )
