@@ -1,11 +1,16 @@
 """Credentials of every kind, put together here so that no file holds one, and texts that only resemble them."""
 
+import json
+import random
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle, islice
 
 _MIXED = "a7Kd9Qm2Xz4Rb8Lw3Tn6Vp1Yc5Hj0Sf"
 _HEX = "3f9a1c7e5b2d8046"
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+DIGITS = "12345678901234567890"
 
 
 def mixed(length: int) -> str:
@@ -58,7 +63,6 @@ def in_context() -> Iterator[Planted]:
     key, uuid = mixed(32), f"{hexadecimal(8)}-9b1c-4d2e-8f3a-{hexadecimal(12)}"
     pem = "\n".join(mixed(64) for _ in range(8))
     yield Planted(f"-----BEGIN RSA PRIVATE KEY-----\n{pem}\n-----END RSA PRIVATE KEY-----", pem)
-    yield Planted(f"-----BEGIN OPENSSH PRIVATE KEY-----\n{pem}", pem)
     yield Planted('{"key": "-----BEGIN PRIVATE KEY-----\\n' + mixed(200) + '\\n-----END"}', mixed(200))
     for scheme in ("Bearer", "Basic", "Bot", "token", "ApiKey"):
         yield Planted(f"Authorization: {scheme} {mixed(20)}", mixed(20))
@@ -66,6 +70,7 @@ def in_context() -> Iterator[Planted]:
         yield Planted(f"curl -H 'authorization: {scheme} {mixed(20)}' https://x.test", mixed(20))
     yield Planted(f"Authorization: {key}", key)
     yield Planted(f"Authorization: Hawk {key}", key)
+    yield Planted(f"Authorization: Custom {LETTERS}", LETTERS)
     yield Planted(f"she sent bearer {key}, then left", key)
     for header in (
         "X-Api-Key",
@@ -76,17 +81,23 @@ def in_context() -> Iterator[Planted]:
         "X-Roost-Gateway-Token",
     ):
         yield Planted(f"{header}: {key}", key)
+        yield Planted(f"{header}: {LETTERS}", LETTERS)
+        yield Planted(f"{header}: {DIGITS}", DIGITS)
+    for header in ("X-Api-Key", "X-Hook-Token", "PRIVATE-TOKEN"):
+        yield Planted(f"{header}: hunter", "hunter")
+        yield Planted(f'{{"{header}": "hunter"}}', "hunter")
     for scheme in ("https", "wss", "ftp", "postgres", "mysql", "mongodb+srv", "redis", "amqp"):
         yield Planted(f"{scheme}://ann:hunter2@db.test:5432/app", "hunter2")
     yield Planted("redis://:hunter2@cache.test", "hunter2")
+    for password in ("pa/ss", "p@ss", "p@ss@word", "12a/34x", "4711"):
+        yield Planted(f"postgres://ann:{password}@db.test/app", password)
+    yield Planted("imap://ann@x.test:hunter@mail.test", "hunter")
     for name in ("access_token", "api_key", "apikey", "token", "client_secret", "password"):
         yield Planted(f"https://x.test/cb?a=1&{name}={mixed(12)}&b=2", mixed(12))
     yield Planted(f"https://x.test/blob?X-Amz-Signature={hexadecimal(64)}", hexadecimal(64))
     yield Planted(f"grant_type=refresh&refresh_token={key}", key)
     yield Planted(f"client_secret={key}&grant_type=code", key)
-    for flag in ("--token", "--password", "--api-key", "--client-secret"):
-        yield Planted(f"deploy {flag} {mixed(12)} --now", mixed(12))
-        yield Planted(f'deploy {flag}="{mixed(12)}" --now', mixed(12))
+    yield from _behind_flags()
     yield Planted('{"cardNumber": "4111 1111 1111 1111"}', "4111 1111 1111 1111")
     yield Planted('{"cvc":"123"}', "123")
     yield Planted(f"aws_secret_access_key = {mixed(40)}", mixed(40))
@@ -104,6 +115,56 @@ def in_context() -> Iterator[Planted]:
     yield Planted('{\\"password\\": \\"hunter2\\"}', "hunter2")
     yield Planted("the password: hunter2.", "hunter2")
     yield Planted("FOO_TOKEN=abc123", "abc123")
+
+
+def _behind_flags() -> Iterator[Planted]:
+    for flag in ("--token", "--password", "--api-key", "--client-secret"):
+        yield Planted(f"deploy {flag} {mixed(12)} --now", mixed(12))
+        yield Planted(f'deploy {flag}="{mixed(12)}" --now', mixed(12))
+        for value in (LETTERS, DIGITS, "hunter", "welcome", "a=b/c:d", "correcthorsebattery"):
+            yield Planted(f"deploy {flag} {value} --now", value)
+            yield Planted(f"deploy {flag}={value} --now", value)
+            yield Planted(f'["deploy", "{flag}", "{value}"]', value)
+        yield Planted(f'deploy {flag} "is it me" --now', "is it me")
+        yield Planted(f"deploy {flag}='say \"hi\"' --now", 'say "hi"')
+        yield Planted(f'{{"command": "deploy {flag} \\"open sesame\\" --now"}}', "open sesame")
+    yield Planted("pg --db-password hunter -h db", "hunter")
+    yield Planted("ask --openai-api-key hunter -v", "hunter")
+
+
+_HEADS = (
+    ("RSA PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123456789ABCDEF0123456789ABCDEF\n\n"),
+    ("PGP PRIVATE KEY BLOCK", "Version: GnuPG v2.0.22 (GNU/Linux)\n\n"),
+    ("PGP PRIVATE KEY BLOCK", "Comment: of Ann's - see https://x.test/\nVersion: 2\n\n"),
+    ("OPENSSH PRIVATE KEY", ""),
+    ("PRIVATE KEY", ""),
+)
+_MARGINS = (
+    "", "> ", "| ", "# ", "+ ", "- ", "-", " * ", "  {} | ", "{}\t", "{}: ", "key.pem:{}:", "key.pem-{}-", "│ ", "12:00:01 app[1]: ",
+)  # fmt: skip
+
+
+def key_lines() -> tuple[str, ...]:
+    """What a private key holds, line by line."""
+    drawn = random.Random(7)
+    return tuple(b64encode(b"0\x82\x04" * (row == 0) + drawn.randbytes(45)).decode() for row in range(8))
+
+
+def private_keys() -> Iterator[str]:
+    """Texts with the lines of a key, as programs show them; the last ones end before the key does."""
+    body = "\n".join(key_lines())
+    whole = [f"-----BEGIN {name}-----\n{head}{body}" for name, head in _HEADS]
+    ended = [f"{key}\n-----END {name}-----" for key, (name, _) in zip(whole, _HEADS, strict=True)]
+    for key in (*ended, *whole):
+        for margin in _MARGINS:
+            yield "\n".join(margin.format(row) + line for row, line in enumerate(key.split("\n"), 98))
+        yield key.replace("\n", "\r\n")
+        yield key.replace("\n", " ")
+        yield json.dumps(key)
+        yield json.dumps(json.dumps({"key": key}))
+        yield json.dumps(key).replace("/", "\\/")
+    yield "-----BEGIN EC PRIVATE KEY-----\nMHcCAQ\nEEIAbc\n-----END EC PRIVATE KEY-----"
+    yield f"-----BEGIN PRIVATE KEY-----\n{key_lines()[0][:7]}"
 
 
 INNOCENT = (
@@ -126,6 +187,23 @@ INNOCENT = (
     "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYDVQQGEwJJ\n-----END CERTIFICATE-----",
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
     "Authorization: required. Authorization = see the chapter on access.",
+    "a file starts with -----BEGIN PRIVATE KEY----- and ends with -----END PRIVATE KEY-----.",
+    "grep for `-----BEGIN RSA PRIVATE KEY-----` in the repository, and tell me.",
+    "this line:\n-----BEGIN PRIVATE KEY-----\nwas added in 3f9a1c7e5b2d80463f9a1c7e5b2d80463f9a1c7e, and is to go from src/keys/reader.py",
+    'KEY = f"-----BEGIN RSA PRIVATE KEY-----\\n{pem}\\n-----END RSA PRIVATE KEY-----"',
+    "-----BEGIN OPENSSH PRIVATE KEY-----\n...\n-----END OPENSSH PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----\n<your key here>\n-----END PRIVATE KEY-----",
+    "X-Api-Key: required. The X-Auth-Token header is missing, and X-Api-Key: <key> too.",
+    '"X-Api-Key": settings.api_key, "access-token": getAccessTokenFromRequest(request)',
+    "Authorization: role-based-access-control-of-everybody",
+    "http://localhost:8080/a@b http://[::1]:8080/a@b https://registry.test:4873/@scope/pkg ssh://git@host:org/repo@v1",
     "eyJ is how base64 of an object begins, e.g. eyJhIjoxfQ in a cursor; sk- and ghp_ are prefixes.",
 )
 """Texts that hold no secret at all."""
+
+PROSE_ABOUT = (
+    "{} is required", "the {} flag", "Use {}, or ask.", "{} must not be empty.", "either {} or a file", "with {} set",
+    "{}: what to type", "usage: x [{} TOKEN]", "{} YOUR_API_KEY", "{} <value>", "{} $VALUE", "{} ${{VALUE}}", "{} ...", "{} …",
+    "{} (see below)", "`{}` says who", "{}-file path", "{}\nnext line", "{} --json", "{} -v",
+)  # fmt: skip
+"""What people write about a flag that is followed by a secret where it is used."""

@@ -3,23 +3,26 @@
 import json
 import random
 import string
+from base64 import b64encode
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from roost.core.credentials import RULES
-from roost.core.redaction import Prescanned, SecretScanner, redact
+from roost.core.likeness import looks_like_a_value
+from roost.core.redaction import Prescanned, SecretScanner, mask, redact
 from roost.scanners.re2 import Re2Scanner
 from roost.scanners.stdlib import StdlibScanner
-from tests.credentials import INNOCENT, Planted, bare, in_context
+from tests.credentials import INNOCENT, PROSE_ABOUT, Planted, bare, in_context, key_lines, private_keys
 from tests.growth import grows_linearly
 from tests.scale import count, examples
 
 SCANNERS: dict[str, SecretScanner] = {"re2": Re2Scanner(), "stdlib": StdlibScanner()}
 BARE = bare()
 CONTEXT = tuple(in_context())
+FLAGS = ("--token", "--password", "--api-key", "--client-secret")
 
 CARRIERS: dict[str, Callable[[str], str]] = {
     "alone": lambda secret: secret,
@@ -32,7 +35,20 @@ CARRIERS: dict[str, Callable[[str], str]] = {
 }
 
 ANCHORS = sorted({anchor for rule in RULES for anchor in rule.anchors})
-MARKS = (*"=:\"' \n.@/&?-_\\$<{(é数…*", "***", "=>", "Bearer ", "123456789", "a1B2c3D4e5F6g7H8i9J0k1L2")
+MARKS = (
+    "-----BEGIN PRIVATE KEY-----",
+    "-----END",
+    "MIIE",
+    "--token ",
+    "x-api-key: ",
+    "is",
+    *"=:\"' \n.@/&?-_\\$<{(é数…*",
+    "***",
+    "=>",
+    "Bearer ",
+    "123456789",
+    "a1B2c3D4e5F6g7H8i9J0k1L2",
+)
 PIECES = st.sampled_from((*ANCHORS, *BARE.values(), *MARKS))
 
 
@@ -66,6 +82,63 @@ def test_a_credential_is_masked_where_its_surroundings_give_it_away(
     assert planted.secret not in redacted
     assert redacted.startswith("before ")
     assert redacted.endswith("; after")
+
+
+@pytest.mark.requirement("P24")
+def test_a_private_key_is_masked_to_its_end_however_its_lines_are_shown(scanner: SecretScanner) -> None:
+    for text in private_keys():
+        redacted, changed = redact(f"before {text}", scanner)
+        assert changed
+        assert redacted.startswith("before ")
+        assert not [line for line in key_lines() if line[6:-4] in redacted.replace("\\/", "/")], text
+        assert "CAQ" not in redacted
+        assert ("-----END" in text) == redacted.endswith(text[-12:]), text
+
+
+@pytest.mark.requirement("P24")
+@pytest.mark.parametrize("kind", ["PRIVATE KEY", "RSA PRIVATE KEY", "PGP PRIVATE KEY BLOCK"])
+def test_what_stands_behind_the_end_of_a_private_key_is_left_alone(scanner: SecretScanner, kind: str) -> None:
+    body = "\n".join(key_lines())
+    redacted, _ = redact(f"-----BEGIN {kind}-----\n{body}\n-----END {kind}-----\nThat was it.", scanner)
+    assert redacted.endswith(f"-----END {kind}-----\nThat was it.")
+
+
+@settings(max_examples=examples(200, 5_000), deadline=None)
+@given(
+    st.binary(min_size=90, max_size=400),
+    st.integers(40, 80),
+    st.text(alphabet=" >|#*+│0123456789:\t", max_size=8),
+    st.sampled_from(["\n", "\r\n", "\\n", "\\\\n"]),
+)
+def test_a_key_of_any_bytes_and_width_is_masked_behind_any_margin(
+    key: bytes, width: int, margin: str, between: str
+) -> None:
+    body = b64encode(b"0\x82\x01" + key).decode()
+    lines = [body[start : start + width] for start in range(0, len(body), width)]
+    text = between.join(margin + line for line in ("-----BEGIN PRIVATE KEY-----", *lines))
+    for scanner in SCANNERS.values():
+        redacted, _ = redact(text, scanner)
+        assert not [line for line in lines if len(line) > 10 and line[4:-4] in redacted]
+
+
+@pytest.mark.requirement("P24")
+@settings(max_examples=examples(200, 5_000), deadline=None)
+@given(
+    st.sampled_from(FLAGS),
+    st.sampled_from(" ="),
+    st.from_regex(r"[A-Za-z0-9%+.][^\s\"'`…]{0,30}", fullmatch=True),
+)
+def test_whatever_a_flag_that_names_a_secret_is_set_to_is_masked(flag: str, sign: str, value: str) -> None:
+    assume(looks_like_a_value(value))
+    for scanner in SCANNERS.values():
+        redacted, _ = redact(f"run {flag}{sign}{value} --now", scanner)
+        assert redacted == f"run {flag}{sign}{mask(value)} --now"
+
+
+@pytest.mark.parametrize("sentence", PROSE_ABOUT)
+@pytest.mark.parametrize("flag", FLAGS)
+def test_a_sentence_about_a_flag_is_left_alone(scanner: SecretScanner, flag: str, sentence: str) -> None:
+    assert scanner.find(sentence.format(flag)) == []
 
 
 @pytest.mark.parametrize("text", INNOCENT)
@@ -116,7 +189,10 @@ def test_what_is_found_in_a_text_is_found_whatever_stands_around_its_lines(texts
 
 
 HOSTILE: tuple[str, ...] = (
-    "eyJ", "eyJ-", "eyJaaaaaaaa.", "://", "://a:", "://a:b", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "--", "sk-",
+    "eyJ", "eyJ-", "eyJaaaaaaaa.", "://", "://a:", "://a:b", "://a:b/c", "://a@b:c@d", "-----BEGIN ",
+    "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----a ", "-----BEGIN PRIVATE KEY-----Gaaaaaa ",
+    "-----BEGIN PRIVATE KEY-----" + "G" * 39 + " ", "-----BEGIN PRIVATE KEY-----\\n", "--", "sk-", "--token is --token=", "--token ?",
+    '--token "a', "--token 'a", "x-api-key: is ", "x-a-",
     "_token=", "password=", "password=a", "_key=aaaaaaaaaaaaaaaaaaaa", "access_token=aaaaaaaaa.", "--token=a", "&token=",
     "?", "123456:", "M", "authorization: ", 'authorization="a ', "bearer ", "SG.", "AKIA", "pat", " ", "\\", "cvc=1",
 )  # fmt: skip

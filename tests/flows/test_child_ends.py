@@ -8,8 +8,11 @@ import pytest
 from roost.core.leases import Gateway
 from roost.core.messages import ToolResult, UserMessage
 from roost.core.models import FailureKind, ModelRequest
-from roost.engine.rules import Housekeeping
+from roost.core.redaction import mask
+from roost.engine.rules import CommandRules, Housekeeping
+from roost.scanners.stdlib import StdlibScanner
 from roost.testing.scripts import Fail, Hang, Say, Script, Until
+from tests.credentials import mixed
 from tests.flows.nursery import MAIN, Nursery, call, newest, nurseries, results, said_to, spawns, task_of
 from tests.grounds import KINDS, GroundOf
 
@@ -43,6 +46,27 @@ async def test_a_child_that_is_to_be_deleted_is_gone_once_its_end_is_told(nurser
         replies = await nursery.bench.replies(at_least=2)
     assert "Result: done" in replies[1]
     assert await nursery.descendants() == []
+
+
+@pytest.mark.requirement("P24")
+async def test_what_a_chat_is_told_of_a_failure_has_no_secrets_in_it(nursery: Nursery) -> None:
+    key = "sk-" + mixed(30)
+
+    def act(request: ModelRequest) -> Script:
+        if task_of(request) or said_to(request).endswith("fail yourself"):
+            return [Fail(FailureKind.PERMANENT, f"Incorrect API key provided: {key}")]
+        done = isinstance(newest(request), ToolResult)
+        return [Say("Begun.")] if done else spawns("fail")
+
+    nursery.act = act
+    nursery.bench.change(commands=CommandRules(scanner=StdlibScanner()))
+    async with nursery.engine().serving(GATEWAY):
+        await nursery.bench.say("go")
+        await nursery.bench.replies(at_least=2)
+        await nursery.bench.say("fail yourself")
+        _, announced, unanswered = await nursery.bench.replies(at_least=3)
+    for told in (announced, unanswered):
+        assert f"Incorrect API key provided: {mask(key)}" in told
 
 
 @pytest.mark.requirement("D21")

@@ -1,12 +1,14 @@
 """The children of a session as it is shown them: how each stands, and which one a name means."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NewType
 
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.figures import duration
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.redaction import SecretScanner, redact
 from roost.core.runs import Run, RunState
 from roost.core.sessions import Session
 from roost.core.terms import Terms
@@ -112,7 +114,30 @@ class ChildView:
         return ended is None or now - ended <= within_ms
 
 
-def shown(view: ChildView, key: str, now: int) -> JsonObject:
+ReadableChild = NewType("ReadableChild", ChildView)
+"""A view whose words have no secrets in them: only such a one is shown."""
+
+
+def readable(view: ChildView, scanner: SecretScanner) -> ReadableChild:
+    """The same child without secrets in its names, its task and what went wrong with it."""
+
+    def masked(text: str | None) -> str | None:
+        return text and redact(text, scanner)[0]
+
+    session, run, task, terms = view.session, view.run, view.task, view.terms
+    terms = replace(terms, task=masked(terms.task) or "", task_name=masked(terms.task_name))
+    session = session._replace(
+        labels=replace(session.labels, label=masked(session.labels.label)),
+        lineage=replace(session.lineage, terms=terms),
+    )
+    if run.outcome is not None:
+        run = replace(run, outcome=replace(run.outcome, error=masked(run.outcome.error)))
+    if task is not None:
+        task = replace(task, error=masked(task.error))
+    return ReadableChild(replace(view, session=session, run=run, task=task))
+
+
+def shown(view: ReadableChild, key: str, now: int) -> JsonObject:
     """One child as a list has it."""
     ended = view.ended_at(now)
     started = view.run.started_at
@@ -141,7 +166,7 @@ def shown(view: ChildView, key: str, now: int) -> JsonObject:
     return fields
 
 
-def chosen(target: str, views: Sequence[ChildView], now: int) -> tuple[ChildView, ...]:
+def chosen(target: str, views: Sequence[ReadableChild], now: int) -> tuple[ReadableChild, ...]:
     """Those a name means: a number, a run id or the beginning of one, a key, a label, a task name, `last` or `all`."""
     name = " ".join(target.split())
     if not name:
@@ -164,7 +189,7 @@ def chosen(target: str, views: Sequence[ChildView], now: int) -> tuple[ChildView
     return tuple(fitting) or _nobody(name)
 
 
-def _nobody(name: str) -> tuple[ChildView, ...]:
+def _nobody(name: str) -> tuple[ReadableChild, ...]:
     raise NotFound(
         f"there is no sub-agent {name!r} of this session", hint="`subagents` with `list` shows them"
     )

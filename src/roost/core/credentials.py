@@ -4,23 +4,25 @@ A pattern is ASCII, in the subset that RE2 and `re` read alike (no look-around, 
 classes), with exactly one capturing group: the secret. A match begins with one of the rule's anchors; a rule
 without anchors has no fixed beginning. Where two rules match at the same place the earlier one counts.
 
-Trying a rule at every anchor of a hostile text must stay linear: parts that may fail late are bounded, and a
-secret that may be refused by its check holds no `=` or `:` but at its end, so that it holds no other match.
+Trying a rule at every anchor of a hostile text must stay linear: parts that may fail late are bounded or hold no
+further anchor, and a secret that its check may refuse is short, or holds no `=` or `:` but at its end, so that it
+holds no other match.
 """
 
-import math
 import re
-from collections import Counter
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import pairwise
 from typing import assert_never
+
+from roost.core.likeness import looks_like_a_value, looks_mixed, looks_opaque, looks_random
 
 
 class Check(Enum):
     """What a secret must look like beyond its pattern."""
 
     NONE = auto()
+    VALUE = auto()
+    OPAQUE = auto()
     MIXED = auto()
     RANDOM = auto()
 
@@ -39,43 +41,16 @@ class Rule:
         match self.check:
             case Check.NONE:
                 return True
+            case Check.VALUE:
+                return looks_like_a_value(secret)
+            case Check.OPAQUE:
+                return looks_opaque(secret)
             case Check.MIXED:
                 return looks_mixed(secret)
             case Check.RANDOM:
                 return looks_random(secret)
             case _:
                 assert_never(self.check)
-
-
-def looks_mixed(text: str) -> bool:
-    """Whether a text has both letters and digits."""
-    return any(map(str.isdigit, text)) and any(map(str.isalpha, text))
-
-
-def looks_random(text: str) -> bool:
-    """Whether a text looks drawn from a hat: letters and digits that alternate, and little repetition.
-
-    `cache_key_v2` and `getUserById` change between capitals, small letters and digits at their words only.
-    """
-    letters_and_digits = [character for character in text if character.isalnum()]
-    if not looks_mixed(text) or _UUID.fullmatch(text):
-        return False
-    changes = sum(_changes(left, right) for left, right in pairwise(letters_and_digits))
-    return changes >= 0.22 * len(letters_and_digits) and _entropy(text) >= 3.0
-
-
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-
-
-def _changes(left: str, right: str) -> bool:
-    if left.isdigit() or right.isdigit():
-        return left.isdigit() != right.isdigit()
-    return left.islower() and right.isupper()
-
-
-def _entropy(text: str) -> float:
-    """Bits a character, by how often each occurs in the text itself."""
-    return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values())
 
 
 def _tokens(*rows: tuple[str, str, str, int]) -> tuple[Rule, ...]:
@@ -102,6 +77,14 @@ def _named(name: str, names: str, secret: str, *, check: Check = Check.NONE) -> 
 
 
 _IS = r"""\\{0,3}["']?[ \t]{0,4}(?:=>|[:=])[ \t]{0,4}\\{0,3}["']?"""
+_QUOTE = r"""\\{0,3}["']"""
+_HEADER_IS = (
+    rf"(?:{_QUOTE}[ \t]{{0,4}}(?:=>|[:=])[ \t]{{0,4}}{_QUOTE}|[ \t]{{0,4}}[:=][ \t]{{0,4}}(?:{_QUOTE})?)"
+)
+_FLAG = (
+    "--(?i:(?:(?:access|admin|api|app|auth|bot|client|database|db|gateway|git|github|gitlab|http|npm|private|proxy|refresh"
+    "|registry|remote|root|service|session|user|vault)-)?(?:token|password|passwd|passphrase|secret|secret-key)|(?:[a-z0-9]{1,16}-){0,2}api-?key)"
+)
 _ALNUM = "[A-Za-z0-9]"
 _WORD = "[A-Za-z0-9_]"
 _URL = "[A-Za-z0-9_-]"
@@ -110,6 +93,17 @@ _BASE64 = "[A-Za-z0-9+/=_-]"
 _HEX = "[0-9a-fA-F]"
 _OPAQUE = "[A-Za-z0-9._~+/=%-]"
 _UUID_BODY = f"{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}"
+
+# A key says at once what it is, behind whatever its line begins with, or within some twenty words has a line of it.
+_MARGIN = r"[^A-Za-z0-9-]*(?:[nr][^A-Za-z0-9-]+)?(?:[0-9]{1,6}[^A-Za-z0-9-]+)?(?:\\{1,7}[nr])*"
+_KEY_BEGINS = rf"{_MARGIN}(?:[A-Za-z0-9+/=\\]{{18}}|MI[A-I]|MHc|MHQ|MC4|b3Bl|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset):)"
+_KEY_FOLLOWS = (
+    r"(?:(?:-{0,2}[^- \t\r\n])*-{0,2}[ \t\r\n]){0,20}?(?:-{0,2}[^- \t\r\n])*?[G-Z][A-Za-z0-9+/=\\]{39}"
+)
+_TO_ITS_END = "(?:[^-]|-{1,4}[^-]|-{5,}[^-E])*"
+
+_NOT_IN_PLACE = r"""@/ \t\r\n"'<>"""
+"""What ends the part of an address that says who and where; more of it may follow an `@` that is not the last."""
 
 _SELF_NAMED = _tokens(
     ("openai-style", "sk-", _URL, 20),
@@ -193,10 +187,9 @@ _SELF_NAMED = _tokens(
 )
 
 _SHAPED = (
-    Rule(
+    Rule(  # behind its first line up to the next, or to the end; words that only mention that line are no key
         name="private-key",
-        pattern=r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-        r"([A-Za-z0-9+/=\\:,. \t\r\n]{18,}(?:-[A-Za-z0-9][A-Za-z0-9+/=\\:,. \t\r\n]*){0,6})",
+        pattern=rf"-----BEGIN [A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----((?:{_KEY_BEGINS}|{_KEY_FOLLOWS}){_TO_ITS_END})(?:-{{5}}|-{{0,4}}$)",
         anchors=("-----BEGIN ",),
     ),
     Rule(
@@ -229,7 +222,12 @@ _SHAPED = (
     ),
     Rule(
         name="url-password",
-        pattern=r"""://[^ \t\r\n/:@"'<>]*:([^ \t\r\n/@"'<>${][^ \t\r\n/@"'<>]*)@""",
+        pattern=rf"""://[^ \t\r\n/:"'<>]*:([^${{{_NOT_IN_PLACE}][^{_NOT_IN_PLACE}]*(?:@[^?#,{_NOT_IN_PLACE}]*)*)@""",
+        anchors=("://",),
+    ),
+    Rule(  # what begins as a port does is the place of something
+        name="url-password-slashed",
+        pattern=rf"""://[^ \t\r\n/:@"'<>\[]*:([0-9]*[^${{0-9{_NOT_IN_PLACE}](?:/?[^{_NOT_IN_PLACE}])*)@""",
         anchors=("://",),
     ),
 )
@@ -247,7 +245,7 @@ _IN_CONTEXT = (
         pattern=rf"\b(?i:authorization){_IS}(?:[A-Za-z][A-Za-z0-9-]{{1,24}}[ \t]{{1,4}})?([A-Za-z0-9._~+/-]{{20,}}={{0,2}})",
         anchors=("authorization",),
         folded=True,
-        check=Check.MIXED,
+        check=Check.OPAQUE,
     ),
     Rule(
         name="bearer",
@@ -255,11 +253,19 @@ _IN_CONTEXT = (
         anchors=("bearer",),
         folded=True,
     ),
+    Rule(
+        name="own-header",
+        pattern=rf"\b(?i:x-(?:[a-z0-9]{{1,16}}-){{0,3}}(?:api-?key|auth-?key|access-key|token|secret|password)|private-token)"
+        rf"""{_HEADER_IS}([^ \t\r\n"'\\;<${{][^ \t\r\n"'\\;]*)""",
+        anchors=("x-", "private-token"),
+        folded=True,
+        check=Check.VALUE,
+    ),
     _named(
         "token-header",
         "api-key access-token auth-token gateway-token private-token vault-token security-token subscription-key",
         "[A-Za-z0-9._~+/%-]{12,}={0,2}",
-        check=Check.MIXED,
+        check=Check.OPAQUE,
     ),
     _named(
         "aws-secret",
@@ -312,43 +318,21 @@ _IN_CONTEXT = (
         folded=True,
         check=Check.MIXED,
     ),
+    *(
+        Rule(
+            name=f"flag-{name}",
+            pattern=rf"{_FLAG}(?:=|[ \t]{{1,4}}|{_QUOTE},[ \t\r\n]{{0,16}})\\{{0,3}}{quote}"
+            rf"([^{quote}\\\r\n$<{{](?:[^{quote}\\\r\n]|\\[^{quote}\\\r\n])*)\\{{0,3}}{quote}",
+            anchors=("--",),
+        )
+        for name, quote in (("quoted", '"'), ("single-quoted", "'"))
+    ),
     Rule(
         name="flag",
-        pattern=r"--(?i:token|password|passwd|api-?key|secret|client-secret|access-token|auth-token|secret-key)"
-        r"""(?:=|[ \t]{1,4})["']?([^ \t\r\n"'=$<{-][^ \t\r\n"'=]*)""",
+        pattern=rf"""{_FLAG}(?:=|[ \t]{{1,4}})["']?([^ \t\r\n"'`=$<{{(-][^ \t\r\n"'`]*)""",
         anchors=("--",),
-        check=Check.MIXED,
+        check=Check.VALUE,
     ),
 )
 
 RULES: tuple[Rule, ...] = (*_SELF_NAMED, *_SHAPED, *_IN_CONTEXT)
-
-_SECRET_FIELDS = frozenset(
-    [
-        "authorization",
-        "proxyauthorization",
-        "cookie",
-        "setcookie",
-        "token",
-        "accesstoken",
-        "authtoken",
-        "refreshtoken",
-        "idtoken",
-        "bearertoken",
-        "bottoken",
-        "apptoken",
-        "gatewaytoken",
-        "sessiontoken",
-        "apitoken",
-        "pat",
-        "privatekey",
-        "accesskey",
-    ]
-)
-_SECRET_ENDINGS = ("password", "passwd", "passphrase", "secret", "apikey", "secretkey", "secretaccesskey")
-
-
-def is_secret_field(name: str) -> bool:
-    """Whether a field of this name holds a secret, whatever it looks like."""
-    plain = name.lower().replace("_", "").replace("-", "")
-    return plain in _SECRET_FIELDS or plain.endswith(_SECRET_ENDINGS)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, assert_never
 
 from roost.core import toolnames
-from roost.core.credentials import is_secret_field
 from roost.core.entries import Entry
+from roost.core.jsonl import Malformed, read_object
 from roost.core.jsonl_messages import said_to_json
-from roost.core.jsonvalue import JsonObject, JsonValue, in_utf8
+from roost.core.jsonvalue import JsonObject, JsonValue, compact, in_utf8
 from roost.core.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -29,7 +29,8 @@ from roost.core.messages import (
     UserMessage,
 )
 from roost.core.prose import clean
-from roost.core.redaction import Prescanned, SecretScanner, mask, redact
+from roost.core.redaction import Prescanned, SecretScanner, redact
+from roost.core.secretfields import concealed, is_secret_field
 
 TEXT_CHARS = 4_000
 PAGE_BYTES = 81_920
@@ -42,6 +43,7 @@ OMITTED = "[sessions_history omitted: message too large]"
 
 YIELD_TOOL = toolnames.SESSIONS_YIELD
 YIELD_NOTE = "message"
+NOTE_OMITTED = "[private note omitted]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +196,13 @@ _INLINE_DATA = re.compile(
 )
 
 
+def _noteless(told: str) -> str:
+    fields = read_object(told)
+    if isinstance(fields, Malformed):
+        return NOTE_OMITTED
+    return compact({name: value for name, value in fields.items() if name != YIELD_NOTE})
+
+
 class _Reading:
     """One message on its way to a reader, and what was done to it."""
 
@@ -213,7 +222,8 @@ class _Reading:
             case ToolResult():
                 if message.details is not None:
                     self.omitted = True
-                return replace(message, content=self._given(message.content), details=None)
+                content = self._given(self._without_note(message))
+                return replace(message, content=content, details=None)
             case AssistantMessage():
                 return self._assistant(message)
             case _:
@@ -270,11 +280,19 @@ class _Reading:
             self.omitted = True
         return replace(call, arguments=self._fields(arguments, ARGUMENT_DEPTH))
 
+    def _without_note(self, result: ToolResult) -> tuple[UserBlock, ...]:
+        """What a tool gave; the one that yields repeats what its session noted for itself."""
+        if result.tool != YIELD_TOOL or result.is_error:
+            return result.content
+        left = tuple([Text(_noteless(block.text)) for block in result.content if isinstance(block, Text)])
+        self.omitted |= left != result.content
+        return left
+
     def _fields(self, fields: JsonObject, depth: int) -> JsonObject:
         return {
-            self._redacted(name): self._secret(value)
-            if isinstance(value, str) and is_secret_field(name)
-            else self._json(value, depth - 1)
+            self._redacted(name): self._json(
+                self._concealed(value) if is_secret_field(name) else value, depth - 1
+            )
             for name, value in fields.items()
         }
 
@@ -312,11 +330,8 @@ class _Reading:
             self.redacted = True
         return redacted
 
-    def _secret(self, value: str) -> str:
-        """The value of a field that is a secret by its name; a reference to one is none itself."""
-        if value[:1] in {"", "$", "<", "{"}:
-            return self._text(value)
-        masked = mask(value)
-        if masked != value:
+    def _concealed(self, value: JsonValue) -> JsonValue:
+        shown = concealed(value)
+        if shown != value:
             self.redacted = True
-        return masked
+        return shown

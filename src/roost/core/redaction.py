@@ -16,7 +16,7 @@ SHORTEST_EXACT = 6
 SHORTEST_COVERED = 12
 """Configured values shorter than this would mask ordinary words, so they are not looked for."""
 
-_NOTHING = "***"
+NOTHING = "***"
 _ELLIPSIS = "…"
 _HEAD, _TAIL = 6, 4
 _ROUNDS = 8
@@ -49,7 +49,7 @@ def mask(secret: str) -> str:
     """What is shown instead of a secret. A mask is its own mask."""
     if len(secret) == _HEAD + 1 + _TAIL and secret[_HEAD] == _ELLIPSIS:
         return secret
-    return _NOTHING if len(secret) < SHORT else f"{secret[:_HEAD]}{_ELLIPSIS}{secret[-_TAIL:]}"
+    return NOTHING if len(secret) < SHORT else f"{secret[:_HEAD]}{_ELLIPSIS}{secret[-_TAIL:]}"
 
 
 def redact(text: str, scanner: SecretScanner) -> tuple[str, bool]:

@@ -11,6 +11,7 @@ from roost.core.messages import Text, ToolCall
 from roost.core.notices import notice
 from roost.core.redaction import SecretScanner, redact
 from roost.core.runs import Run
+from roost.core.secretfields import concealed, is_secret_field
 from roost.core.sendpolicy import SendPolicy
 from roost.core.sessions import Session, Verbosity
 from roost.core.snapshots import Snapshot
@@ -71,9 +72,13 @@ def tell(
 
 
 def _arguments(arguments: Mapping[str, JsonValue]) -> str:
-    if len(arguments) == 1:
-        return _value(next(iter(arguments.values())))
-    return ", ".join(f"{name}={_value(value)}" for name, value in arguments.items())
+    shown = {
+        name: _value(concealed(value) if is_secret_field(name) else value)
+        for name, value in arguments.items()
+    }
+    if len(shown) == 1:
+        return next(iter(shown.values()))
+    return ", ".join(f"{name}={value}" for name, value in shown.items())
 
 
 def _value(value: JsonValue) -> str:

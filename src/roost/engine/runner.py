@@ -21,6 +21,7 @@ from roost.core.leases import Lease
 from roost.core.messages import AssistantMessage, StopReason, text_of, tool_calls
 from roost.core.previews import RunOver
 from roost.core.queries import LedgerQuery
+from roost.core.redaction import redact
 from roost.core.runs import Outcome, Run, RunKind, RunState
 from roost.core.sessions import Overrides
 from roost.core.snapshots import Advance, RunSnapshot
@@ -208,7 +209,13 @@ class Runner:
         return replace(self._failed(state, error), played=Played(words=words))
 
     def _failed(self, state: RunState, error: RoostError) -> End:
-        return End(outcome=Outcome(state=state, at=self._clock.now(), error=str(error), code=error.code))
+        told = Outcome(state=state, at=self._clock.now(), error=self._reason(error), code=error.code)
+        return End(outcome=told)
+
+    def _reason(self, error: RoostError) -> str:
+        """What others are told of it, such as a requester and his chat: a provider may quote a credential."""
+        scanner = self._book.current.commands.scanner
+        return redact(str(error), scanner)[0] if scanner else str(error)
 
     async def _finish(self, run: Run, end: End) -> RunOver:
         if run.claim is None:

@@ -1,17 +1,24 @@
 """`sessions_history`: what was said in a session, filtered, redacted and bounded, page by page."""
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from roost.core.entries import Entry
 from roost.core.errors import InvalidInput
-from roost.core.jsonl_messages import message_to_json
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
-from roost.core.messages import UserMessage, text_of
+from roost.core.messages import UserMessage
 from roost.core.models import ToolSpec
 from roost.core.queries import HistoryQuery, Position
-from roost.core.recall import MOST_MESSAGES, PAGE_BYTES, PAGE_MESSAGES, RecallOptions
-from roost.core.redaction import SecretScanner, redact
+from roost.core.recall import (
+    MOST_MESSAGES,
+    PAGE_BYTES,
+    PAGE_MESSAGES,
+    RecallOptions,
+    recall,
+    recalled_to_json,
+)
+from roost.core.redaction import SecretScanner
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.visibility import Operation
 from roost.ports import Report
@@ -22,6 +29,17 @@ from roost.tools.readback import ReadBack, read_back
 
 PENDING_BYTES, PENDING_CHARS = 4 << 10, 1_000
 _CURSOR = re.compile(r"([0-9]{1,9})\.([0-9]{1,15})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Waiting:
+    """What was said and not read yet, and what was done to it; `size` counts bytes, of the array too."""
+
+    rows: tuple[JsonObject, ...] = ()
+    size: int = 0
+    dropped: bool = False
+    truncated: bool = False
+    redacted: bool = False
 
 
 class SessionsHistory:
@@ -74,31 +92,33 @@ class SessionsHistory:
         meant = await self._access.find(Operation.HISTORY, arguments.text("sessionKey"), invocation)
         query = HistoryQuery(key=meant.session.key, session_id=meant.session_id, before=before)
         newest = before is None and meant.session_id in (None, meant.session.session_id)
-        waiting = await self._waiting(meant.session.key) if newest else ()
-        room = replace(options, page_bytes=PAGE_BYTES - sum(map(len, map(written, waiting))))
+        waiting = await self._waiting(meant.session.key) if newest else _Waiting()
+        room = replace(options, page_bytes=PAGE_BYTES - waiting.size)
         back = await read_back(self._access.store, query, room)
         page, more = back.page, back.more_before
         told: dict[str, JsonValue] = {
             "sessionKey": self._access.shown(meant.session.key, invocation),
             "sessionId": meant.session_id or meant.session.session_id,
             "count": len(page.messages),
-            "truncated": page.truncated,
-            "droppedMessages": page.dropped_messages,
-            "contentTruncated": page.content_truncated,
-            "contentRedacted": page.content_redacted,
+            "truncated": page.truncated or waiting.dropped or waiting.truncated,
+            "droppedMessages": page.dropped_messages or waiting.dropped,
+            "contentTruncated": page.content_truncated or waiting.truncated,
+            "contentRedacted": page.content_redacted or waiting.redacted,
             "metadataOmitted": page.metadata_omitted,
-            "bytes": page.size,
+            "bytes": page.size + waiting.size,
             "hasMore": more is not None,
             **({} if more is None else {"nextCursor": f"{more.generation}.{more.seq}"}),
-            **({"pendingInputs": waiting} if waiting else {}),
+            **({"pendingInputs": waiting.rows} if waiting.rows else {}),
             **_generations(back),
         }
         return found_rows(told, "messages", page.written)
 
-    async def _waiting(self, key: SessionKey) -> tuple[JsonObject, ...]:
+    async def _waiting(self, key: SessionKey) -> _Waiting:
         """What was said to the session and no run has read yet, oldest first, as much of it as has room."""
-        rows: list[JsonObject] = []
-        room = PENDING_BYTES
+        options = RecallOptions(
+            scanner=self._scanner, text_chars=PENDING_CHARS, page_bytes=PENDING_BYTES, write=written
+        )
+        found = _Waiting()
         for record in await self._access.store.pending_inputs(key):
             said = UserMessage(
                 content=record.inbound.content,
@@ -106,13 +126,17 @@ class SessionsHistory:
                 provenance=record.inbound.provenance,
                 sender=record.inbound.sender_name,
             )
-            text, _ = redact(text_of(said), self._scanner)
-            row = {**message_to_json(said), "id": record.inbound.id, "content": text[:PENDING_CHARS]}
-            room -= len(written(row)) + 1
-            if room < 0:
-                break
-            rows.append(row)
-        return tuple(rows)
+            page = recall((Entry(session_id="", seq=0, id=record.inbound.id, body=said),), options)
+            size = found.size + page.size - (1 if found.rows else 0)
+            if page.dropped_messages or size > PENDING_BYTES:
+                return replace(found, dropped=True)
+            found = _Waiting(
+                rows=(*found.rows, *map(recalled_to_json, page.messages)),
+                size=size,
+                truncated=found.truncated or page.content_truncated,
+                redacted=found.redacted or page.content_redacted,
+            )
+        return found
 
 
 def _position(cursor: str) -> Position | None:

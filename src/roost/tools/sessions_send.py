@@ -262,7 +262,7 @@ class SessionsSend:
             case ExchangeState.REPLIED:
                 fields |= {"status": "ok", **self._reply(exchange.first_reply or "")}
             case ExchangeState.FAILED | ExchangeState.EXPIRED:
-                fields |= {"status": "error", "error": exchange.error, "sentBeforeError": True}
+                fields |= {"status": "error", **self._error(exchange.error or ""), "sentBeforeError": True}
             case _ if wait_ms:
                 fields |= {"status": "timeout", "error": _still(exchange, wait_ms), "sentBeforeError": True}
             case _:
@@ -280,6 +280,10 @@ class SessionsSend:
             asked = await self._access.store.run(a2a.announce_run(exchange))
             status = "done" if asked and asked.outcome and asked.outcome.succeeded else "skipped"
         return {"status": status, "mode": "announce"}
+
+    def _error(self, error: str) -> JsonObject:
+        shown, redacted = redact(error, self._scanner)
+        return {"error": shown, **({"contentRedacted": True} if redacted else {})}
 
     def _reply(self, reply: str) -> JsonObject:
         shown, redacted = redact(reply, self._scanner)

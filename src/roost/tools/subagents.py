@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from roost.core import stopping, toolnames
-from roost.core.childviews import MOST_CHILDREN, RECENT_MS, ChildView, chosen, shown
+from roost.core.childviews import MOST_CHILDREN, RECENT_MS, ChildView, ReadableChild, chosen, readable, shown
 from roost.core.effects import Effects, EndRun, RequestStop
 from roost.core.endings import completes, visible
 from roost.core.errors import InvalidInput
@@ -107,7 +107,7 @@ class Subagents:
 
     # -- seeing --------------------------------------------------------------------------------------
 
-    async def _views(self, invocation: Invocation) -> tuple[ChildView, ...]:
+    async def _views(self, invocation: Invocation) -> tuple[ReadableChild, ...]:
         """Every child that may be seen, in the order in which they were spawned."""
         query = SessionQuery(
             scope=self._access.scope(Operation.LIST, invocation),
@@ -116,36 +116,35 @@ class Subagents:
             limit=MOST_CHILDREN,
         )
         rows = (await self._store.list_sessions(query)).rows
-        views: list[ChildView] = []
+        views: list[ReadableChild] = []
         for row in sorted(rows, key=lambda row: (row.times.created, str(row.key))):
             run = await self._store.run(run_of(row.key))
             if run is not None:
                 at_work = sorted(
                     await self._store.active_runs(row.key), key=lambda one: completes(one) != run.id
                 )
-                views.append(
-                    ChildView(
-                        number=len(views) + 1,
-                        session=row,
-                        run=run,
-                        active=at_work[0] if at_work else None,
-                        task=await self._store.completion(run.id),
-                        below=active(await self._store.completions(row.key)),
-                        tokens=row.counters.input + row.counters.output,
-                    )
+                view = ChildView(
+                    number=len(views) + 1,
+                    session=row,
+                    run=run,
+                    active=at_work[0] if at_work else None,
+                    task=await self._store.completion(run.id),
+                    below=active(await self._store.completions(row.key)),
+                    tokens=row.counters.input + row.counters.output,
                 )
+                views.append(readable(view, self._scanner))
         return tuple(views)
 
-    async def _chosen(self, arguments: Arguments, invocation: Invocation) -> tuple[ChildView, ...]:
-        return chosen(
-            arguments.text_or("target", ""), await self._views(invocation), self._access.clock.now()
-        )
+    async def _chosen(self, arguments: Arguments, invocation: Invocation) -> tuple[ReadableChild, ...]:
+        # Whoever names a child by its label knows the label as it was given, or as he was shown it.
+        target, _ = redact(arguments.text_or("target", ""), self._scanner)
+        return chosen(target, await self._views(invocation), self._access.clock.now())
 
     async def _list(self, arguments: Arguments, invocation: Invocation) -> ToolOutcome:
         now = self._access.clock.now()
         minutes = arguments.whole("recentMinutes", RECENT_MS // 60_000, least=1, most=1440)
         views = [view for view in await self._views(invocation) if view.recent(now, minutes * 60_000)]
-        rows: list[tuple[ChildView, JsonValue]] = [
+        rows: list[tuple[ReadableChild, JsonValue]] = [
             (view, shown(view, self._access.shown(view.session.key, invocation), now)) for view in views
         ]
         own = self._access.shown(invocation.key, invocation)
@@ -185,7 +184,7 @@ class Subagents:
         }
         return found(fields, {"status": fields["status"], "action": "wait", "total": len(children)})
 
-    async def _told(self, view: ChildView, invocation: Invocation) -> dict[str, JsonValue]:
+    async def _told(self, view: ReadableChild, invocation: Invocation) -> dict[str, JsonValue]:
         key = self._access.shown(view.session.key, invocation)
         told = dict(shown(view, key, self._access.clock.now()))
         if view.error is not None:
@@ -194,7 +193,7 @@ class Subagents:
             told |= await self._result(view)
         return told
 
-    async def _result(self, view: ChildView) -> JsonObject:
+    async def _result(self, view: ReadableChild) -> JsonObject:
         """The last thing it said; data, as all that other sessions say."""
         query = HistoryQuery(
             key=view.session.key, session_id=view.session.session_id, tools=False, limit=LOOKED_BACK
@@ -278,7 +277,7 @@ class Subagents:
         return found(fields, fields)
 
     def _counted(
-        self, arguments: Arguments, views: tuple[ChildView, ...], killed: Stopped, invocation: Invocation
+        self, arguments: Arguments, views: tuple[ReadableChild, ...], killed: Stopped, invocation: Invocation
     ) -> dict[str, JsonValue]:
         target = arguments.text("target")
         if len(views) != 1 or target.strip().lower() in ("all", "*"):
@@ -325,9 +324,9 @@ class Subagents:
         await if_within(self._access.clock, ENDS_WITHIN_MS, wait)
         return await going()
 
-    async def _allow(self, view: ChildView, invocation: Invocation) -> None:
+    async def _allow(self, view: ReadableChild, invocation: Invocation) -> None:
         await self._access.require(Operation.STOP, Found(session=view.session), invocation)
 
-    def _named(self, view: ChildView, invocation: Invocation) -> dict[str, JsonValue]:
+    def _named(self, view: ReadableChild, invocation: Invocation) -> dict[str, JsonValue]:
         key = self._access.shown(view.session.key, invocation)
         return {"runId": view.run.id, "sessionKey": key, "label": view.label}

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from roost.core.credentials import is_secret_field
 from roost.core.jsonl import Malformed, read_object
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
-from roost.core.redaction import SecretScanner, mask, redact
+from roost.core.redaction import SecretScanner, redact
 from roost.core.seals import Sealing
+from roost.core.secretfields import concealed, is_secret_field
 
 Clean: TypeAlias = Callable[[str], str]
 
@@ -32,7 +32,7 @@ def masked(line: bytes, clean: Clean) -> bytes:
 
 def masked_fields(fields: JsonObject, clean: Clean) -> JsonObject:
     return {
-        name: mask(value) if isinstance(value, str) and is_secret_field(name) else _masked_value(value, clean)
+        name: _masked_value(concealed(value) if is_secret_field(name) else value, clean)
         for name, value in fields.items()
     }
 

@@ -4,14 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.childviews import RECENT_MS, ChildView, chosen, shown
+from roost.core.childviews import RECENT_MS, ChildView, ReadableChild, chosen, readable, shown
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.exchanges import CompletionStatus
+from roost.core.redaction import mask
 from roost.core.runs import Outcome, Run, RunState
 from roost.core.sessions import Labels, Lineage
 from roost.core.sources import child_key
 from roost.core.terms import Terms
+from roost.scanners.stdlib import StdlibScanner
 from tests import samples
+from tests.credentials import mixed
 from tests.samples import MAIN, NOON
 
 PENDING = samples.completion()
@@ -21,14 +24,14 @@ def ended(name: str, at: int = NOON, state: RunState = RunState.DONE) -> Run:
     return replace(samples.run(name, state=state), started_at=at - 2_000, outcome=Outcome(state=state, at=at))
 
 
-def view(number: int, *, label: str | None = None, name: str | None = None, at: int = NOON) -> ChildView:
+def view(number: int, *, label: str | None = None, name: str | None = None, at: int = NOON) -> ReadableChild:
     key = child_key("main", f"u{number}")
     row = samples.session(key)._replace(
         session_id=f"s{number}",
         labels=Labels(label=label),
         lineage=Lineage(parent=MAIN, depth=1, terms=Terms(task=f"task {number}", task_name=name)),
     )
-    return ChildView(number=number, session=row, run=ended(f"run{number}-x", at))
+    return readable(ChildView(number=number, session=row, run=ended(f"run{number}-x", at)), StdlibScanner())
 
 
 @pytest.mark.parametrize(
@@ -53,6 +56,31 @@ def test_a_child_at_work_says_at_what() -> None:
     assert replace(one, active=running, below=2).status == "active (waiting on 2 children)"
     assert replace(one, below=1).status == "waiting on 1 child"
     assert one.status == "waiting for external continuation"
+
+
+@pytest.mark.requirement("P24")
+def test_a_child_is_shown_without_the_secrets_in_its_words() -> None:
+    key = "sk-" + mixed(30)
+    one = view(1, label=f"with {key}", name=key)
+    lost = Outcome(state=RunState.FAILED, at=NOON, error=f"wrong key {key}")
+    terms = Terms(task=f"use {key}", task_name=key)
+    one = replace(
+        one,
+        session=one.session._replace(
+            labels=Labels(label=f"with {key}"), lineage=Lineage(parent=MAIN, depth=1, terms=terms)
+        ),
+        run=replace(one.run, outcome=lost),
+        task=replace(PENDING, status=CompletionStatus.ERROR, error=f"wrong key {key}"),
+    )
+    told = readable(one, StdlibScanner())
+    assert told.error == f"wrong key {mask(key)}"
+    assert replace(told, task=None).error == told.error
+    row = shown(told, "KEY", NOON)
+    assert (row["label"], row["task"], row["taskName"]) == (
+        f"with {mask(key)}",
+        f"use {mask(key)}",
+        mask(key),
+    )
 
 
 def test_a_view_has_all_that_a_list_shows() -> None:

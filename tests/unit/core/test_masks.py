@@ -16,7 +16,8 @@ def test_what_is_left_of_every_credential_that_says_what_it_is_is_known_as_a_mas
 @pytest.mark.requirement("P24")
 def test_what_is_left_of_credentials_in_their_surroundings_is_known_as_a_mask() -> None:
     scanner = StdlibScanner()
-    redacted = [redact(planted.text, scanner)[0] for planted in credentials.in_context()]
+    texts = [*(planted.text for planted in credentials.in_context()), *credentials.private_keys()]
+    redacted = [redact(text, scanner)[0] for text in texts]
     assert [text for text in redacted if not masks(text) and "card" not in text] == []
 
 
@@ -24,6 +25,8 @@ def test_what_is_left_of_credentials_in_their_surroundings_is_known_as_a_mask() 
     "text",
     [
         "Wait…then go on, MONDAY…then",
+        "the token Monday…then, the key MONDAY…then, a note: Monday…then",
+        "deploy --title Monday…then",
         "waited…then",
         "***\n\nA new part\n\n***",
         "**Note:** ***important*** words",
@@ -39,6 +42,7 @@ def test_ordinary_text_holds_no_mask(text: str) -> None:
 
 def test_masks_come_in_the_order_of_the_text() -> None:
     assert masks("a: sk-abc…wxyz\nPASSWORD=***\n") == ("sk-abc…wxyz", "=***")
+    assert masks("--token abcdef…wxyz and sk-abc…wxyz") == ("abcdef…wxyz", "sk-abc…wxyz")
 
 
 @pytest.mark.requirement("P24")
@@ -52,9 +56,11 @@ def test_a_mask_that_the_file_held_before_may_stay() -> None:
     refuse_masks("password: ***\nuser: bob", known="password: ***")
 
 
-@pytest.mark.parametrize("piece", ["-", "--a", ": ", "=", "***", "a…", "-----BEGIN ", "sk-abc…"])
+@pytest.mark.parametrize(
+    "piece", ["-", "--a", ": ", "=", "***", "a…", "-----BEGIN ", "sk-abc…", "--token Monday…then "]
+)
 def test_looking_takes_time_in_proportion_to_the_text(piece: str) -> None:
-    assert len(masks(piece * 300_000)) in (0, 299_999)
+    assert len(masks(piece * 300_000)) in (0, 299_999, 300_000)
 
 
 @pytest.mark.requirement("P24")

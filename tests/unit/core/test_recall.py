@@ -159,11 +159,6 @@ def test_every_kind_of_metadata_is_told_as_such(message: Message) -> None:
     assert not any(word in wire for word in ("usage", "details", "thinkingSignature", "note to myself"))
 
 
-def test_the_note_of_another_tool_is_no_yield_note() -> None:
-    (call,) = tool_calls(only(read(called({"message": "Hi"}, name="send"))))
-    assert call.arguments == {"message": "Hi"}
-
-
 @pytest.mark.requirement("D56")
 def test_an_image_is_replaced_by_a_mark_and_told_as_truncation() -> None:
     message = replace(user("look"), content=(Text("look"), Image(mime="image/png", data="A" * 400)))
@@ -259,6 +254,11 @@ def test_no_kind_of_credential_leaves_by_any_role() -> None:
             {"argv": ["run", f"--key={MASKED}", 1, None, True]},
         ),
         ({KEY: 1}, {MASKED: 1}),
+        ({"password": 12345678, "pin": 4711}, {"password": "***", "pin": 4711}),
+        (
+            {"token": {"value": "hunter", KEY: [1.5, {"a": "hunter"}], "sent": True, "kind": None}},
+            {"token": {"value": "***", MASKED: ["***", {"a": "***"}], "sent": True, "kind": None}},
+        ),
     ],
 )
 def test_secrets_in_tool_arguments_are_masked_by_look_and_by_name(
@@ -269,8 +269,8 @@ def test_secrets_in_tool_arguments_are_masked_by_look_and_by_name(
     assert page.content_redacted
 
 
-@pytest.mark.parametrize("value", ["$TOKEN", "${TOKEN}", "<token>", "", "***"])
-def test_a_reference_to_a_secret_is_shown(value: str) -> None:
+@pytest.mark.parametrize("value", ["$TOKEN", "${TOKEN}", "<token>", "", None])
+def test_a_reference_to_a_secret_is_shown(value: str | None) -> None:
     page = read(called({"token": value}))
     assert tool_calls(only(page))[0].arguments == {"token": value}
     assert not page.content_redacted

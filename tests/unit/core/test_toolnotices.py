@@ -58,6 +58,8 @@ def test_nothing_is_shown_of_a_run_that_answers_to_no_chat() -> None:
             {"path": "a b", "limit": 3, "deep": {"x": [True, None]}},
             'exec: path=a b, limit=3, deep={"x": [true, null]}',
         ),
+        ({"password": "hunter"}, "exec: ***"),
+        ({"user": "ann", "token": {"value": 4711}}, 'exec: user=ann, token={"value": "***"}'),
     ],
 )
 def test_a_call_is_one_line(arguments: JsonObject, line: str) -> None:

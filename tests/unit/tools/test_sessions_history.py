@@ -6,15 +6,24 @@ import pytest
 
 from roost.core.entries import EntryDraft
 from roost.core.jsonvalue import compact
-from roost.core.messages import Compaction, Provenance, ProvenanceKind, Text, ToolResult
-from roost.core.recall import OMITTED, PAGE_BYTES
+from roost.core.messages import (
+    AssistantMessage,
+    Compaction,
+    Provenance,
+    ProvenanceKind,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from roost.core.recall import OMITTED, PAGE_BYTES, TRUNCATED
 from roost.core.tools import ToolTraits
 from roost.core.visibility import SANDBOX_TEXT, Level
 from roost.testing.builders import MAIN, answered, called, returned, said
 from roost.tools.sessions_history import PENDING_BYTES, PENDING_CHARS
+from roost.tools.sessions_yield import SessionsYield
 from tests.credentials import mixed
 from tests.scale import count
-from tests.unit.tools.calls import error_of
+from tests.unit.tools.calls import error_of, text_of
 from tests.unit.tools.houses import CHILD, SIDE, House, id_of
 
 KEY = "sk-" + mixed(30)
@@ -56,6 +65,20 @@ async def test_tool_results_come_on_request_only(house: House) -> None:
     await house.open(MAIN, said("a", "hi"), called("b", "c", "exec"), returned("c", "c", "exec", "out"))
     assert ids(await read(house)) == ["a", "b"]
     assert ids(await read(house, includeTools=True)) == ["a", "b", "c"]
+
+
+@pytest.mark.requirement("D56")
+async def test_the_note_of_a_session_that_yielded_is_read_by_nobody_else(house: House) -> None:
+    note = "PRIVATE zebra"
+    noted = ToolCall(id="c", name="sessions_yield", arguments={"message": note})
+    await house.open(MAIN, EntryDraft(id="a", body=AssistantMessage(content=(noted,), at=1)))
+    yielded = text_of(await house.call(SessionsYield(house.access), message=note))
+    assert note in yielded
+    await house.store.append(MAIN, (returned("b", "c", "sessions_yield", yielded),))
+    found = await read(house, includeTools=True)
+    assert (ids(found), flags(found)) == (["a", "b"], {"metadataOmitted"})
+    assert "zebra" not in str(found)
+    assert "yielded" in found["messages"][1]["content"][0]["text"]
 
 
 @pytest.mark.requirement("D12")
@@ -220,8 +243,35 @@ async def test_what_no_run_has_read_yet_stands_beside_the_newest_page_masked_and
     found = await read(house)
     first, *others = found["pendingInputs"]
     assert (first["role"], KEY in first["content"], "the key is" in first["content"]) == ("user", False, True)
-    assert [len(one["content"]) for one in others] == [PENDING_CHARS] * len(others)
-    assert 0 < len(compact(found["pendingInputs"])) <= PENDING_BYTES
-    assert found["bytes"] + len(compact(found["pendingInputs"])) <= PAGE_BYTES
+    assert [one["content"] for one in others] == [f"{'y' * PENDING_CHARS}\n{TRUNCATED}"] * len(others)
+    pending = len(compact(found["pendingInputs"]).encode())
+    assert 0 < pending <= PENDING_BYTES
+    assert found["bytes"] == len(compact(found["messages"]).encode()) + pending <= PAGE_BYTES
     older = await read(house, cursor=found["nextCursor"])
     assert "pendingInputs" not in older
+
+
+@pytest.mark.requirement("D56")
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        (["Hi"], set()),
+        (["y" * PENDING_CHARS], set()),
+        (["y" * (PENDING_CHARS + 1)], {"contentTruncated", "truncated"}),
+        ([f"the key is {KEY}"], {"contentRedacted"}),
+        (["y" * 900] * 9, {"droppedMessages", "truncated"}),
+        (["😀" * PENDING_CHARS], {"droppedMessages", "truncated"}),
+    ],
+    ids=["plain", "long", "cut", "masked", "many", "wide"],
+)
+async def test_the_flags_tell_what_was_done_to_what_no_run_has_read_yet(
+    house: House, texts: list[str], told: set[str]
+) -> None:
+    await house.open(MAIN, said("a", "Hi"))
+    await house.hear(MAIN, *texts)
+    found = await read(house)
+    pending = found.get("pendingInputs")
+    assert flags(found) == told
+    assert found["bytes"] == len(compact(found["messages"]).encode()) + (
+        len(compact(pending).encode()) if pending else 0
+    )

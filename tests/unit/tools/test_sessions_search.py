@@ -14,6 +14,7 @@ from roost.core.tools import ToolTraits
 from roost.core.visibility import Level
 from roost.testing.builders import MAIN, answered, called, returned, said
 from roost.tools.sessions_search import MOST, RESULT_BYTES, SCANNED, STEP
+from roost.tools.sessions_yield import SessionsYield
 from tests.contract.scenes import change
 from tests.credentials import mixed
 from tests.unit.tools.calls import error_of, text_of
@@ -111,6 +112,17 @@ async def test_what_may_not_be_read_is_neither_shown_nor_found(house: House) -> 
     assert row["snippet"] == f"the zebra key is {KEY[:6]}…{KEY[-4:]}"
     assert await hits(house, KEY.removeprefix("sk-")) == []
     assert await hits(house, "NO_REPLY") == []
+
+
+@pytest.mark.requirement("D56")
+async def test_the_note_of_a_session_that_yielded_is_not_found(house: House) -> None:
+    await house.open(MAIN)
+    yielded = text_of(await house.call(SessionsYield(house.access), message="PRIVATE zebra"))
+    assert "PRIVATE zebra" in yielded
+    await house.store.append(MAIN, (returned("a", "c", "sessions_yield", yielded),))
+    assert await hits(house, "zebra") == []
+    (row,) = (await search(house, "yielded"))["results"]
+    assert "zebra" not in row["snippet"]
 
 
 async def test_a_search_does_not_find_the_run_that_asks_nor_earlier_searches(house: House) -> None:

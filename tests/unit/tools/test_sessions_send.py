@@ -319,11 +319,11 @@ async def test_a_target_that_is_deleted_ends_the_wait(house: House) -> None:
     ("parts", "status", "words"),
     [
         ({"state": ExchangeState.REPLIED}, "no_reply", "without a visible reply"),
-        ({"state": ExchangeState.FAILED, "error": "no model"}, "error", "no model"),
+        ({"state": ExchangeState.FAILED, "error": f"no sk-{'a1B2' * 8}"}, "error", '"no sk-a1B…a1B2"'),
         ({"state": ExchangeState.EXPIRED, "error": "too late"}, "error", "too late"),
     ],
 )
-@pytest.mark.requirement("D13", "P6")
+@pytest.mark.requirement("D13", "P6", "P24")
 async def test_what_became_of_a_message_is_told_by_its_state(
     house: House, parts: dict[str, Any], status: str, words: str
 ) -> None:

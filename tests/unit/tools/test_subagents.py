@@ -118,6 +118,23 @@ async def test_what_a_child_said_is_told_without_its_secrets_and_not_without_end
     assert (len(told["result"]), told["contentRedacted"], told["contentTruncated"]) == (4_000, True, True)
 
 
+@pytest.mark.requirement("P24")
+async def test_what_is_told_of_a_child_has_no_secrets_in_it() -> None:
+    secret = "sk-" + "a1B2" * 8
+    nest = Nest()
+    await nest.begin(f"b {secret}", "c")
+    await nest.end(0, RunState.FAILED, f"wrong key {secret}")
+    told = [
+        await nest.ask(action="list"),
+        await nest.ask(action="wait", target=f"b {secret}"),
+        await nest.ask(action="steer", target="1", message="more"),
+        await nest.ask(action="kill", target="b sk-a1B…a1B2"),
+    ]
+    assert not [one for one in told if secret[6:-4] in str(one)]
+    assert [one["status"] for one in told] == ["ok", "ok", "done", "done"]
+    assert told[1]["children"][0]["error"] == "wrong key sk-a1B…a1B2"
+
+
 async def test_a_child_that_said_nothing_has_no_result(nest: Nest) -> None:
     await nest.end(0)
     told = await nest.ask(action="wait", target="a")

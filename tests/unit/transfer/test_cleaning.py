@@ -19,5 +19,14 @@ def test_a_field_whose_name_says_secret_is_masked_and_other_values_stay() -> Non
     }
 
 
+def test_a_secret_field_is_masked_whatever_is_in_it() -> None:
+    line = json.dumps({"token": {"value": "hunter"}, "password": 4711, "apiKey": "$KEY"}).encode()
+    assert json.loads(masked(line, masking(SCANNER))) == {
+        "token": {"value": "***"},
+        "password": "***",
+        "apiKey": "$KEY",
+    }
+
+
 def test_what_is_no_json_is_masked_as_text() -> None:
     assert masked(f"oops {SECRET}".encode(), masking(SCANNER)) == "oops sk-abc…6789".encode()

@@ -26,6 +26,7 @@ from roost.core.messages import (
     UserMessage,
 )
 from roost.core.redaction import Prescanned, SecretScanner, redact
+from roost.core.secretfields import concealed, is_secret_field
 from roost.core.sessions import Generation, OpenedBy, Overrides
 from roost.protocol.events import META, NO_MODEL
 from roost.protocol.frames import encode
@@ -217,9 +218,16 @@ def _hidden(block: AssistantBlock, scanner: SecretScanner) -> AssistantBlock:
         case Thinking(thinking=words):
             return replace(block, thinking=redact(words, scanner)[0])
         case ToolCall(arguments=arguments):
-            return replace(block, arguments={name: _json(one, scanner) for name, one in arguments.items()})
+            return replace(block, arguments=_fields(arguments, scanner))
         case other:
             assert_never(other)
+
+
+def _fields(fields: JsonObject, scanner: SecretScanner) -> JsonObject:
+    return {
+        name: _json(concealed(value) if is_secret_field(name) else value, scanner)
+        for name, value in fields.items()
+    }
 
 
 def _json(value: JsonValue, scanner: SecretScanner) -> JsonValue:
@@ -229,7 +237,7 @@ def _json(value: JsonValue, scanner: SecretScanner) -> JsonValue:
         case list():
             return [_json(one, scanner) for one in value]
         case dict():
-            return {name: _json(one, scanner) for name, one in value.items()}
+            return _fields(value, scanner)
         case _:
             return value
 

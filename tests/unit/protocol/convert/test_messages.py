@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from roost.core.entries import Entry
+from roost.core.jsonvalue import JsonObject
 from roost.core.messages import (
     AssistantMessage,
     Body,
@@ -107,6 +108,22 @@ def test_a_secret_is_masked_wherever_it_stands_and_before_anything_is_cut() -> N
     together = past(page, (), str, scanner=StdlibScanner(), most_chars=1_000, most_bytes=100_000)
     assert len(together.rows) == 3
     assert secret[6:-4] not in str(together.rows)
+
+
+@pytest.mark.requirement("P24")
+def test_an_argument_that_is_secret_by_its_name_is_masked_whatever_is_in_it() -> None:
+    arguments: JsonObject = {
+        "password": 4711,
+        "in": [{"token": {"value": "hunter"}}],
+        "authorization": ["Bearer x"],
+    }
+    words = AssistantMessage(content=(ToolCall(id="c", name="n", arguments=arguments),), at=5, model="m")
+    (block,) = row(words)["content"]
+    assert block["arguments"] == {
+        "password": "***",
+        "in": [{"token": {"value": "***"}}],
+        "authorization": ["***"],
+    }
 
 
 def generation(session_id: str, opened_by: OpenedBy) -> Generation:
