@@ -17,10 +17,8 @@ from roost.core.messages import (
     AssistantBlock,
     AssistantMessage,
     Body,
-    Compaction,
     Image,
     Message,
-    Notice,
     Text,
     Thinking,
     ToolCall,
@@ -170,9 +168,7 @@ def _readings(entries: Sequence[Entry], options: RecallOptions) -> "Iterator[tup
     """Messages newest first, each made readable only when it is asked for."""
     for entry in reversed(entries):
         body = entry.body
-        if isinstance(body, Compaction | Notice) or (
-            isinstance(body, ToolResult) and not options.include_tools
-        ):
+        if not isinstance(body, Message) or (isinstance(body, ToolResult) and not options.include_tools):
             continue
         reading = _Reading(options)
         message = reading.message(body)
@@ -184,7 +180,7 @@ def _readings(entries: Sequence[Entry], options: RecallOptions) -> "Iterator[tup
 
 
 def _content(body: Body) -> tuple[UserBlock | AssistantBlock, ...]:
-    return () if isinstance(body, Compaction | Notice) else body.content
+    return body.content if isinstance(body, Message) else ()
 
 
 def _placeholder(recalled: Recalled) -> Recalled:
