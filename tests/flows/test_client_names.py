@@ -71,7 +71,8 @@ async def test_nothing_begins_where_nobody_answers_any_more(opened: Opened) -> N
             ("agent", {"sessionKey": key, **hello}),
             ("sessions.create", {"key": "agent:helper:three", **hello}),
             ("sessions.compact", {"key": key}),
-            ("sessions.fork", {"key": key, "messageId": said["__openclaw"]["id"]}),
+            ("roost.fork", {"key": key, "messageId": said["__openclaw"]["id"]}),
+            ("sessions.fork", {"sessionKey": key, "entryId": said["__openclaw"]["id"]}),
             ("wake", {"mode": "now", "text": "it rains", "sessionKey": key}),
             ("cron.add", job),
         ):

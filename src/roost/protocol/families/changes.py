@@ -1,6 +1,6 @@
 """Sessions: opening, changing and ending them."""
 
-from typing import Literal, TypedDict
+from typing import Literal, Required, TypedDict
 
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.sessions import KeyParams
@@ -128,6 +128,40 @@ class Aborted(TypedDict):
     status: Literal["aborted", "no-active-run"]
 
 
+class ForkParams(Params):
+    """`entryId` is what somebody said."""
+
+    session_key: Name
+    agent_id: AgentId | None = None
+    entry_id: Name
+
+
+class Forked(TypedDict, total=False):
+    """`editorText` and `editorAttachments` are what was said there, to be said otherwise."""
+
+    sessionKey: Required[str]
+    editorText: str
+    editorAttachments: list[JsonObject]
+
+
+class CleanupParams(Params):
+    """`enforce` also where the policy only warns. Retention looks at all agents, and no transcript is ever missing."""
+
+    agent: Name | None = None
+    all_agents: bool = False
+    enforce: bool = False
+    active_key: Name | None = None
+    fix_missing: bool = False
+    fix_dm_scope: bool = False
+
+
+class Cleaned(TypedDict):
+    allAgents: Literal[True]
+    mode: Literal["enforce", "warn"]
+    dryRun: Literal[False]
+    stores: list[JsonObject]
+
+
 def patch_scope(params: PatchParams) -> Scope:
     """`operator.write` for label, archived, pinned, unread, model and thinkingLevel; `operator.admin` for the rest."""
     return Scope.WRITE if params.model_fields_set <= _WRITER_MAY_SET | _CONDITIONS else Scope.ADMIN
@@ -186,4 +220,20 @@ ABORT = Method(
     params=AbortParams,
     result=Aborted,
     needs=Scope.WRITE,
+)
+FORK = Method(
+    name="sessions.fork",
+    about="Opens a session that goes on from where something was said in another, before it was said.",
+    params=ForkParams,
+    result=Forked,
+    needs=Scope.WRITE,
+    owners=True,
+)
+CLEANUP = Method(
+    name="sessions.cleanup",
+    about="Removes what retention would remove in its time.",
+    params=CleanupParams,
+    result=Cleaned,
+    needs=Scope.ADMIN,
+    owners=True,
 )

@@ -1,6 +1,7 @@
 """Opening, changing and ending sessions."""
 
 from dataclasses import replace
+from typing import Literal
 
 from roost.core import thinking
 from roost.core.addressed import LONGEST_TEXT, too_long
@@ -14,7 +15,7 @@ from roost.core.sessions import Labels, OpenedBy, Overrides, SendOverride, Sessi
 from roost.core.visibility import Operation
 from roost.engine.operations import Change
 from roost.protocol.families import changes
-from roost.protocol.families.changes import Changed, Compacted, Created, Deleted
+from roost.protocol.families.changes import Changed, Cleaned, Compacted, Created, Deleted
 from roost.server.calls import Call
 from roost.server.handlers.catalogue import defaults
 from roost.server.handlers.talking import Talk, Words
@@ -101,6 +102,43 @@ async def delete(call: Call, params: changes.DeleteParams) -> Deleted:
     expected = params.expected_session_id or params.expected_lifecycle_revision
     gone = await house.engine.operations.delete(call.caller, key, expected)
     return Deleted(ok=True, key=str(key), deleted=gone is not None, archived=[])
+
+
+async def cleanup(call: Call, params: changes.CleanupParams) -> Cleaned:
+    """What retention removes now, for all agents at once."""
+    for name, given, instead in (
+        ("agent", params.agent, "leave it out: retention looks at all agents"),
+        ("activeKey", params.active_key, "pin that session: what is pinned is never touched"),
+        ("fixDmScope", params.fix_dm_scope, "delete the sessions that are no longer written to one by one"),
+    ):
+        if given:
+            raise InvalidInput(f"invalid sessions.cleanup params: `{name}` is not supported", hint=instead)
+    house = call.house
+    before = (await house.store.fullness()).sessions
+    swept = await house.engine.sweeper.sweep(enforce=params.enforce)
+    after = (await house.store.fullness()).sessions
+    enforced = params.enforce or house.engine.rules.house.retention.enforce
+    mode: Literal["enforce", "warn"] = "enforce" if enforced else "warn"
+    store: JsonObject = {
+        "agentId": house.engine.rules.routing.default_agent,
+        "storePath": house.about.store_path,
+        "mode": mode,
+        "dryRun": False,
+        "beforeCount": before,
+        "afterCount": after,
+        "missing": 0,
+        "dmScopeRetired": 0,
+        "modelRunPruned": 0,
+        "archived": len(swept.archived),
+        "pruned": len(swept.sessions),
+        "capped": 0,
+        "unreferencedArtifacts": {"removedFiles": 0},
+        "diskBudget": None,
+        "wouldMutate": swept.anything,
+        "applied": True,
+        "appliedCount": after,
+    }
+    return Cleaned(allAgents=True, mode=mode, dryRun=False, stores=[store])
 
 
 def _fresh(call: Call, params: changes.CreateParams) -> SessionKey:

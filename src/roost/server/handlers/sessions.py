@@ -39,7 +39,12 @@ _CURSOR = re.compile(r"(\d{1,15})\.(.+)", re.ASCII)
 async def list_sessions(call: Call, params: sessions.ListParams) -> Listed:
     house = call.house
     limit = min(params.limit or DEFAULT_ROWS, MOST_ROWS)
-    query = await _query(call, params, limit)
+    query = replace(
+        await filtered(call, params),
+        after=None if params.cursor is None else _cursor(params.cursor),
+        offset=params.offset,
+        limit=limit,
+    )
     page = await house.store.list_sessions(query)
     shown = len(page.rows)
     seen, walked = params.offset + shown, params.cursor is not None
@@ -60,7 +65,8 @@ async def list_sessions(call: Call, params: sessions.ListParams) -> Listed:
     )
 
 
-async def _query(call: Call, params: sessions.ListParams, limit: int) -> SessionQuery:
+async def filtered(call: Call, params: sessions.Filter) -> SessionQuery:
+    """The sessions that a list shows, or that are searched."""
     parent = await _parent(call, params.spawned_by)
     hidden = {KeyKind.UNKNOWN: not params.include_unknown, KeyKind.GLOBAL: not params.include_global}
     if params.exclude_subagents:
@@ -78,9 +84,6 @@ async def _query(call: Call, params: sessions.ListParams, limit: int) -> Session
         parents=None if parent is None else frozenset({parent}),
         hidden=frozenset(kind for kind, hides in hidden.items() if hides),
         archived=None if params.archived == "all" else params.archived,
-        after=None if params.cursor is None else _cursor(params.cursor),
-        offset=params.offset,
-        limit=limit,
     )
 
 
