@@ -16,8 +16,8 @@ _CONDITIONS = frozenset({"expected_session_id", "expected_lifecycle_revision", "
 
 
 class CreateParams(Params):
-    """A session that is there already is left as it is. What a client keeps to itself about where it came from
-    changes nothing."""
+    """A session that is there already is left as it is. `parentSessionKey` must be one that the caller may see; the new one
+    stands for itself and hangs below none."""
 
     key: Name | None = None
     idempotency_key: Name | None = None
@@ -82,7 +82,7 @@ class ResetParams(KeyParams):
 
 
 class DeleteParams(Conditions):
-    """The transcript always goes with its session."""
+    """The transcript always goes with its session: a `deleteTranscript` of false is refused."""
 
     delete_transcript: bool = True
     expected_session_updated_at: float | None = None
@@ -101,10 +101,12 @@ class CompactParams(KeyParams):
     max_lines: Positive | None = None
 
 
-class Compacted(TypedDict):
-    ok: bool
-    key: str
-    compacted: bool
+class Compacted(TypedDict, total=False):
+    """`reason` says why it was not."""
+
+    ok: Required[bool]
+    key: Required[str]
+    compacted: Required[bool]
     reason: str
 
 
@@ -116,10 +118,13 @@ class SendParams(KeyParams):
 
 
 class AbortParams(Params):
+    """To stop everything in a session drops what waits in it; what waits behind a run that is stopped goes on. A
+    `clearQueued` that asks for anything else is refused."""
+
     key: Name | None = None
     run_id: Name | None = None
     agent_id: AgentId | None = None
-    clear_queued: bool = False
+    clear_queued: bool | None = None
 
 
 class Aborted(TypedDict):
@@ -202,7 +207,7 @@ DELETE = Method(
 )
 COMPACT = Method(
     name="sessions.compact",
-    about="Queues the condensing of a conversation.",
+    about="Condenses a conversation for the model, and says whether that was done; the transcript stays as it is. `maxLines` is refused.",
     params=CompactParams,
     result=Compacted,
     needs=Scope.ADMIN,
