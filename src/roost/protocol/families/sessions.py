@@ -1,18 +1,16 @@
 """Sessions: finding them, reading about them, and hearing of them."""
 
-from typing import Annotated, Literal, Required, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from pydantic import Field
 
 from roost.core.jsonvalue import JsonObject, JsonValue
-from roost.core.search import LONGEST_QUERY
 from roost.protocol.method import Method
 from roost.protocol.params import AgentId, Count, Name, Names, Params, Positive
 from roost.protocol.scopes import Scope
 
 DEFAULT_ROWS, MOST_ROWS = 100, 1_000
 MOST_PREVIEWED = 64
-MOST_SEARCHED, MOST_HITS = 200, 25
 
 
 class Filter(Params):
@@ -120,26 +118,6 @@ class Got(TypedDict):
     messages: list[JsonObject]
 
 
-class SearchParams(Params):
-    """Every word must occur; a phrase stands in double quotes. Either in `agentId` and `sessionKeys`, or in the sessions of
-    a `scope`."""
-
-    query: Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
-    agent_id: AgentId | None = None
-    session_keys: Annotated[Names, Field(min_length=1, max_length=MOST_SEARCHED)] | None = None
-    scope: Filter | None = None
-    limit: Annotated[int, Field(ge=1, le=MOST_HITS)] = 10
-
-
-class Hits(TypedDict, total=False):
-    """`score` falls with each. `sessions` are the rows of those they are in, where a `scope` was asked for; `truncated` says
-    that there are more."""
-
-    results: Required[list[JsonObject]]
-    sessions: list[JsonObject]
-    truncated: bool
-
-
 class SubscribeParams(ListParams):
     pass
 
@@ -182,13 +160,6 @@ PREVIEW = Method(
     about="The last words of several sessions.",
     params=PreviewParams,
     result=Previews,
-    needs=Scope.READ,
-)
-SEARCH = Method(
-    name="sessions.search",
-    about="Where people and agents said something, newest first, in the sessions the caller may read.",
-    params=SearchParams,
-    result=Hits,
     needs=Scope.READ,
 )
 GET = Method(

@@ -11,9 +11,10 @@ from roost.core.passages import Passage, finding
 from roost.core.queries import SearchQuery, SessionQuery
 from roost.core.search import parse_query
 from roost.core.visibility import Operation, scope
-from roost.protocol.families import own, sessions
+from roost.protocol.families import own
+from roost.protocol.families import searching as family
 from roost.protocol.families.own import Found
-from roost.protocol.families.sessions import Hits
+from roost.protocol.families.searching import MOST_HITS, Hits
 from roost.server.calls import Call
 from roost.server.handlers.sessions import filtered
 
@@ -36,7 +37,7 @@ async def search_on(call: Call, params: own.SearchParams) -> Found:
     return Found(ts=house.clock.now(), results=results, hasMore=more)
 
 
-async def search(call: Call, params: sessions.SearchParams) -> Hits:
+async def search(call: Call, params: family.SearchParams) -> Hits:
     """The newest of what people and agents said."""
     if params.scope is not None and (params.agent_id or params.session_keys):
         raise InvalidInput(
@@ -60,7 +61,7 @@ async def search(call: Call, params: sessions.SearchParams) -> Hits:
         hits["truncated"] = True
     if shown is not None:
         keys = frozenset(one.hit.key for one in newest[: params.limit])
-        page = await call.house.store.list_sessions(replace(shown, keys=keys, limit=sessions.MOST_HITS))
+        page = await call.house.store.list_sessions(replace(shown, keys=keys, limit=MOST_HITS))
         hits["sessions"] = call.house.rows.rows(page.rows)
     return hits
 
@@ -93,7 +94,7 @@ def _query(call: Call, words: str, agent: str | None) -> SearchQuery:
     return SearchQuery(query=parse_query(words), scope=seen, limit=STEP)
 
 
-async def _keys(call: Call, params: sessions.SearchParams) -> Sequence[SessionKey | None]:
+async def _keys(call: Call, params: family.SearchParams) -> Sequence[SessionKey | None]:
     """Those that are there; what is not the caller's is not there."""
     if params.session_keys is None:
         return [None]

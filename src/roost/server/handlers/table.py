@@ -20,6 +20,7 @@ from roost.protocol.families import (
     status,
     usage,
 )
+from roost.protocol.families import searching as seeking
 from roost.server.calls import Bound, Table
 from roost.server.fanout import Fanout
 from roost.server.handlers import catalogue, changing, forking, searching
@@ -74,7 +75,7 @@ def _sessions(hearing: Hearing) -> Iterable[Bound[Any, Any]]:
     yield Bound(method=sessions.RESOLVE, handle=reading.resolve)
     yield Bound(method=sessions.PREVIEW, handle=reading.preview)
     yield Bound(method=sessions.GET, handle=reading.get)
-    yield Bound(method=sessions.SEARCH, handle=searching.search)
+    yield Bound(method=seeking.SEARCH, handle=searching.search)
     yield Bound(method=sessions.SUBSCRIBE, handle=hearing.subscribe)
     yield Bound(method=sessions.LISTEN, handle=hearing.listen)
     yield Bound(method=sessions.UNLISTEN, handle=hearing.unlisten)
