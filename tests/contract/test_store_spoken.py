@@ -4,7 +4,7 @@ from roost.core.entries import EntryDraft
 from roost.core.figures import DAY_MS
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, Body, Text, ToolResult, UserMessage
-from roost.core.queries import Spoken
+from roost.core.queries import Span, Spoken
 from roost.ports import Store
 from roost.testing.builders import HUMAN, MAIN
 from roost.testing.clock import NOON
@@ -25,10 +25,13 @@ async def test_what_was_said_in_some_sessions_is_counted_day_by_day(store: Store
         )
         for number, body in enumerate(said):
             await store.append(key, (EntryDraft(id=f"{key}-{number}", body=body),))
-    assert await store.spoken(frozenset({MAIN}), 0, NOON + 2 * DAY_MS) == (
+    one = frozenset({MAIN})
+    assert await store.spoken(one, Span(since=0, until=NOON + 2 * DAY_MS)) == (
         Spoken(day=at, user=1, assistant=1, tools=1),
         Spoken(day=at + 1, user=1),
     )
-    both = await store.spoken(frozenset({MAIN, SIDE}), NOON + 1, NOON + DAY_MS)
+    both = await store.spoken(frozenset({MAIN, SIDE}), Span(since=NOON + 1, until=NOON + DAY_MS))
     assert both == (Spoken(day=at, assistant=2, tools=2),)
-    assert await store.spoken(frozenset(), 0, NOON + DAY_MS) == ()
+    assert await store.spoken(frozenset(), Span(since=0, until=NOON + DAY_MS)) == ()
+    ahead = Span(since=0, until=NOON + DAY_MS, shift=DAY_MS // 2)
+    assert [day.day for day in await store.spoken(one, ahead)] == [at + 1]

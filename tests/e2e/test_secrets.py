@@ -71,6 +71,7 @@ def asked() -> Iterator[tuple[str, JsonObject]]:
         yield name, main
         yield name, {"nobodyKnowsThis": KEY}
     yield "sessions.search", {"query": "secrets"}
+    yield "roost.search", {"query": "secrets"}
     yield "sessions.list", {"includeDerivedTitles": True, "includeLastMessage": True}
     yield "config.get", {}
 

@@ -91,6 +91,7 @@ def requests(run_id: str) -> list[tuple[str, dict[str, object]]]:
         ("sessions.list", {"search": "bob"}),
         ("sessions.list", {"spawnedBy": str(BOBS)}),
         ("sessions.search", {"query": SECRET}),
+        ("roost.search", {"query": SECRET}),
         ("sessions.usage", {"range": "all"}),
         ("sessions.subscribe", {}),
         ("sessions.patch", {"key": str(CAROLS), "label": LABEL}),

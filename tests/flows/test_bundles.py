@@ -147,7 +147,7 @@ async def known(client: LocalClient, store: Store) -> dict[str, Any]:
         assert context is not None
         found[f"context {key}"] = [one.id for one in context.entries]
     for word in WORDS:
-        hits = (await client.call("sessions.search", {"query": word}))["results"]
+        hits = (await client.call("roost.search", {"query": word}))["results"]
         found[f"search {word}"] = sorted(map(json.dumps, told(hits)))
     found["tree"] = told(await client.call("sessions.tree", {"key": "main"}))
     return found

@@ -58,6 +58,7 @@ async def test_other_peoples_sessions_do_not_exist_for_a_client(opened: Opened) 
             ("sessions.resolve", {"sessionId": session["sessionId"]}),
             ("sessions.messages.subscribe", {"key": "main"}),
             ("sessions.create", {"key": "main"}),
+            ("sessions.create", {"parentSessionKey": "main"}),
             ("sessions.patch", {"key": "main", "label": "Mine"}),
             ("sessions.reset", {"key": "main"}),
             ("sessions.delete", {"key": "agent:main:side"}),

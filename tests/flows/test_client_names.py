@@ -71,7 +71,8 @@ async def test_nothing_begins_where_nobody_answers_any_more(opened: Opened) -> N
             ("agent", {"sessionKey": key, **hello}),
             ("sessions.create", {"key": "agent:helper:three", **hello}),
             ("sessions.compact", {"key": key}),
-            ("sessions.fork", {"key": key, "messageId": said["__openclaw"]["id"]}),
+            ("roost.fork", {"key": key, "messageId": said["__openclaw"]["id"]}),
+            ("sessions.fork", {"sessionKey": key, "entryId": said["__openclaw"]["id"]}),
             ("wake", {"mode": "now", "text": "it rains", "sessionKey": key}),
             ("cron.add", job),
         ):
@@ -123,6 +124,28 @@ async def test_what_is_another_persons_is_not_known_by_its_agent_being_gone(open
                     await alice.call("sessions.delete", {"key": f"agent:helper:{name}"})
                 told.add(str(refused.value))
         assert len(told) == 1
+
+
+async def test_a_session_is_found_by_how_its_id_begins(opened: Opened) -> None:
+    ids = ("0190aaaa-bbbb-7000-8000-000000000001", "0190aaaa-bbcc-7000-8000-000000000002")
+    async with opened() as (_, client):
+        for one in ids:
+            await client.call(
+                "sessions.create", {"key": f"agent:main:dashboard:{one}", "label": f"l {one[9:13]}"}
+            )
+        named = {"key": "agent:main:explicit:named", "label": ids[0]}
+        await client.call("sessions.create", named)
+        for begin in ("0190aaaabbbb", "0190AAAABBBB7000", ids[0].replace("-", "")):
+            found = await client.call("sessions.resolve", {"shortId": begin})
+            assert found["key"] == f"agent:main:dashboard:{ids[0]}"
+        with pytest.raises(Refused, match="give more of it"):
+            await client.call("sessions.resolve", {"shortId": "0190aaaabb"})
+        with pytest.raises(Refused, match="No session found: ffffffff"):
+            await client.call("sessions.resolve", {"shortId": "ffffffff"})
+        missing = await client.call("sessions.resolve", {"shortId": "ffffffff", "allowMissing": True})
+        assert missing == {"ok": False}
+        with pytest.raises(Refused, match="shortId"):
+            await client.call("sessions.resolve", {"shortId": "0190"})
 
 
 @pytest.mark.parametrize(

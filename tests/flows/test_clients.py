@@ -289,7 +289,9 @@ async def test_history_is_the_conversation_as_it_is_now_and_older_pages_go_on(op
         assert fresh["entry"]["previousSessionId"] == before
         begun = await client.call("chat.history", {"sessionKey": "main"})
         assert [row["__openclaw"]["kind"] for row in begun["messages"]] == ["reset"]
-        assert (begun["hasMore"], begun["nextOffset"]) == (True, 0)
+        assert (begun["hasMore"], begun["nextOffset"]) == (True, 1)
+        older = await client.call("chat.history", {"sessionKey": "main", "limit": 2, "offset": 1})
+        assert [row["content"] for row in older["messages"]][:1] == ["question 2"]
         await client.call("chat.inject", {"sessionKey": "main", "message": "by hand", "label": "Note"})
         gate.bench.model.add((Hang(),))
         await client.call("chat.send", send("third", "run-3"))

@@ -103,7 +103,7 @@ async def test_a_fork_goes_on_from_a_message_and_both_stay(kind: str, tmp_path: 
             await talked(client, gate, name, name)
         rows = (await client.call("chat.history", {"sessionKey": "main"}))["messages"]
         chosen = rows[1]["__openclaw"]["id"]
-        forked = await client.call("sessions.fork", {"key": "main", "messageId": chosen})
+        forked = await client.call("roost.fork", {"key": "main", "messageId": chosen})
         (mark,) = (await client.call("chat.history", {"sessionKey": forked["key"]}))["messages"]
         assert (mark["__openclaw"]["kind"], mark["__openclaw"]["reason"]) == ("branch", "fork")
         gate.bench.model.add((Say("plum"),))
@@ -114,9 +114,32 @@ async def test_a_fork_goes_on_from_a_message_and_both_stay(kind: str, tmp_path: 
         assert ("apple" in words[0], any("pear" in one for one in words)) == (True, False)
         assert len((await client.call("chat.history", {"sessionKey": "main"}))["messages"]) == 4
         with pytest.raises(Refused, match="No message found"):
-            await client.call("sessions.fork", {"key": "main", "messageId": "nothing"})
+            await client.call("roost.fork", {"key": "main", "messageId": "nothing"})
         with pytest.raises(Refused, match="No message found"):
-            await client.call("sessions.fork", {"key": "nowhere", "messageId": chosen})
+            await client.call("roost.fork", {"key": "nowhere", "messageId": chosen})
+
+
+@KINDS
+async def test_a_client_forks_before_what_was_said_and_gets_it_back(kind: str, tmp_path: Path) -> None:
+    async with gates(kind, tmp_path) as gate, gate.client() as client:
+        for name in ("apple", "pear"):
+            await talked(client, gate, name, name)
+        rows = (await client.call("chat.history", {"sessionKey": "main"}))["messages"]
+        first, answer, second = (row["__openclaw"]["id"] for row in rows[:3])
+        for said, words, seen in ((second, "pear", ["apple"]), (first, "apple", [])):
+            forked = await client.call("sessions.fork", {"sessionKey": "main", "entryId": said})
+            assert (set(forked), forked["editorText"]) == ({"sessionKey", "editorText"}, f"say {words}")
+            gate.bench.model.add((Say("plum"),))
+            name = f"fork-{words}"
+            await client.call("chat.send", {**send("and now?", name), "sessionKey": forked["sessionKey"]})
+            await client.event("chat", state="final", runId=name)
+            asked = gate.bench.model.requests[-1].messages
+            heard = [text_of(one) for one in asked if isinstance(one, UserMessage)]
+            assert [any(name in one for one in heard) for name in ("apple", "pear")] == [
+                name in seen for name in ("apple", "pear")
+            ]
+        with pytest.raises(Refused, match="not what somebody said"):
+            await client.call("sessions.fork", {"sessionKey": "main", "entryId": answer})
 
 
 @pytest.mark.requirement("P22", "F4")
@@ -130,7 +153,7 @@ async def test_what_a_conversation_went_on_from_stays_while_it_is_there(kind: st
         await bench.store.change_session(report, lambda snapshot: (opening,))
         drafts = (builders.said("e-1", "report"), builders.answered("e-2", "three disks fail"))
         await bench.store.append(report, drafts)
-        forked = await client.call("sessions.fork", {"key": str(report), "messageId": "e-2"})
+        forked = await client.call("roost.fork", {"key": str(report), "messageId": "e-2"})
         swept = await bench.store.sweep(Cutoffs(cron_before=bench.clock.now() + 1))
         assert swept.sessions == ()
         with pytest.raises(Refused, match="goes on from what was said") as refused:

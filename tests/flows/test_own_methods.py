@@ -1,12 +1,16 @@
 """What only Roost can be asked, through its door."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
+from roost.core.figures import DAY_MS
 from roost.core.keys import SessionKey
-from roost.server.handlers.own import STEP
+from roost.core.retention import Retention
+from roost.server.handlers.searching import STEP
+from roost.testing import builders
 from roost.testing.builders import said
 from roost.testing.scripts import Say
 from roost.testing.wires import Refused
@@ -20,19 +24,19 @@ async def test_what_was_said_is_searched_and_the_tree_is_shown(kind: str, tmp_pa
         gate.bench.model.add((Say("the zebra sleeps"),))
         await client.call("chat.send", send("where is the zebra?", "one"))
         await client.event("chat", state="final")
-        found = await client.call("sessions.search", {"query": "zebra", "limit": 1})
+        found = await client.call("roost.search", {"query": "zebra", "limit": 1})
         assert found["hasMore"] is True
         assert found["results"][0]["role"] == "assistant"
-        both = await client.call("sessions.search", {"query": "zebra", "key": "main"})
+        both = await client.call("roost.search", {"query": "zebra", "key": "main"})
         assert [row["role"] for row in both["results"]] == ["assistant", "user"]
         tree = await client.call("sessions.tree", {"key": "main"})
         assert (tree["tree"]["key"], tree["tree"]["children"]) == ("agent:main:main", [])
-        for method in ("sessions.tree", "sessions.search"):
+        for method in ("sessions.tree", "roost.search"):
             with pytest.raises(Refused, match="No session found"):
                 await client.call(
                     method, {"key": "nowhere", **({"query": "x"} if "search" in method else {})}
                 )
-        cleaned = await client.call("sessions.cleanup", {"dryRun": True})
+        cleaned = await client.call("roost.cleanup", {"dryRun": True})
         assert cleaned["removed"] == []
 
 
@@ -48,10 +52,10 @@ async def test_no_secret_is_found_by_its_words_and_what_may_be_read_is_found_bey
             texts = [f"{words} {number}" for words in ("zebra", secret) for number in range(STEP + 1)]
             drafts = [said(f"e-{place}", text) for place, text in enumerate(texts)]
             await gate.bench.store.append(key, tuple(drafts))
-            found = await client.call("sessions.search", {"query": secret})
+            found = await client.call("roost.search", {"query": secret})
             assert (found["results"], found["hasMore"]) == ([], False)
             for offset, names, more in ((0, [f"e-{STEP}", f"e-{STEP - 1}"], True), (STEP, ["e-0"], False)):
-                page = await client.call("sessions.search", {"query": "zebra", "limit": 2, "offset": offset})
+                page = await client.call("roost.search", {"query": "zebra", "limit": 2, "offset": offset})
                 assert [row["messageId"] for row in page["results"]] == names
                 assert page["hasMore"] is more
 
@@ -59,4 +63,26 @@ async def test_no_secret_is_found_by_its_words_and_what_may_be_read_is_found_bey
 async def test_only_the_administrator_removes(tmp_path: Path) -> None:
     async with gates("memory", tmp_path) as gate, gate.client(scopes=["operator.write"]) as client:
         with pytest.raises(Refused, match="missing scope"):
-            await client.call("sessions.cleanup")
+            await client.call("roost.cleanup")
+
+
+@pytest.mark.requirement("P22")
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_a_cleanup_that_enforces_removes_what_the_policy_only_warns_of(
+    kind: str, tmp_path: Path
+) -> None:
+    key = SessionKey.parse("agent:main:hook:old")
+    async with gates(kind, tmp_path) as gate, gate.client() as client:
+        old = builders.session(key, at=gate.bench.clock.now() - 60 * DAY_MS)
+        opening = builders.opening(old, "0190aaaa-0000-7000-8000-000000000001")
+        await gate.bench.store.change_session(key, lambda snapshot: (opening,))
+        house = replace(gate.engine.rules.house, retention=Retention(enforce=False))
+        await gate.engine.reload(replace(gate.engine.rules, house=house))
+        for unable in ({"agent": "main"}, {"activeKey": "main"}, {"fixDmScope": True}):
+            with pytest.raises(Refused, match="not supported"):
+                await client.call("sessions.cleanup", unable)
+        for enforce, mode, pruned, left in ((False, "warn", 0, 1), (True, "enforce", 1, 0)):
+            asked = {"allAgents": True, "fixMissing": True, "enforce": enforce}
+            cleaned = await client.call("sessions.cleanup", asked)
+            (store,) = cleaned["stores"]
+            assert (cleaned["mode"], store["pruned"], store["appliedCount"]) == (mode, pruned, left)

@@ -1,5 +1,8 @@
 """What models cost, as clients ask for it, over each store."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import pytest
 
 from roost.core.keys import SessionKey
@@ -147,3 +150,63 @@ async def test_all_of_it_needs_to_read(opened: Opened) -> None:
     async with opened() as (gate, _), gate.client(scopes=["operator.pairing"]) as client:
         with pytest.raises(Refused, match=r"missing scope: operator\.read"):
             await client.call("usage.cost", {})
+
+
+async def test_messages_and_sessions_are_counted_beyond_the_page(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        for number in range(3):
+            await client.call("sessions.create", {"key": f"agent:main:explicit:{number}"})
+        await talk(gate, client, 1)
+        told = await client.call("sessions.usage", {"limit": 1})
+        (row,) = told["sessions"]
+        await client.call("sessions.patch", {"key": "agent:main:explicit:0", "label": "touched"})
+        found = (await client.call("sessions.usage", {"limit": 1}))["aggregates"]
+        assert (found["sessionCount"], found["messages"]["total"]) == (4, 2)
+        alone = await client.call("sessions.usage", {"key": row["key"]})
+        assert alone["aggregates"]["sessionCount"] == 1
+
+
+LONG_DAY, SHORT_DAY = datetime(2025, 10, 26, tzinfo=UTC), datetime(2025, 3, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("method", ["usage.cost", "sessions.usage"])
+async def test_days_are_those_of_the_place_that_is_asked_for(method: str, opened: Opened) -> None:
+    async with opened() as (gate, client):
+        await client.call("sessions.create", {"key": "main"})
+        key = SessionKey.parse("agent:main:main")
+        for day in (SHORT_DAY, LONG_DAY):
+            for hours in (-3, -1, 20.5, 22.5, 23.5):
+                at = int((day.timestamp() + hours * 3600) * 1000)
+                call = replace(dear_call(key, at), id=f"{day} {hours}")
+                await gate.house.store.record_usage(call)
+
+        async def counted(first: str, last: str, **zone: str) -> dict[str, int]:
+            told = await client.call(method, {"startDate": first, "endDate": last, **zone})
+            daily = told["daily"] if method == "usage.cost" else told["aggregates"]["costDaily"]
+            assert sum(one["calls"] for one in daily) == told["totals"]["calls"]
+            return {one["date"]: one["calls"] for one in daily}
+
+        utc = {"2025-10-25": 2, "2025-10-26": 3}
+        assert await counted("2025-10-25", "2025-10-27") == utc
+        assert await counted("2025-10-25", "2025-10-27", mode="utc") == utc
+        rome = {"timeZone": "Europe/Rome", "utcOffset": "UTC+2", "mode": "specific"}
+        # That day has 25 hours there, and the other 23.
+        assert await counted("2025-10-25", "2025-10-27", **rome) == {
+            "2025-10-25": 1,
+            "2025-10-26": 3,
+            "2025-10-27": 1,
+        }
+        assert await counted("2025-03-29", "2025-03-31", timeZone="Europe/Rome") == {
+            "2025-03-29": 1,
+            "2025-03-30": 2,
+            "2025-03-31": 2,
+        }
+        assert await counted("2025-10-26", "2025-10-26", utcOffset="UTC+3:30") == {"2025-10-26": 2}
+        for wrong, told in (
+            ({"timeZone": "Nowhere/Land"}, "no time zone"),
+            ({"utcOffset": "+02:00"}, "UTC-3:30"),
+            ({"mode": "specific"}, "give `timeZone`"),
+            ({"mode": "utc", "timeZone": "Europe/Rome"}, "give `mode` specific"),
+        ):
+            with pytest.raises(Refused, match=told):
+                await client.call(method, wrong)

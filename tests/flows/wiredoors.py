@@ -107,7 +107,13 @@ RPC_DOORS: tuple[RpcDoor, ...] = (
     ),
     RpcDoor(method="sessions.messages.subscribe", operation=Operation.HISTORY, params=by("key")),
     RpcDoor(method="sessions.messages.unsubscribe", operation=Operation.HISTORY, params=by("key")),
-    RpcDoor(method="sessions.search", operation=Operation.SEARCH, params=by("key", query="canary")),
+    RpcDoor(method="roost.search", operation=Operation.SEARCH, params=by("key", query="canary")),
+    RpcDoor(
+        method="sessions.search",
+        operation=Operation.SEARCH,
+        params=lambda name: {"sessionKeys": [name], "query": "canary"},
+        there=lambda told: bool(told["results"]),
+    ),
     RpcDoor(method="sessions.tree", operation=Operation.LIST, params=by("key")),
     RpcDoor(
         method="sessions.usage",
@@ -237,9 +243,14 @@ RPC_VIEWS = (
         keys=lambda told: _keys(told["list"]["sessions"]),
     ),
     RpcView(
-        method="sessions.search",
+        method="roost.search",
         params={"query": "canary", "limit": 100},
         keys=lambda told: _keys(told["results"]),
+    ),
+    RpcView(
+        method="sessions.search",
+        params={"query": "canary", "limit": 25},
+        keys=lambda told: [row["sessionKey"] for row in told["results"]],
     ),
     RpcView(
         method="sessions.usage",
@@ -256,6 +267,7 @@ OWNERS = {
         "logs.tail",
         "config.get",
         "sessions.cleanup",
+        "roost.cleanup",
         "device.pair.list",
         "device.pair.approve",
     ),
@@ -271,7 +283,7 @@ OWNERS = {
     ),
     *("deliveries.list", "deliveries.retry", "deliveries.dismiss"),
     *("gateways.list", "gateways.drain", "security.audit"),
-    *("sessions.fork", "sessions.points.load", "send", "message.action"),
+    *("sessions.fork", "roost.fork", "sessions.points.load", "send", "message.action"),
     *("node.list", "node.describe", "node.invoke", "node.pair.list"),
     *("device.pair.reject", "device.pair.remove", "device.token.rotate", "device.token.revoke"),
 }

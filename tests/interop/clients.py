@@ -27,7 +27,14 @@ class Client:
     token: str
 
     def command(self, *arguments: str) -> list[str]:
-        return [str(_node(self.folder)), str(_script(self.folder)), *arguments]
+        return self.node(str(_script(self.folder)), *arguments)
+
+    def node(self, *arguments: str) -> list[str]:
+        return [str(_node(self.folder)), *arguments]
+
+    @property
+    def package(self) -> Path:
+        return _script(self.folder).parent
 
     @property
     def door(self) -> tuple[str, ...]:

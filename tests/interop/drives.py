@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.interop.clients import Client, terminal
-from tests.interop.pipes import Failed, piping
+from tests.interop.frames import frames
+from tests.interop.pipes import Failed, Pipe, piping
 
 QUESTION, ANSWER = "what is a session?", "one conversation"
 MAIN = "agent:main:main"
@@ -57,6 +58,22 @@ async def editor_bridge(client: Client) -> None:
         said = [one["content"]["text"] for one in chunks if one.get("sessionUpdate") == "agent_message_chunk"]
         _expect(ANSWER, "".join(said))
         _expect(session, await pipe.ask("session/list"))
+        await _tool_cards(pipe, session)
+
+
+async def _tool_cards(pipe: Pipe, session: str) -> None:
+    """Of a tool that runs a card is shown, and that it ended well."""
+    already = len(pipe.told)
+    await pipe.ask("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "list my sessions"}])
+    updates = [one.get("params", {}).get("update", {}) for one in pipe.told[already:]]
+    begun = {one["toolCallId"] for one in updates if one.get("sessionUpdate") == "tool_call"}
+    ended = {
+        one["toolCallId"]
+        for one in updates
+        if one.get("sessionUpdate") == "tool_call_update" and one.get("status") == "completed"
+    }
+    if not begun or begun != ended:
+        raise Failed(f"tools began as {sorted(begun)} and ended as {sorted(ended)}")
 
 
 async def tool_server(client: Client) -> None:
@@ -67,7 +84,9 @@ async def tool_server(client: Client) -> None:
         await pipe.ask("initialize", protocolVersion="2025-03-26", capabilities={}, clientInfo=about)
         pipe.tell("notifications/initialized")
         _expect("conversations_list", await pipe.ask("tools/list"))
-        _expect("conversations", await pipe.ask("tools/call", name="conversations_list", arguments={}))
+        listed = await pipe.ask("tools/call", name="conversations_list", arguments={})
+        if listed.get("isError") or not isinstance(listed["structuredContent"]["conversations"], list):
+            raise Failed(f"no conversations were listed: {json.dumps(listed)[-500:]}")
         _expect("interop-3", await _call(client, "chat.send", **said))
         _expect('"ok"', await _call(client, "agent.wait", runId="interop-3", timeoutMs=60_000))
         read = await pipe.ask("tools/call", name="messages_read", arguments={"session_key": MAIN})
@@ -75,6 +94,7 @@ async def tool_server(client: Client) -> None:
 
 
 DRIVES = {
+    "frames": frames,
     "command line": command_line,
     "terminal chat": terminal_chat,
     "editor bridge": editor_bridge,

@@ -62,7 +62,7 @@ class LedgerTotal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What one model cost one agent on one day; `day` counts those of UTC since 1970."""
+    """What one model cost one agent on one day; `day` counts those since 1970."""
 
     day: int
     agent: str

@@ -134,8 +134,17 @@ class SearchHit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """From one moment until another. Its days are those of clocks that are `shift` ms ahead of UTC."""
+
+    since: int
+    until: int
+    shift: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spoken:
-    """How much was said in some sessions on one day; `day` counts those of UTC since 1970. `tools` are what tools
+    """How much was said in some sessions on one day; `day` counts those since 1970. `tools` are what tools
     answered."""
 
     day: int

@@ -61,6 +61,38 @@ class Change:
         return Operation.PATCH if stays else Operation.DELETE
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queued:
+    """A run, and what can be told of it at once."""
+
+    run_id: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a caller saw of a session: by which ids it went, and when it was last touched."""
+
+    session_ids: frozenset[str] = frozenset()
+    updated: float | None = None
+
+    def refuse(self, snapshot: Snapshot) -> None:
+        """Where it is so no more."""
+        self.refuse_other(snapshot)
+        times = snapshot.session.times if snapshot.session else None
+        if self.updated is not None and (times is None or times.updated != self.updated):
+            raise Conflict(f"session {snapshot.key} was touched meanwhile", hint="read it again")
+
+    def refuse_other(self, snapshot: Snapshot) -> None:
+        """Where there is another one now."""
+        there = {snapshot.session.session_id} if snapshot.session else set[str]()
+        if self.session_ids and self.session_ids != there:
+            raise Conflict(f"session {snapshot.key} is another one now", hint="read it again")
+
+
+ANYTHING = Seen()
+
+
 class Operations:
     def __init__(self, store: Store, clock: Clock, new_id: NewId, book: Rulebook, stops: Stops) -> None:
         self._store = store
@@ -99,7 +131,7 @@ class Operations:
         return await self.open(caller, key, Labels(), overrides, base)
 
     async def change(
-        self, caller: PersonCaller, key: SessionKey, change: Change, expected_id: str | None = None
+        self, caller: PersonCaller, key: SessionKey, change: Change, seen: Seen = ANYTHING
     ) -> Session:
         now = self._clock.now()
         found = await reach(self._store, change.operation, caller, key, now)
@@ -112,14 +144,14 @@ class Operations:
         opened = self._opened(owner, key, Labels(), Overrides())
 
         def decide(snapshot: Snapshot) -> Effects:
-            _refuse_other(snapshot, expected_id)
+            seen.refuse(snapshot)
             fresh: Effects = (opened,) if snapshot.session is None else ()
             return (*fresh, *_changes(snapshot.session or opened.session, change, now))
 
         return _remaining(key, await self._store.change_session(key, decide))
 
     async def reset(
-        self, caller: PersonCaller, key: SessionKey, reason: OpenedBy, expected_id: str | None = None
+        self, caller: PersonCaller, key: SessionKey, reason: OpenedBy, seen: Seen = ANYTHING
     ) -> Session:
         """Go on under a new `session_id`; what runs or hangs below is stopped."""
         await existing(self._store, Operation.RESET, caller, key, self._clock.now())
@@ -128,7 +160,7 @@ class Operations:
         request = StopRequest(reason=RESET_REASON, by=caller.principal, at=now)
 
         def decide(tree: Tree) -> Effects:
-            _refuse_other(tree.session, expected_id)
+            seen.refuse(tree.session)
             below, running = stopping.stop_below(tree, request), tree.session.running
             ends[:] = (*below.runs, *((running.id,) if running else ()))
             return (
@@ -141,8 +173,8 @@ class Operations:
         self._end(ends, RESET_REASON)
         return await existing(self._store, Operation.RESET, caller, key, self._clock.now())
 
-    async def condense(self, caller: PersonCaller, key: SessionKey) -> str:
-        """Queue the condensing of a conversation; what can be told of it at once."""
+    async def condense(self, caller: PersonCaller, key: SessionKey) -> Queued:
+        """Queue the condensing of a conversation."""
         await existing(self._store, Operation.PATCH, caller, key, self._clock.now())
         refuse_unknown(key.agent, self._agents)
         now, run_id = self._clock.now(), self._new_id()
@@ -163,11 +195,9 @@ class Operations:
 
         await self._store.change_session(key, decide)
         self._end(list(wishes[0].ends), CONDENSED)
-        return wishes[0].words
+        return Queued(run_id=run_id, words=wishes[0].words)
 
-    async def delete(
-        self, caller: PersonCaller, key: SessionKey, expected_id: str | None = None
-    ) -> Session | None:
+    async def delete(self, caller: PersonCaller, key: SessionKey, seen: Seen = ANYTHING) -> Session | None:
         """Remove a session, after what runs in it was stopped; the one that was there."""
         session = await reach(self._store, Operation.DELETE, caller, key, self._clock.now())
         self._refuse_main(key, "delete")
@@ -178,14 +208,14 @@ class Operations:
         ends = list[str]()
 
         def halt(tree: Tree) -> Effects:
-            _refuse_other(tree.session, expected_id)
+            seen.refuse(tree.session)
             done = stopping.stop(tree, request)
             ends[:] = done.runs
             return done.effects
 
         await self._store.change_tree(key, halt)
         self._end(ends, request.reason)
-        await self._remove(key, expected_id)
+        await self._remove(key, seen)
         return session
 
     async def stop(self, caller: PersonCaller, key: SessionKey, run_id: str | None = None) -> tuple[str, ...]:
@@ -231,12 +261,13 @@ class Operations:
             shown = SessionQuery(scope=scope(Operation.LIST, caller), keys=frozenset(forks), archived=None)
             raise continued(key, by=[row.key for row in (await self._store.list_sessions(shown)).rows])
 
-    async def _remove(self, key: SessionKey, expected_id: str | None) -> None:
+    async def _remove(self, key: SessionKey, seen: Seen) -> None:
         """As soon as its runs have ended and its senders were told; in the end a refusal says what is left of it."""
 
         def removing(effect: DeleteSession) -> Decide:
             def decide(snapshot: Snapshot) -> Effects:
-                _refuse_other(snapshot, expected_id)
+                # What was stopped for it has touched it.
+                seen.refuse_other(snapshot)
                 return () if snapshot.session is None else (effect,)
 
             return decide
@@ -308,13 +339,6 @@ def _changes(session: Session, change: Change, now: int) -> Effects:
     if change.pinned is not None:
         effects.append(Pin(key=key, at=now if change.pinned else None))
     return tuple(effects)
-
-
-def _refuse_other(snapshot: Snapshot, expected_id: str | None) -> None:
-    if expected_id is None:
-        return
-    if snapshot.session is None or snapshot.session.session_id != expected_id:
-        raise Conflict(f"session {snapshot.key} is another one now", hint="read it again")
 
 
 def _remaining(key: SessionKey, session: Session | None) -> Session:

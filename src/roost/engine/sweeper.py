@@ -33,11 +33,12 @@ class Sweeper:
         retention = self._book.current.house.retention
         return await self._store.sweep(retention.at(self._clock.now()), dry_run=True)
 
-    async def sweep(self) -> Swept:
-        """What was done. Where the policy only warns, what it would do is told, and only what is not its own is done."""
+    async def sweep(self, *, enforce: bool = False) -> Swept:
+        """What was done. Where the policy only warns, what it would do is told, and only what is not its own is done, unless
+        all of it is asked for."""
         now, retention = self._clock.now(), self._book.current.house.retention
         cutoffs = retention.at(now)
-        if not retention.enforce:
+        if not (retention.enforce or enforce):
             _tell("would remove", await self.preview())
             cutoffs = retention.housekeeping(now)
         swept = await self._store.sweep(cutoffs)

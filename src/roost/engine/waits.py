@@ -59,6 +59,22 @@ class Waits:
             raise NotFound(f"no message was sent under {idempotency_key!r}", hint="send it first")
         return await self.for_message(record.inbound.id, timeout_ms)
 
+    async def for_run(self, run_id: str, key: SessionKey, timeout_ms: int) -> Run | None:
+        """A run that has ended, or as it is when the time is over; None if it went with its session."""
+        deadline = self._clock.now() + timeout_ms
+
+        async def over() -> tuple[Run | None] | None:
+            run = await self._store.run(run_id)
+            return (run,) if run is None or run.outcome is not None else None
+
+        async def wait() -> tuple[Run | None]:
+            return await self._store.wait_for(Topic(TopicKind.SESSION, str(key)), over)
+
+        try:
+            return (await watched(self._clock, lambda: deadline - self._clock.now(), wait))[0]
+        except OutOfTime:
+            return await self._store.run(run_id)
+
     async def _look(self, inbound_id: str) -> Waited:
         record = await self._record(inbound_id)
         while record.state is InboundState.MERGED and record.merged_into is not None:

@@ -27,6 +27,7 @@ from roost.core.queries import (
     SearchHit,
     SearchQuery,
     SessionContext,
+    Span,
     Spoken,
 )
 from roost.core.retention import Cutoffs, Fullness, Swept
@@ -176,8 +177,8 @@ class Store(Lists, Jobs, Points, Imports, Exchanges, Runs, Protocol):
         """Entries that hold every phrase, newest first, of sessions in scope only."""
         ...
 
-    async def spoken(self, keys: frozenset[SessionKey], since: int, until: int) -> tuple[Spoken, ...]:
-        """How much was said in these sessions, day by day."""
+    async def spoken(self, keys: frozenset[SessionKey], span: Span) -> tuple[Spoken, ...]:
+        """How much was said in these sessions within a span, day by day."""
         ...
 
     # -- inbound -------------------------------------------------------------------------------------
@@ -281,8 +282,9 @@ class Store(Lists, Jobs, Points, Imports, Exchanges, Runs, Protocol):
         ...
 
     async def usage(self, query: LedgerQuery) -> LedgerTotal: ...
-    async def spending(self, query: LedgerQuery) -> tuple[Spent, ...]:
-        """The same, apart by day, agent and model; in that order."""
+    async def spending(self, query: LedgerQuery, *, shift: int = 0) -> tuple[Spent, ...]:
+        """The same, apart by day, agent and model; in that order. Days are those of clocks that are `shift` ms ahead of
+        UTC."""
         ...
 
     async def dearest(self, query: LedgerQuery, limit: int) -> Dearest:

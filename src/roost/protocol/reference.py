@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType, NoneType
-from typing import Any, get_args, get_origin, is_typeddict
+from typing import Any, Literal, get_args, get_origin, is_typeddict
 
 from pydantic import BaseModel
 
@@ -164,8 +164,8 @@ def _hint(hint: Any) -> str:
         return f"list of {_hint(parts[0])}"
     if origin in {dict, Mapping} or is_typeddict(hint):
         return "object"
-    if parts and all(isinstance(one, str) for one in parts):
-        return " or ".join(f"`{one}`" for one in parts)
+    if origin is Literal:
+        return " or ".join(f"`{_json(one)}`" for one in parts)
     return " or ".join(dict.fromkeys(_hint(one) for one in parts)) if parts else "object"
 
 

@@ -14,7 +14,7 @@ from roost.core.scopes import DmScope
 from roost.core.sessions import Labels, OpenedBy, Overrides, Session
 from roost.core.visibility import PersonCaller
 from roost.engine.ids import FreshIds
-from roost.engine.operations import Change, Operations
+from roost.engine.operations import Change, Operations, Seen
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Rules
 from roost.engine.stops import Stops
@@ -27,6 +27,7 @@ from tests.unit.engine.commands.rooms import Room
 
 ME, ALICE = PersonCaller(principal=OWNER), PersonCaller(principal=person("telegram", "7"))
 SIDE = SessionKey.parse("agent:main:side")
+OLD = Seen(session_ids=frozenset({"old"}))
 
 
 def never(*arguments: object) -> object:
@@ -69,13 +70,16 @@ async def test_a_change_opens_what_is_not_there(operations: Operations) -> None:
 async def test_a_session_that_was_seen_as_another_is_left_alone(operations: Operations) -> None:
     before = await operations.open(ME, SIDE, Labels(), Overrides())
     for attempt in (
-        operations.change(ME, SIDE, Change(pinned=True), "old"),
-        operations.reset(ME, SIDE, OpenedBy.NEW, "old"),
-        operations.delete(ME, SIDE, "old"),
+        operations.change(ME, SIDE, Change(pinned=True), OLD),
+        operations.reset(ME, SIDE, OpenedBy.NEW, OLD),
+        operations.delete(ME, SIDE, OLD),
     ):
         with pytest.raises(Conflict, match="another one now"):
             await attempt
-    after = await operations.reset(ME, SIDE, OpenedBy.NEW, before.session_id)
+    now = frozenset({before.session_id})
+    with pytest.raises(Conflict, match="another one now"):
+        await operations.reset(ME, SIDE, OpenedBy.NEW, Seen(session_ids=now | OLD.session_ids))
+    after = await operations.reset(ME, SIDE, OpenedBy.NEW, Seen(session_ids=now))
     assert after.session_id != before.session_id
 
 
@@ -85,7 +89,7 @@ async def test_what_waits_in_a_session_that_was_seen_as_another_goes_on_waiting(
     message = inbound("m", SIDE)
     await store.accept_inbound(message, accept(message, "run", "now"))
     with pytest.raises(Conflict, match="another one now"):
-        await operations.delete(ME, SIDE, "old")
+        await operations.delete(ME, SIDE, OLD)
     assert [run.state for run in await store.active_runs(SIDE)] == [RunState.QUEUED]
 
 

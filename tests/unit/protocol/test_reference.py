@@ -53,3 +53,5 @@ def test_types_are_told_as_people_read_them() -> None:
     assert "| `archived`? | boolean \\| `all` | `false` |" in text
     assert "`status`: `aborted` or `no-active-run`" in text
     assert "`nextOffset`: integer or null" in text
+    assert "`ok`: `true`" in text
+    assert "`ok`: object" not in text

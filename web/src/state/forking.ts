@@ -6,6 +6,6 @@ import { attempt } from "../view/dialogs";
 
 export const fork = (key: string, messageId: string): Promise<void> =>
   attempt(async () => {
-    const opened = await call<{ key: string }>("sessions.fork", { key, messageId });
+    const opened = await call<{ key: string }>("roost.fork", { key, messageId });
     go({ at: "chat", key: opened.key });
   }, "A fork of this conversation");

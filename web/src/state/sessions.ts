@@ -116,7 +116,7 @@ export async function searchNames(words: string): Promise<void> {
 }
 
 export async function searchWords(words: string): Promise<Hit[]> {
-  return (await call<{ results: Hit[] }>("sessions.search", { query: words, limit: 30 })).results;
+  return (await call<{ results: Hit[] }>("roost.search", { query: words, limit: 30 })).results;
 }
 
 export type Patch = Partial<{ label: string | null; pinned: boolean; archived: boolean; model: string | null; thinkingLevel: string | null }>;

@@ -63,7 +63,7 @@ function Foot({ item, talk }: Props<Said>) {
       <span class="actions">
         {item.text && <Act name="Copy" icon="copy" act={() => void copy()} />}
         {item.who === "user" && may("write") && <Act name="Ask again" icon="redo" act={() => void talk.own.say(item.text)} />}
-        {has("sessions.fork") && may("write") && <Act name="Fork from here" icon="branch" act={() => void fork(talk.key, item.id)} />}
+        {has("roost.fork") && may("write") && <Act name="Fork from here" icon="branch" act={() => void fork(talk.key, item.id)} />}
       </span>
     </footer>
   );

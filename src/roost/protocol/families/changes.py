@@ -1,6 +1,6 @@
 """Sessions: opening, changing and ending them."""
 
-from typing import Literal, TypedDict
+from typing import Literal, Required, TypedDict
 
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.sessions import KeyParams
@@ -16,8 +16,8 @@ _CONDITIONS = frozenset({"expected_session_id", "expected_lifecycle_revision", "
 
 
 class CreateParams(Params):
-    """A session that is there already is left as it is. What a client keeps to itself about where it came from
-    changes nothing."""
+    """A session that is there already is left as it is. `parentSessionKey` must be one that the caller may see; the new one
+    stands for itself and hangs below none."""
 
     key: Name | None = None
     idempotency_key: Name | None = None
@@ -82,7 +82,7 @@ class ResetParams(KeyParams):
 
 
 class DeleteParams(Conditions):
-    """The transcript always goes with its session."""
+    """The transcript always goes with its session: a `deleteTranscript` of false is refused."""
 
     delete_transcript: bool = True
     expected_session_updated_at: float | None = None
@@ -101,10 +101,12 @@ class CompactParams(KeyParams):
     max_lines: Positive | None = None
 
 
-class Compacted(TypedDict):
-    ok: bool
-    key: str
-    compacted: bool
+class Compacted(TypedDict, total=False):
+    """`reason` says why it was not."""
+
+    ok: Required[bool]
+    key: Required[str]
+    compacted: Required[bool]
     reason: str
 
 
@@ -116,16 +118,53 @@ class SendParams(KeyParams):
 
 
 class AbortParams(Params):
+    """To stop everything in a session drops what waits in it; what waits behind a run that is stopped goes on. A
+    `clearQueued` that asks for anything else is refused."""
+
     key: Name | None = None
     run_id: Name | None = None
     agent_id: AgentId | None = None
-    clear_queued: bool = False
+    clear_queued: bool | None = None
 
 
 class Aborted(TypedDict):
     ok: bool
     abortedRunId: str | None
     status: Literal["aborted", "no-active-run"]
+
+
+class ForkParams(Params):
+    """`entryId` is what somebody said."""
+
+    session_key: Name
+    agent_id: AgentId | None = None
+    entry_id: Name
+
+
+class Forked(TypedDict, total=False):
+    """`editorText` and `editorAttachments` are what was said there, to be said otherwise."""
+
+    sessionKey: Required[str]
+    editorText: str
+    editorAttachments: list[JsonObject]
+
+
+class CleanupParams(Params):
+    """`enforce` also where the policy only warns. Retention looks at all agents, and no transcript is ever missing."""
+
+    agent: Name | None = None
+    all_agents: bool = False
+    enforce: bool = False
+    active_key: Name | None = None
+    fix_missing: bool = False
+    fix_dm_scope: bool = False
+
+
+class Cleaned(TypedDict):
+    allAgents: Literal[True]
+    mode: Literal["enforce", "warn"]
+    dryRun: Literal[False]
+    stores: list[JsonObject]
 
 
 def patch_scope(params: PatchParams) -> Scope:
@@ -168,7 +207,7 @@ DELETE = Method(
 )
 COMPACT = Method(
     name="sessions.compact",
-    about="Queues the condensing of a conversation.",
+    about="Condenses a conversation for the model, and says whether that was done; the transcript stays as it is. `maxLines` is refused.",
     params=CompactParams,
     result=Compacted,
     needs=Scope.ADMIN,
@@ -186,4 +225,20 @@ ABORT = Method(
     params=AbortParams,
     result=Aborted,
     needs=Scope.WRITE,
+)
+FORK = Method(
+    name="sessions.fork",
+    about="Opens a session that goes on from where something was said in another, before it was said.",
+    params=ForkParams,
+    result=Forked,
+    needs=Scope.WRITE,
+    owners=True,
+)
+CLEANUP = Method(
+    name="sessions.cleanup",
+    about="Removes what retention would remove in its time.",
+    params=CleanupParams,
+    result=Cleaned,
+    needs=Scope.ADMIN,
+    owners=True,
 )

@@ -52,6 +52,9 @@ class SendParams(Params):
 
 
 class HistoryParams(Params):
+    """`offset` passes over so many of the newest entries; give back `nextOffset` as it was. With `messageId` it is the page
+    that holds that message."""
+
     session_key: Key
     agent_id: AgentId | None = None
     session_id: Name | None = None
@@ -59,6 +62,7 @@ class HistoryParams(Params):
     max_bytes: Annotated[int, Field(ge=1024)] = 6 * 1024 * 1024
     max_chars: Annotated[int, Field(ge=1, le=500_000)] = 100_000
     offset: Count = 0
+    message_id: Name | None = None
     pending_before: Positive | None = None
     input_run_ids: Names = ()
 

@@ -125,7 +125,7 @@ AUDIT = Method(
     owners=True,
 )
 FORK = Method(
-    name="sessions.fork",
+    name="roost.fork",
     params=ForkParams,
     result=Forked,
     needs=Scope.WRITE,

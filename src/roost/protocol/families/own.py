@@ -52,8 +52,8 @@ class Cleaned(TypedDict):
 
 
 SEARCH = Method(
-    name="sessions.search",
-    about="Where something was said, newest first, in the sessions the caller may read.",
+    name="roost.search",
+    about="Where something was said or answered by a tool, newest first, a page at a time, in the sessions the caller may read.",
     params=SearchParams,
     result=Found,
     needs=Scope.READ,
@@ -66,7 +66,7 @@ TREE = Method(
     needs=Scope.READ,
 )
 CLEANUP = Method(
-    name="sessions.cleanup",
+    name="roost.cleanup",
     about="Removes what retention would remove, or says what that is.",
     params=CleanupParams,
     result=Cleaned,

@@ -79,10 +79,13 @@ class Reference(Params):
 
 
 class ResolveParams(Params):
+    """`shortId` is how the UUID begins that a key ends with, without its dashes."""
+
     key: Name | None = None
     session_id: Name | None = None
     label: Name | None = None
     reference: Reference | None = None
+    short_id: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{8,32}$")] | None = None
     agent_id: AgentId | None = None
     spawned_by: Name | None = None
     include_global: bool = True

@@ -17,19 +17,20 @@ Rows = Annotated[int, Field(ge=1, le=MOST_ROWS)]
 
 
 class Span(Params):
-    """Which days, and whose."""
+    """Which days, and whose. Days are those of UTC, of the gateway's clocks, or of a place: `timeZone` as `Europe/Rome`, or
+    `utcOffset` as `UTC+2`."""
 
     agent_id: AgentId | None = None
     start_date: str | None = None
     end_date: str | None = None
-    mode: Literal["utc", "gateway", "specific"] = "utc"
+    mode: Literal["utc", "gateway", "specific"] | None = None
     utc_offset: str | None = None
     time_zone: Name | None = None
     agent_scope: Literal["all"] | None = None
 
 
 class UsageParams(Span):
-    """Days are those of UTC."""
+    """Days are those of UTC, unless `mode`, `timeZone` or `utcOffset` say otherwise."""
 
     key: Name | None = None
     range: Literal["7d", "30d", "90d", "1y", "all"] | None = None
@@ -40,7 +41,7 @@ class UsageParams(Span):
 
 
 class CostParams(Span):
-    """Days are those of UTC, with no `startDate` so many up to the last."""
+    """Days as `sessions.usage` counts them, with no `startDate` so many up to the last."""
 
     days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = 30
 
@@ -78,7 +79,7 @@ class Log(TypedDict):
 
 USAGE = Method(
     name="sessions.usage",
-    about="What each session cost within some days, and what all of it was spent for: by model, provider, agent and day.",
+    about="What each session cost within some days, and what all of it was spent for: by model, provider, agent and day. `messages` and `daily` are of all sessions that may be read, and `sessionCount` of those that were touched since the first day; `sessions` are a page of them.",
     params=UsageParams,
     result=dict[str, JsonValue],
     needs=Scope.READ,

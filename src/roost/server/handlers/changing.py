@@ -1,6 +1,7 @@
 """Opening, changing and ending sessions."""
 
 from dataclasses import replace
+from typing import Literal
 
 from roost.core import thinking
 from roost.core.addressed import LONGEST_TEXT, too_long
@@ -9,12 +10,14 @@ from roost.core.footers import Reasoning, UsageLevel
 from roost.core.jsonvalue import JsonObject
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.labels import read_label
+from roost.core.messages import Compaction
 from roost.core.notices import derived_id
+from roost.core.queries import HistoryQuery
 from roost.core.sessions import Labels, OpenedBy, Overrides, SendOverride, Session, Verbosity
 from roost.core.visibility import Operation
-from roost.engine.operations import Change
+from roost.engine.operations import Change, Seen
 from roost.protocol.families import changes
-from roost.protocol.families.changes import Changed, Compacted, Created, Deleted
+from roost.protocol.families.changes import Changed, Cleaned, Compacted, Created, Deleted
 from roost.server.calls import Call
 from roost.server.handlers.catalogue import defaults
 from roost.server.handlers.talking import Talk, Words
@@ -29,6 +32,9 @@ _OVERRIDES = {
 }
 
 
+LONGEST_CONDENSING_MS = 600_000
+
+
 class Changes:
     def __init__(self, talk: Talk) -> None:
         self._talk = talk
@@ -36,6 +42,9 @@ class Changes:
     async def create(self, call: Call, params: changes.CreateParams) -> Created:
         """A session, opened under the key asked for or one of its own, and its first message if there is one."""
         house = call.house
+        if params.parent_session_key is not None:
+            # It hangs below none: only what an agent spawned does.
+            await house.found(Operation.STATUS, call.caller, params.parent_session_key)
         if params.key is None:
             key = _fresh(call, params)
         else:
@@ -61,20 +70,40 @@ class Changes:
 
 
 async def compact(call: Call, params: changes.CompactParams) -> Compacted:
-    """Condensing is a run of its own; that it was queued is what can be told at once."""
+    """Condensing is a run of its own; what came of it is told when that has ended."""
+    if params.max_lines is not None:
+        raise InvalidInput(
+            "`maxLines` is not supported: nothing is cut off a transcript",
+            hint="leave it out, and the older part is condensed for the model",
+        )
     session = await call.house.find(Operation.PATCH, call.caller, params.key, params.agent_id)
     if session is None or not session.summary.entries:
         key = call.house.key(params.key, params.agent_id)
         return Compacted(ok=True, key=str(key), compacted=False, reason="nothing to condense")
-    told = await call.house.engine.operations.condense(call.caller, session.key)
-    return Compacted(ok=True, key=str(session.key), compacted=True, reason=told)
+    engine = call.house.engine
+    queued = await engine.operations.condense(call.caller, session.key)
+    run = await engine.waits.for_run(queued.run_id, session.key, LONGEST_CONDENSING_MS)
+    done = Compacted(ok=True, key=str(session.key), compacted=False)
+    if run is None:
+        return done | {"reason": "the session was removed meanwhile"}
+    if run.outcome is None:
+        return done | {"reason": f"{queued.words} It has not ended yet."}
+    if run.outcome.error is not None:
+        return done | {"reason": run.outcome.error}
+    if not await _condensed(call, session.key, queued.run_id):
+        return done | {"reason": "the conversation is short enough already"}
+    return done | {"compacted": True}
+
+
+async def _condensed(call: Call, key: SessionKey, run_id: str) -> bool:
+    page = await call.house.store.history(HistoryQuery(key=key))
+    return any(one.run_id == run_id and isinstance(one.body, Compaction) for one in page.entries)
 
 
 async def patch(call: Call, params: changes.PatchParams) -> Changed:
     key = await call.house.meant(Operation.PATCH, call.caller, params.key, params.agent_id)
     change = _change(call, params)
-    expected = params.expected_session_id or params.expected_lifecycle_revision
-    session = await call.house.engine.operations.change(call.caller, key, change, expected)
+    session = await call.house.engine.operations.change(call.caller, key, change, _seen(params))
     return _changed(call, session)
 
 
@@ -83,9 +112,9 @@ async def reset(call: Call, params: changes.ResetParams) -> Changed:
     if session is None:
         raise NotFound(f"No session found: {params.key}")
     reason = OpenedBy(params.reason)
-    fresh = await call.house.engine.operations.reset(
-        call.caller, session.key, reason, params.expected_session_id
-    )
+    expected = params.expected_session_id
+    seen = Seen(session_ids=frozenset({expected} if expected else ()))
+    fresh = await call.house.engine.operations.reset(call.caller, session.key, reason, seen)
     changed = _changed(call, fresh)
     changed["entry"] = {**changed["entry"], "previousSessionId": session.session_id}
     return changed
@@ -93,14 +122,61 @@ async def reset(call: Call, params: changes.ResetParams) -> Changed:
 
 async def delete(call: Call, params: changes.DeleteParams) -> Deleted:
     house = call.house
+    if not params.delete_transcript:
+        raise InvalidInput(
+            "a transcript always goes with its session",
+            hint="archive the session to keep both, or leave `deleteTranscript` out",
+        )
     key = await house.meant(Operation.DELETE, call.caller, params.key, params.agent_id)
     if params.archived_only:
         session = await house.find(Operation.DELETE, call.caller, params.key, params.agent_id)
         if session is not None and session.times.archived is None:
             raise InvalidInput(f"session {key} is not archived", hint="archive it first")
-    expected = params.expected_session_id or params.expected_lifecycle_revision
-    gone = await house.engine.operations.delete(call.caller, key, expected)
+    seen = replace(_seen(params), updated=params.expected_session_updated_at)
+    gone = await house.engine.operations.delete(call.caller, key, seen)
     return Deleted(ok=True, key=str(key), deleted=gone is not None, archived=[])
+
+
+async def cleanup(call: Call, params: changes.CleanupParams) -> Cleaned:
+    """What retention removes now, for all agents at once."""
+    for name, given, instead in (
+        ("agent", params.agent, "leave it out: retention looks at all agents"),
+        ("activeKey", params.active_key, "pin that session: what is pinned is never touched"),
+        ("fixDmScope", params.fix_dm_scope, "delete the sessions that are no longer written to one by one"),
+    ):
+        if given:
+            raise InvalidInput(f"invalid sessions.cleanup params: `{name}` is not supported", hint=instead)
+    house = call.house
+    before = (await house.store.fullness()).sessions
+    swept = await house.engine.sweeper.sweep(enforce=params.enforce)
+    after = (await house.store.fullness()).sessions
+    enforced = params.enforce or house.engine.rules.house.retention.enforce
+    mode: Literal["enforce", "warn"] = "enforce" if enforced else "warn"
+    store: JsonObject = {
+        "agentId": house.engine.rules.routing.default_agent,
+        "storePath": house.about.store_path,
+        "mode": mode,
+        "dryRun": False,
+        "beforeCount": before,
+        "afterCount": after,
+        "missing": 0,
+        "dmScopeRetired": 0,
+        "modelRunPruned": 0,
+        "archived": len(swept.archived),
+        "pruned": len(swept.sessions),
+        "capped": 0,
+        "unreferencedArtifacts": {"removedFiles": 0},
+        "diskBudget": None,
+        "wouldMutate": swept.anything,
+        "applied": True,
+        "appliedCount": after,
+    }
+    return Cleaned(allAgents=True, mode=mode, dryRun=False, stores=[store])
+
+
+def _seen(params: changes.Conditions) -> Seen:
+    given = (params.expected_session_id, params.expected_lifecycle_revision)
+    return Seen(session_ids=frozenset(one for one in given if one is not None))
 
 
 def _fresh(call: Call, params: changes.CreateParams) -> SessionKey:

@@ -3,21 +3,16 @@
 from anyio import to_thread
 
 from roost.core.deliveries import Delivery, DeliveryState
-from roost.core.entries import Entry
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.fleet import Fleet
 from roost.core.jsonvalue import JsonObject
-from roost.core.queries import HistoryQuery
-from roost.core.sessions import Base, Session
 from roost.core.visibility import Operation, scope
 from roost.engine.reaching import reach
 from roost.protocol.convert.operations import audit_result, delivery_row, lease_row
 from roost.protocol.families import operations
-from roost.protocol.families.operations import Audited, Decided, Deliveries, Draining, Forked, Gateways
+from roost.protocol.families.operations import Audited, Decided, Deliveries, Draining, Gateways
 from roost.protocol.params import NoParams
 from roost.server.calls import Call
-
-PAGE = 1_000
 
 
 async def deliveries(call: Call, params: operations.DeliveriesParams) -> Deliveries:
@@ -101,26 +96,3 @@ def _refuse_other(name: str, meant: str | None, fleet: Fleet) -> None:
 
 async def audit(call: Call, params: NoParams) -> Audited:
     return audit_result(await to_thread.run_sync(call.house.engine.rules.house.audit))
-
-
-async def fork(call: Call, params: operations.ForkParams) -> Forked:
-    """A session of its own that goes on from a message of another; both stay as they are."""
-    house = call.house
-    source = await house.find(Operation.HISTORY, call.caller, params.key, params.agent_id)
-    entry = None if source is None else await _entry(call, source, params.message_id)
-    if source is None or entry is None:
-        raise NotFound(f"No message found: {params.message_id}", hint="read the conversation again")
-    base = Base(session_id=entry.session_id, seq=entry.seq)
-    opened = await house.engine.operations.branch(call.caller, source.key, base, source.overrides)
-    return Forked(ok=True, key=str(opened.key), sessionId=opened.session_id)
-
-
-async def _entry(call: Call, session: Session, entry_id: str) -> Entry | None:
-    before = None
-    while True:
-        query = HistoryQuery(key=session.key, before=before, limit=PAGE)
-        page = await call.house.store.history(query)
-        found = next((one for one in page.entries if one.id == entry_id), None)
-        if found is not None or page.before is None:
-            return found
-        before = page.before

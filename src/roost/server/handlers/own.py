@@ -1,71 +1,16 @@
 """What only Roost can be asked."""
 
-from dataclasses import replace
-
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
-from roost.core.messages import AssistantMessage, UserMessage
-from roost.core.passages import Passage, finding
-from roost.core.queries import SearchQuery, SessionQuery
-from roost.core.search import parse_query
+from roost.core.queries import SessionQuery
 from roost.core.sessions import Session
 from roost.core.visibility import Operation, scope
 from roost.protocol.families import own
-from roost.protocol.families.own import Cleaned, Found, Tree
+from roost.protocol.families.own import Cleaned, Tree
 from roost.protocol.families.sessions import KeyParams
 from roost.server.calls import Call
 
-STEP, MOST_PASSED_OVER = 50, 1_000
 MOST_NODES = 1_000
-
-
-async def search(call: Call, params: own.SearchParams) -> Found:
-    """Newest first, in the sessions the caller may read."""
-    house, key = call.house, None
-    if params.key is not None:
-        key = (await house.found(Operation.SEARCH, call.caller, params.key, params.agent_id)).key
-    query = SearchQuery(
-        query=parse_query(params.query),
-        scope=scope(Operation.SEARCH, call.caller),
-        key=key,
-        limit=STEP,
-    )
-    through = params.offset + params.limit
-    found, more = await _findings(call, query, through)
-    results = [_row(one) for one in found[params.offset : through]]
-    return Found(ts=house.clock.now(), results=results, hasMore=more)
-
-
-async def _findings(call: Call, query: SearchQuery, wanted: int) -> tuple[list[Passage], bool]:
-    """So many of what may be read, and whether there may be more; hits that may not be are passed over."""
-    found: list[Passage] = []
-    while len(found) <= wanted and query.offset < wanted + MOST_PASSED_OVER:
-        hits = await call.house.store.search(query)
-        readable = (finding(hit, query.query, call.house.scanner) for hit in hits)
-        found += [one for one in readable if one is not None]
-        if len(hits) < query.limit:
-            return found, len(found) > wanted
-        query = replace(query, offset=query.offset + query.limit)
-    return found, True
-
-
-def _row(found: Passage) -> JsonObject:
-    hit = found.hit
-    match hit.entry.body:
-        case UserMessage():
-            role = "user"
-        case AssistantMessage():
-            role = "assistant"
-        case _:
-            role = "toolResult"
-    return {
-        "key": str(hit.key),
-        "sessionId": hit.entry.session_id,
-        "messageId": hit.entry.id,
-        "role": role,
-        "timestamp": hit.entry.body.at,
-        "snippet": found.snippet,
-    }
 
 
 async def tree(call: Call, params: KeyParams) -> Tree:

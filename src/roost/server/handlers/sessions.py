@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.figures import MINUTE_MS
@@ -33,13 +34,20 @@ from roost.server.handlers.catalogue import defaults
 _MOST_CHARS = 100_000
 MOST_NAMESAKES = 5
 _KINDS = frozenset(SessionKind)
+_UUID_PARTS = (0, 8, 12, 16, 20, 32)
+_ENDS_IN_UUID = re.compile(r"(?:^|:)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$", re.ASCII | re.IGNORECASE)
 _CURSOR = re.compile(r"(\d{1,15})\.(.+)", re.ASCII)
 
 
 async def list_sessions(call: Call, params: sessions.ListParams) -> Listed:
     house = call.house
     limit = min(params.limit or DEFAULT_ROWS, MOST_ROWS)
-    query = await _query(call, params, limit)
+    query = replace(
+        await filtered(call, params),
+        after=None if params.cursor is None else _cursor(params.cursor),
+        offset=params.offset,
+        limit=limit,
+    )
     page = await house.store.list_sessions(query)
     shown = len(page.rows)
     seen, walked = params.offset + shown, params.cursor is not None
@@ -60,7 +68,8 @@ async def list_sessions(call: Call, params: sessions.ListParams) -> Listed:
     )
 
 
-async def _query(call: Call, params: sessions.ListParams, limit: int) -> SessionQuery:
+async def filtered(call: Call, params: sessions.Filter) -> SessionQuery:
+    """The sessions that a list shows, or that are searched."""
     parent = await _parent(call, params.spawned_by)
     hidden = {KeyKind.UNKNOWN: not params.include_unknown, KeyKind.GLOBAL: not params.include_global}
     if params.exclude_subagents:
@@ -78,9 +87,6 @@ async def _query(call: Call, params: sessions.ListParams, limit: int) -> Session
         parents=None if parent is None else frozenset({parent}),
         hidden=frozenset(kind for kind, hides in hidden.items() if hides),
         archived=None if params.archived == "all" else params.archived,
-        after=None if params.cursor is None else _cursor(params.cursor),
-        offset=params.offset,
-        limit=limit,
     )
 
 
@@ -124,7 +130,8 @@ async def resolve(call: Call, params: sessions.ResolveParams) -> Resolved:
     if session is None and params.allow_missing:
         return Resolved(ok=False)
     if session is None:
-        given = (params.key, params.session_id, params.label, params.reference and params.reference.key)
+        named = params.reference.key if params.reference else None
+        given = (params.key, params.session_id, params.label, params.short_id, named)
         raise NotFound(f"No session found: {next(filter(None, given), '')}")
     call.house.known(session.key)
     return Resolved(ok=True, key=str(session.key), agentId=_agent(call, session.key))
@@ -132,17 +139,18 @@ async def resolve(call: Call, params: sessions.ResolveParams) -> Resolved:
 
 async def _meant(call: Call, params: sessions.ResolveParams) -> Session | None:
     house, caller = call.house, call.caller
-    given = [
-        one for one in (params.key, params.session_id, params.label, params.reference) if one is not None
-    ]
+    names = (params.key, params.session_id, params.label, params.reference, params.short_id)
+    given = [one for one in names if one is not None]
     if len(given) != 1:
         raise InvalidInput(
-            "invalid sessions.resolve params: exactly one of key, sessionId, label, reference is needed"
+            "invalid sessions.resolve params: exactly one of key, sessionId, label, reference, shortId is needed"
         )
     if params.session_id is not None:
         return await house.by_id(Operation.STATUS, caller, params.session_id, params.agent_id)
     if params.label is not None:
         return await _labelled(call, _label(params.label), params.agent_id)
+    if params.short_id is not None:
+        return await _short(call, params.short_id.lower(), params.agent_id)
     name = params.reference.key if params.reference else params.key or ""
     return await house.find(Operation.STATUS, caller, name, params.agent_id)
 
@@ -169,6 +177,26 @@ async def _labelled(call: Call, label: str, agent: str | None) -> Session | None
             f"Multiple sessions found with label: {label} ({keys})", hint="name one by its key"
         )
     return rows[0] if rows else None
+
+
+async def _short(call: Call, begin: str, agent: str | None) -> Session | None:
+    query = SessionQuery(
+        scope=called_by(Operation.LIST, call.caller),
+        search="-".join(filter(None, (begin[start:end] for start, end in pairwise(_UUID_PARTS)))),
+        agent=agent,
+        archived=None,
+        limit=MOST_ROWS,
+    )
+    rows = (await call.house.store.list_sessions(query)).rows
+    found = [row for row in rows if (uuid := _ENDS_IN_UUID.search(str(row.key))) and _begins(uuid[1], begin)]
+    if len(found) > 1:
+        keys = ", ".join(sorted(str(row.key) for row in found[:MOST_NAMESAKES]))
+        raise InvalidInput(f"Multiple sessions found with shortId: {begin} ({keys})", hint="give more of it")
+    return found[0] if found else None
+
+
+def _begins(uuid: str, begin: str) -> bool:
+    return uuid.lower().replace("-", "").startswith(begin)
 
 
 async def preview(call: Call, params: sessions.PreviewParams) -> Previews:

@@ -20,9 +20,10 @@ from roost.protocol.families import (
     status,
     usage,
 )
+from roost.protocol.families import searching as seeking
 from roost.server.calls import Bound, Table
 from roost.server.fanout import Fanout
-from roost.server.handlers import catalogue, changing
+from roost.server.handlers import catalogue, changing, forking, searching
 from roost.server.handlers import cron as timing
 from roost.server.handlers import devices as pairing
 from roost.server.handlers import letters as posting
@@ -74,6 +75,7 @@ def _sessions(hearing: Hearing) -> Iterable[Bound[Any, Any]]:
     yield Bound(method=sessions.RESOLVE, handle=reading.resolve)
     yield Bound(method=sessions.PREVIEW, handle=reading.preview)
     yield Bound(method=sessions.GET, handle=reading.get)
+    yield Bound(method=seeking.SEARCH, handle=searching.search)
     yield Bound(method=sessions.SUBSCRIBE, handle=hearing.subscribe)
     yield Bound(method=sessions.LISTEN, handle=hearing.listen)
     yield Bound(method=sessions.UNLISTEN, handle=hearing.unlisten)
@@ -94,6 +96,8 @@ def _changes(change: Changes, talk: Talk) -> Iterable[Bound[Any, Any]]:
     yield Bound(method=changes.COMPACT, handle=changing.compact)
     yield Bound(method=changes.SEND, handle=talk.sessions_send)
     yield Bound(method=changes.ABORT, handle=talk.sessions_abort)
+    yield Bound(method=changes.FORK, handle=forking.fork)
+    yield Bound(method=changes.CLEANUP, handle=changing.cleanup)
 
 
 def _talk(talk: Talk, reading: Reading) -> Iterable[Bound[Any, Any]]:
@@ -145,7 +149,7 @@ def _cron() -> Iterable[Bound[Any, Any]]:
 
 
 def _own() -> Iterable[Bound[Any, Any]]:
-    yield Bound(method=own.SEARCH, handle=roosts.search)
+    yield Bound(method=own.SEARCH, handle=searching.search_on)
     yield Bound(method=own.TREE, handle=roosts.tree)
     yield Bound(method=own.CLEANUP, handle=roosts.cleanup)
     yield Bound(method=reasons.EXPLAIN, handle=why.explain)
@@ -162,7 +166,7 @@ def _operations() -> Iterable[Bound[Any, Any]]:
     yield Bound(method=operations.GATEWAYS, handle=operating.gateways)
     yield Bound(method=operations.DRAIN, handle=operating.drain)
     yield Bound(method=operations.AUDIT, handle=operating.audit)
-    yield Bound(method=operations.FORK, handle=operating.fork)
+    yield Bound(method=operations.FORK, handle=forking.fork_after)
 
 
 def _points() -> Iterable[Bound[Any, Any]]:

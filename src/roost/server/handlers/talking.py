@@ -26,6 +26,10 @@ from roost.server.fanout import Fanout
 from roost.server.sends import Send
 
 LONGEST_WAIT_MS = 24 * 3_600_000
+_UNCLEARED = {
+    True: ("what waits behind a run goes on when that is stopped", "leave `runId` out to stop everything"),
+    False: ("what waits in a session is dropped when all of it is stopped", "name one run by its `runId`"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +234,9 @@ class Talk:
     async def sessions_abort(self, call: Call, params: changes.AbortParams) -> changes.Aborted:
         if params.key is None and params.run_id is None:
             raise InvalidInput("invalid sessions.abort params: one of key, runId is needed")
+        if params.clear_queued is not None and params.clear_queued is not (params.run_id is None):
+            what, instead = _UNCLEARED[params.clear_queued]
+            raise InvalidInput(what, hint=instead)
         key = None
         if params.key is not None:
             key = await call.house.meant(Operation.STOP, call.caller, params.key, params.agent_id)

@@ -2,30 +2,29 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
 
-from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.ledger import Dearest, LedgerTotal, Spent
 from roost.core.principals import Principal
-from roost.core.queries import HistoryQuery, LedgerQuery, SessionQuery, Spoken
+from roost.core.queries import Cursor, HistoryQuery, LedgerQuery, SessionQuery, Spoken
 from roost.core.sessions import Session
 from roost.core.visibility import Operation, scope
 from roost.protocol.convert.facts import log_row, series, spent, totals
 from roost.protocol.families import usage as family
 from roost.protocol.families.usage import Cost, Log, Series
 from roost.server.calls import Call
+from roost.server.handlers.days import Days, date_of, days_of
 
-_FIRST_DAY, _LAST_DAY = date(1970, 1, 1), date(9998, 12, 31)
 _DAYS = {None: 30, "7d": 7, "30d": 30, "90d": 90, "1y": 365}
-MOST = 200
+MOST, STEP = 200, 1_000
 
 
 async def usage(call: Call, params: family.UsageParams) -> dict[str, JsonValue]:
     """What each session cost within the days asked for, newest first, the sum of all, and what it is made of."""
     house = call.house
-    first, last = _days(params, _DAYS.get(params.range), house.clock.now())
+    now = house.clock.now()
+    days = days_of(params, _DAYS.get(params.range), house.engine.rules.zone, now)
     keys = None
     if params.key is not None:
         keys = frozenset({await house.meant(Operation.LIST, call.caller, params.key, params.agent_id)})
@@ -37,26 +36,25 @@ async def usage(call: Call, params: family.UsageParams) -> dict[str, JsonValue]:
         limit=min(params.limit, MOST),
     )
     page = await house.store.list_sessions(query)
-    until = last + timedelta(days=1)
-    shown = frozenset(session.key for session in page.rows)
     wanted = LedgerQuery(
         key=next(iter(keys)) if keys else None,
         agent=params.agent_id,
         principal=_whose(call),
-        since=_moment(first),
-        until=_moment(until),
+        since=days.since,
+        until=days.until,
     )
-    groups = await house.store.spending(wanted)
+    groups = await _spending(call, wanted, days)
+    active = await _active(call, query, days.since)
     dearest = await house.store.dearest(wanted, MOST)
     return {
-        "updatedAt": house.clock.now(),
-        "startDate": first.isoformat(),
-        "endDate": last.isoformat(),
+        "updatedAt": now,
+        "startDate": days.first.isoformat(),
+        "endDate": days.last.isoformat(),
         "sessions": [_row(one, await _cost_of(call, one.key, wanted, dearest)) for one in page.rows],
         "totals": totals(_sum(groups)),
         "aggregates": {
-            "sessionCount": len(page.rows),
-            **_said(await house.store.spoken(shown, _moment(first), _moment(until)), groups),
+            "sessionCount": sum(map(len, active)),
+            **_said(await _spoken(call, active, days), groups),
             "byModel": _apart(groups, lambda one: {"provider": one.provider, "model": one.model}),
             "byProvider": _apart(groups, lambda one: {"provider": one.provider}),
             "byAgent": _apart(groups, lambda one: {"agentId": one.agent}),
@@ -68,17 +66,17 @@ async def usage(call: Call, params: family.UsageParams) -> dict[str, JsonValue]:
 
 async def cost(call: Call, params: family.CostParams) -> Cost:
     now = call.house.clock.now()
-    first, last = _days(params, params.days, now)
+    days = days_of(params, params.days, call.house.engine.rules.zone, now)
     wanted = LedgerQuery(
         agent=params.agent_id,
         principal=_whose(call),
-        since=_moment(first),
-        until=_moment(last + timedelta(days=1)),
+        since=days.since,
+        until=days.until,
     )
-    groups = await call.house.store.spending(wanted)
+    groups = await _spending(call, wanted, days)
     return Cost(
         updatedAt=now,
-        days=max(0, (last - first).days + 1),
+        days=max(0, (days.last - days.first).days + 1),
         daily=_daily(groups),
         totals=totals(_sum(groups)),
     )
@@ -104,6 +102,43 @@ async def logs(call: Call, params: family.LogParams) -> Log:
     page = await house.store.history(HistoryQuery(key=session.key, limit=params.limit))
     rows = (log_row(entry.body, house.scanner) for entry in page.entries)
     return Log(logs=[row for row in rows if row is not None])
+
+
+async def _spending(call: Call, wanted: LedgerQuery, days: Days) -> tuple[Spent, ...]:
+    found = list[Spent]()
+    for part in days.parts(call.house.clock.now()):
+        within = replace(wanted, since=part.span.since, until=part.span.until)
+        some = await call.house.store.spending(within, shift=part.span.shift)
+        found += some if part.only is None else [replace(one, day=part.only) for one in some]
+    return tuple(found)
+
+
+async def _active(call: Call, query: SessionQuery, since: int) -> list[frozenset[SessionKey]]:
+    """All that was touched since a moment, and not just a page of it: in what was not, nothing was said since."""
+    found, wanted = list[frozenset[SessionKey]](), replace(query, active_since=max(since, 0), limit=STEP)
+    while True:
+        page = await call.house.store.list_sessions(wanted)
+        found.append(frozenset(row.key for row in page.rows))
+        if not page.more:
+            return found
+        last = page.rows[-1]
+        wanted = replace(wanted, after=Cursor(updated=last.times.updated, key=str(last.key)))
+
+
+async def _spoken(call: Call, active: Sequence[frozenset[SessionKey]], days: Days) -> list[Spoken]:
+    found = dict[int, Spoken]()
+    for part in days.parts(call.house.clock.now()):
+        for keys in active:
+            for one in await call.house.store.spoken(keys, part.span):
+                day = one.day if part.only is None else part.only
+                before = found.get(day, Spoken(day=day))
+                found[day] = Spoken(
+                    day=day,
+                    user=before.user + one.user,
+                    assistant=before.assistant + one.assistant,
+                    tools=before.tools + one.tools,
+                )
+    return list(found.values())
 
 
 def _whose(call: Call) -> Principal | None:
@@ -172,13 +207,13 @@ def _apart(groups: Sequence[Spent], name_of: Callable[[Spent], JsonObject]) -> l
 
 
 def _said(days: Sequence[Spoken], groups: Sequence[Spent]) -> JsonObject:
-    """How much was said in the sessions that are shown, in all and day by day with what each day cost."""
+    """How much was said, in all and day by day with what each day cost."""
     known = {one.day: one for one in days}
     rows = [known.get(day, Spoken(day=day)) for day in sorted({*known, *(one.day for one in groups)})]
     cost = {one.day: spent(_sum(it for it in groups if it.day == one.day).usage) for one in rows}
     daily: list[JsonValue] = [
         {
-            "date": _date(one.day),
+            "date": date_of(one.day),
             "messages": one.user + one.assistant,
             "toolCalls": one.tools,
             "tokens": cost[one.day]["totalTokens"],
@@ -198,38 +233,13 @@ def _said(days: Sequence[Spoken], groups: Sequence[Spent]) -> JsonObject:
     return {"messages": messages, "daily": daily}
 
 
-def _date(day: int) -> str:
-    return (_FIRST_DAY + timedelta(days=day)).isoformat()
-
-
 def _daily(groups: Sequence[Spent]) -> list[JsonValue]:
     """Those days on which something was spent."""
     days = sorted({one.day for one in groups})
     return [
         {
-            "date": _date(day),
+            "date": date_of(day),
             **totals(_sum(one for one in groups if one.day == day)),
         }
         for day in days
     ]
-
-
-def _days(params: family.Span, length: int | None, now: int) -> tuple[date, date]:
-    """From the first day to the last; without a first one so many, or all."""
-    last = _day(params.end_date) or datetime.fromtimestamp(now / 1000, UTC).date()
-    first = _FIRST_DAY if length is None else last - timedelta(days=length - 1)
-    return _day(params.start_date) or first, last
-
-
-def _day(text: str | None) -> date | None:
-    try:
-        day = date.fromisoformat(text) if text else None
-    except ValueError:
-        day = date.max
-    if day is not None and not _FIRST_DAY <= day <= _LAST_DAY:
-        raise InvalidInput(f"invalid params: {text!r} is no day", hint="write 2026-01-31")
-    return day
-
-
-def _moment(day: date) -> int:
-    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)

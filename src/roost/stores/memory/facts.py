@@ -96,10 +96,10 @@ class FactTables(State):
     async def usage(self, query: LedgerQuery) -> LedgerTotal:
         return _total(self._calls(query))
 
-    async def spending(self, query: LedgerQuery) -> tuple[Spent, ...]:
+    async def spending(self, query: LedgerQuery, shift: int) -> tuple[Spent, ...]:
         groups: dict[tuple[int, str, str, str], list[LedgerRow]] = {}
         for row in self._calls(query):
-            name = (row.at // DAY_MS, row.key.agent, row.provider, row.model)
+            name = ((row.at + shift) // DAY_MS, row.key.agent, row.provider, row.model)
             groups.setdefault(name, []).append(row)
         return tuple(
             Spent(day=day, agent=agent, provider=provider, model=model, total=_total(rows))

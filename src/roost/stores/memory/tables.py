@@ -15,7 +15,7 @@ from roost.core.keys import SessionKey
 from roost.core.listing import Glance, glance_at
 from roost.core.messages import AssistantMessage, Body, ToolResult, UserMessage
 from roost.core.principals import Principal
-from roost.core.queries import Position, SearchHit, SearchQuery, SessionQuery, Spoken
+from roost.core.queries import Position, SearchHit, SearchQuery, SessionQuery, Span, Spoken
 from roost.core.retention import SYNTHETIC
 from roost.core.runs import Lane, Run, RunState
 from roost.core.search import matches, searchable_text, segment
@@ -174,12 +174,12 @@ class MemoryTables(FactTables, DeliveryTables, JobTables, PointTables):
         ]
         return [_apart(entry) for entry in rows[::-1][:limit]]
 
-    async def spoken(self, keys: frozenset[SessionKey], since: int, until: int) -> tuple[Spoken, ...]:
+    async def spoken(self, keys: frozenset[SessionKey], span: Span) -> tuple[Spoken, ...]:
         days: dict[int, list[Body]] = {}
         for entry in self._entries:
             session = await self.session_by_id(entry.session_id)
-            if session is not None and session.key in keys and since <= entry.body.at < until:
-                days.setdefault(entry.body.at // DAY_MS, []).append(entry.body)
+            if session is not None and session.key in keys and span.since <= entry.body.at < span.until:
+                days.setdefault((entry.body.at + span.shift) // DAY_MS, []).append(entry.body)
         return tuple(
             Spoken(
                 day=day,

@@ -8,7 +8,7 @@ from roost.core.entries import Entry
 from roost.core.events import Event, EventKind
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, ToolResult, UserMessage
-from roost.core.queries import Position, SearchHit, SearchQuery, Spoken
+from roost.core.queries import Position, SearchHit, SearchQuery, Span, Spoken
 from roost.core.sessions import Generation
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.codec import key_text, sound, stored_key
@@ -48,9 +48,10 @@ class EntryRows(SessionRows):
         rows = await self._all(statement, (generation.session_id, cut, limit))
         return [_read_entry(generation.session_id, row) for row in rows]
 
-    async def spoken(self, keys: frozenset[SessionKey], since: int, until: int) -> tuple[Spoken, ...]:
+    async def spoken(self, keys: frozenset[SessionKey], span: Span) -> tuple[Spoken, ...]:
         bindings: Bindings = {"tenant": self._tenant, "keys": listed(map(key_text, keys))}
-        rows = await self._all("spoken", {**bindings, "since": since, "until": until})
+        meant: Bindings = {"since": span.since, "until": span.until, "shift": span.shift}
+        rows = await self._all("spoken", {**bindings, **meant})
         return tuple(
             Spoken(day=day, user=int(user), assistant=int(words), tools=int(tools))
             for day, user, words, tools in rows

@@ -81,10 +81,12 @@ class FactRows(Rows):
     async def usage(self, query: LedgerQuery) -> LedgerTotal:
         return _read_total(await self._row(*self._asked("usage", query)))
 
-    async def spending(self, query: LedgerQuery) -> tuple[Spent, ...]:
+    async def spending(self, query: LedgerQuery, shift: int) -> tuple[Spent, ...]:
+        statement, bindings = self._asked("spending", query)
+        rows = await self._rows(statement, {**bindings, "shift": shift})
         return tuple(
             Spent(day=day, agent=agent, provider=provider, model=model, total=_read_total(figures))
-            for day, agent, provider, model, *figures in await self._rows(*self._asked("spending", query))
+            for day, agent, provider, model, *figures in rows
         )
 
     async def dearest(self, query: LedgerQuery, limit: int) -> Dearest:

@@ -386,13 +386,13 @@ SELECT count(*), sum(input >> 32), sum(output >> 32), sum(cache_read >> 32), sum
 FROM ledger s WHERE s.tenant = :tenant /* filters */;
 
 -- name: spending
-SELECT s.at / 86400000, s.agent, s.provider, s.model, count(*),
+SELECT (s.at + :shift) / 86400000, s.agent, s.provider, s.model, count(*),
     sum(input >> 32), sum(output >> 32), sum(cache_read >> 32), sum(cache_write >> 32),
     sum(total >> 32), sum(cost_micros >> 32), sum(input & 4294967295), sum(output & 4294967295),
     sum(cache_read & 4294967295), sum(cache_write & 4294967295), sum(total & 4294967295),
     sum(cost_micros & 4294967295)
 FROM ledger s WHERE s.tenant = :tenant /* filters */
-GROUP BY s.at / 86400000, s.agent, s.provider, s.model;
+GROUP BY 1, s.agent, s.provider, s.model;
 
 -- name: dearest
 SELECT count(*) OVER (), s.key, count(*),
@@ -410,11 +410,11 @@ FROM ledger s WHERE s.tenant = :tenant /* filters */
 ORDER BY s.at DESC, s.id DESC LIMIT :limit OFFSET :offset;
 
 -- name: spoken
-SELECT e.at / 86400000, sum(CASE WHEN e.role = 'user' THEN 1 ELSE 0 END),
+SELECT (e.at + :shift) / 86400000, sum(CASE WHEN e.role = 'user' THEN 1 ELSE 0 END),
     sum(CASE WHEN e.role = 'assistant' THEN 1 ELSE 0 END), sum(CASE WHEN e.role = 'tool' THEN 1 ELSE 0 END)
 FROM sessions s JOIN generations g ON g.session = s.id JOIN entries e ON e.generation = g.id
 WHERE s.tenant = :tenant AND s.key IN (SELECT value FROM json_each(:keys)) AND e.at >= :since AND e.at < :until
-GROUP BY e.at / 86400000 ORDER BY e.at / 86400000;
+GROUP BY 1 ORDER BY 1;
 
 -- name: where_tree
 AND s.key IN (SELECT :tree_of UNION SELECT descendant FROM lineage WHERE ancestor = :tree_of);

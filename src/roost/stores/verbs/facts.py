@@ -16,8 +16,8 @@ class FactVerbs(Verbs):
     async def usage(self, query: LedgerQuery) -> LedgerTotal:
         return await self._look(lambda tables: tables.usage(query))
 
-    async def spending(self, query: LedgerQuery) -> tuple[Spent, ...]:
-        found = await self._read(lambda tables: tables.spending(query))
+    async def spending(self, query: LedgerQuery, *, shift: int = 0) -> tuple[Spent, ...]:
+        found = await self._read(lambda tables: tables.spending(query, shift))
         return tuple(sorted(found, key=lambda one: (one.day, one.agent, one.provider, one.model)))
 
     async def dearest(self, query: LedgerQuery, limit: int) -> Dearest:

@@ -25,6 +25,7 @@ from roost.core.queries import (
     SearchQuery,
     SessionContext,
     SessionQuery,
+    Span,
     Spoken,
 )
 from roost.core.runs import Claim, Run
@@ -131,8 +132,8 @@ class SessionVerbs(Verbs):
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
         return await self._look(lambda tables: tables.search(query))
 
-    async def spoken(self, keys: frozenset[SessionKey], since: int, until: int) -> tuple[Spoken, ...]:
-        return await self._read(lambda tables: tables.spoken(keys, since, until))
+    async def spoken(self, keys: frozenset[SessionKey], span: Span) -> tuple[Spoken, ...]:
+        return await self._read(lambda tables: tables.spoken(keys, span))
 
 
 async def _overview(tables: Tables, query: SessionQuery, most: int) -> Overview:
