@@ -167,7 +167,7 @@ def _environment(invocation: Invocation) -> tuple[tuple[str, str], ...]:
         ("HOME", invocation.place.workspace),
         ("LANG", "C.UTF-8"),
         ("TERM", "dumb"),
-        ("ROOST_SHELL", "exec"),
+        toolnames.SHELL_MARK,
         ("ROOST_USER", str(invocation.cause.principal)),
     )
 
