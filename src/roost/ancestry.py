@@ -2,7 +2,7 @@
 
 import os
 
-from roost.core.toolnames import SHELL_MARK
+from roost.core.tools import SHELL_MARK
 
 
 def is_of_agent() -> bool:

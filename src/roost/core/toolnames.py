@@ -16,9 +16,6 @@ SESSION_STATUS = "session_status"
 AGENTS_LIST = "agents_list"
 CRON = "cron"
 
-SHELL_MARK = ("ROOST_SHELL", EXEC)
-"""The variable by which a program knows that it was started with `exec`, and its value."""
-
 EVERY = (
     READ,
     WRITE,
