@@ -4,8 +4,10 @@ Each `ROUND` of a soak makes the reduced counts with numbers of its own; togethe
 """
 
 import os
+import resource
 
 FULL = os.environ.get("SCALE") == "full"  # noqa: TID251 — the suite's own switch, not product configuration
+SPARE_FILES = 500
 ROUND = int(os.environ.get("ROUND", "0"))  # noqa: TID251 — see above
 
 
@@ -26,3 +28,8 @@ def chosen(place: int, step: int) -> bool:
 
 
 examples = count
+
+
+def pairs(most: int) -> int:
+    """So many connections of which this process has both ends, or as many as its limit of files permits."""
+    return min(most, (resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE_FILES) // 2)

@@ -121,6 +121,7 @@ INTERNAL = sorted(
 
 
 EVERY = count(4, 1)
+HOOK = "hook-token-0123456789-abc"
 
 
 @pytest.mark.requirement("S22", "S23")
@@ -164,6 +165,66 @@ async def test_what_is_too_long_leaves_nothing_behind_through_any_door(tmp_path:
             assert (await http.post("/v1/chat/completions", json=body)).status_code == 400
         listed = await caller.call("sessions.list", {})
         assert listed["payload"]["sessions"] == []
+
+
+@pytest.mark.requirement("S23")
+async def test_there_is_room_for_so_many_sessions_and_no_more_through_any_door(tmp_path: Path) -> None:
+    most = 20
+    hooks = {"enabled": True, "token": HOOK}
+    http = {"endpoints": {"chatCompletions": {"enabled": True}}}
+    document = {
+        "session": {"maintenance": {"maxSessions": most}},
+        "gateway": {"http": http},
+        "hooks": hooks,
+    }
+    (tmp_path / "roost.json").write_text(json.dumps(document))
+    async with served(tmp_path) as gateway, owner(gateway) as caller:
+        made = [
+            await caller.call("sessions.create", {"key": f"flood-{number}"}) for number in range(most * 2)
+        ]
+        assert [one["ok"] for one in made] == [True] * most + [False] * most
+        for method, params in (
+            ("sessions.create", {"key": "more"}),
+            ("sessions.patch", {"key": "more", "pinned": True}),
+            ("chat.send", {"sessionKey": "more", "message": "hi", "idempotencyKey": "a"}),
+            ("agent", {"sessionKey": "more", "message": "hi", "idempotencyKey": "b"}),
+            ("sessions.send", {"key": "more", "message": "hi", "idempotencyKey": "c"}),
+        ):
+            error = (await caller.call(method, params))["error"]
+            assert error["details"]["code"] == "full", method
+            assert "session.maintenance.maxSessions" in error["message"]
+        async with browsing(gateway.port, secret_of(gateway)) as browser:
+            body = {"model": "openclaw/main", "messages": [{"role": "user", "content": "hi"}]}
+            assert (await browser.post("/v1/chat/completions", json=body)).status_code == 503
+            called = await browser.post(
+                "/hooks/agent", json={"message": "hi"}, headers={"Authorization": f"Bearer {HOOK}"}
+            )
+            assert called.status_code == 503
+        listed = await caller.call("sessions.list", {"limit": 100})
+        assert len(listed["payload"]["sessions"]) == most
+        # What is there goes on.
+        said = {"sessionKey": "flood-0", "message": "hi", "idempotencyKey": "d"}
+        assert (await caller.call("chat.send", said))["ok"]
+
+
+@pytest.mark.requirement("S23")
+async def test_a_session_grows_so_long_and_then_starts_afresh(tmp_path: Path) -> None:
+    (tmp_path / "roost.json").write_text('{"session": {"maintenance": {"maxSessionEntries": 4}}}')
+    async with served(tmp_path) as gateway, owner(gateway) as caller:
+        for name in ("a", "b"):
+            said = {"sessionKey": "long", "message": "hi", "idempotencyKey": name}
+            assert (await caller.call("agent", said))["payload"]["status"] == "accepted"
+            assert (await caller.call("agent.wait", {"runId": name, "timeoutMs": 60_000}))["ok"]
+        for method, params in (
+            ("chat.send", {"sessionKey": "long", "message": "hi", "idempotencyKey": "c"}),
+            ("chat.inject", {"sessionKey": "long", "message": "hi"}),
+        ):
+            error = (await caller.call(method, params))["error"]
+            assert error["details"]["code"] == "full", method
+            assert "/new" in error["message"]
+        assert (await caller.call("sessions.reset", {"key": "long"}))["ok"]
+        afresh = {"sessionKey": "long", "message": "hi", "idempotencyKey": "e"}
+        assert (await caller.call("chat.send", afresh))["ok"]
 
 
 @pytest.mark.requirement("S13")

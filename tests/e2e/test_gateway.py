@@ -31,10 +31,12 @@ CONNECT = {
 
 
 @asynccontextmanager
-async def served(home: Path, port: int = 0, address: Bind | None = None) -> AsyncIterator[Served]:
+async def served(
+    home: Path, port: int = 0, address: Bind | None = None, **environ: str
+) -> AsyncIterator[Served]:
     with anyio.fail_after(120):
         async with open_gateway(
-            load({"ROOST_HOME": str(home)}),
+            load({"ROOST_HOME": str(home), **environ}),
             version="1",
             tell=list[RoostError]().append,
             port=port,

@@ -12,20 +12,20 @@ from anyio.abc import TaskGroup
 
 from roost.app.providers import open_models
 from roost.app.scanning import Masks, kept_token
-from roost.config import Loaded, Reload, Sources, changes, until_restart
+from roost.config import Loaded, Reload, Sources, at_once, changes, until_restart
 from roost.config.gateway import TOKEN_FILE
 from roost.config.printed import printed, printing
 from roost.core.errors import RoostError
 from roost.core.secrets import Secret
-from roost.engine.gateway import Engine, OutOfUse
+from roost.engine.gateway import Engine
 from roost.engine.rules import Rules
 from roost.models.registry import Registry
 from roost.ports import Clock
 
 NAME = "configuration"
-EVERY_MS = 500
+EVERY_MS = 250
 # What was refused may have been so for something that is not watched: a program that prints a credential, say.
-AGAIN_AFTER = 10
+AGAIN_AFTER = 20
 
 Compose: TypeAlias = Callable[[Loaded, Registry], Rules]
 Stamps: TypeAlias = tuple[tuple[int, int, int] | None, ...]
@@ -68,9 +68,16 @@ class Press:
             loaded=loaded, rules=rules, registry=registry, connections=opened, printing=printing, own=own
         )
 
+    def revised(self, edition: Edition, loaded: Loaded) -> Edition:
+        """Other rules over the models that are open. Raises a `RoostError` where there can be none."""
+        own = kept_token(loaded.sources.home)
+        self._masks.learn(loaded)
+        return replace(edition, loaded=loaded, rules=self._compose(loaded, edition.registry), own=own)
+
 
 class Follower:
-    """Watches the file and those that hold credentials, from the moment it is made."""
+    """Watches the file and those that hold credentials, from the moment it is made. Who may do what is changed as soon as
+    it is seen; what programs print and models need may take its time, and begins anew when the file changes meanwhile."""
 
     def __init__(self, press: Press, edition: Edition, clock: Clock) -> None:
         self._press = press
@@ -79,6 +86,9 @@ class Follower:
         self._stamps = _stamps(edition.loaded.sources)
         self._refused: str | None = None
         self._wanted: anyio.Event | None = None
+        self._due = anyio.Event()
+        self._looking: anyio.CancelScope | None = None
+        self._waited = 0
         edition.registry.renewed_by(self.renew, edition.printing)
 
     async def renew(self) -> None:
@@ -88,51 +98,89 @@ class Follower:
 
     async def follow(self, engine: Engine) -> None:
         """Give the engine new rules whenever the configuration changes, until cancelled."""
-        async with anyio.create_task_group() as closing:
-            waited = 0
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._complete, engine, group)
             while True:
                 await self._clock.sleep(EVERY_MS)
-                waited += 1
-                stamps, wanted = _stamps(self._edition.loaded.sources), self._wanted
-                again = wanted is not None or (self._refused is not None and waited >= AGAIN_AFTER)
-                if stamps == self._stamps and not again:
+                self._waited += 1
+                stamps = _stamps(self._edition.loaded.sources)
+                if stamps != self._stamps:
+                    self._stamps = stamps
+                    if self._looking is not None:
+                        self._looking.cancel()
+                elif self._looking is not None or not self._again:
                     continue
-                self._stamps, self._wanted, waited = stamps, None, 0
-                try:
-                    await self._follow_once(engine, closing)
-                finally:
-                    if wanted is not None:
-                        wanted.set()
+                self._take_at_once(engine, group)
+                self._due.set()
 
-    async def _follow_once(self, engine: Engine, closing: TaskGroup) -> None:
-        old = self._edition
-        await self._look(engine)
-        if self._edition is not old:
-            self._edition.registry.renewed_by(self.renew, self._edition.printing)
-            old.registry.replaced_by(self._edition.registry)
-            closing.start_soon(_close, await engine.reload(self._edition.rules), old.connections)
+    @property
+    def _again(self) -> bool:
+        return self._wanted is not None or (self._refused is not None and self._waited >= AGAIN_AFTER)
 
-    async def _look(self, engine: Engine) -> None:
+    def _take_at_once(self, engine: Engine, group: TaskGroup) -> None:
+        before = self._edition.loaded
+        try:
+            self._take(before.read_again(), engine, group)
+        except RoostError as error:
+            self._refuse(engine, str(error))
+            # Whatever else is wrong, a token is masked.
+            self._take(before, engine, group)
+
+    def _take(self, found: Loaded, engine: Engine, group: TaskGroup) -> None:
+        """Credentials and denials, and the gateway's own token."""
+        before = self._edition.loaded
+        taken = at_once(before.settings, found.settings)
+        if taken == before.settings and kept_token(before.sources.home) == self._edition.own:
+            return
+        loaded = replace(found, settings=taken, warnings=before.warnings)
+        self._edition = self._press.revised(self._edition, loaded)
+        group.start_soon(engine.reload, self._edition.rules)
+        _tell(changes(before.settings, taken), before, loaded)
+
+    async def _complete(self, engine: Engine, group: TaskGroup) -> None:
+        """One look after another. One in which the file changed is begun again: it is not what it says any more."""
+        while True:
+            await self._due.wait()
+            wanted, self._wanted = self._wanted, None
+            try:
+                while await self._broken_off(engine, group):
+                    pass
+            finally:
+                if wanted is not None:
+                    wanted.set()
+
+    async def _broken_off(self, engine: Engine, group: TaskGroup) -> bool:
+        self._due = anyio.Event()
+        with anyio.CancelScope() as self._looking:
+            await self._look(engine, group)
+        broken_off = self._looking.cancelled_caught
+        self._looking, self._waited = None, 0
+        return broken_off
+
+    async def _look(self, engine: Engine, group: TaskGroup) -> None:
         """What is there now is the edition in force, if nothing is wrong with it and anything is different."""
         before = self._edition.loaded
-        replaced = kept_token(before.sources.home) != self._edition.own
         try:
             found = before.read_again()
             settings = await printed(found.settings)
-            kept = until_restart(before.settings, settings)
-            if replaced or kept != before.settings:
-                self._edition = await self._press.edition(
-                    replace(found, settings=kept), printing(found.settings)
-                )
+            loaded = replace(found, settings=until_restart(before.settings, settings))
+            if loaded.settings == before.settings:
+                self._edition = replace(self._edition, loaded=loaded)
+            else:
+                edition = await self._press.edition(loaded, printing(found.settings))
+                self._replace(edition, engine, group)
         except RoostError as error:
             self._refuse(engine, str(error))
-            if replaced:
-                # Whatever else is wrong, a token is masked.
-                self._edition = await self._press.edition(before, self._edition.printing)
             return
         self._refused = None
         engine.tell(NAME, None)
         _tell(changes(before.settings, settings), before, found)
+
+    def _replace(self, edition: Edition, engine: Engine, group: TaskGroup) -> None:
+        old, self._edition = self._edition, edition
+        edition.registry.renewed_by(self.renew, edition.printing)
+        old.registry.replaced_by(edition.registry)
+        group.start_soon(_reload, engine, edition.rules, old.connections)
 
     def _refuse(self, engine: Engine, why: str) -> None:
         if why != self._refused:
@@ -141,7 +189,9 @@ class Follower:
         engine.tell(NAME, why)
 
 
-async def _close(out_of_use: OutOfUse, connections: AsyncExitStack) -> None:
+async def _reload(engine: Engine, rules: Rules, connections: AsyncExitStack) -> None:
+    """Close what was opened for the old rules when nothing goes by them any more."""
+    out_of_use = await engine.reload(rules)
     await out_of_use()
     await connections.aclose()
 

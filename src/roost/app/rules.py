@@ -49,6 +49,7 @@ def engine_rules(
         budgets=policies.budget_limits(settings),
         house=Housekeeping(
             retention=policies.retention(settings),
+            room=policies.room(settings),
             recovery_max_age_ms=settings.recovery.max_age.milliseconds,
             announce_ms=settings.agents.defaults.subagents.announce_timeout_ms,
             shown=shown(loaded),

@@ -10,10 +10,11 @@ from json5.loader import loads as read_model
 from json5.model import JSONObject, Key, KeyValuePair, Value
 from json5.utils import JSON5DecodeError
 
+from roost.ancestry import is_of_agent
 from roost.app import privatefiles
 from roost.app.providers import check_models
 from roost.config import ConfigRefused, ConfigSource
-from roost.core.errors import ConfigInvalid, InvalidInput
+from roost.core.errors import ConfigInvalid, Forbidden, InvalidInput
 from roost.core.jsonvalue import JsonValue
 
 EMPTY = "{\n}\n"
@@ -34,6 +35,7 @@ def changed(source: ConfigSource, path: str, value: str) -> str:
 
 def replaced(source: ConfigSource, text: str) -> None:
     """Put a text in the place of the file, whole and for its owner only; one that would be refused is not."""
+    refuse_agent()
     try:
         check_models(source.interpret(text, exists=True).settings)
     except ConfigRefused as error:
@@ -43,6 +45,14 @@ def replaced(source: ConfigSource, text: str) -> None:
         raise _unchanged(source, error.message, error.hint) from None
     # A link to a file that is kept elsewhere stays one.
     privatefiles.replace(source.file.resolve(), text)
+
+
+def refuse_agent() -> None:
+    """Only a person changes the configuration."""
+    if is_of_agent():
+        raise Forbidden(
+            "what an agent starts with `exec` does not change the configuration", hint="ask the person"
+        )
 
 
 def _unchanged(source: ConfigSource, why: str, hint: str = "") -> ConfigInvalid:

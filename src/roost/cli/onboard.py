@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from roost.app import privatefiles
 from roost.cli import firstconfig
-from roost.cli.editing import EMPTY, edited, replaced
+from roost.cli.editing import EMPTY, edited, refuse_agent, replaced
 from roost.cli.firstconfig import ELSEWHERE, PROVIDERS, RECOMMENDED, ChannelChoice, Choices, Model
 from roost.cli.here import LOCAL, Local
 from roost.cli.questions import ask, ask_hidden
@@ -73,6 +73,7 @@ def onboard(
     here: Local = LOCAL,
 ) -> int:
     """Set up a model, who shares a conversation, channels, and who you are; what is set already is not asked again."""
+    refuse_agent()
     source = here.source()
     loaded = source.draft()
     asks = not (yes or here.json) and sys.stdin.isatty()

@@ -8,6 +8,8 @@ from typing import Any, Self, TypeVar, cast, overload
 
 import anyio
 
+from roost.ancestry import is_of_agent
+from roost.client.errors import Refused
 from roost.client.events import Feed, Gap, Listener, Wanted, everything
 from roost.client.handshake import Hello, Introduction
 from roost.client.line import Absence, Line, Sleep
@@ -18,6 +20,7 @@ from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.secrets import Secret
 from roost.protocol.families.agents import WAIT
 from roost.protocol.families.chat import SEND
+from roost.protocol.frames import ErrorCode
 from roost.protocol.method import Method
 
 R = TypeVar("R")
@@ -91,7 +94,12 @@ class Client:
         By a method of `roost.protocol` the answer has its type; by a name it is JSON.
         """
         name = method if isinstance(method, str) else method.name
-        return cast(R, await self._line.call(name, params or {}))
+        try:
+            return cast(R, await self._line.call(name, params or {}))
+        except Refused as error:
+            if error.wire_code == ErrorCode.FORBIDDEN and is_of_agent():
+                error.hint = "what an agent starts with `exec` may only read; use the agent's own tools, or ask the person"
+            raise
 
     def events(self, wanted: Wanted = everything) -> AbstractContextManager[Listener]:
         """What the gateway tells from now on: `with client.events() as heard: async for event in heard: ...`."""

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from roost.ancestry import is_of_agent
 from roost.client import frames
 from roost.client.errors import Refused, Starting, Unreachable
 from roost.client.events import Event
@@ -18,12 +19,14 @@ from roost.protocol.scopes import Scope
 
 CONNECT_ID = "connect"
 OWNER_SCOPES = (Scope.READ, Scope.WRITE, Scope.ADMIN, Scope.APPROVALS, Scope.QUESTIONS, Scope.PAIRING)
+IN_SHELL = (Scope.READ,)
 TOOL_EVENTS = "tool-events"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Introduction:
-    """What a client says of itself. Scopes it does not ask for it does not get."""
+    """What a client says of itself. Scopes it does not ask for it does not get; in an agent's shell it asks for none but
+    to read."""
 
     id: str = "cli"
     version: str = "0"
@@ -48,7 +51,7 @@ class Introduction:
                 "mode": self.mode,
             },
             "caps": list(self.caps),
-            "scopes": [str(scope) for scope in self.scopes],
+            "scopes": [str(scope) for scope in (IN_SHELL if is_of_agent() else self.scopes)],
             "auth": auth,
         }
 

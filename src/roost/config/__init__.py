@@ -2,7 +2,7 @@
 
 from roost.config.fingerprint import config_hash, shared_hash
 from roost.config.problems import ConfigRefused, Problem
-from roost.config.reload import Reload, changes, until_restart
+from roost.config.reload import Reload, at_once, changes, until_restart
 from roost.config.remarks import Remark
 from roost.config.secrets import configured_secrets
 from roost.config.settings import Settings, as_document
@@ -18,6 +18,7 @@ __all__ = [
     "Settings",
     "Sources",
     "as_document",
+    "at_once",
     "changes",
     "config_hash",
     "configured_secrets",

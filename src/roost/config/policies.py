@@ -34,6 +34,7 @@ from roost.core.queuesettings import QueuePolicy, QueueSettings
 from roost.core.reach import SessionReach
 from roost.core.remotes import allowed_as
 from roost.core.retention import Disk, Retention
+from roost.core.room import Room
 from roost.core.routing import RoutingRules
 from roost.core.runs import Lane
 from roost.core.sending import SendRules
@@ -309,6 +310,11 @@ def retention(settings: Settings) -> Retention:
         spare_recent=own.preserve_recent,
         disk=Disk(most=most, goal=goal),
     )
+
+
+def room(settings: Settings) -> Room:
+    own = settings.session.maintenance
+    return Room(sessions=own.max_sessions, entries=own.max_session_entries)
 
 
 def _milliseconds(duration: Duration | None) -> int | None:

@@ -32,18 +32,45 @@ def changes(old: Settings, new: Settings) -> Reload:
 
 def until_restart(old: Settings, new: Settings) -> Settings:
     """The new settings, with the old values where a change waits for a restart."""
-    return _kept(old, new, Takes.NEXT_RUN)
+    return _blended(old, new, Takes.NEXT_RUN, frozenset({Takes.AT_ONCE, Takes.NEXT_RUN}))
 
 
-def _kept(old: S, new: S, inherited: Takes) -> S:
+def at_once(old: Settings, new: Settings) -> Settings:
+    """The old settings with the new credentials and denials. Models stay as they were opened, and so do their
+    credentials, which a program may have to print first; agents come and go with their models."""
+    taken = _blended(old, new, Takes.NEXT_RUN, frozenset({Takes.AT_ONCE}))
+    return taken.model_copy(update={"models": old.models})
+
+
+def _blended(old: S, new: S, inherited: Takes, wanted: frozenset[Takes]) -> S:
+    """The old with what is wanted of the new. What nobody gave counts as not given there either."""
     kept: dict[str, object] = {}
+    given: set[str] = set()
     for name, info in type(new).model_fields.items():
-        before, after, effect = getattr(old, name), getattr(new, name), takes(info, inherited)
-        if effect is Takes.RESTART:
-            kept[name] = before
-        elif type(before) is type(after) and isinstance(after, Section):
-            kept[name] = _kept(before, after, effect)
-    return new.model_copy(update=kept)
+        before, effect = getattr(old, name), takes(info, inherited)
+        kept[name] = _blend(before, getattr(new, name), effect, wanted)
+        stays = kept[name] is before and effect not in wanted
+        given |= {name} & (old if stays else new).model_fields_set
+    blended = new.model_copy(update=kept)
+    blended.model_fields_set.intersection_update(given)
+    return blended
+
+
+def _blend(old: object, new: object, effect: Takes, wanted: frozenset[Takes]) -> object:
+    if old == new:
+        return new if effect in wanted else old
+    if isinstance(old, Section) and isinstance(new, Section) and type(old) is type(new):
+        return _blended(old, new, effect, wanted)
+    before, after = _parts(old), _parts(new)
+    if before is None or after is None:
+        return new if _most_urgent(new if old is None else old, effect) in wanted else old
+    common = {name: _blend(before[name], after[name], effect, wanted) for name in before if name in after}
+    if isinstance(new, tuple):
+        agents = after if Takes.NEXT_RUN in wanted else before
+        return tuple(common.get(name, agent) for name, agent in agents.items())
+    left = {name: one for name, one in before.items() if _most_urgent(one, effect) not in wanted}
+    added = {name: one for name, one in after.items() if _most_urgent(one, effect) in wanted}
+    return FrozenMap({**left, **added, **common})
 
 
 def _sections(old: Section, new: Section, loc: Loc, inherited: Takes) -> Iterator[tuple[Loc, Takes]]:
@@ -63,16 +90,17 @@ def _values(old: object, new: object, loc: Loc, effect: Takes) -> Iterator[tuple
         yield loc, _most_urgent(new if old is None else old, effect)
         return
     for name in before | after:
+        place = (*loc, str(name))
         if name in before and name in after:
-            yield from _values(before[name], after[name], (*loc, name), effect)
+            yield from _values(before[name], after[name], place, effect)
         else:
-            yield (*loc, name), _most_urgent(before.get(name, after.get(name)), effect)
+            yield place, _most_urgent(before.get(name, after.get(name)), effect)
 
 
-def _parts(value: object) -> dict[str, object] | None:
+def _parts(value: object) -> dict[object, object] | None:
     """The named parts of a value that has any."""
     if isinstance(value, FrozenMap):
-        return {str(name): item for name, item in value.items()}
+        return dict(value)
     if isinstance(value, tuple) and value and all(isinstance(item, Agent) for item in value):
         return {item.id: item for item in value}
     return None

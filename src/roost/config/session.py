@@ -117,6 +117,13 @@ class Maintenance(Section):
         Positive,
         about("Sessions that are not archived; of more, the oldest that no person talks to are archived."),
     ] = 5000
+    max_sessions: Annotated[
+        Positive, about("Sessions there may be, archived ones too; a client or hook opens no more.")
+    ] = 250_000
+    max_session_entries: Annotated[
+        Positive,
+        about("Entries of a session since it last started afresh; of more a client or hook adds none."),
+    ] = 100_000
     preserve_recent: Annotated[
         Flag, about("Whether sessions used within a day are exempt from `maxEntries`.")
     ] = False

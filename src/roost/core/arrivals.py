@@ -19,6 +19,7 @@ from roost.core.messages import ProvenanceKind
 from roost.core.principals import Principal
 from roost.core.queuesettings import QueueMode, QueuePolicy
 from roost.core.resets import Reset, open_generation, open_stale
+from roost.core.room import Room
 from roost.core.routing import is_anothers
 from roost.core.runs import Request
 from roost.core.sessions import Base, Facts, Generation, Labels, Lineage, OpenedBy, Session, Times
@@ -46,7 +47,7 @@ class Opening:
 class Arrival:
     """`run_id` is fresh. `reset` is what the sender asked for (`/new`); `request` says how the run differs
     from an ordinary turn; `mode` is how this one message is queued, whatever the settings say; `thread` is the bound thread
-    it came by. `each_pays`: what is said to an agent is charged to whoever said it. Where `agents` are given, those are all
+    it came by. Where there is a `room` the session may be full. `each_pays`: what is said to an agent is charged to whoever said it. Where `agents` are given, those are all
     that may answer."""
 
     inbound: Inbound
@@ -61,6 +62,7 @@ class Arrival:
     thread: Address | None = None
     each_pays: bool = False
     agents: tuple[str, ...] | None = None
+    room: Room | None = None
 
     @property
     def human(self) -> bool:
@@ -79,12 +81,14 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
     at = inbound.received_at
     fresh: Effects = open_generation(snapshot, arrival.reset) if arrival.reset else ()
     if not arrival.human:
+        _refuse_long(session, arrival, fresh)
         return (*fresh, ChangeSession(key=session.key, touched=at))
     if is_anothers(session, arrival.opening.owner, arrival.opening.facts):
         raise Overtaken(f"{session.key} was opened by somebody else", hint="say it again")
     stale = _stale(session, arrival)
     if stale and not fresh and not _active(snapshot, at):
         fresh = open_stale(snapshot, stale, arrival.opening.session_id, inbound)
+    _refuse_long(session, arrival, fresh)
     # A daily reset put off is still due: what was said meanwhile must not make the session look fresh.
     put_off = not fresh and stale is not None and stale.reason is not StaleReason.IDLE
     change = ChangeSession(
@@ -100,6 +104,11 @@ def begin(snapshot: Snapshot, arrival: Arrival) -> Effects:
     if arrival.thread is not None:
         used = (UseThread(address=arrival.thread, key=session.key, at=at),)
     return (*fresh, change, *shown, *used)
+
+
+def _refuse_long(session: Session, arrival: Arrival, fresh: Effects) -> None:
+    if arrival.room is not None and not fresh:
+        arrival.room.refuse_long(session)
 
 
 def _active(snapshot: Snapshot, at: int) -> bool:

@@ -73,6 +73,11 @@ class HookRules:
     most_bytes: int = 262_144
     per_minute: int = 120
 
+    def signed(self, name: str) -> bool:
+        """Whether calls under a name are proven by what they sign, and not by their headers alone."""
+        mapping = self.mappings.get(name)
+        return mapping is not None and mapping.secret is not None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:

@@ -153,10 +153,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fullness:
-    """How much there is: sessions that are not archived, and bytes in use."""
+    """How much there is: sessions that are not archived, all there are, and bytes in use."""
 
     sessions: int
     bytes: int
+    kept: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

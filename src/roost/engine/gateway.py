@@ -17,6 +17,7 @@ from roost.core.errors import Fenced, RoostError
 from roost.core.health import Health
 from roost.core.leases import LEASE_MS, Gateway, Lease
 from roost.core.queries import SessionQuery
+from roost.engine.census import Census
 from roost.engine.comparing import compare
 from roost.engine.couriers import Couriers
 from roost.engine.feed import Feed
@@ -83,8 +84,9 @@ class Engine:
         self.stops = stops or Stops()
         self.feed = Feed(store, clock)
         self.waits = Waits(store, clock)
-        self.operations = Operations(store, clock, new_id, self._book, self.stops)
-        self.inbox = Inbox(store, clock, new_id, self._book, self.stops, channels)
+        self.census = Census(store, clock, self._book)
+        self.operations = Operations(store, clock, new_id, self._book, self.stops, self.census)
+        self.inbox = Inbox(store, clock, new_id, self._book, self.stops, channels, self.census)
         self._channels = places
         self._supervisor = Supervisor(clock, jitter)
         runner = Runner(store, clock, self._book, self.stops, self.feed)
@@ -97,7 +99,7 @@ class Engine:
         self.jobs = Jobs(store, clock, new_id, self._book, self.timers, lambda: self._lease)
         self.system_events = SystemEvents(store, clock, new_id, self._book, self.timers)
         self.letters = Letters(store, clock, new_id, self._book, places)
-        self.hooks = Hooks(store, clock, new_id, self._book, self.system_events)
+        self.hooks = Hooks(store, clock, new_id, self._book, self.system_events, self.census)
         self._couriers = Couriers(store, clock, self._book, jitter)
         self._recoverer = Recoverer(store, clock, self._book)
         self._reconciler = Reconciler(store, clock, self._hosting.served, jitter)

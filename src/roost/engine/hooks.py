@@ -18,6 +18,7 @@ from roost.core.principals import OWNER
 from roost.core.runs import Lane, Request
 from roost.core.sessions import Facts
 from roost.core.snapshots import Snapshot
+from roost.engine.census import Census
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId
 from roost.engine.sysevents import From, SystemEvents
@@ -36,13 +37,20 @@ class Taken:
 
 class Hooks:
     def __init__(
-        self, store: Store, clock: Clock, new_id: NewId, book: Rulebook, events: SystemEvents
+        self,
+        store: Store,
+        clock: Clock,
+        new_id: NewId,
+        book: Rulebook,
+        events: SystemEvents,
+        census: Census,
     ) -> None:
         self._store = store
         self._clock = clock
         self._new_id = new_id
         self._book = book
         self._events = events
+        self._census = census
 
     @property
     def rules(self) -> HookRules:
@@ -82,6 +90,8 @@ class Hooks:
         main_name = rules.routing.main_name
         home = SessionKey.named(order.key.agent, main_name)
         told = await self._store.session(home) if order.deliver else None
+        if await self._store.session(order.key) is None:
+            await self._census.make_room()
         inbound = Inbound(
             id=self._new_id(),
             key=order.key,
@@ -110,6 +120,7 @@ class Hooks:
             ),
             zone=UTC,
             request=request,
+            room=rules.house.room,
         )
 
         def decide(snapshot: Snapshot) -> Effects:

@@ -26,6 +26,7 @@ from roost.core.sessions import Activation
 from roost.core.snapshots import Snapshot
 from roost.core.threads import ThreadBinding
 from roost.core.visibility import Operation, PersonCaller
+from roost.engine.census import Census
 from roost.engine.commands.asked import Means
 from roost.engine.commands.desk import Desk
 from roost.engine.reaching import reach, routed
@@ -56,12 +57,14 @@ class Inbox:
         book: Rulebook,
         stops: Stops,
         channels: Sequence[Channel],
+        census: Census,
     ) -> None:
         self._store = store
         self._clock = clock
         self._new_id = new_id
         self._book = book
         self._stops = stops
+        self._census = census
         self._means = Means(
             store=store,
             clock=clock,
@@ -90,6 +93,8 @@ class Inbox:
             refuse_thread(said.key)
         caller = PersonCaller(principal=said.principal)
         found = await reach(self._store, Operation.SEND, caller, said.key, self._clock.now())
+        if found is None:
+            await self._census.make_room()
         main_name = rules.routing.main_name
         owner = found.owner if found else session_owner(said.key, main_name, creator=said.principal)
         arrival = self._addressed(said, owner, rules)
@@ -211,6 +216,7 @@ class Inbox:
             mode=said.mode,
             each_pays=rules.each_pays,
             agents=rules.commands.agents,
+            room=rules.house.room,
         )
 
     async def _note(self, denial: Denial) -> None:

@@ -32,6 +32,7 @@ from roost.core.timeline import continued
 from roost.core.trees import Tree
 from roost.core.upkeep import CONDENSED, Condensing, compaction_request, condense
 from roost.core.visibility import Operation, PersonCaller, scope
+from roost.engine.census import Census
 from roost.engine.reaching import existing, reach
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId
@@ -94,12 +95,15 @@ ANYTHING = Seen()
 
 
 class Operations:
-    def __init__(self, store: Store, clock: Clock, new_id: NewId, book: Rulebook, stops: Stops) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, new_id: NewId, book: Rulebook, stops: Stops, census: Census
+    ) -> None:
         self._store = store
         self._clock = clock
         self._new_id = new_id
         self._book = book
         self._stops = stops
+        self._census = census
 
     async def open(
         self,
@@ -115,6 +119,7 @@ class Operations:
         if found is None:
             refuse_unknown(key.agent, self._agents)
             await self._refuse_label(owner, key, labels.label)
+            await self._census.make_room()
         opened = self._opened(owner, key, labels, overrides, base)
 
         def decide(snapshot: Snapshot) -> Effects:
@@ -141,6 +146,8 @@ class Operations:
         if change.labels is not None:
             refuse_namer(caller, owner)
         await self._refuse_label(owner, key, change.label)
+        if found is None:
+            await self._census.make_room()
         opened = self._opened(owner, key, Labels(), Overrides())
 
         def decide(snapshot: Snapshot) -> Effects:
@@ -240,7 +247,8 @@ class Operations:
 
     async def note(self, caller: PersonCaller, key: SessionKey, text: str) -> str:
         """Add a line of the agent's that no model wrote; its id."""
-        await existing(self._store, Operation.PATCH, caller, key, self._clock.now())
+        session = await existing(self._store, Operation.PATCH, caller, key, self._clock.now())
+        self._book.current.house.room.refuse_long(session)
         words = AssistantMessage(content=(Text(text),), at=self._clock.now())
         draft = EntryDraft(id=self._new_id(), body=words)
         await self._store.change_session(key, lambda _: (AppendEntries(key=key, drafts=(draft,)),))

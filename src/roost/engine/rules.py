@@ -28,6 +28,7 @@ from roost.core.queuesettings import QueuePolicy
 from roost.core.recovery import MAX_AGE_MS
 from roost.core.retention import Retention
 from roost.core.rights import Rights
+from roost.core.room import Room
 from roost.core.routing import RoutingRules
 from roost.core.runs import Run
 from roost.core.sendpolicy import SendPolicy, Verdict
@@ -168,13 +169,14 @@ Joined: TypeAlias = Callable[[Snapshot, Inbound, Met], Effects]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Housekeeping:
-    """How a gateway keeps house: what is kept for how long, up to which age an unfinished run is taken up again, how long
-    a child may think about its announcement, where the transcript of a session is, if it has a file, what clients
-    are shown and what they are never told, whether chat completions are answered, who of clients may knock, what happens
+    """How a gateway keeps house: what is kept for how long, how much there may be, up to which age an unfinished run is
+    taken up again, how long a child may think about its announcement, where the transcript of a session is, if it has a file,
+    what clients are shown and what they are never told, whether chat completions are answered, who of clients may knock, what happens
     without a person, who may ask for it by a webhook, the other gateways that messages can be sent to, and what all this
     leaves open to others."""
 
     retention: Retention = field(default_factory=Retention)
+    room: Room = field(default_factory=Room)
     recovery_max_age_ms: int = MAX_AGE_MS
     announce_ms: int = 120_000
     transcript: Callable[[Session], str | None] = lambda session: None

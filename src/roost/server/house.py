@@ -28,7 +28,6 @@ from roost.server.metrics import Meters
 from roost.server.nodes import Nodes
 from roost.server.sends import Sends
 
-COUNTED_EVERY_MS = 1_000
 MOST_COUNTED = 1_000
 
 
@@ -66,7 +65,6 @@ class House:
         self.meters = Meters()
         self.phase = Phase.STARTING
         self.leaving = anyio.Event()
-        self._counted, self._counted_at = 0, -COUNTED_EVERY_MS
 
     @property
     def scanner(self) -> SecretScanner:
@@ -91,11 +89,7 @@ class House:
                 scope=scope(Operation.LIST, caller), agent=only, archived=None, limit=MOST_COUNTED
             )
             return len((await self.store.list_sessions(own)).rows)
-        now = self.clock.now()
-        if now - self._counted_at >= COUNTED_EVERY_MS:
-            self._counted_at = now
-            self._counted = (await self.store.fullness()).sessions
-        return self._counted
+        return await self.engine.census.shown()
 
     def key(self, text: str, agent: str | None = None) -> SessionKey:
         """The key a client means, in its full form. One of an agent that there is not is refused, and so is one of

@@ -9,7 +9,7 @@ from roost.core.errors import Forbidden, InvalidInput, RoostError
 from roost.core.jsonvalue import JsonObject
 from roost.core.models import ToolSpec
 from roost.core.seals import SEAL
-from roost.core.tools import Excess, Invocation, Place, ToolOutcome, ToolTraits, WorkspaceAccess
+from roost.core.tools import SHELL_MARK, Excess, Invocation, Place, ToolOutcome, ToolTraits, WorkspaceAccess
 from roost.ports import Ended, Report, Sandbox, ToolCommand
 from roost.tools.arguments import Arguments, object_schema
 from roost.tools.outcomes import refused, told
@@ -167,7 +167,7 @@ def _environment(invocation: Invocation) -> tuple[tuple[str, str], ...]:
         ("HOME", invocation.place.workspace),
         ("LANG", "C.UTF-8"),
         ("TERM", "dumb"),
-        ("ROOST_SHELL", "exec"),
+        SHELL_MARK,
         ("ROOST_USER", str(invocation.cause.principal)),
     )
 

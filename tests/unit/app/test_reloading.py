@@ -246,3 +246,28 @@ async def test_what_was_opened_for_rules_that_nothing_goes_by_is_closed(home: Ho
         home.providers(apiKey="sk-9876543210")
         await gateway.look()
         assert closed == ["the first"]
+
+
+@pytest.mark.requirement("S12")
+async def test_denials_hold_where_the_rest_of_a_file_cannot_be_had(home: Home) -> None:
+    home.write({})
+    async with home.serving() as gateway:
+        home.write({"tools": {"deny": ["exec"]}, "agents": {"defaults": {"model": "nobody/nothing"}}})
+        await gateway.look()
+        assert gateway.denied == ["exec"]
+        assert gateway.composed[-1].settings.agents.default.model.primary is None
+        assert gateway.condition == Condition.RETRYING
+
+
+async def test_a_credential_that_moved_into_a_file_of_its_own_is_watched_there(home: Home) -> None:
+    home.write({"gateway": {"auth": {"token": "the-first-token"}}})
+    async with home.serving() as gateway:
+        token = home.folder / "token"
+        token.write_text("the-first-token")
+        home.write({"gateway": {"auth": {"token": {"file": "token"}}}})
+        await gateway.look(2)
+        token.write_text("another-token-now")
+        await gateway.look()
+        found = gateway.composed[-1].settings.gateway.auth.token
+        assert found is not None
+        assert found.reveal() == "another-token-now"

@@ -1,6 +1,6 @@
 import pytest
 
-from roost.config.reload import Reload, changes, until_restart
+from roost.config.reload import Reload, at_once, changes, until_restart
 from tests.unit.config.given import settings
 
 
@@ -83,6 +83,59 @@ def test_until_a_restart_the_old_values_stay_and_the_others_change() -> None:
     assert changes(old, kept).restart == ()
     assert changes(kept, new).restart == ("database", "gateway.port", "session.store")
     assert (changes(kept, new).immediate, changes(kept, new).per_run) == ((), ())
+
+
+@pytest.mark.requirement("S12")
+def test_credentials_and_denials_can_be_taken_alone() -> None:
+    provider = {"apiKey": "old", "baseUrl": "http://127.0.0.1:9/v1"}
+    old = settings(
+        {
+            "gateway": {"auth": {"token": "old"}, "drainMs": 1},
+            "models": {"providers": {"p": provider}},
+            "agents": {"list": [{"id": "a"}, {"id": "b"}]},
+            "channels": {"x": {"allowFrom": ["1"], "accounts": {"work": {}}}, "y": {}},
+            "session": {"threadBindings": {"enabled": False}, "dmScope": "main"},
+        }
+    )
+    new = settings(
+        {
+            "gateway": {"auth": {"token": "new"}, "drainMs": 2},
+            "models": {"providers": {"p": {**provider, "apiKey": "new"}, "q": provider}},
+            "agents": {"list": [{"id": "b", "tools": {"deny": ["exec"]}, "model": "q/m"}, {"id": "c"}]},
+            "channels": {
+                "x": {"accounts": {"work": {"enabled": False, "threadBindings": {"enabled": True}}}},
+                "z": {"dmPolicy": "disabled"},
+            },
+            "session": {"sendPolicy": {"default": "deny"}},
+            "tools": {"deny": ["cron"]},
+        }
+    )
+    taken = at_once(old, new)
+    assert changes(old, taken) == Reload(
+        immediate=(
+            "agents.list.b.tools.deny",
+            "channels.x.accounts.work.allowFrom",
+            "channels.x.accounts.work.enabled",
+            "channels.x.allowFrom",
+            "channels.y",
+            "channels.z",
+            "gateway.auth.token",
+            "session.sendPolicy",
+            "tools.deny",
+        ),
+        per_run=(),
+        restart=(),
+    )
+    left = changes(taken, new)
+    assert left.immediate == (
+        "agents.list.a",
+        "agents.list.c",
+        "models.providers.p.apiKey",
+        "models.providers.q",
+    )
+    # What nobody gave still gives way to what stands above it.
+    bindings = taken.channels["x"].accounts["work"].thread_bindings
+    assert "enabled" not in bindings.model_fields_set
 
 
 def test_the_rest_takes_effect_with_the_next_run() -> None:

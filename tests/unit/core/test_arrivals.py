@@ -18,8 +18,9 @@ from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER, Principal, person
 from roost.core.resets import Reset
+from roost.core.room import Full, Room
 from roost.core.runs import Parked
-from roost.core.sessions import Facts, Labels, OpenedBy, SessionKind
+from roost.core.sessions import Facts, Labels, OpenedBy, SessionKind, Summary
 from roost.core.snapshots import Snapshot
 from roost.core.threads import UseThread
 from tests import samples
@@ -217,3 +218,20 @@ def test_a_persons_message_keeps_the_thread_bound_that_it_came_by() -> None:
     arrival = replace(samples.arrival(), thread=samples.CHAT)
     at = arrival.inbound.received_at
     assert begin(samples.snapshot(), arrival)[-1] == UseThread(address=samples.CHAT, key=MAIN, at=at)
+
+
+@pytest.mark.requirement("S23")
+@pytest.mark.parametrize("kind", [ProvenanceKind.HUMAN, ProvenanceKind.HOOK])
+def test_a_full_session_takes_no_more_until_it_starts_afresh(kind: ProvenanceKind) -> None:
+    full = replace(
+        samples.snapshot(), session=samples.session(interacted=NOON)._replace(summary=Summary(entries=3))
+    )
+    message = samples.inbound(kind=kind)
+    arrival = replace(samples.arrival(message), room=Room(entries=3))
+    with pytest.raises(Full):
+        begin(full, arrival)
+    assert begin(full, replace(arrival, room=Room(entries=4)))
+    fresh = begin(
+        full, replace(arrival, reset=Reset(reason=OpenedBy.RESET, session_id="s2", at=NOON, rule="asked"))
+    )
+    assert OpenGeneration in kinds(fresh)

@@ -249,3 +249,13 @@ def test_words_must_be_there(payload: dict[str, JsonValue]) -> None:
     with pytest.raises(InvalidInput, match="m "):
         words(payload, "m")
     assert words({"m": "x"}, "m") == "x"
+
+
+def test_only_a_mapping_with_a_secret_is_proven_by_what_it_signs() -> None:
+    rules = HookRules(
+        mappings={
+            "gh": HookMapping(message="x", secret=Secret(SIGNING)),
+            "plain": HookMapping(message="x"),
+        }
+    )
+    assert [rules.signed(name) for name in ("gh", "plain", "agent")] == [True, False, False]

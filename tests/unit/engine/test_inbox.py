@@ -20,6 +20,7 @@ from roost.core.runs import RunKind
 from roost.core.sessions import OpenedBy
 from roost.core.snapshots import Decide, Snapshot
 from roost.core.threads import BindThread, ThreadBinding
+from roost.engine.census import Census
 from roost.engine.ids import FreshIds
 from roost.engine.inbox import Inbox, TurnedAway
 from roost.engine.rulebook import Rulebook
@@ -53,7 +54,9 @@ def scene() -> Scene:
 
 
 def inbox(scene: Scene, stops: Stops | None = None) -> Inbox:
-    return Inbox(scene.store, scene.clock, FreshIds(scene.clock), Rulebook(scene.rules), stops or Stops(), ())
+    store, clock, book = scene.store, scene.clock, Rulebook(scene.rules)
+    census = Census(store, clock, book)
+    return Inbox(store, clock, FreshIds(clock), book, stops or Stops(), (), census)
 
 
 async def received(scene: Scene, envelope: Envelope) -> Accepted:

@@ -13,11 +13,13 @@ from roost.core.runs import RunState
 from roost.core.scopes import DmScope
 from roost.core.sessions import Labels, OpenedBy, Overrides, Session
 from roost.core.visibility import PersonCaller
+from roost.engine.census import Census
 from roost.engine.ids import FreshIds
 from roost.engine.operations import Change, Operations, Seen
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Rules
 from roost.engine.stops import Stops
+from roost.ports import Clock, Store
 from roost.stores.memory import MemoryStore
 from roost.testing.builders import accept, inbound
 from roost.testing.clock import FakeClock
@@ -39,11 +41,16 @@ def store() -> MemoryStore:
     return MemoryStore(FakeClock())
 
 
+def working(store: Store, clock: Clock, rules: Rules) -> Operations:
+    book = Rulebook(rules)
+    return Operations(store, clock, FreshIds(clock), book, Stops(), Census(store, clock, book))
+
+
 @pytest.fixture
 def operations(store: MemoryStore) -> Operations:
     clock = FakeClock()
     rules = Rules(cast=never)  # type: ignore[arg-type]
-    return Operations(store, clock, FreshIds(clock), Rulebook(rules), Stops())
+    return working(store, clock, rules)
 
 
 @pytest.mark.requirement("S7")
@@ -125,7 +132,7 @@ class Emptied(MemoryStore):
 async def test_a_session_that_vanishes_meanwhile_is_told_of() -> None:
     clock = FakeClock()
     rules = Rules(cast=never)  # type: ignore[arg-type]
-    operations = Operations(Emptied(clock), clock, FreshIds(clock), Rulebook(rules), Stops())
+    operations = working(Emptied(clock), clock, rules)
     with pytest.raises(Conflict, match="removed meanwhile"):
         await operations.open(ME, SIDE, Labels(), Overrides())
 
@@ -135,7 +142,7 @@ async def test_who_takes_part_in_a_group_sets_what_it_does_and_not_what_it_is_ca
     room, bob = Room(), PersonCaller(principal=person("loopback", "bob"))
     group = (await room.accepted("hi", "bob", group="g1")).record.inbound.key
     clock = room.scene.clock
-    operations = Operations(room.store, clock, FreshIds(clock), Rulebook(room.scene.rules), Stops())
+    operations = working(room.store, clock, room.scene.rules)
     await operations.change(bob, group, Change(overrides=lambda before: before))
     with pytest.raises(Forbidden, match="only its owner"):
         await operations.change(bob, group, Change(label="Bank", labels=lambda before: Labels(label="Bank")))

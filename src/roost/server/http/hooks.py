@@ -2,6 +2,7 @@
 
 import logging
 from collections import deque
+from dataclasses import replace
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,6 +27,7 @@ from roost.server.http.pages import (
     read_body,
     turned_away,
 )
+from roost.server.http.unread import Unread
 from roost.server.throttle import Throttle
 
 MINUTE_MS = 60_000
@@ -41,6 +43,7 @@ class HookPage:
         self._house = house
         self._peer_of = peer_of
         self._throttle = Throttle()
+        self._unread = Unread()
         self._calls: deque[int] = deque()
 
     async def call(self, request: Request) -> Response:
@@ -62,9 +65,10 @@ class HookPage:
             raise Turned(BAD, "a token does not belong into an address", "invalid_request_error")
         name = request.path_params["name"]
         address = self._peer_of(request).host
-        body = await read_body(request, hooks.rules.most_bytes)
-        call = Call(name=name, headers=dict(request.headers), body=body, at=now)
-        proof = self._proven(hooks, call, address)
+        call = Call(name=name, headers=dict(request.headers), body=b"", at=now)
+        body = await self._read(request, hooks, call, address)
+        # Judged as it is now: a token may have been replaced while the body came.
+        proof = self._proven(hooks, replace(call, body=body), address)
         shown = proof.signature if isinstance(proof, Signed) else ""
         self._hold_off(shown, now, "too many calls with this signature")
         self._count(now, hooks.rules.per_minute)
@@ -77,6 +81,12 @@ class HookPage:
                 self._calls.remove(now)
             _log.warning("hook %s: a call from %s was refused: %s", name, address, error.message)
             raise Turned(TAKEN, str(error), error.code) from None
+
+    async def _read(self, request: Request, hooks: Hooks, call: Call, address: str) -> bytes:
+        if hooks.rules.signed(call.name):
+            return await self._unread.read(request, hooks.rules.most_bytes)
+        self._proven(hooks, call, address)
+        return await read_body(request, hooks.rules.most_bytes)
 
     async def _ended(self, taken: Taken) -> JsonObject:
         """How the turn came out, for who waits for it; what was said is for its session."""

@@ -173,7 +173,8 @@ class FactTables(State):
 
     async def fullness(self) -> Fullness:
         shown = sum(row.times.archived is None for row in self._sessions)
-        return Fullness(sessions=shown, bytes=sum(map(_bytes, self._entries)))
+        used = sum(map(_bytes, self._entries))
+        return Fullness(sessions=shown, bytes=used, kept=len(self._sessions))
 
     async def workload(self) -> Workload:
         return Workload(

@@ -487,6 +487,9 @@ DELETE FROM thread_bindings WHERE key = ?;
 -- name: count_unarchived
 SELECT count(*) FROM sessions WHERE tenant = :tenant AND archived_at IS NULL;
 
+-- name: count_sessions
+SELECT count(*) FROM sessions WHERE tenant = :tenant;
+
 -- name: count_runs
 SELECT state, count(*) FROM runs WHERE state IN ('queued', 'running') GROUP BY state;
 

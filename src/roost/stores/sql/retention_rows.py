@@ -22,7 +22,8 @@ class RetentionRows(Rows):
 
     async def fullness(self) -> Fullness:
         shown = await self._figure("count_unarchived", {"tenant": self._tenant})
-        return Fullness(sessions=shown, bytes=await self._used_bytes())
+        kept = await self._figure("count_sessions", {"tenant": self._tenant})
+        return Fullness(sessions=shown, bytes=await self._used_bytes(), kept=kept)
 
     @abstractmethod
     async def _used_bytes(self) -> int:

@@ -18,6 +18,7 @@ from roost.core.principals import OWNER, Principal
 from roost.core.runs import Lane, Request, Run
 from roost.core.sessions import Session
 from roost.core.snapshots import Snapshot
+from roost.engine.census import Census
 from roost.engine.ids import FreshIds
 from roost.engine.inbox import Inbox, TurnedAway
 from roost.engine.rulebook import Rulebook
@@ -64,13 +65,15 @@ class Room:
 
     def change(self, **parts: object) -> None:
         self.scene.rules = replace(self.scene.rules, **parts)  # type: ignore[arg-type]
+        book = Rulebook(self.scene.rules)
         self.inbox = Inbox(
             self.store,
             self.scene.clock,
             FreshIds(self.scene.clock),
-            Rulebook(self.scene.rules),
+            book,
             self.stops,
             [LoopbackChannel(name=self.serves, abilities=self.abilities)],
+            Census(self.store, self.scene.clock, book),
         )
 
     def command_rules(self, **parts: object) -> None:

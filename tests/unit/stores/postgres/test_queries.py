@@ -28,6 +28,7 @@ WHOLE = {
     "dearest",
     "used_bytes",
     "count_unarchived",
+    "count_sessions",
     "unindexed_entries",
     "budgets",
     "all_reservations",

@@ -1,0 +1,36 @@
+import pytest
+
+from roost.core.room import Full, Room
+from roost.engine.census import COUNTED_EVERY_MS, Census
+from roost.engine.rulebook import Rulebook
+from roost.engine.rules import Housekeeping, Rules
+from roost.stores.memory import MemoryStore
+from roost.testing import builders
+from roost.testing.builders import MAIN
+from roost.testing.clock import FakeClock
+
+
+def never(*_: object) -> None:
+    raise AssertionError("nothing runs here")
+
+
+@pytest.mark.requirement("S23")
+async def test_between_two_counts_what_was_let_in_counts_too() -> None:
+    clock = FakeClock()
+    store = MemoryStore(clock)
+    rules = Rules(cast=never, house=Housekeeping(room=Room(sessions=2)))  # type: ignore[arg-type]
+    census = Census(store, clock, Rulebook(rules))
+    await census.make_room()
+    await census.make_room()
+    with pytest.raises(Full):
+        await census.make_room()
+    # Of those none was opened.
+    clock.advance(COUNTED_EVERY_MS)
+    await census.make_room()
+    await store.change_session(MAIN, lambda _: (builders.opening(builders.session(MAIN), "s"),))
+    assert await census.shown() == 0
+    clock.advance(COUNTED_EVERY_MS)
+    assert await census.shown() == 1
+    await census.make_room()
+    with pytest.raises(Full):
+        await census.make_room()
