@@ -327,7 +327,7 @@ def test_save_points_are_made_compared_loaded_and_forgotten(served: Served, told
     assert told("sessions", "points", "save", "early") == "saved early of agent:main:main\n"
     assert told("sessions", "points", "diff", "early") == "no difference\n"
     told("agent", "-m", "spawn a helper to count to 5")
-    told("agent", "-m", "/model demo/demo")
+    told("send", "-m", "/model demo/demo")
     told("sessions", "points", "save", "late", "--session", "main")
     assert "late" in told("sessions", "points", "list")
     shown = told("sessions", "points", "diff", "early", "late")
