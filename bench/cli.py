@@ -1,5 +1,6 @@
 """What the command costs on a machine of its own: words, a first answer from a large store, memory at rest, and the end."""
 
+import json
 import os
 import resource
 import signal
@@ -11,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.figures import Figure, within
+from bench.gateways import model_process
+from bench.model_process import HANGS
 from bench.reads import fill_sessions
 from bench.scale import size
 from roost.client import Client
@@ -66,6 +69,32 @@ def running(environ: Mapping[str, str]) -> Iterator[tuple[subprocess.Popen[str],
         gateway.communicate()
 
 
+def stop_of(gateway: subprocess.Popen[str]) -> float:
+    """Seconds from being told to stop until it has."""
+    began = time.perf_counter()
+    gateway.send_signal(signal.SIGTERM)
+    gateway.wait()
+    return time.perf_counter() - began
+
+
+async def stop_in_a_turn(environ: Mapping[str, str], home: Path) -> float:
+    """With a call of a model under way that never ends."""
+    with model_process() as url:
+        provider = {"baseUrl": url, "api": "openai-completions", "apiKey": "key", "models": [{"id": HANGS}]}
+        settings = {
+            "agents": {"defaults": {"model": f"bench/{HANGS}"}},
+            "models": {"providers": {"bench": provider}},
+        }
+        (home / "roost.json").write_text(json.dumps(settings))
+        with running(environ) as (gateway, address):
+            async with Client(address, token=(home / "gateway.token").read_text().strip()) as client:
+                sent = {"sessionKey": "main", "message": "Hello?", "idempotencyKey": "hangs"}
+                await client.call("chat.send", sent)
+                # Long enough for the model to be asked.
+                await client.call("agent.wait", {"runId": "hangs", "timeoutMs": 1_000})
+            return stop_of(gateway)
+
+
 async def measure(folder: Path) -> list[Figure]:
     environ, home = environment(folder), folder / "home"
     home.mkdir(mode=0o700)
@@ -84,14 +113,13 @@ async def measure(folder: Path) -> list[Figure]:
             await client.call("health")
             begun, at_rest = cpu_so_far(gateway.pid), memory_of(gateway.pid)
         listed = cpu_of(["sessions", "list", "--url", url, "--token", token], environ)
-        began = time.perf_counter()
-        gateway.send_signal(signal.SIGTERM)
-        gateway.wait()
-        ended = time.perf_counter() - began
+        ended = stop_of(gateway)
+    cut_off = await stop_in_a_turn(environ, home)
     return [
         *figures,
         within("roost sessions list, of a gateway", listed, 500, "ms CPU"),
         within("start to first health, 100,000 sessions", begun, 1_500, "ms CPU"),
         within("memory at rest, 100,000 sessions", at_rest, 120, "MB"),
         within("graceful stop", ended, 5, "s"),
+        within("graceful stop, a model hanging", cut_off, 5, "s"),
     ]

@@ -53,7 +53,7 @@ async def test_a_job_is_set_shown_changed_and_removed(opened: Opened) -> None:
         paused = await client.call("cron.update", {"id": job["id"], "patch": {"enabled": False}})
         assert (paused["enabled"], paused["state"]) == (False, {})
         assert (await client.call("cron.list"))["jobs"] == []
-        other = {
+        other: dict[str, Any] = {
             "name": "news",
             "schedule": {"kind": "every", "everyMs": 60_000, "anchorMs": 5},
             "delivery": {"mode": "announce", "channel": "telegram", "to": "7"},
@@ -61,6 +61,9 @@ async def test_a_job_is_set_shown_changed_and_removed(opened: Opened) -> None:
             "overlap": "wait",
             "missed": "skip",
         }
+        with pytest.raises(Refused, match="there is no channel telegram"):
+            await client.call("cron.update", {"jobId": job["id"], "patch": other})
+        other["delivery"]["channel"] = "loopback"
         changed = await client.call("cron.update", {"jobId": job["id"], "patch": other})
         assert changed["schedule"] == other["schedule"]
         assert (changed["overlap"], changed["missed"], changed["configRevision"]) == ("wait", "skip", "3")

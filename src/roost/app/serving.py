@@ -32,10 +32,10 @@ from roost.server.auth import Secrets, SharedSecret
 from roost.server.gatekeeper import Gatekeeper
 from roost.server.house import House, Phase
 from roost.server.listening import Certificate, Listener, bind, listener
-from roost.server.ticking import say_goodbye, tick
+from roost.server.ticking import dismiss_callers, say_goodbye, tick
 
 TOKEN_BYTES = 24
-GOODBYE_S = 2
+GOODBYE_S, DISMISSAL_S = 2, 1
 
 _log = logging.getLogger(__name__)
 
@@ -104,16 +104,12 @@ async def open_gateway(
             async def watch(engine: Engine) -> None:
                 await keeper.watch()
 
-            async def drain() -> None:
-                await _leave(house)
-                await engine.drain(settings.drain_ms)
-
             served = Served(
                 host=host,
                 port=bound,
                 token_file=token_file,
                 tls=certificate is not None,
-                drain=drain,
+                drain=partial(_drain, house, server, settings.drain_ms),
                 drain_ms=settings.drain_ms,
                 leaving=house.leaving,
             )
@@ -124,6 +120,7 @@ async def open_gateway(
                 house.phase = Phase.SERVING
                 yield served
                 await _leave(house)
+                await _dismiss(house)
     finally:
         listening.close()
 
@@ -146,6 +143,7 @@ async def _answering(server: Listener, listening: socket, house: House) -> Async
         finally:
             with anyio.CancelScope(shield=True):
                 await _leave(house)
+                await _dismiss(house)
                 server.should_exit = True
                 await closed.wait()
 
@@ -170,12 +168,28 @@ def _host(settings: config.Gateway) -> str:
     return settings.bind.host
 
 
+async def _drain(house: House, server: Listener, limit_ms: int) -> None:
+    async with anyio.create_task_group() as group:
+        group.start_soon(_leave, house)
+        await house.engine.drain(limit_ms)
+    await _dismiss(house)
+    # What nobody waits for is closed while what did not end is ended.
+    server.should_exit = True
+
+
 async def _leave(house: House) -> None:
     if house.phase is Phase.STOPPING:
         return
     say_goodbye(house)
     with anyio.move_on_after(GOODBYE_S):
         await house.clients.all_gone()
+
+
+async def _dismiss(house: House) -> None:
+    """While there is a lease, so that what their questions leave behind can be tidied up."""
+    dismiss_callers(house)
+    with anyio.move_on_after(DISMISSAL_S):
+        await house.callers.all_gone()
 
 
 def _token_file(loaded: Loaded) -> Path | None:

@@ -9,6 +9,8 @@ from roost.cli.show import as_json, say, say_wrong
 from roost.cli.speech import Speech, shows_steps
 from roost.cli.where import HERE, Where, anywhere
 from roost.client import Client, ToolStep, TurnFailed
+from roost.core.commands import Form, find
+from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.agents import AGENT
 from roost.protocol.families.chat import HISTORY
@@ -20,24 +22,43 @@ async def agent(
     session: Annotated[str, Parameter(help="In which session.")] = "main",
     agent: Annotated[str | None, Parameter(help="To which agent.")] = None,
     thinking: Annotated[str | None, Parameter(help="How hard to think, for this turn.")] = None,
+    deliver: Annotated[
+        bool, Parameter(help="Send the answer to the chat the session was last met in, too.", negative="")
+    ] = False,
+    limit_s: Annotated[
+        int | None, Parameter(name="--timeout", help="How many seconds the turn may take.")
+    ] = None,
     where: Where = HERE,
 ) -> int:
     """Say something and print the answer as it comes; with --json the whole turn when it is over."""
-    given: dict[str, JsonValue] = {"agentId": agent, "thinking": thinking}
+    _refuse_command(message)
+    given: dict[str, JsonValue] = {"agentId": agent, "thinking": thinking, "deliver": deliver or None}
     more: dict[str, JsonValue] = {name: value for name, value in given.items() if value is not None}
     async with anywhere(where) as client:
         if where.json:
             name = str(uuid.uuid4())
             asked: JsonObject = {"message": message, "sessionKey": session, "idempotencyKey": name, **more}
-            found = await client.call(AGENT, asked)
+            found = await client.call(AGENT, {**asked, "timeout": limit_s or 0})
             as_json(found)
             return 0
         try:
-            await _print_answer(client, message, session, more)
+            limit: dict[str, JsonValue] = {} if limit_s is None else {"timeoutMs": limit_s * 1_000}
+            await _print_answer(client, message, session, {**more, **limit})
         except TurnFailed as error:
             say_wrong(_without(error))
             return 1
         return 0
+
+
+def _refuse_command(message: str) -> None:
+    """It is answered, and begins no turn."""
+    word, *rest = message.split() or [""]
+    command = find(word.partition(":")[0]) if word.startswith("/") else None
+    if command is not None and (command.form is Form.ALONE or len(rest) <= 1):
+        raise InvalidInput(
+            f"/{command.name} is a command, and begins no turn of an agent",
+            hint="say it in `roost chat` or with `roost send`; `roost sessions reset` begins anew",
+        )
 
 
 async def print_turn(client: Client, message: str, session: str, more: dict[str, JsonValue]) -> int:

@@ -1,18 +1,21 @@
 """`roost gateway status | health | drain | call`: the gateway that runs."""
 
 import json
+import math
+from collections.abc import Awaitable
 from difflib import get_close_matches
 from typing import Annotated
 
+import anyio
 from cyclopts import Parameter
 
 from roost.cli.show import answer, as_json, say
 from roost.cli.status import tell
 from roost.cli.where import HERE, Where, gateway
-from roost.client import Refused
+from roost.client import ConnectionLost, Refused
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.figures import counted
-from roost.core.jsonvalue import JsonObject
+from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.operations import DRAIN
 from roost.protocol.families.status import HEALTH
 
@@ -56,12 +59,16 @@ async def call(
     method: Annotated[str, Parameter(help="For example sessions.list.")],
     params: Annotated[str, Parameter(help="Its parameters, a JSON object.")] = "{}",
     *,
+    limit_ms: Annotated[
+        int | None, Parameter(name="--timeout", help="How many milliseconds to wait for the answer.")
+    ] = None,
     where: Where = HERE,
 ) -> int:
     """Ask the gateway that runs for anything it can; the answer is JSON."""
+    asked = read_object(params)
     async with gateway(where) as client:
         try:
-            as_json(await client.call(method, read_object(params)))
+            as_json(await _within(limit_ms, client.call(method, asked)))
         except Refused as error:
             known = client.hello.methods
             if method in known or error.reason is not None:
@@ -70,6 +77,15 @@ async def call(
             hint = f"did you mean {' or '.join(alike)}?" if alike else "the page of the protocol lists all"
             raise NotFound(error.message, hint=hint) from None
     return 0
+
+
+async def _within(limit_ms: int | None, answer: Awaitable[JsonValue]) -> JsonValue:
+    with anyio.move_on_after(math.inf if limit_ms is None else limit_ms / 1_000):
+        return await answer
+    raise ConnectionLost(
+        f"no answer came within {limit_ms} ms",
+        hint="whether it was done is not known; wait longer with --timeout",
+    )
 
 
 def read_object(text: str) -> JsonObject:

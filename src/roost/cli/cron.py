@@ -39,7 +39,10 @@ class Wish:
     ] = None
     agent: Annotated[str | None, Parameter(help="The agent. Default: the default one.")] = None
     tell: Annotated[
-        str | None, Parameter(help="Where what was said goes: `last` (chat), channel:place, or a URL.")
+        str | None,
+        Parameter(
+            help="Where what was said goes: `last` (chat), channel:place, channel/account:place, or a URL."
+        ),
     ] = None
     model: Annotated[str | None, Parameter(help="The model of the turn.")] = None
     thinking: Annotated[str | None, Parameter(help="How much it thinks.")] = None
@@ -100,8 +103,10 @@ class Wish:
             return None
         if self.tell.startswith(("http://", "https://")):
             return {"mode": "webhook", "to": self.tell}
-        channel, _, place = self.tell.partition(":")
-        return {"mode": "announce", "channel": channel, **({"to": place} if place else {})}
+        where, _, place = self.tell.partition(":")
+        channel, _, account = where.partition("/")
+        given = {"channel": channel, "accountId": account, "to": place}
+        return {"mode": "announce", **{name: value for name, value in given.items() if value}}
 
 
 NOTHING = Wish()

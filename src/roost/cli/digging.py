@@ -1,4 +1,4 @@
-"""`roost sessions search | tree | export | cleanup`: further into what is stored."""
+"""`roost sessions search | tree | export | compact | cleanup`: further into what is stored."""
 
 from typing import Annotated
 
@@ -9,6 +9,7 @@ from roost.cli.show import ago, answer, answer_table, as_json, objects, say
 from roost.cli.where import HERE, Where, anywhere
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.protocol.families.changes import COMPACT
 from roost.protocol.families.own import CLEANUP, SEARCH, TREE, Cleaned
 from roost.protocol.families.sessions import DESCRIBE
 
@@ -76,7 +77,19 @@ async def export(
         if (await client.call(DESCRIBE, {"key": key}))["session"] is None:
             raise unknown(key)
         told = await client.ask("/export-session --raw" if raw else "/export-session", key)
-    answer(where, {"key": key, "text": told}, told)
+    # A line in words, and a line a file.
+    answer(where, {"key": key, "raw": raw, "files": told.splitlines()[1:]}, told)
+    return 0
+
+
+async def compact(
+    key: Annotated[str, Parameter(help="Which session.")] = "main", *, where: Where = HERE
+) -> int:
+    """Condense a conversation: the next turn goes on from a summary, and the history stays."""
+    async with anywhere(where) as client:
+        with meaning(key):
+            found = await client.call(COMPACT, {"key": key})
+    answer(where, found, f"{found['key']}: {found['reason']}")
     return 0
 
 

@@ -30,8 +30,9 @@ async def logs(
     async with anywhere(where) as client:
         found = await client.call(LOGS, {"limit": limit})
         shown = _show(found["lines"], trace, where)
-        if not found["lines"] and not where.json:
-            say(f"nothing yet in {found['file']}")
+        if not found["lines"]:
+            # For programs an empty output is the answer, and why stands beside it.
+            (say_wrong if where.json else say)(f"nothing yet in {found['file']}")
         elif not shown and not follow:
             say_wrong(
                 f"no line of trace {trace} among the last {limit} of {found['file']} (--limit looks further back)"

@@ -73,7 +73,7 @@ PARTS = MappingProxyType(
         "sessions": (
             "roost.cli.sessions:app",
             "Sessions: list, show, history, search, tree, points, export, import, replay, bundle, unbundle, reset, "
-            "archive, delete, cleanup.",
+            "compact, archive, delete, cleanup.",
         ),
         "status": ("roost.cli.status:status", "How things stand."),
         "timeline": ("roost.cli.happened:timeline", "What was said in a session, through every reset."),

@@ -17,14 +17,15 @@ SHORT = 60
 
 def sessions_table(rows: Iterable[JsonObject], now: int, *, numbered: bool = False) -> None:
     table(
-        (*(("",) if numbered else ()), "session", "status", "last", "tokens", "about"),
+        (*(("",) if numbered else ()), "session", "status", "last", "context", "model", "about"),
         [
             (
                 *((number,) if numbered else ()),
                 row.get("key"),
                 row.get("status") or "idle",
                 ago(row.get("updatedAt"), now),
-                _tokens(row.get("totalTokens")),
+                _context(row),
+                _model(row),
                 short(row.get("label") or row.get("displayName") or row.get("derivedTitle")),
             )
             for number, row in enumerate(rows, 1)
@@ -59,8 +60,18 @@ def calls(value: JsonValue) -> str:
     return counted(value if isinstance(value, int) else 0, "call")
 
 
-def _tokens(value: JsonValue) -> str | None:
-    return thousands(value) if isinstance(value, int) else None
+def _context(row: JsonObject) -> str | None:
+    """How many tokens it holds, and how much of its window that is."""
+    used, window = row.get("totalTokens"), row.get("contextTokens")
+    if not isinstance(used, int):
+        return None
+    share = f" ({100 * used // window}%)" if isinstance(window, int) and window else ""
+    return f"{thousands(used)}{share}"
+
+
+def _model(row: JsonObject) -> str | None:
+    named = [str(row[name]) for name in ("modelProvider", "model") if row.get(name)]
+    return "/".join(dict.fromkeys(named)) or None
 
 
 def short(value: JsonValue) -> str | None:

@@ -202,6 +202,11 @@ app.command(
     help="Write the transcripts of a session as files, where the gateway is; says where.",
 )
 app.command(
+    "roost.cli.digging:compact",
+    name="compact",
+    help="Condense a conversation: the next turn goes on from a summary, and the history stays.",
+)
+app.command(
     "roost.cli.digging:cleanup", name="cleanup", help="Remove now what retention would remove in its time."
 )
 app.command(

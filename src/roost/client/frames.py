@@ -57,9 +57,12 @@ def _object(value: JsonValue) -> JsonObject:
 
 
 def _refusal(error: JsonObject, payload: JsonValue) -> Refused:
+    details = _object(error.get("details"))
+    message, hint = str(error.get("message") or UNSAID), str(details.get("hint") or "")
     return Refused(
-        str(error.get("message") or UNSAID),
+        message.removesuffix(f" ({hint})") if hint else message,
         wire_code=str(error.get("code") or ErrorCode.UNAVAILABLE),
-        details=_object(error.get("details")),
+        details=details,
         payload=payload,
+        hint=hint,
     )

@@ -182,7 +182,7 @@ class Gateway(Section):
     drain_ms: Annotated[
         Count,
         about("How long runs under way may take to end when the gateway is stopped.", Takes.RESTART),
-    ] = 8_000
+    ] = 2_500
     egress: Annotated[Egress, about("Where the gateway reaches out to.", Takes.RESTART)] = Egress()
     remotes: Annotated[
         FrozenMap[RemoteName, Remote],

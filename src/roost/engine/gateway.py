@@ -96,7 +96,7 @@ class Engine:
         self._outbox = Outbox(store, clock, self._book, places, jitter, self._hosting.unserved)
         self.sweeper = Sweeper(store, clock, self._book)
         self.timers = Timers(store, clock, new_id, self._book)
-        self.jobs = Jobs(store, clock, new_id, self._book, self.timers, lambda: self._lease)
+        self.jobs = Jobs(store, clock, new_id, self._book, self.timers, lambda: self._lease, places.keys())
         self.system_events = SystemEvents(store, clock, new_id, self._book, self.timers)
         self.letters = Letters(store, clock, new_id, self._book, places)
         self.hooks = Hooks(store, clock, new_id, self._book, self.system_events, self.census)

@@ -1,11 +1,13 @@
 """What a person does to jobs, through whichever door. Timers are the owner's: for everybody else there are none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
+from roost.core.addresses import Account
 from roost.core.errors import Forbidden, NotFound, StoreUnavailable
 from roost.core.firings import Firing
-from roost.core.jobs import Job, Plan, Setting, Venue, made, refuse_crowd, replanned, venue
+from roost.core.jobs import Announce, Job, Plan, Setting, Telling, Venue, made, refuse_crowd, replanned, venue
 from roost.core.leases import Lease
+from roost.core.letters import chosen
 from roost.core.principals import Principal
 from roost.core.queries import Page
 from roost.engine.rulebook import Rulebook
@@ -24,6 +26,7 @@ class Jobs:
         book: Rulebook,
         timers: Timers,
         lease: Callable[[], Lease | None],
+        channels: Collection[Account],
     ) -> None:
         self._store = store
         self._clock = clock
@@ -31,6 +34,7 @@ class Jobs:
         self._book = book
         self._timers = timers
         self._lease = lease
+        self._channels = channels
 
     @property
     def enabled(self) -> bool:
@@ -48,6 +52,7 @@ class Jobs:
 
     async def add(self, caller: Principal, plan: Plan) -> Job:
         _refuse_others(caller)
+        self._refuse_nowhere(plan.telling)
         job_id = self._new_id()
         refuse_crowd(await self._store.jobs(), job_id)
         job = made(job_id, caller, plan, self._setting())
@@ -60,7 +65,10 @@ class Jobs:
 
         def decide(known: Job | None) -> Job:
             job = _known(caller, known, job_id)
-            return replanned(job, change(job.plan), setting)
+            plan = change(job.plan)
+            if plan.telling != job.plan.telling:
+                self._refuse_nowhere(plan.telling)
+            return replanned(job, plan, setting)
 
         changed = await self._store.change_job(job_id, decide)
         return _known(caller, changed, job_id)
@@ -99,6 +107,11 @@ class Jobs:
 
     def venue(self, job: Job) -> Venue:
         return venue(job, self._book.current.routing.main_name)
+
+    def _refuse_nowhere(self, telling: Telling) -> None:
+        """What is told on a channel that there is not would be heard by nobody."""
+        if isinstance(telling, Announce) and telling.to is not None:
+            chosen(self._channels, telling.to.channel, telling.to.account)
 
     def _setting(self) -> Setting:
         rules = self._book.current

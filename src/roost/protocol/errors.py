@@ -17,7 +17,9 @@ def failure_of(error: RoostError) -> Failure:
         code = ErrorCode.UNAVAILABLE
     # Clients hold no claim: what is fenced is their gateway, which may have another lease soon.
     again = error.retryable or isinstance(error, Fenced)
-    return Failure(code=code, message=str(error), details={"code": error.code}, retryable=again or None)
+    # The message has the hint too, for clients that show nothing else.
+    details = {"code": error.code, **({"hint": error.hint} if error.hint else {})}
+    return Failure(code=code, message=str(error), details=details, retryable=again or None)
 
 
 def unknown_method(name: str) -> Failure:

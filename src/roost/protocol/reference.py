@@ -77,7 +77,7 @@ def _lines() -> Iterator[str]:
     for told in sorted(TABLE, key=lambda one: one.name):
         yield f"| `{told.name}` | {_HEARS[told.audience]} | {_cell(told.about)} |"
     yield "\n## Errors\n"
-    yield "`error` has `code`, `message`, and where they help `details`, `retryable` and `retryAfterMs`.\n"
+    yield "`error` has `code`, `message`, and where they help `details`, `retryable` and `retryAfterMs`. `details.hint` says what to do, as the message does.\n"
     yield "| code | when |"
     yield "|---|---|"
     for code in ErrorCode:

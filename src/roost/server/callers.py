@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from roost.protocol.handshake import POLICY_VIOLATION, TRY_AGAIN
+from roost.protocol.handshake import POLICY_VIOLATION, SERVICE_RESTART, TRY_AGAIN
 from roost.server.auth import Admitted
 
 
@@ -26,6 +26,9 @@ UNCHECKED = Dismissal(
     status=503,
     kind="unavailable",
     reason="the gateway cannot check credentials now; come again",
+)
+LEAVING = Dismissal(
+    close=SERVICE_RESTART, status=503, kind="unavailable", reason="the gateway stops; come again"
 )
 
 
@@ -49,6 +52,7 @@ class Stay:
 class Callers:
     def __init__(self) -> None:
         self._all: set[Stay] = set()
+        self._left = anyio.Event()
 
     def __iter__(self) -> Iterator[Stay]:
         return iter(tuple(self._all))
@@ -63,3 +67,9 @@ class Callers:
                 yield stay
             finally:
                 self._all.discard(stay)
+                self._left.set()
+                self._left = anyio.Event()
+
+    async def all_gone(self) -> None:
+        while self._all:
+            await self._left.wait()

@@ -15,7 +15,7 @@ from roost.server.transports import Silent, Widening, cautious
 
 BACKLOG = 2_048
 PING_S, PONG_S = 20.0, 25.0
-STOP_S = 3
+STOP_S = 1
 
 
 def bind(host: str, port: int) -> socket.socket:

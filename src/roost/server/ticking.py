@@ -3,6 +3,7 @@
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.events import HEALTH, PRESENCE, SHUTDOWN, TICK, Audience, WireEvent
 from roost.protocol.handshake import SERVICE_RESTART, TICK_MS
+from roost.server.callers import LEAVING
 from roost.server.house import House, Phase
 from roost.server.nodeplaces import note
 from roost.server.snapshots import health, presence
@@ -45,3 +46,9 @@ def say_goodbye(house: House) -> None:
     payload = {"reason": "gateway stopping"}
     house.clients.tell(WireEvent(name=SHUTDOWN, payload=payload, audience=Audience.EVERYONE))
     house.clients.close(SERVICE_RESTART, "service restart")
+
+
+def dismiss_callers(house: House) -> None:
+    """Whoever still waits for an answer over HTTP need not wait for one that this gateway gives."""
+    for stay in house.callers:
+        stay.dismiss(LEAVING)

@@ -90,7 +90,7 @@ def test_programs_read_json(served: Served, told: Told) -> None:
     assert as_json(told, "exchanges")["exchanges"] == []
     assert as_json(told, "send", "-m", "/status")["status"] == "started"
     assert json.loads(told("logs", "--json", "--limit", "1"))["level"] == "info"
-    assert "Exported" in as_json(told, "sessions", "export", "main")["text"]
+    assert len(as_json(told, "sessions", "export", "main")["files"]) == 1
     assert as_json(told, "sessions", "archive", "main", "--undo")["ok"] is True
     assert all(one["well"] for one in as_json(told, "doctor", "--fix"))
 
@@ -327,7 +327,7 @@ def test_save_points_are_made_compared_loaded_and_forgotten(served: Served, told
     assert told("sessions", "points", "save", "early") == "saved early of agent:main:main\n"
     assert told("sessions", "points", "diff", "early") == "no difference\n"
     told("agent", "-m", "spawn a helper to count to 5")
-    told("agent", "-m", "/model demo/demo")
+    told("send", "-m", "/model demo/demo")
     told("sessions", "points", "save", "late", "--session", "main")
     assert "late" in told("sessions", "points", "list")
     shown = told("sessions", "points", "diff", "early", "late")

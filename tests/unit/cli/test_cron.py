@@ -134,6 +134,12 @@ def test_what_is_given_is_asked_for_and_nothing_else() -> None:
         },
         "delivery": {"mode": "webhook", "to": "https://example.org"},
     }
+    assert Wish(tell="telegram/work:7").params()["delivery"] == {
+        "mode": "announce",
+        "channel": "telegram",
+        "accountId": "work",
+        "to": "7",
+    }
     assert Wish(tell="telegram:7").params()["delivery"] == {
         "mode": "announce",
         "channel": "telegram",

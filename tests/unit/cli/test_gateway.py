@@ -5,7 +5,7 @@ import json
 import pytest
 
 from roost.app.serving import Served
-from roost.cli.main import main
+from roost.cli.main import UNREACHABLE, main
 
 
 def test_the_gateway_that_runs_is_asked(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,3 +44,10 @@ def test_a_gateway_that_cannot_be_had_is_refused_in_a_line(
 ) -> None:
     assert main(["gateway", "run", "--bind", "loopback"]) == 1
     assert "is taken" in capsys.readouterr().err
+
+
+def test_who_calls_may_say_how_long_to_wait(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gateway", "call", "health", "--timeout", "0"]) == UNREACHABLE
+    assert "no answer came within 0 ms" in capsys.readouterr().err
+    assert main(["gateway", "call", "health", "--timeout", "60000"]) == 0
+    assert json.loads(capsys.readouterr().out)["ok"] is True

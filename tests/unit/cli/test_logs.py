@@ -58,6 +58,10 @@ def test_without_a_gateway_the_last_lines_are_still_there(
 ) -> None:
     assert main(["logs"]) == 0
     assert "nothing yet in" in capsys.readouterr().out
+    assert main(["logs", "--json"]) == 0
+    nothing = capsys.readouterr()
+    assert nothing.out == ""
+    assert nothing.err.startswith("roost: nothing yet in ")
     (home / "logs").mkdir()
     (home / "logs" / "gateway.log").write_text('{"message": "one", "trace": "t"}\nnot JSON\n[1]\n')
     assert main(["logs"]) == 0

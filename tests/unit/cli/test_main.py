@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from roost import __version__
+from roost.app.serving import Served
 from roost.cli.main import PARTS, UNREACHABLE, WRONG, application, as_data, main, refused
 from roost.config import from_environment
 from roost.core.errors import Fenced, NotFound
@@ -243,3 +244,12 @@ def test_a_setting_that_finds_no_room_changes_nothing(home: Path) -> None:
     assert told.stderr == f"roost: a file may not become so large: {home / 'roost.json'} (see `ulimit -a`)\n"
     assert told.returncode == 1
     assert {file: file.read_text() for file in home.iterdir()} == before
+
+
+def test_what_a_gateway_says_to_do_has_a_field_of_its_own(
+    served: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["gateway", "drain", "nobody", "--json"]) == 1
+    told = json.loads(capsys.readouterr().err)["error"]
+    assert told["hint"] == "`roost status` lists those that there are"
+    assert told["hint"] not in told["message"]

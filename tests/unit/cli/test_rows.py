@@ -47,6 +47,23 @@ def test_a_long_title_is_cut_and_none_is_fine(capsys: pytest.CaptureFixture[str]
     assert "1.5k" in said
 
 
+def test_a_session_is_told_with_what_fills_its_context_and_its_model(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    full: JsonObject = {
+        "key": "k",
+        "totalTokens": 50_000,
+        "contextTokens": 200_000,
+        "modelProvider": "x",
+        "model": "m",
+    }
+    sessions_table([full, {"key": "l", "model": "demo", "modelProvider": "demo"}, {"key": "n"}], 0)
+    said = capsys.readouterr().out.splitlines()
+    assert "50k (25%)" in said[1]
+    assert "x/m" in said[1]
+    assert "demo/demo" not in said[2]
+
+
 def test_costs_are_dollars() -> None:
     assert cost(1.5) == "$1.5000"
     assert cost(None) == "-"

@@ -45,3 +45,14 @@ def test_a_run_that_was_taken_on_is_not_the_last_answer() -> None:
     assert Response(id="1", payload={"status": "accepted"}).is_preliminary
     assert not Response(id="1", payload={"status": "ok"}).is_preliminary
     assert not Response(id="1", payload=None).is_preliminary
+
+
+@pytest.mark.parametrize(
+    ("hint", "message", "words"), [("wait", "no (wait)", "no"), ("wait", "no", "no"), ("", "no ()", "no ()")]
+)
+def test_a_hint_is_told_once(hint: str, message: str, words: str) -> None:
+    error = {"code": "FORBIDDEN", "message": message, "details": {"code": "forbidden", "hint": hint}}
+    told = read(json.dumps({"type": "res", "id": "1", "ok": False, "error": error}))
+    assert isinstance(told, Response)
+    assert told.refusal is not None
+    assert (told.refusal.message, told.refusal.hint) == (words, hint)

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from roost.core.addresses import Address
 from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound, StoreUnavailable
-from roost.core.jobs import MOST_JOBS, JobPlace
+from roost.core.jobs import MOST_JOBS, Announce, JobPlace
 from roost.core.keys import SessionKey
 from roost.core.principals import OWNER, person
 from roost.core.schedules import At, Cron, Every
@@ -95,3 +96,18 @@ async def test_a_job_is_run_by_hand_by_a_gateway_that_serves() -> None:
     assert (len(page.rows), total) == (1, 1)
     watch.clock.advance(STEP)
     assert await watch.jobs.run(OWNER, made.id, force=False) is not None
+
+
+async def test_what_a_job_says_is_told_on_a_channel_that_there_is() -> None:
+    watch = Watch()
+    there = Announce(to=Address(channel="telegram", to="7"))
+    nowhere = Announce(to=Address(channel="telegram", to="7", account="work"))
+    with pytest.raises(InvalidInput, match=r"no channel telegram/work \(name one; there are: telegram\b"):
+        await watch.jobs.add(OWNER, plan(telling=nowhere))
+    made = await watch.jobs.add(OWNER, plan(telling=there))
+    with pytest.raises(InvalidInput, match="no channel"):
+        await watch.jobs.change(OWNER, made.id, lambda known: replace(known, telling=nowhere))
+    left = job("left", telling=nowhere)
+    await watch.keep(left)
+    renamed = await watch.jobs.change(OWNER, left.id, lambda known: replace(known, name="sky"))
+    assert (renamed.plan.name, renamed.plan.telling) == ("sky", nowhere)

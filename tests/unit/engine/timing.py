@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 
+from roost.core.addresses import DEFAULT_ACCOUNT, Account
 from roost.core.jobs import Job
 from roost.core.leases import Gateway, Lease
 from roost.engine.ids import FreshIds
@@ -19,6 +20,7 @@ from roost.testing.clock import FakeClock
 from tests.waiting import until_all_wait
 
 MOST_STEPS = 2_000
+TELEGRAM = Account(channel="telegram", account=DEFAULT_ACCOUNT)
 
 
 def no_cast(*_: object) -> object:
@@ -36,7 +38,9 @@ class Watch:
         self.book = Rulebook(rules)
         new_id = FreshIds(self.clock)
         self.timers = Timers(self.store, self.clock, new_id, self.book)
-        self.jobs = Jobs(self.store, self.clock, new_id, self.book, self.timers, lambda: self.lease)
+        self.jobs = Jobs(
+            self.store, self.clock, new_id, self.book, self.timers, lambda: self.lease, [TELEGRAM]
+        )
         self.system_events = SystemEvents(self.store, self.clock, new_id, self.book, self.timers)
 
     def change(self, timers: TimerRules) -> None:

@@ -33,6 +33,8 @@ def test_an_error_is_told_with_its_own_code_and_whether_to_try_again(
     assert (told.code, told.retryable, told.details) == (code, retryable, {"code": error.code})
 
 
-def test_a_hint_goes_with_the_message() -> None:
-    assert failure_of(NotFound("no such thing", hint="look again")).message == "no such thing (look again)"
+def test_a_hint_goes_with_the_message_and_beside_it() -> None:
+    told = failure_of(NotFound("no such thing", hint="look again"))
+    assert told.message == "no such thing (look again)"
+    assert told.details == {"code": "not_found", "hint": "look again"}
     assert unknown_method("x").message == "unknown method: x"

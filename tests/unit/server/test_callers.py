@@ -19,3 +19,16 @@ async def test_a_caller_is_there_as_long_as_its_request_and_is_sent_away_from_ou
     assert stay.scope.cancelled_caught
     assert stay.why is UNCHECKED
     assert list(callers) == []
+
+
+async def test_it_is_known_when_the_last_has_gone() -> None:
+    callers = Callers()
+    with anyio.fail_after(60):
+        await callers.all_gone()
+        async with anyio.create_task_group() as group:
+            with callers.staying(ADMITTED), callers.staying(ADMITTED) as other:
+                group.start_soon(callers.all_gone)
+                await anyio.wait_all_tasks_blocked()
+                other.dismiss(UNCHECKED)
+                await anyio.sleep_forever()
+            assert list(callers) == []
