@@ -15,6 +15,7 @@ from roost.core.keys import SessionKey
 from roost.core.ledger import LedgerRow
 from roost.core.listing import Overview
 from roost.core.messages import ToolResult
+from roost.core.numbers import refuse_oversized
 from roost.core.principals import Principal
 from roost.core.queries import (
     HistoryPage,
@@ -26,6 +27,7 @@ from roost.core.queries import (
     SessionContext,
     SessionQuery,
     Spoken,
+    refuse_limit,
 )
 from roost.core.runs import Claim, Run
 from roost.core.sessions import Generation, Session
@@ -114,6 +116,7 @@ class SessionVerbs(Verbs):
     async def entries(
         self, session_id: str, *, after: int = 0, through: int | None = None
     ) -> tuple[Entry, ...]:
+        refuse_oversized(after, through)
         return await self._look(lambda tables: tables.entries(session_id, after, through))
 
     async def conversation(self, session_id: str) -> SessionContext | None:
@@ -126,12 +129,15 @@ class SessionVerbs(Verbs):
         return await self._read(verb)
 
     async def news(self, key: SessionKey, *, after: int, limit: int) -> News:
+        refuse_limit(limit)
+        refuse_oversized(after)
         return await self._read(lambda tables: _news(tables, key, after, limit))
 
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
         return await self._look(lambda tables: tables.search(query))
 
     async def spoken(self, keys: frozenset[SessionKey], since: int, until: int) -> tuple[Spoken, ...]:
+        refuse_oversized(since, until)
         return await self._read(lambda tables: tables.spoken(keys, since, until))
 
 
